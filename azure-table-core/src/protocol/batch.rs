@@ -456,10 +456,7 @@ impl ChangeSet {
 
     /// Returns its operations as values, if all of them are [plain](OperationInternals::is_plain).
     pub fn into_operations(self) -> impl Iterator<Item = TableOperation> {
-        let sent = SentBatch {
-            operations: self.operations,
-            body: self.body.finish().into(),
-        };
+        let sent = SentBatch::new(self.operations, self.body.finish().into(), &self.endpoint);
         (0..sent.len()).map(move |index| TableOperation::plain(&sent.row_write(index)))
     }
 
@@ -467,10 +464,11 @@ impl ChangeSet {
     pub fn into_call(self) -> (Result<Call>, Arc<SentBatch>) {
         let is_retrieve = self.is_retrieve();
         let content_type = content_type(&self.body);
-        let sent = Arc::new(SentBatch {
-            operations: self.operations,
-            body: self.body.finish().into(),
-        });
+        let sent = Arc::new(SentBatch::new(
+            self.operations,
+            self.body.finish().into(),
+            &self.endpoint,
+        ));
         let request = content_type.and_then(|content_type| post(&self.endpoint, content_type, sent.body.clone()));
         let call = request.map(|request| {
             let mut call = Call::new(OperationKind::Batch, request).in_table(&self.table);

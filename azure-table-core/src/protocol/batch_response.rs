@@ -2,7 +2,7 @@
 //!
 //! The index of a failed operation is never guessed. It comes from the message, from a batch of one operation, or from
 //! the four codes that Storage was seen to report without an index exactly when the first operation failed. Otherwise
-//! it is `None`.
+//! it is `None`, as it is for a missing table of Cosmos DB.
 //!
 //! Source: REST "Performing entity group transactions"; the forms seen of Storage and Cosmos DB.
 
@@ -208,8 +208,10 @@ fn failure(sent: &SentBatch, status: u16, message: &Message<'_>, request_id: Opt
         request_id,
     );
     let index = error.batch_index().or_else(|| {
+        // The table is missing, not the first row: see `table_is_missing`.
+        let is_of_table = status == 404 && !sent.names_missing_tables;
         let first = sent.len() == 1 || error.code().is_some_and(|code| UNPREFIXED_AT_FIRST.contains(&code));
-        first.then_some(0)
+        (first && !is_of_table).then_some(0)
     });
     of_operation(sent, error, index)
 }

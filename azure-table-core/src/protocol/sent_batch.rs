@@ -10,6 +10,8 @@ use bytes::Bytes;
 use crate::model::etag::ETag;
 use crate::model::guid::Guid;
 use crate::model::operation_kind::OperationKind;
+use crate::protocol::endpoint::Endpoint;
+use crate::protocol::profile::ProfileInternals;
 use crate::protocol::row_write::{RowWrite, WriteFacts};
 use crate::protocol::table_result::Requested;
 
@@ -18,6 +20,8 @@ use crate::protocol::table_result::Requested;
 pub struct SentBatch {
     pub operations: Operations,
     pub body: Bytes,
+    /// The service reports a missing table with a code of its own.
+    pub names_missing_tables: bool,
 }
 
 /// Operations of one partition, in order.
@@ -98,6 +102,14 @@ fn of_operation<T>(values: &[(usize, T)], index: usize) -> Option<&T> {
 }
 
 impl SentBatch {
+    pub fn new(operations: Operations, body: Bytes, endpoint: &Endpoint) -> Self {
+        Self {
+            operations,
+            body,
+            names_missing_tables: endpoint.profile().rules().names_missing_tables,
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.operations.places.len()
     }

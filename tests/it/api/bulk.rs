@@ -401,6 +401,45 @@ async fn error_of_no_single_operation_interrupts_a_bulk() {
     assert_eq!(error.kind(), ErrorKind::Forbidden, "nothing was written: {error}");
 }
 
+/// Cosmos DB reports it as a missing row, without the index of an operation.
+#[tokio::test]
+async fn missing_table_ends_a_bulk_after_one_request() {
+    for emulator in [Emulator::new(), Emulator::cosmos()] {
+        let faults = Faults::new(emulator);
+        let service = TableServiceClient::from_transport(faults.clone());
+        let missing = service.table::<Reading>("Missing").unwrap();
+        for rows in [1, 2, 150] {
+            let many: Vec<_> = (0..rows).map(|at| reading("a", at, 1)).collect();
+            let upserts = many.iter().map(TableOperation::insert_or_merge);
+            let before = faults.requests();
+            for bulk in [
+                missing.bulk().concurrency(1),
+                missing.bulk().concurrency(1).batch_bytes(1_000_000),
+            ] {
+                let interrupted = bulk.insert(&many).await.unwrap_err();
+                assert_eq!(interrupted.report().rejected(), 0, "{interrupted}");
+                assert_eq!(Error::from(interrupted).kind(), ErrorKind::NotFound);
+            }
+            let interrupted = missing.bulk().concurrency(1).write(upserts).await.unwrap_err();
+            assert_eq!(interrupted.error().batch_index(), None, "{interrupted}");
+            assert_eq!(interrupted.error().kind(), ErrorKind::NotFound);
+            assert_eq!(faults.requests() - before, 3, "{rows} rows");
+        }
+        let replaced = [1, 2].map(|at| TableOperation::replace(&reading("a", at, 1)));
+        let interrupted = missing.bulk().write(replaced).await.unwrap_err();
+        assert_eq!(interrupted.error().kind(), ErrorKind::NotFound);
+
+        // A missing row of a table that exists concerns no other row.
+        missing.create_table().await.unwrap();
+        let mixed = [
+            TableOperation::replace(&reading("a", 1, 1)),
+            TableOperation::insert(&reading("a", 2, 1)),
+            TableOperation::delete::<Reading>(("a", 3)),
+        ];
+        assert_eq!(counts(&missing.bulk().write(mixed).await.unwrap()), [1, 2, 0, 0]);
+    }
+}
+
 #[tokio::test]
 async fn lost_response_leaves_its_batch_in_doubt() {
     let (faults, table, truth) = readings().await;

@@ -22,6 +22,7 @@ use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
 use azure_table_core::protocol::operation::OperationInternals;
+use azure_table_core::protocol::profile::ProfileInternals;
 #[cfg(feature = "encryption")]
 use azure_table_core::protocol::sealing;
 use azure_table_core::protocol::table_result::TableResult;
@@ -306,7 +307,10 @@ impl<O: Outcomes> PartitionWrite<O> {
         let failed = FailedBatch {
             operations: together,
             index: batch_index,
-            scope: Scope::of(&error),
+            scope: match self.is_of_missing_table(&sent, &error, batch_index) {
+                true => Scope::Any,
+                false => Scope::of(&error),
+            },
             in_doubt: error.may_have_applied(),
             only_deletes: sent.iter().all(|index| self.is_delete(*index)),
         };
@@ -354,6 +358,22 @@ impl<O: Outcomes> PartitionWrite<O> {
                 let error = if is_gone { error.maybe_applied(false) } else { error };
                 self.outcomes.failed(&[index], &Arc::new(error), together);
             }
+        }
+    }
+
+    /// Returns `true` if the table is missing on a service that has no code for that. It reports a missing row, in a
+    /// batch without an index.
+    fn is_of_missing_table(&self, sent: &[usize], error: &Error, batch_index: Option<usize>) -> bool {
+        use OperationKind::{Insert, InsertOrMerge, InsertOrReplace};
+        if self.pipeline.endpoint.profile().rules().names_missing_tables || error.cause_kind() != ErrorKind::NotFound {
+            return false;
+        }
+        match sent {
+            [index] => {
+                let kind = self.operations.lock()[*index].kind();
+                matches!(kind, Insert | InsertOrMerge | InsertOrReplace)
+            }
+            _ => batch_index.is_none(),
         }
     }
 
