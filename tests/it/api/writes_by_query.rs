@@ -504,6 +504,7 @@ async fn dropped_update_resumes_from_its_last_progress() {
     let update = table
         .blogs
         .update_where(table.blogs.query(), |blog| blog.rating += 100)
+        .repeatable()
         .concurrency(1)
         .on_progress(move |report| *hear.lock().unwrap() = (report.applied(), report.position()));
     table.faults.add(FaultRule::new(Fault::HangRequest).on_writes().nth(9));
@@ -517,9 +518,47 @@ async fn dropped_update_resumes_from_its_last_progress() {
     let rest = table
         .blogs
         .update_where(table.blogs.query(), |blog| blog.rating += 100)
+        .repeatable()
         .resume_from(position.unwrap());
     assert_eq!(rest.await.unwrap().applied() + before, 250);
     assert!(table.ratings().await.iter().all(|rating| (100..105).contains(rating)));
+}
+
+/// No row is changed twice, whether its batch was applied or not. Those that were in flight may be missing.
+#[tokio::test]
+async fn rows_in_flight_count_as_done_unless_the_update_is_repeatable() {
+    for (fault, is_repeatable, of_batch) in [
+        (Fault::HangResponse, false, 1),
+        (Fault::HangRequest, false, 0),
+        (Fault::HangRequest, true, 1),
+        (Fault::HangResponse, true, 2),
+    ] {
+        let table = filled(1_000).await;
+        table.faults.add(FaultRule::new(fault).on(OperationKind::Batch).nth(3));
+        let stored = Arc::new(Mutex::new(None));
+        let log = Arc::clone(&stored);
+        let update = || {
+            let update = table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 100);
+            if is_repeatable { update.repeatable() } else { update }
+        };
+        let crashed = update()
+            .concurrency(2)
+            .on_progress(move |report| *log.lock().unwrap() = report.position());
+        let crashed = tokio::time::timeout(std::time::Duration::from_millis(300), crashed);
+        assert!(crashed.await.is_err());
+        let position = stored.lock().unwrap().take().unwrap();
+        let report = update().resume_from(position).await.unwrap();
+        assert!(report.leftovers().is_empty());
+        let raised: Vec<_> = table.ratings().await.iter().map(|rating| rating / 100).collect();
+        assert_eq!(
+            raised.iter().filter(|times| **times == 1).count(),
+            if of_batch == 1 { 250 } else { 214 }
+        );
+        assert!(
+            raised.iter().all(|times| *times == 1 || *times == of_batch),
+            "{raised:?}"
+        );
+    }
 }
 
 /// A position stays valid with another page size.
@@ -576,6 +615,7 @@ async fn update_resumes_from_any_reported_position() {
     let log = Arc::clone(&heard);
     let update = || table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 100);
     let report = update()
+        .repeatable()
         .on_progress(move |report| log.lock().unwrap().push((report.applied(), report.position())))
         .await
         .unwrap();
@@ -589,7 +629,8 @@ async fn update_resumes_from_any_reported_position() {
             continue;
         };
         let update = table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 100);
-        assert_eq!(update.resume_from(position).await.unwrap().applied(), 250 - applied);
+        let update = update.repeatable().resume_from(position);
+        assert_eq!(update.await.unwrap().applied(), 250 - applied);
     }
 }
 

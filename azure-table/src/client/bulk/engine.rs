@@ -76,6 +76,9 @@ pub(crate) struct Engine {
     /// Sends batches that are not full, until no operation waits.
     pub(crate) flushes: bool,
     queue: Queue,
+    /// The operations of the batches that [`announce`](Self::announce) starts. Without it, the engine starts batches
+    /// itself.
+    announced: Option<Vec<u64>>,
     /// If absent, the retry policy handles throttling.
     rate: Option<SendingRate>,
     /// Each is polled only when woken, since there may be many.
@@ -119,6 +122,7 @@ impl Engine {
             settings,
             input: Input::Closed,
             flushes: false,
+            announced: None,
             rate: None,
             running: FuturesUnordered::new(),
             ready: VecDeque::new(),
@@ -213,7 +217,7 @@ impl Engine {
                 return Poll::Ready(Some(settled));
             }
             let is_out_of_time = self.settings.total.poll_is_over(&mut self.end, cx);
-            if !is_out_of_time {
+            if !is_out_of_time && self.announced.is_none() {
                 self.linger(cx);
                 self.start();
             }
@@ -355,6 +359,9 @@ impl Engine {
             };
             let Some(batch) = self.queue.next(short) else { return };
             let batch = batch.into_parts(&self.pipeline, &self.table);
+            if let Some(announced) = &mut self.announced {
+                announced.extend(&batch.indices);
+            }
             let outcomes = SharedOutcomes::new(batch.indices.len());
             let (operations, options) = (batch.operations.clone(), self.options.clone());
             let mut write = PartitionWrite::new(&self.pipeline, &self.table, options, operations, outcomes);
@@ -365,6 +372,18 @@ impl Engine {
             self.bytes_in_flight += batch.bytes;
             self.running.push(RunningBatch::new(batch, write));
         }
+    }
+
+    /// Starts the batches that may be in flight, and returns the numbers of their operations. Nothing of them is sent
+    /// before the next outcome is polled. From then on, the owner starts all batches in this way.
+    pub(crate) fn announce(&mut self) -> Vec<u64> {
+        self.announced.get_or_insert_default();
+        self.settings.total.begin();
+        // Known outcomes come first: they may exceed the limit of failures.
+        if self.ready.is_empty() && !self.settings.total.is_over() {
+            self.start();
+        }
+        self.announced.replace(Vec::new()).unwrap_or_default()
     }
 
     /// Collects finished batches. Returns `true` if there were any.

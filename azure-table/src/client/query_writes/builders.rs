@@ -45,7 +45,6 @@ impl<E> DeleteWhere<'_, E> {
 }
 
 impl<E: TableEntity> PlanRows<E> for Delete {
-    const IS_REPEATABLE: bool = true;
     type Row = RowVersion<E>;
     type Error = Error;
 
@@ -80,7 +79,6 @@ impl<E> PatchWhere<'_, E> {
 }
 
 impl<E: TableEntity> PlanRows<E> for Patch {
-    const IS_REPEATABLE: bool = true;
     type Row = RowVersion<E>;
     type Error = Error;
 
@@ -124,6 +122,8 @@ struct Update<P, F, R> {
     change: F,
     /// `true` if the rows are [`DynamicEntity`]s with some of their properties.
     is_partial: bool,
+    /// `true` if a row may be changed twice.
+    is_repeatable: bool,
     variant: Option<&'static MarkedVariant>,
     closure: PhantomData<fn(&mut P) -> R>,
 }
@@ -134,12 +134,37 @@ impl<E, P: ReadEntity, F, R> UpdateWhere<'_, E, P, F, R> {
         let update = Update {
             change,
             is_partial: select.is_some(),
+            is_repeatable: false,
             variant: table.pipeline().settings.variant,
             closure: PhantomData,
         };
         let mut rows = QueryWrite::new(table, query, OperationKind::UpdateWhere, update);
         rows.select = select;
         Self { rows }
+    }
+
+    /// Declares that the closure may change a row twice, because it sets the same values again.
+    ///
+    /// A resumed run then changes the rows again that were in doubt or in flight at its
+    /// [position](crate::bulk::WriteReport::position), and misses none. By default it skips them.
+    ///
+    /// ```
+    /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
+    /// # #[derive(TableEntity)]
+    /// # struct Blog { #[table(partition_key)] channel: String, #[table(row_key)] id: u32, rating: i32 }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let blogs = TableServiceClient::from_transport(Emulator::new()).table::<Blog>("Blogs")?;
+    /// # blogs.create_table().await?;
+    /// # blogs.insert(&Blog { channel: "Channel9".into(), id: 1, rating: 9 }).await?;
+    /// let cap = blogs.update_where(blogs.query(), |blog| blog.rating = blog.rating.min(5)).repeatable();
+    /// assert_eq!(cap.await?.applied(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn repeatable(mut self) -> Self {
+        self.rows.writes.is_repeatable = true;
+        self
     }
 }
 
@@ -150,10 +175,13 @@ where
     F: FnMut(&mut P) -> R,
     R: ModifyOutcome,
 {
-    // Calling the closure again would repeat its side effects.
-    const IS_REPEATABLE: bool = false;
     type Row = TypedRow<E, P>;
     type Error = R::Error;
+
+    // Calling the closure again would repeat its side effects.
+    fn is_repeatable(&self) -> bool {
+        self.is_repeatable
+    }
 
     fn plan(&mut self, row: TypedRow<E, P>) -> Result<Plan, R::Error> {
         let version = row.version;
@@ -231,7 +259,6 @@ impl<E> UpgradeAll<'_, E> {
 }
 
 impl<E: TableEntity + ReadEntity> PlanRows<E> for Upgrade {
-    const IS_REPEATABLE: bool = true;
     type Row = TypedRow<E>;
     type Error = Error;
 

@@ -5,8 +5,8 @@
 //! polled by hand and not boxed, so that neither entity nor closure needs to be `'static` or `Send`.
 //!
 //! The position is the page and its finished keys, at most 1,000. No row is skipped, none is counted twice, and no
-//! order of keys is assumed. Rows in doubt after an update count as finished. Rows in doubt after a delete, a patch
-//! or an upgrade do not, since these writes can be repeated.
+//! order of keys is assumed. Rows of an update that are in doubt or in flight count as finished. Rows of a delete, a
+//! patch or an upgrade do not, since these writes can be repeated.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -88,6 +88,7 @@ pub(crate) struct Run<E, Row> {
     /// The position after the page that is written, and the greatest key of that page.
     next: Option<(Option<Continuation>, Option<Key<E>>)>,
     report: WriteReport<E>,
+    is_repeatable: bool,
 }
 
 impl<E, W, Row> QueryWrite<'_, E, W, Row> {
@@ -173,6 +174,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
             report: WriteReport::new(Some(subject), walk.from.clone(), done),
             engine: if is_paced { engine.paced() } else { engine },
             walk,
+            is_repeatable: self.writes.is_repeatable(),
             rows: Vec::new().into_iter(),
             keys: Vec::new(),
             next: None,
@@ -191,11 +193,11 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
     fn step(&mut self, run: &mut Run<E, W::Row>, cx: &mut Context<'_>) -> Poll<Result<(), W::Error>> {
         loop {
             if let Err(e) = ready!(self.plan(run, cx)) {
-                run.cancel::<W>();
+                run.cancel();
                 return Poll::Ready(Err(e));
             }
-            while let Some(settled) = ready!(run.engine.poll_outcome(cx)) {
-                run.count::<W>(settled);
+            while let Some(settled) = ready!(self.poll_outcome(run, cx)) {
+                run.count(settled);
                 if !run.engine.has_ready() {
                     self.report_progress(&run.report);
                 }
@@ -218,6 +220,21 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
                 None => return self.complete(run),
             }
         }
+    }
+
+    /// Returns the next outcome. First reports the rows that are about to be sent, if they may not be sent twice.
+    fn poll_outcome(&mut self, run: &mut Run<E, W::Row>, cx: &mut Context<'_>) -> Poll<Option<Settled>> {
+        if !run.is_repeatable {
+            let started = run.engine.announce();
+            let keys = started
+                .iter()
+                .filter_map(|index| run.keys.get(usize::try_from(*index).ok()?)?.as_ref());
+            keys.for_each(|key| run.report.send(key.clone()));
+            if !started.is_empty() {
+                self.report_progress(&run.report);
+            }
+        }
+        run.engine.poll_outcome(cx)
     }
 
     fn complete(&mut self, run: &mut Run<E, W::Row>) -> Poll<Result<(), W::Error>> {
@@ -267,11 +284,11 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
                     seen(&bad);
                     run.report.count_unchanged(key);
                 }
-                None => run.reject::<W>(key, bad.into_error()),
+                None => run.reject(key, bad.into_error()),
             },
             Plan::Reject(e) => {
                 let e = e.at_entity(key.partition_key(), key.row_key());
-                run.reject::<W>(key, e);
+                run.reject(key, e);
             }
         }
         Ok(())
@@ -279,25 +296,25 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
 }
 
 impl<E: TableEntity, Row> Run<E, Row> {
-    fn reject<W: PlanRows<E>>(&mut self, key: Key<E>, error: Error) {
+    fn reject(&mut self, key: Key<E>, error: Error) {
         let outcome = WriteOutcome::Rejected(self.engine.reject(error));
-        self.report.count(key, outcome, (false, W::IS_REPEATABLE));
+        self.report.count(key, outcome, (false, self.is_repeatable));
     }
 
-    fn count<W: PlanRows<E>>(&mut self, settled: Settled) {
+    fn count(&mut self, settled: Settled) {
         let index = usize::try_from(settled.index).ok();
         let key = index.and_then(|index| self.keys.get_mut(index)).and_then(Option::take);
         let is_delete = settled.operation.kind() == OperationKind::Delete;
         if let Some(key) = key {
-            self.report.count(key, settled.outcome, (is_delete, W::IS_REPEATABLE));
+            self.report.count(key, settled.outcome, (is_delete, self.is_repeatable));
         }
     }
 
     /// Cancels the run before the page is sent.
-    fn cancel<W: PlanRows<E>>(&mut self) {
+    fn cancel(&mut self) {
         self.engine.cancel();
         while let Some(settled) = self.engine.take_ready() {
-            self.count::<W>(settled);
+            self.count(settled);
         }
     }
 }
@@ -374,10 +391,11 @@ macro_rules! query_write {
                 self
             }
 
-            /// Calls `callback` with the report so far, after each batch and after each page.
+            /// Calls `callback` with the report so far, after each batch and after each page, and before each batch of an
+            /// `update_where`.
             ///
-            /// Store its [`position`](crate::bulk::WriteReport::position) to resume in another process. Rows in flight
-            /// have no outcome in it. The closure may borrow from the caller.
+            /// Store its [`position`](crate::bulk::WriteReport::position) to resume in another process. The closure may
+            /// borrow from the caller.
             pub fn on_progress(mut self, callback: impl FnMut(&$crate::client::query_writes::write_report::WriteReport<E>) + Send + $life) -> Self {
                 self.rows.callback = Some(::std::boxed::Box::new(callback));
                 self

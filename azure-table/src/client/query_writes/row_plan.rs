@@ -19,10 +19,13 @@ use crate::client::shape::bad_row::BadRow;
 
 /// Plans the write of each row that a query selects.
 pub(crate) trait PlanRows<E> {
-    /// `true` if the write is idempotent.
-    const IS_REPEATABLE: bool;
     type Row: SelectedRow<E>;
     type Error: From<Error>;
+
+    /// Returns `true` if a row may be written twice.
+    fn is_repeatable(&self) -> bool {
+        true
+    }
 
     /// Validates the write before the first page.
     fn check(&self) -> Result<()> {

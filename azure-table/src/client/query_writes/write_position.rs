@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 ///
 /// It has at most 1,000 keys. For deletes it has only the keys that failed.
 ///
-/// Writes that resume from it skip no row. They write no row twice, except rows in doubt whose write is idempotent.
+/// Writes that resume from it write the rows again that were in doubt or in flight, except for `update_where`. That
+/// writes no row twice, and may miss these rows, unless it is [`repeatable`](crate::bulk::UpdateWhere::repeatable).
 ///
 /// It is opaque. Store it with serde, or as text ([`Display`](std::fmt::Display) and
 /// [`FromStr`](std::str::FromStr)); both contain the keys. Another process can pass it to `resume_from` of the same

@@ -28,6 +28,8 @@ pub struct WriteReport<E> {
     done: Vec<Key<E>>,
     /// Rows that had an outcome before the writes were resumed, and were not read again yet.
     done_before: HashSet<Key<E>>,
+    /// The rows in flight of a write that may not be repeated. They count as done.
+    in_flight: HashSet<Key<E>>,
     is_complete: bool,
 }
 
@@ -69,6 +71,7 @@ impl<E> WriteReport<E> {
             from,
             done: Vec::new(),
             done_before,
+            in_flight: HashSet::new(),
             is_complete: false,
         }
     }
@@ -134,12 +137,15 @@ impl<E> WriteReport<E> {
     }
 
     /// Returns the position to resume from, or `None` after the last row.
+    ///
+    /// Rows in flight of an `update_where` count as done, unless it is
+    /// [`repeatable`](crate::bulk::UpdateWhere::repeatable). Those of any other write are written again.
     pub fn position(&self) -> Option<WritePosition> {
         (!self.is_complete).then(|| self.place())
     }
 
     fn place(&self) -> WritePosition {
-        let done = self.done.iter().chain(&self.done_before);
+        let done = self.done.iter().chain(&self.done_before).chain(&self.in_flight);
         WritePosition::new(self.subject.clone(), self.from.clone(), done)
     }
 
@@ -157,12 +163,18 @@ impl<E> WriteReport<E> {
         self.done.push(key);
     }
 
+    /// Records a row that is about to be sent and may not be written twice.
+    pub(crate) fn send(&mut self, key: Key<E>) {
+        self.in_flight.insert(key);
+    }
+
     /// Counts a row, and records it as done if resumed writes must skip it.
     ///
     /// Rows that are absent or not attempted are not recorded, and neither are rows in doubt if the write is
     /// idempotent: resumed writes write them again.
     pub(crate) fn count(&mut self, key: Key<E>, outcome: WriteOutcome, (is_delete, is_repeatable): (bool, bool)) {
         self.counts.count(&outcome);
+        self.in_flight.remove(&key);
         match outcome {
             WriteOutcome::Applied(_) if is_delete => {}
             WriteOutcome::Applied(_) => self.done.push(key),

@@ -122,9 +122,12 @@ impl<E: TableEntity> TableClient<E> {
     /// read, and only they are merged back; none of them can be removed. A row that has none of them is not written.
     /// For a `DynamicEntity`, [`select_names`](crate::TableQuery::select_names) does the same.
     ///
-    /// Each row is written at most once, even after an interruption and [`resume_from`](UpdateWhere::resume_from), so a
-    /// closure that increments a counter is safe. Rows with an outcome and rows in doubt are not processed again. The
-    /// closure itself may run again for a row that was not written.
+    /// Each row is written at most once, even after a crash and [`resume_from`](UpdateWhere::resume_from), so a closure
+    /// that increments a counter is safe. For that, store the position before
+    /// [`on_progress`](UpdateWhere::on_progress) returns. Rows that were in doubt or in flight at the position are not
+    /// processed again, so up to [`concurrency`](UpdateWhere::concurrency) batches may be missing after a crash. A
+    /// [`repeatable`](UpdateWhere::repeatable) closure misses none. The closure itself may run again for a row that was
+    /// not written.
     ///
     /// ```
     /// # use azure_table::{Change, Emulator, Projection, TableEntity, TableServiceClient};
