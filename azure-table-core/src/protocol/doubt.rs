@@ -21,7 +21,6 @@ use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::doubt::parts::{DoubtParts, DoubtfulRow, doubtful, hash, is_plausible, seconds_ahead};
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::profile::ProfileInternals;
 use crate::protocol::read_back::{Evidence, evidence, is_proof};
 use crate::protocol::row_write::{RowWrite, WriteFacts};
 
@@ -232,7 +231,7 @@ pub fn of_call<'a>(
     let (now, ended) = ended;
     let began = now.checked_sub(ended.saturating_duration_since(started))?;
     let ahead = diagnostics.attempts().iter().rev().find_map(seconds_ahead);
-    let (account, service) = place(endpoint);
+    let (account, service) = endpoint.place();
     Some(Arc::new(DoubtParts {
         account: Some(account.to_owned()),
         service: Some(service.to_owned()),
@@ -245,12 +244,6 @@ pub fn of_call<'a>(
         ahead,
         here: Some((started, ended)),
     }))
-}
-
-/// Returns the account, or the host of a custom domain that hides it, and the service.
-fn place(endpoint: &Endpoint) -> (&str, &'static str) {
-    let account = endpoint.account().unwrap_or(endpoint.host());
-    (account, endpoint.profile().rules().system)
 }
 
 /// The judgement of one doubt, row by row.
@@ -300,7 +293,7 @@ impl<'a> Judge<'a> {
     /// - `InvalidInput`: the write was sent to another account or service, or the endpoint belongs to a secondary.
     pub fn new(doubt: &'a Doubt, endpoint: &Endpoint) -> Result<Self> {
         let doubt = &*doubt.parts;
-        let (own, own_service) = place(endpoint);
+        let (own, own_service) = endpoint.place();
         let (sent, service) = (doubt.account.as_deref(), doubt.service.as_deref());
         let (sent, service) = (sent.unwrap_or(own), service.unwrap_or(own_service));
         if !sent.eq_ignore_ascii_case(own) || service != own_service {

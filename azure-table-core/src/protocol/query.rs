@@ -92,9 +92,11 @@ impl QueryRequest {
         }
     }
 
-    /// Returns the identity of this query for continuations, a hash of the table and the conditions. It is the same in
-    /// every process (FNV-1a).
-    pub fn identity(&self) -> u64 {
+    /// Returns the identity of this query for continuations, a hash of the account, its service, the table and the
+    /// conditions. It is the same in every process (FNV-1a).
+    pub fn identity(&self, endpoint: &Endpoint) -> u64 {
+        let (account, service) = endpoint.place();
+        let account = account.bytes().map(|b| b.to_ascii_lowercase());
         // Table names contain no slash.
         let list = self
             .table()
@@ -102,7 +104,10 @@ impl QueryRequest {
             .bytes()
             .map(|b| b.to_ascii_lowercase());
         let filter = self.filter.as_deref().unwrap_or_default();
-        list.chain([b'\n'])
+        let place = account.chain([b'\n']).chain(service.bytes()).chain([b'\n']);
+        place
+            .chain(list)
+            .chain([b'\n'])
             .chain(filter.bytes())
             .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
                 (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -112,17 +117,17 @@ impl QueryRequest {
     /// Checks that the continuation belongs to this query.
     ///
     /// # Errors
-    /// - `InvalidInput`: the continuation is of another query, or names no position.
-    pub fn check(&self, from: &Continuation) -> Result<()> {
+    /// - `InvalidInput`: the continuation is of another query or account, or names no position.
+    pub fn check(&self, from: &Continuation, endpoint: &Endpoint) -> Result<()> {
         from.check()?;
-        if from.query == Some(self.identity()) {
+        if from.query == Some(self.identity(endpoint)) {
             return Ok(());
         }
         let why = match (from.next_table_name.is_some(), &self.list) {
             (true, List::Entities(_)) => "this is the continuation of `list_tables`, not of a query",
             (false, List::Tables) if !from.is_finished() => "this is the continuation of a query, not of `list_tables`",
             _ if from.query.is_none() => return Ok(()),
-            _ => "the continuation belongs to another query: its table or its conditions differ",
+            _ => "the continuation belongs to another query: its account, table or conditions differ",
         };
         Err(Error::invalid_input(why))
     }

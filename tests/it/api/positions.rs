@@ -3,7 +3,9 @@
 use azure_table::bulk::WritePosition;
 use azure_table::query::{ChangePosition, ScanPosition};
 use azure_table::testing::{Fault, FaultRule, Faults, Spy};
-use azure_table::{Continuation, DynamicEntity, Emulator, ErrorKind, NoRetry, Result, TableClient, TableServiceClient};
+use azure_table::{
+    AccountKey, Continuation, DynamicEntity, Emulator, ErrorKind, NoRetry, Result, TableClient, TableServiceClient,
+};
 use futures::TryStreamExt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,6 +26,10 @@ impl Positions {
     async fn new() -> Result<Self> {
         let faults = Faults::new(Emulator::new());
         let service = TableServiceClient::from_transport(faults.clone()).retry(NoRetry);
+        Self::of(service, &faults).await
+    }
+
+    async fn of(service: TableServiceClient, faults: &Faults) -> Result<Self> {
         service.ensure_tables(["Blogs", "Others"]).await?;
         let table = service.dynamic_table("Blogs")?;
         for n in 0..5 {
@@ -48,6 +54,50 @@ impl Positions {
             table,
         })
     }
+}
+
+/// Otherwise a copy that is resumed after a failover to another account would skip rows.
+#[tokio::test]
+async fn position_of_another_account_or_service_is_rejected() -> Result<()> {
+    const KEY: &str = "AAECAwQFBgc=";
+    let client = |name: &str, url: &str, emulator: Emulator| {
+        let emulator = Faults::new(emulator.account(name, KEY)?);
+        let service = TableServiceClient::new(url, AccountKey::new(name, KEY)?)?.transport(emulator.clone());
+        Ok::<_, azure_table::Error>((service.retry(NoRetry), emulator))
+    };
+    let (own, faults) = client("contoso", "https://contoso.table.core.windows.net", Emulator::new())?;
+    let all = Positions::of(own, &faults).await?;
+    for (name, url, emulator) in [
+        ("fabrikam", "https://fabrikam.table.core.windows.net", Emulator::new()),
+        ("contoso", "https://contoso.table.cosmos.azure.com", Emulator::cosmos()),
+    ] {
+        let (service, faults) = client(name, url, emulator)?;
+        let other = service.dynamic_table("Blogs")?;
+        let query = || other.query().page_size(2);
+        let errors = [
+            query().resume_from(all.query.clone()).all().await.unwrap_err(),
+            query().scan().resume_from(all.scan.clone()).count().await.unwrap_err(),
+            other
+                .changes()
+                .resume_from(all.changes.clone())
+                .stream()
+                .try_next()
+                .await
+                .unwrap_err(),
+            other
+                .delete_where(query())
+                .resume_from(all.write.clone())
+                .await
+                .unwrap_err()
+                .into_error(),
+        ];
+        for error in errors {
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+            assert!(error.to_string().contains("account"), "{error}");
+        }
+        assert_eq!(faults.requests(), 0);
+    }
+    Ok(())
 }
 
 /// Returns the two stored forms of a position, after a check that both are read back.

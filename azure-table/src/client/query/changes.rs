@@ -308,7 +308,10 @@ impl<E: TableEntity, P> Changes<E, P> {
             None => Prefetch::AfterFirst,
         };
         let prepared = query.prepare_for(filter.as_ref(), prefetch)?;
-        let (table, identity) = (query.settings.table.as_str(), prepared.request.identity());
+        let (table, identity) = (
+            query.settings.table.as_str(),
+            prepared.request.identity(&query.settings.pipeline.endpoint),
+        );
         let position = match &self.from {
             Some(position) => {
                 position.check(table, identity)?;

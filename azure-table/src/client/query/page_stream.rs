@@ -176,7 +176,9 @@ impl<P> PageStream<P> {
         from: Option<Continuation>,
         shape: Shape<P>,
     ) -> Self {
-        let checked = from.as_ref().map_or(Ok(()), |from| query.request.check(from));
+        let checked = from
+            .as_ref()
+            .map_or(Ok(()), |from| query.request.check(from, &pipeline.endpoint));
         let state = if let Err(e) = checked {
             State::Rejected(e.in_operation(query.request.operation(), query.request.table()))
         } else if query.limit == Some(0) || from.as_ref().is_some_and(Continuation::is_finished) {
@@ -334,7 +336,7 @@ impl<P> PageStream<P> {
         };
         if let Some(next) = &mut next {
             // A continuation is valid only in the location that returned it.
-            continuation::bind(next, self.query.request.identity(), call.location);
+            continuation::bind(next, self.identity(), call.location);
         }
         if self.query.limit.is_none() {
             self.go_on(next.as_ref());
@@ -383,7 +385,7 @@ impl<P> PageStream<P> {
         if let Some(wanted) = &mut self.query.limit {
             if page.items.len() > *wanted {
                 page.items.truncate(*wanted);
-                page.continuation = continuation::end(self.query.request.identity());
+                page.continuation = continuation::end(self.query.request.identity(&self.pipeline.endpoint));
             }
             *wanted -= page.items.len();
             if *wanted > 0 {
@@ -416,7 +418,7 @@ impl<P> PageStream<P> {
 
     /// Returns the identity of the query: see [`QueryRequest::identity`].
     pub(crate) fn identity(&self) -> u64 {
-        self.query.request.identity()
+        self.query.request.identity(&self.pipeline.endpoint)
     }
 
     pub(crate) fn is_over(&self) -> bool {

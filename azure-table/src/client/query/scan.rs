@@ -246,7 +246,8 @@ impl<E: TableEntity, P> Scan<E, P> {
         let filter = query.expression()?;
         let access = Access::of(&filter);
         query.check_path(access.path(), || access)?;
-        let identity = query.prepare_for(filter.as_ref(), Prefetch::Never)?.request.identity();
+        let request = query.prepare_for(filter.as_ref(), Prefetch::Never)?.request;
+        let identity = request.identity(&query.settings.pipeline.endpoint);
         let identity = if is_list { identity ^ LIST } else { identity };
         let mut position = match &self.from {
             Some(position) if position.query == identity ^ LIST => {
@@ -254,7 +255,7 @@ impl<E: TableEntity, P> Scan<E, P> {
                 return Err(Error::invalid_input(why));
             }
             Some(position) if position.query != identity => {
-                let why = "the position belongs to another query: its table or its conditions differ";
+                let why = "the position belongs to another query: its account, table or conditions differ";
                 return Err(Error::invalid_input(why));
             }
             Some(position) => position.clone(),

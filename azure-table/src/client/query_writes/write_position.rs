@@ -71,7 +71,7 @@ impl WritePosition {
             )));
         }
         if self.query.is_some_and(|other| other != query) {
-            let why = "the position belongs to another query: its table or its conditions differ";
+            let why = "the position belongs to another query: its account, table or conditions differ";
             return Err(Error::invalid_input(why));
         }
         Ok(())

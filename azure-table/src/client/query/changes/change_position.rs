@@ -66,7 +66,7 @@ impl ChangePosition {
         }
         if self.query.is_some_and(|other| other != query) {
             return Err(Error::invalid_input(
-                "the position belongs to another query: resume with the same conditions",
+                "the position belongs to another query: resume in the same account, with the same conditions",
             ));
         }
         Ok(())
