@@ -19,9 +19,10 @@ use crate::place::Paths;
 const OPTIONS: [&str; 4] = ["start_paused", "cosmos", "explore", "crate"];
 
 /// The options of `explore`; `true` if one has a value.
-const EXPLORATION: [(&str, bool); 6] = [
+const EXPLORATION: [(&str, bool); 7] = [
     ("isolated", false),
     ("faults", true),
+    ("adverse", true),
     ("advance", true),
     ("max_schedules", true),
     ("max_time", true),

@@ -23,6 +23,7 @@ use azure_table_core::protocol::profile::Profile;
 #[cfg(feature = "http")]
 use azure_table_core::protocol::signature::DEVELOPMENT_KEY;
 use azure_table_core::protocol::signature::SigningKey;
+use azure_table_core::transport::injected_fault::InjectedFault;
 use azure_table_core::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 
@@ -35,6 +36,7 @@ use crate::operations::seed;
 use crate::response::observer::{Observe, ResponseEvent, Seen};
 use crate::rules::{COSMOS, MAX_PAGE};
 use crate::service::Service;
+use crate::settings::adverse::{Adverse, Fate};
 use crate::settings::{Account, EmulatorClock, PageEnds, Settings, TimestampSkew};
 use crate::snapshot::EmulatorSnapshot;
 use crate::store::SharedStore;
@@ -229,6 +231,51 @@ impl Emulator {
         self
     }
 
+    /// Makes the service do its worst, by a seed: does a program survive all that the live service may do?
+    ///
+    /// Wherever the service leaves room, the seed chooses, within what is known of it and nothing else:
+    ///
+    /// - Timestamps up to 30 s before or after the `Date` of the response
+    /// - pages of few rows, without rows, and continuations that lead to none
+    /// - a deletion of a table that takes 40 s: until then other requests find no table, get `TableBeingDeleted`, or
+    ///   succeed on rows that vanish
+    /// - 500 and 503, also after the write was applied, and 429 on Cosmos DB
+    /// - closed connections, lost and incomplete responses
+    /// - on Cosmos DB, lists of tables in no order, and reads as old as a [secondary that lags](Self::secondary_lag), as
+    ///   with its weaker consistency levels
+    ///
+    /// A seed omits some of these and repeats others: run a test with many. The choices for a request depend on the
+    /// seed, the request and its number among equal ones, so the same seed repeats them. The `Debug` output lists the
+    /// latest. A test that panics prints them, with the seed.
+    ///
+    /// The original emulator shares the tables and behaves as usual: use it to fill and inspect them.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # tokio::time::pause();
+    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// let calm = Emulator::new();
+    /// for seed in 0..20 {
+    ///     calm.clear()?;
+    ///     calm.seed("Blogs", (1..=9).map(|n| DynamicEntity::new("Channel9", n.to_string())))?;
+    ///     let service = TableServiceClient::from_transport(calm.clone().adverse(seed));
+    ///     // Correct: it follows each continuation. A program that stops at an empty page is not.
+    ///     match service.dynamic_table("Blogs")?.query().all().await {
+    ///         Ok(blogs) => assert_eq!(blogs.len(), 9),
+    ///         Err(e) => assert!(e.attempts() > 1, "{e}"),
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn adverse(mut self, seed: u64) -> Self {
+        self.settings_mut().adverse = Some(Adverse::new(seed));
+        self.service.store.write().keep_deleted();
+        self
+    }
+
     /// Sets the time that the deletion of a table takes, by the emulator's clock.
     ///
     /// During this time the service rejects a new table of the same name (`TableBeingDeleted`). A live deletion takes
@@ -418,8 +465,17 @@ impl Emulator {
         };
         let seen = Seen::of(request.method(), request.uri(), self.clock().now());
         let response = self.service.serve(request).await;
-        seen.show(observe, &response, None);
+        let fault = response.extensions().get::<InjectedFault>();
+        seen.show(observe, &response, fault.map(InjectedFault::to_string));
         response
+    }
+
+    /// Responds to a request, unless an adverse service breaks the connection.
+    pub(crate) async fn exchange(
+        &self,
+        request: Request<Bytes>,
+    ) -> std::result::Result<Response<Bytes>, TransportError> {
+        Fate::arrived(self.respond(request).await)
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -439,7 +495,7 @@ impl Default for Emulator {
 
 impl Transport for Emulator {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, std::result::Result<Response<Bytes>, TransportError>> {
-        Box::pin(async move { Ok(self.respond(request).await) })
+        Box::pin(self.exchange(request))
     }
 
     /// Returns the profile of Cosmos DB for an emulator built by [`cosmos`](Self::cosmos).
@@ -463,6 +519,7 @@ impl fmt::Debug for Emulator {
             .field("page_size", &self.settings().page_size)
             .field("page_ends", &self.settings().page_ends)
             .field("clock", &self.settings().clock)
+            .field("adverse", &self.settings().adverse)
             .field("service_model", &self.service.stamp.as_ref().map(|stamp| stamp.model()))
             .finish_non_exhaustive()
     }

@@ -8,7 +8,7 @@
 //! of the core's `protocol/profile.rs` and `model`. A test below compares both. Not confirmed, for Cosmos DB: the codes
 //! for a reserved name, a RowKey that is too long, a batch that is too large and an unsupported method; its formula of
 //! an entity's size (the formula of Table storage here); its limit on the number of properties (252). Not imitated, for
-//! Cosmos DB: the order of tables, filters on Timestamp that do not work, request units.
+//! Cosmos DB: the order of tables, request units.
 //!
 //! Source: REST "Understanding the Table service data model", "Performing entity group transactions", "Query timeout
 //! and pagination"; "Azure Cosmos DB for Table: frequently asked questions"; recorded responses of both.
@@ -71,6 +71,8 @@ pub(crate) struct ServiceRules {
 
     /// `x-ms-version` must be a known version.
     pub(crate) checks_version: bool,
+    /// Filters on the Timestamp are evaluated. Otherwise they find no row.
+    pub(crate) filters_by_timestamp: bool,
     /// The maximum `$top`, if limited.
     pub(crate) max_top: Option<usize>,
     /// The maximum size of a batch's body, in bytes.
@@ -198,6 +200,7 @@ pub(crate) static STORAGE: ServiceRules = ServiceRules {
     has_table_etags: false,
     has_service_operations: true,
     checks_version: true,
+    filters_by_timestamp: true,
     max_top: Some(MAX_PAGE),
     max_batch_bytes: MAX_BODY_BYTES,
     invalid_filter: None,
@@ -254,6 +257,9 @@ pub(crate) static COSMOS: ServiceRules = ServiceRules {
     has_service_operations: false,
     // The version has no effect there.
     checks_version: false,
+    // Documented in "Query tables and entities by using an OData filter"; seen live (data-migration-desktop-tool issue
+    // 239).
+    filters_by_timestamp: false,
     max_top: None,
     max_batch_bytes: 2 << 20,
     invalid_filter: Some(ServiceError::INVALID_URL),

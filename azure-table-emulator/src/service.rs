@@ -19,6 +19,7 @@
 //! Source: REST "Table service REST API", "Common REST API error codes"; azure-sdk-for-net issues 13554 and 26960.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use azure_table_core::model::datetime::DateTime;
 use azure_table_core::protocol::inbound::Inbound;
@@ -36,6 +37,7 @@ use crate::response::format::ErrorForm;
 use crate::response::{OperationResponse, Trace};
 use crate::rules::service_error::Result;
 use crate::settings::Settings;
+use crate::settings::adverse::{Adverse, Choices, Failure, Fate};
 use crate::site;
 use crate::store::SharedStore;
 use crate::store::site::Site;
@@ -60,8 +62,22 @@ impl Service {
             return response;
         }
         let mut trace = head::trace(&head.headers, head.uri.query(), settings);
-        let site = site::of(&head.uri).map(|site| site.under(settings));
+        let mut site = site::of(&head.uri).map(|site| site.under(settings));
         trace.rules = settings.rules_at(head.uri.host());
+        let mut fate = Fate::Served;
+        if let (Some(adverse), Ok(site)) = (&settings.adverse, &mut site) {
+            let choices = self.choose(
+                adverse,
+                &Inbound::at(site.paths(), (&head.method, &head.uri), &head.headers, &body),
+                site,
+                trace.time,
+            );
+            site.choose(choices, settings);
+            fate = choices.fate;
+        }
+        if fate == Fate::Closed {
+            return fate.mark(Response::new(Bytes::new()));
+        }
         let paths = site.as_ref().map_or(Paths::default(), Site::paths);
         let request = Inbound::at(paths, (&head.method, &head.uri), &head.headers, &body);
         self.catch_up(trace.time);
@@ -80,12 +96,19 @@ impl Service {
             self.catch_up(trace.time);
         }
         let busy = turn.as_ref().and_then(|turn| turn.busy.as_ref());
-        let outcome = self.execute(operation, busy, &request, &trace).await;
+        let outcome = self.execute(operation, (busy, fate), &request, &trace).await;
         let (response, rows) = self.respond(outcome, site.as_ref().ok(), &request, &trace).await;
         if let Some(turn) = turn {
             Box::pin(turn.end(rows)).await;
         }
-        response
+        fate.mark(response)
+    }
+
+    /// Returns the choices of an adverse service.
+    fn choose(&self, adverse: &Adverse, request: &Inbound<'_>, site: &Site, now: DateTime) -> Choices {
+        let table = request.table().unwrap_or_default();
+        let is_deleted = self.store.read().is_leaving(site.replica(), &table, now);
+        adverse.choose(request, site.rules, is_deleted)
     }
 
     /// Waits for the turn of a request, if a model is set.
@@ -107,14 +130,28 @@ impl Service {
     async fn execute(
         &self,
         operation: Result<Operation<'_>>,
-        busy: Option<&Busy>,
+        (busy, fate): (Option<&Busy>, Fate),
         request: &Inbound<'_>,
         trace: &Trace,
     ) -> Result<OperationResponse> {
         self.store.check()?;
-        match busy {
+        let throttled = Busy::Server(Duration::ZERO);
+        let (busy, failure) = match fate {
+            Fate::Failed {
+                failure: Failure::Throttled,
+                ..
+            } => (Some(&throttled), None),
+            Fate::Failed { failure, is_applied } if !is_applied => return Err(failure.error()),
+            Fate::Failed { failure, .. } => (busy, Some(failure)),
+            _ => (busy, None),
+        };
+        let response = match busy {
             None => operation?.execute(&self.store, trace).await,
             Some(busy) => Ok(operation?.throttled(busy, request, trace)),
+        };
+        match failure {
+            Some(failure) => Err(failure.error()),
+            None => response,
         }
     }
 

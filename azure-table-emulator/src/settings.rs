@@ -14,6 +14,10 @@
 //!
 //! Defines [`TimestampSkew`]: the Timestamps of servers whose clocks differ. No two of them are equal, because an ETag
 //! is derived from one.
+//!
+//! `settings/adverse.rs` has the choices of a service that does its worst.
+
+pub(crate) mod adverse;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -24,6 +28,7 @@ use azure_table_core::model::datetime::DateTime;
 use azure_table_core::protocol::signature::SigningKey;
 
 use crate::rules::{STORAGE, ServiceRules};
+use crate::settings::adverse::{Adverse, DELETION_TIME};
 
 /// The values set by the setters of an emulator.
 #[derive(Clone, Default)]
@@ -45,6 +50,8 @@ pub(crate) struct Settings {
     /// The time for which a deleted table's name stays unavailable.
     pub(crate) deletion_time: Duration,
     pub(crate) secondary_lag: Duration,
+    /// The choices of a service that does its worst; `None` for one that does what is usual.
+    pub(crate) adverse: Option<Adverse>,
     /// The rules at every URL; `None` if the URL decides.
     pub(crate) rules: Option<&'static ServiceRules>,
 }
@@ -60,9 +67,23 @@ impl Settings {
         self.rules.unwrap_or_else(|| host.map_or(&STORAGE, ServiceRules::at))
     }
 
-    /// Returns the Timestamp of a write at `time`. Each write has a later `time` than the previous one.
-    pub(crate) fn timestamp(&self, time: DateTime) -> DateTime {
-        self.timestamp_skew.as_ref().map_or(time, |skew| skew.of(time))
+    /// Returns the Timestamp of a write of a partition by its time. Each write has a later time than the previous one.
+    pub(crate) fn timestamps<'a>(&'a self, partition_key: &str) -> impl Fn(DateTime) -> DateTime + use<'a> {
+        let adverse = self.adverse.as_ref();
+        let adverse = adverse.map(|adverse| (adverse, adverse.offset_of(partition_key)));
+        move |time| match (adverse, &self.timestamp_skew) {
+            (Some((adverse, offset)), _) => adverse.timestamp(time, offset),
+            (None, Some(skew)) => skew.of(time),
+            (None, None) => time,
+        }
+    }
+
+    /// Returns the time that the deletion of a table takes.
+    pub(crate) fn deletion_time(&self) -> Duration {
+        match &self.adverse {
+            Some(_) => self.deletion_time.max(DELETION_TIME),
+            None => self.deletion_time,
+        }
     }
 
     pub(crate) fn key(&self, account: &str) -> Option<&SigningKey> {
@@ -273,14 +294,22 @@ impl TimestampSkew {
 
     /// Returns the Timestamp of a write at `time`. Each write has a later `time` than the previous one.
     pub(crate) fn of(&self, time: DateTime) -> DateTime {
+        let most = (time + self.most).ticks() - time.ticks();
+        let offset = {
+            let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
+            drawn.random.i64(-most..=most)
+        };
+        self.at(time, offset)
+    }
+
+    /// Returns the same with this difference in ticks, or one of a few more ticks if it would repeat a Timestamp.
+    pub(crate) fn at(&self, time: DateTime, offset: i64) -> DateTime {
         let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         let first = time - self.most;
-        let width = (time + self.most).ticks() - first.ticks();
-        let offset = drawn.random.i64(0..=width);
         while drawn.recent.first().is_some_and(|early| *early < first) {
             drawn.recent.pop_first();
         }
-        let mut ticks = first.ticks() + offset;
+        let mut ticks = time.ticks().saturating_add(offset);
         loop {
             let drawn_time = DateTime::from_ticks(ticks).unwrap_or(DateTime::MAX);
             if drawn.recent.insert(drawn_time) || drawn_time == DateTime::MAX {

@@ -14,6 +14,7 @@ use http::Uri;
 
 use crate::rules::ServiceRules;
 use crate::rules::service_error::{Result, ServiceError};
+use crate::settings::adverse::Choices;
 use crate::store::site::Site;
 
 /// Returns the site of a request.
@@ -33,6 +34,7 @@ pub(crate) fn of(uri: &Uri) -> Result<Site> {
         account: account.name.to_owned(),
         is_secondary: account.is_secondary,
         is_behind: false,
+        choices: Choices::default(),
         rules: ServiceRules::at(authority.host()),
         is_https: scheme == "https",
         base: format!("{scheme}://{authority}{prefix}"),

@@ -29,6 +29,7 @@ use azure_table_core::protocol::service_properties::ServiceProperties;
 
 use crate::rules::ServiceRules;
 use crate::rules::service_error::{Result, ServiceError};
+use crate::settings::adverse::Deleted;
 use crate::store::account::{Account, Accounts, Effect, Replica, Secondary, Table};
 #[cfg(feature = "durable")]
 use crate::store::journal::{Entry, Journal};
@@ -121,6 +122,8 @@ pub(crate) struct Store {
     primary: Accounts,
     /// The secondary, if it lags behind the primary.
     secondary: Option<Secondary>,
+    /// The tables that are being deleted, by account and the compared form of their names, if requests may reach them.
+    lingering: Option<BTreeMap<(String, String), Table>>,
     last_write: DateTime,
     /// The journal of changes to be stored.
     #[cfg(feature = "durable")]
@@ -166,6 +169,7 @@ impl Default for Store {
         Self {
             primary: Accounts::new(),
             secondary: None,
+            lingering: None,
             last_write: DateTime::MIN,
             #[cfg(feature = "durable")]
             journal: None,
@@ -177,6 +181,18 @@ impl Store {
     /// Separates the secondary from the primary, so that it can lag from now on.
     pub(crate) fn part_regions(&mut self) {
         self.secondary.get_or_insert_with(|| Secondary::of(&self.primary));
+    }
+
+    /// Keeps deleted tables from now on while their names are unavailable.
+    pub(crate) fn keep_deleted(&mut self) {
+        self.lingering.get_or_insert_default();
+    }
+
+    /// Returns `true` if a table is being deleted.
+    pub(crate) fn is_leaving(&self, replica: Replica<'_>, name: &str, now: DateTime) -> bool {
+        let key = replica.rules.table_key(name);
+        let account = self.primary.get(replica.account);
+        account.is_some_and(|account| account.leaving.get(&key).is_some_and(|until| now < *until))
     }
 
     /// Brings the secondary to the state of `time`, unless it is ahead of that already.
@@ -223,7 +239,12 @@ impl Store {
     }
 
     pub(crate) fn table(&self, replica: Replica<'_>, name: &str) -> Option<&Table> {
-        self.account(replica)?.tables.get(&replica.rules.table_key(name))
+        let key = replica.rules.table_key(name);
+        if replica.deleted == Deleted::Lingering {
+            let key = (replica.account.to_owned(), key);
+            return self.lingering.as_ref()?.get(&key);
+        }
+        self.account(replica)?.tables.get(&key)
     }
 
     pub(crate) fn create_table(&mut self, replica: Replica<'_>, name: &str, now: DateTime) -> Result<()> {
@@ -256,8 +277,12 @@ impl Store {
     ) -> Result<()> {
         let key = replica.rules.table_key(name);
         let account = self.primary.get(replica.account);
-        let account = account.filter(|account| account.tables.contains_key(&key));
-        let before = &account.ok_or(ServiceError::RESOURCE_NOT_FOUND)?.leaving;
+        let (before, table) = account
+            .and_then(|account| Some((&account.leaving, account.tables.get(&key)?)))
+            .ok_or(ServiceError::RESOURCE_NOT_FOUND)?;
+        if let Some(lingering) = &mut self.lingering {
+            lingering.insert((replica.account.to_owned(), key.clone()), table.clone());
+        }
         let mut leaving = before.clone();
         leaving.retain(|_, until| now < *until);
         if !time_to_go.is_zero() {
@@ -354,15 +379,20 @@ impl Store {
         let Self {
             primary,
             secondary,
+            lingering,
             last_write,
             #[cfg(feature = "durable")]
             journal,
         } = self;
         let key = replica.rules.table_key(table);
-        let table = primary
-            .get_mut(replica.account)
-            .and_then(|account| account.tables.get_mut(&key));
-        let rows = &mut table.ok_or((0, ServiceError::TABLE_NOT_FOUND))?.rows;
+        let is_lingering = replica.deleted == Deleted::Lingering;
+        let table = match lingering {
+            Some(lingering) if is_lingering => lingering.get_mut(&(replica.account.to_owned(), key.clone())),
+            _ => primary
+                .get_mut(replica.account)
+                .and_then(|account| account.tables.get_mut(&key)),
+        };
+        let rows = &mut table.ok_or_else(|| (0, replica.missing_table()))?.rows;
         let mut applied = Vec::with_capacity(changes.len());
         let mut undo: Vec<Option<Row>> = Vec::with_capacity(changes.len());
         for (index, Change { id, action }) in changes.into_iter().enumerate() {
@@ -382,6 +412,9 @@ impl Store {
                 etag: after.as_ref().map(|row| row.etag(replica.rules)),
             });
             undo.push(rows.set(id, after));
+        }
+        if is_lingering {
+            return Ok(applied);
         }
         let effects = || {
             let effect = |Applied { id, .. }: &Applied| Effect::Row(key.clone(), id.clone(), rows.get(id).cloned());
@@ -473,6 +506,7 @@ mod tests {
         Replica {
             account,
             is_behind: false,
+            deleted: Deleted::Missing,
             rules: &STORAGE,
         }
     }

@@ -151,12 +151,13 @@ impl Connection {
             head.uri = uri;
         }
         let request = Request::from_parts(head, body);
-        match self.front.as_deref() {
-            None => Ok(emulator.respond(request).await.map(Outgoing::complete)),
-            Some(front) => match emulator.respond_through(front, request).await {
-                Ok(response) => Ok(response.map(Outgoing::complete)),
-                Err(error) => arrived(error),
-            },
+        let responded = match self.front.as_deref() {
+            None => emulator.exchange(request).await,
+            Some(front) => emulator.respond_through(front, request).await,
+        };
+        match responded {
+            Ok(response) => Ok(response.map(Outgoing::complete)),
+            Err(error) => arrived(error),
         }
     }
 }

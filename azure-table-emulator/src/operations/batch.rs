@@ -200,7 +200,8 @@ impl<'a> BatchCalls<'a> {
             changes.push(change);
         }
         let mut store = shared.write();
-        let timestamp = |time| self.caller.settings.timestamp(time);
+        let partition = changes.first().map_or("", |change| &*change.id.partition_key);
+        let timestamp = self.caller.settings.timestamps(partition);
         let applied = store.apply_stamped(site.replica(), table, changes, trace.time, timestamp)?;
         let responses = calls.iter().zip(applied).enumerate().map(|(index, (call, applied))| {
             entities::written(&store, call, applied).map_err(|service_error| (index, service_error))

@@ -26,7 +26,7 @@ pub(crate) fn get(store: &Store, call: &OperationCall<'_>, table: &str, id: &Row
     body::check_keys(id, call.site().rules)?;
     let stored = store
         .table(call.replica(), table)
-        .ok_or(ServiceError::TABLE_NOT_FOUND)?;
+        .ok_or_else(|| call.replica().missing_table())?;
     let row = stored.rows.get(id).filter(|_| call.caller.grant.rows.contains(id));
     let row = row.ok_or(ServiceError::RESOURCE_NOT_FOUND)?;
     let mut response = OperationResponse::json(200, call.shape(table, level).entity(id, row), level);
@@ -50,7 +50,7 @@ pub(crate) fn write(
             false => service_error,
         }
     })?;
-    let timestamp = |time| call.caller.settings.timestamp(time);
+    let timestamp = call.caller.settings.timestamps(&change.id.partition_key);
     let applied = store
         .apply_stamped(call.replica(), table, vec![change], trace.time, timestamp)
         .map_err(|(_, service_error)| service_error)?;

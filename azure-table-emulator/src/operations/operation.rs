@@ -84,9 +84,10 @@ impl<'a> Operation<'a> {
         let Some(header) = rules.retry_after else {
             return OperationResponse::service_error(service_error, form, trace);
         };
-        let wait = wait.as_millis().max(1).to_string();
+        // An adverse service states no time.
+        let wait = (!wait.is_zero()).then(|| (header, wait.as_millis().max(1).to_string()));
         let throttled = |service_error: &ServiceError| OperationResponse {
-            more: vec![(header, wait)],
+            more: wait.into_iter().collect(),
             ..OperationResponse::service_error(service_error, form, trace)
         };
         if matches!(self, Self::Batch(_)) {

@@ -25,7 +25,7 @@ use crate::request::continuation::{self, Next, Position};
 use crate::request::options::Options;
 use crate::response::OperationResponse;
 use crate::response::format::Level;
-use crate::rules::service_error::{Result, ServiceError};
+use crate::rules::service_error::Result;
 use crate::rules::{Continuation, ServiceRules};
 use crate::settings::PageEnds;
 use crate::store::SharedStore;
@@ -41,7 +41,7 @@ const MAX_PAGE_BYTES: usize = 4 << 20;
 /// Handles `GET /table()`.
 pub(crate) async fn page(shared: &SharedStore, call: &OperationCall<'_>, table: &str) -> Result<OperationResponse> {
     let level = call.level()?;
-    let condition = RowFilter::new(call.filter()?);
+    let condition = RowFilter::new(call.filter()?, call.site().rules);
     let range = condition.range();
     // Rows outside the range of a shared access signature are silently omitted (seen live).
     let granted = &call.caller.grant.rows;
@@ -54,15 +54,23 @@ pub(crate) async fn page(shared: &SharedStore, call: &OperationCall<'_>, table: 
         (None, Continuation::Keys) => Position::Keys(first.clone()),
         (None, Continuation::Places) => Position::Place(0),
     };
+    let choices = call.site().choices;
+    let limit = call.caller.page_size(call.options.top);
+    let ends = call.caller.settings.page_ends;
     let query = Query {
         condition: &condition,
         is_filtered: call.options.filter.is_some(),
         first,
         range,
         granted,
-        limit: call.caller.page_size(call.options.top),
+        limit: choices.rows.map_or(limit, |rows| rows.min(limit)),
         earlier: call.options.next_partition_key.as_deref(),
-        ends: call.caller.settings.page_ends,
+        ends: PageEnds {
+            examined: ends.examined.into_iter().chain(choices.examined).min(),
+            ..ends
+        },
+        begins_empty: choices.begins_empty && call.options.next_partition_key.is_none(),
+        ends_empty: choices.ends_empty,
         shape: call.shape(table, level),
     };
     'state: loop {
@@ -73,7 +81,7 @@ pub(crate) async fn page(shared: &SharedStore, call: &OperationCall<'_>, table: 
                 let store = shared.read();
                 let table = store
                     .table(call.replica(), table)
-                    .ok_or(ServiceError::TABLE_NOT_FOUND)?;
+                    .ok_or_else(|| call.replica().missing_table())?;
                 if reader.as_ref().is_some_and(|reader| !table.rows.knows(reader)) {
                     continue 'state;
                 }
@@ -99,6 +107,9 @@ struct Query<'q> {
     /// The token of the page.
     earlier: Option<&'q str>,
     ends: PageEnds,
+    /// The first page has no rows, a last page without rows follows.
+    begins_empty: bool,
+    ends_empty: bool,
     shape: PayloadShape<'q>,
 }
 
@@ -120,6 +131,8 @@ struct Page<'q> {
     looked_at: usize,
     /// The partition of the row that was examined last, if needed.
     partition: Option<Box<str>>,
+    /// The row that was examined last, if needed.
+    last: Option<(u64, RowId)>,
     /// The size of the text after the last row, in bytes.
     end: usize,
 }
@@ -137,6 +150,7 @@ impl<'q> Page<'q> {
             rows: 0,
             looked_at: 0,
             partition: None,
+            last: None,
             end: end.len(),
         }
     }
@@ -154,6 +168,12 @@ impl<'q> Page<'q> {
         }
         let query = self.query;
         let from = self.from.clone();
+        if query.begins_empty {
+            return Some(match &from {
+                Position::Keys(id) => self.next_at(0, &id.partition_key, Some(&id.row_key)),
+                Position::Place(place) => self.next_at(*place, "", None),
+            });
+        }
         let is_by_place = matches!(from, Position::Place(_));
         let rows: Box<dyn Iterator<Item = Placed<'_>> + '_> = match &from {
             Position::Keys(start) => {
@@ -181,21 +201,25 @@ impl<'q> Page<'q> {
                 break;
             }
         }
+        // Right after the last row.
+        if let (Some((place, id)), true) = (&self.last, next.as_ref().is_some_and(Next::is_empty)) {
+            next = Some(self.next_at(place + 1, &id.partition_key, Some(&format!("{}\0", id.row_key))));
+        }
         next
     }
 
     /// Adds the row if it matches. Returns the position of the next page if this one ends before the row.
     fn look_at(&mut self, placed: Placed<'_>) -> Option<Next> {
-        let (_, id, row) = placed;
+        let (place, id, row) = placed;
         let ends = self.query.ends;
         if ends.at_partitions && self.partition.as_ref() != Some(&id.partition_key) {
             if self.partition.is_some() {
-                return Some(self.next_at(placed, None));
+                return Some(self.next_at(place, &id.partition_key, None));
             }
             self.partition = Some(id.partition_key.clone());
         }
         if self.rows == self.query.limit || ends.examined.is_some_and(|most| self.looked_at == most) {
-            return Some(self.next_at(placed, Some(&id.row_key)));
+            return Some(self.next_at(place, &id.partition_key, Some(&id.row_key)));
         }
         if self.query.condition.accepts(id, row) {
             let before = self.body.len();
@@ -203,18 +227,19 @@ impl<'q> Page<'q> {
             let most = ends.bytes.unwrap_or(MAX_PAGE_BYTES).min(MAX_PAGE_BYTES);
             if self.rows > 0 && self.body.len() + self.end > most {
                 self.body.truncate(before);
-                return Some(self.next_at(placed, Some(&id.row_key)));
+                return Some(self.next_at(place, &id.partition_key, Some(&id.row_key)));
             }
             self.rows += 1;
         }
         self.looked_at += 1;
+        self.last = self.query.ends_empty.then(|| (place, id.clone()));
         None
     }
 
     /// Returns the position of a row, without its RowKey if a page ends with a partition.
-    fn next_at(&self, (place, id, _): Placed<'_>, row_key: Option<&str>) -> Next {
+    fn next_at(&self, place: u64, partition_key: &str, row_key: Option<&str>) -> Next {
         match self.from {
-            Position::Keys(_) => continuation::of_row(&id.partition_key, row_key),
+            Position::Keys(_) => continuation::of_row(partition_key, row_key),
             Position::Place(_) => {
                 let page = continuation::Page {
                     earlier: self.query.earlier,

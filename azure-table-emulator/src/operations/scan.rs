@@ -13,6 +13,7 @@ use azure_table_core::filter::expression::Expression;
 use azure_table_core::filter::key_range::KeyRange;
 use azure_table_core::model::edm::Edm;
 
+use crate::rules::ServiceRules;
 use crate::store::row::{Row, RowId};
 
 /// An optional filter. Without one, every row matches.
@@ -22,10 +23,12 @@ pub(crate) struct RowFilter<'a> {
     comparisons: usize,
     /// The compared properties, in order.
     names: Vec<&'a str>,
+    /// The service finds no row by this filter.
+    finds_nothing: bool,
 }
 
 impl<'a> RowFilter<'a> {
-    pub(crate) fn new(filter: Option<&'a Expression>) -> Self {
+    pub(crate) fn new(filter: Option<&'a Expression>, rules: &ServiceRules) -> Self {
         let mut names = Vec::new();
         if let Some(filter) = filter {
             names_in(filter, &mut names);
@@ -36,6 +39,7 @@ impl<'a> RowFilter<'a> {
         Self {
             filter,
             comparisons,
+            finds_nothing: !rules.filters_by_timestamp && names.contains(&"Timestamp"),
             names,
         }
     }
@@ -55,6 +59,9 @@ impl<'a> RowFilter<'a> {
         let Some(filter) = self.filter else {
             return true;
         };
+        if self.finds_nothing {
+            return false;
+        }
         if self.comparisons == self.names.len() {
             return matches(filter, &|name: &str| row.value(id, name));
         }

@@ -5,7 +5,9 @@
 //!
 //! Source: REST "Query Tables", "Create Table", "Delete Table".
 
+use azure_table_core::filter::expression::Expression;
 use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::edm::EdmValue;
 
 use crate::operations::OperationCall;
 use crate::operations::payload::{PayloadShape, table_address};
@@ -15,20 +17,27 @@ use crate::request::continuation;
 use crate::response::format::{Level, Prefer};
 use crate::response::{OperationResponse, Trace};
 use crate::rules::service_error::{Result, ServiceError};
+use crate::rules::{Continuation, ServiceRules};
 use crate::store::row::time_text;
 use crate::store::{SharedStore, Store};
+
+/// The only property of a table.
+const TABLE_NAME: &str = "TableName";
 
 /// Handles `GET /Tables`.
 pub(crate) async fn list(shared: &SharedStore, call: &OperationCall<'_>) -> Result<OperationResponse> {
     let level = call.level()?;
-    let condition = RowFilter::new(call.filter()?);
     let rules = call.site().rules;
+    let filter = call.filter()?.map(|filter| compared(filter, rules));
+    let condition = RowFilter::new(filter.as_ref(), rules);
     let earlier = call.options.next_table_name.as_deref();
     let start = earlier
         .map(|earlier| continuation::table_name(earlier, rules))
         .transpose()?;
     let start = start.unwrap_or_default();
+    let choices = &call.site().choices;
     let limit = call.caller.page_size(call.options.top);
+    let limit = choices.rows.map_or(limit, |rows| rows.min(limit));
     let page = continuation::Page {
         earlier,
         items: limit,
@@ -36,16 +45,23 @@ pub(crate) async fn list(shared: &SharedStore, call: &OperationCall<'_>) -> Resu
     };
     // A copy, so that the filter is evaluated while others use the store. Without a filter, one table after the page is
     // enough.
+    let shuffled = call.caller.settings.adverse.as_ref();
+    let shuffled = shuffled.filter(|_| rules.continuation == Continuation::Places);
     let most = match condition.comparisons() {
         _ if limit == 0 => 0,
-        0 => limit.saturating_add(1),
+        0 if shuffled.is_none() => limit.saturating_add(1),
         _ => usize::MAX,
     };
-    let tables: Vec<Listed> = {
+    let mut tables: Vec<Listed> = {
         let store = shared.read();
+        let from = if shuffled.is_some() {
+            String::new()
+        } else {
+            start.clone()
+        };
         let tables = store
             .account(call.replica())
-            .map(|account| account.tables.range(start..));
+            .map(|account| account.tables.range(from..));
         let listed = tables.into_iter().flatten().map(|(position, table)| Listed {
             position: position.clone(),
             name: table.name.clone(),
@@ -53,6 +69,12 @@ pub(crate) async fn list(shared: &SharedStore, call: &OperationCall<'_>) -> Resu
         });
         listed.take(most).collect()
     };
+    if let Some(adverse) = shuffled {
+        let place = |name: &str| (adverse.place_of(name.trim_end_matches('\0')), name.to_owned());
+        let first = (!start.is_empty()).then(|| place(&start));
+        tables.retain(|table| first.as_ref().is_none_or(|first| place(&table.position) >= *first));
+        tables.sort_by_cached_key(|table| place(&table.position));
+    }
 
     let mut found: Vec<Listed> = Vec::new();
     let mut next = Vec::new();
@@ -62,7 +84,7 @@ pub(crate) async fn list(shared: &SharedStore, call: &OperationCall<'_>) -> Resu
             tokio::task::yield_now().await;
             turn = ScanTurn::new();
         }
-        if !condition.accepts_table(&table.name) {
+        if !condition.accepts_table(&table.position) {
             continue;
         }
         if found.len() == limit {
@@ -72,9 +94,9 @@ pub(crate) async fn list(shared: &SharedStore, call: &OperationCall<'_>) -> Resu
         found.push(table);
     }
 
-    let is_full = next.is_empty() && found.len() == limit;
-    if let (Some(last), true) = (found.last(), rules.has_empty_last_page && is_full) {
-        next = continuation::of_table(&format!("{}\0", last.name), last.created, page, rules);
+    let is_full = rules.has_empty_last_page && found.len() == limit;
+    if let (Some(last), true) = (found.last(), next.is_empty() && (is_full || choices.ends_empty)) {
+        next = continuation::of_table(&format!("{}\0", last.position), last.created, page, rules);
     }
 
     let shape = shape(call, level);
@@ -86,6 +108,18 @@ pub(crate) async fn list(shared: &SharedStore, call: &OperationCall<'_>) -> Resu
     Ok(OperationResponse {
         more: next,
         ..OperationResponse::json(200, out, level)
+    })
+}
+
+/// Returns a filter that compares the form of a name by which tables are ordered.
+///
+/// On Storage this is without case: the suite of fast-azure-storage finds a table `AAAAAAAA` from `aa` on, on live
+/// accounts.
+fn compared(filter: &Expression, rules: &ServiceRules) -> Expression {
+    filter.clone().map_comparisons(&|name, value| match value {
+        EdmValue::String(text) if name == TABLE_NAME => (TABLE_NAME, rules.table_key(&text).into()),
+        // A table has no other property.
+        value => ("", value),
     })
 }
 
@@ -156,7 +190,7 @@ pub(crate) fn delete(
 ) -> Result<OperationResponse> {
     let caller = call.caller;
     caller.site.rules.table_names.check_deleted(table)?;
-    store.delete_table(call.replica(), table, trace.time, caller.settings.deletion_time)?;
+    store.delete_table(call.replica(), table, trace.time, caller.settings.deletion_time())?;
     Ok(OperationResponse::no_content())
 }
 

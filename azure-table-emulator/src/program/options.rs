@@ -62,6 +62,7 @@ pub(crate) struct Options {
     pub(crate) token_audiences: Vec<String>,
     pub(crate) strict_versions: bool,
     pub(crate) timestamp_skew: Duration,
+    pub(crate) adverse: Option<u64>,
     pub(crate) model: Option<Preset>,
     pub(crate) control: Option<ControlOptions>,
     pub(crate) max_connections: Option<usize>,
@@ -103,6 +104,7 @@ impl Options {
             token_audiences: arguments.https.token_audiences,
             strict_versions: arguments.service.strict_versions,
             timestamp_skew: Duration::from_millis(arguments.service.timestamp_skew.unwrap_or_default() as u64),
+            adverse: arguments.service.adverse,
             model: arguments.service.model,
             control: ControlOptions::of(arguments.control)?,
             max_connections: arguments.limits.max_connections,
@@ -204,6 +206,8 @@ mod tests {
         assert_eq!(parsed.timestamp_skew, Duration::from_secs(2));
         assert_eq!(parsed.timeout, Some(Duration::from_secs(3)));
         assert_eq!(parsed.max_body_bytes, Some(4 << 20));
+        let parsed = options("--timestamp-skew 0 --adverse 17");
+        assert_eq!((parsed.timestamp_skew, parsed.adverse), (Duration::ZERO, Some(17)));
     }
 
     #[test]

@@ -91,6 +91,9 @@ fn emulator(options: &Options, people: &People, log: &RequestLog) -> Result<Emul
     emulator = emulator
         .strict_versions(options.strict_versions)
         .timestamp_skew(options.timestamp_skew, SKEW_SEED);
+    if let Some(seed) = options.adverse {
+        emulator = emulator.adverse(seed);
+    }
     emulator = emulator.service_model(options.model.map(Preset::model));
     let people = (!options.quiet).then(|| people.clone());
     let log = options.control.is_some().then(|| log.clone());

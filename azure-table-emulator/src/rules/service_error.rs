@@ -246,6 +246,9 @@ service_errors! {
         "The table specified already exists.";
     TABLE_BEING_DELETED = 409 "TableBeingDeleted", Store,
         "The specified table is being deleted. Try operation later.";
+    /// Seen of Create Table after 30 s.
+    OPERATION_TIMED_OUT = 500 "OperationTimedOut", Store,
+        "Operation could not be completed within the specified time.";
     SERVER_BUSY = 503 "ServerBusy", Store,
         "The server is currently unable to receive requests. Please retry your request.";
     ACCOUNT_BUSY = 503 "ServerBusy", Store,

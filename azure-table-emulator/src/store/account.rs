@@ -11,6 +11,8 @@ use azure_table_core::protocol::service_properties::ServiceProperties;
 use azure_table_core::protocol::service_properties::analytics::{Logging, Metrics};
 
 use crate::rules::ServiceRules;
+use crate::rules::service_error::ServiceError;
+use crate::settings::adverse::Deleted;
 use crate::store::row::{Row, RowId};
 use crate::store::rows::Rows;
 
@@ -20,6 +22,8 @@ pub(crate) struct Replica<'a> {
     pub(crate) account: &'a str,
     /// Shows an older state than the primary.
     pub(crate) is_behind: bool,
+    /// The state of a table that is being deleted.
+    pub(crate) deleted: Deleted,
     pub(crate) rules: &'static ServiceRules,
 }
 
@@ -29,7 +33,16 @@ impl<'a> Replica<'a> {
         Self {
             account,
             is_behind: false,
+            deleted: Deleted::Missing,
             rules,
+        }
+    }
+
+    /// Returns the error for a table that does not exist, or not any more.
+    pub(crate) fn missing_table(self) -> ServiceError {
+        match self.deleted {
+            Deleted::Conflicting => ServiceError::TABLE_BEING_DELETED,
+            Deleted::Missing | Deleted::Lingering => ServiceError::TABLE_NOT_FOUND,
         }
     }
 }

@@ -7,6 +7,7 @@ use azure_table_core::protocol::inbound::target::Paths;
 use crate::rules::ServiceRules;
 use crate::rules::table_name::TableNames;
 use crate::settings::Settings;
+use crate::settings::adverse::Choices;
 use crate::store::account::Replica;
 
 /// The addressed account, and its base URL.
@@ -16,6 +17,8 @@ pub(crate) struct Site {
     pub(crate) is_secondary: bool,
     /// It shows an older state than the primary.
     pub(crate) is_behind: bool,
+    /// The choices of an adverse service for the request.
+    pub(crate) choices: Choices,
     /// The rules of the service at that host.
     pub(crate) rules: &'static ServiceRules,
     pub(crate) is_https: bool,
@@ -39,18 +42,28 @@ impl Site {
         self
     }
 
+    /// Applies the choices of an adverse service.
+    pub(crate) fn choose(&mut self, choices: Choices, settings: &Settings) {
+        self.is_behind |= choices.is_behind && !settings.secondary_lag.is_zero();
+        self.choices = choices;
+    }
+
     /// Returns the account in the addressed location.
     pub(crate) fn replica(&self) -> Replica<'_> {
         Replica {
             account: &self.account,
             is_behind: self.is_behind,
+            deleted: self.choices.deleted,
             rules: self.rules,
         }
     }
 
     /// Returns the account in the primary, which receives all writes.
     pub(crate) fn primary(&self) -> Replica<'_> {
-        Replica::primary(&self.account, self.rules)
+        Replica {
+            is_behind: false,
+            ..self.replica()
+        }
     }
 
     /// Returns `true` if two names belong to the same table.

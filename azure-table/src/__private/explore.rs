@@ -96,6 +96,7 @@ pub struct Explore<B> {
 struct Settings {
     is_isolated: bool,
     is_cosmos: bool,
+    adverse: Option<u64>,
     faults: usize,
     advances: Vec<Duration>,
     max_schedules: Option<u64>,
@@ -158,6 +159,15 @@ impl<B> Explore<B> {
         self
     }
 
+    /// Explores on a service that does its worst, by the choices of a seed: see [`Emulator::adverse`].
+    ///
+    /// The clients see these choices, in every run the same for the same requests.
+    /// [`Simulation::emulator`] behaves as usual. A failure shows the choices of its run.
+    pub fn adverse(mut self, seed: u64) -> Self {
+        self.settings.adverse = Some(seed);
+        self
+    }
+
     /// Runs the body in every order, until one fails or a bound is reached.
     ///
     /// # Panics
@@ -187,6 +197,7 @@ impl<B> Explore<B> {
         let mut runs = Runs {
             body: &self.body,
             is_cosmos: settings.is_cosmos,
+            adverse: settings.adverse,
             advances: &settings.advances,
             started: DateTime::now(),
         };

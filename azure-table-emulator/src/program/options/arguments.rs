@@ -93,8 +93,12 @@ pub(super) struct ServiceArguments {
     pub(super) strict_versions: bool,
     /// Shift Timestamps by a random time, up to this much earlier or later, in milliseconds
     /// [default: 0]
-    #[arg(long, value_name = "MS", value_parser = number, allow_negative_numbers = true, verbatim_doc_comment)]
+    #[arg(long, value_name = "MS", value_parser = number_or_zero, allow_negative_numbers = true, verbatim_doc_comment)]
     pub(super) timestamp_skew: Option<usize>,
+    /// Do the worst that the service may do, by the choices of a seed: Timestamps off by 30 s, short
+    /// and empty pages, 500 and 503, lost responses; --timestamp-skew is then ignored
+    #[arg(long, value_name = "SEED", verbatim_doc_comment)]
+    pub(super) adverse: Option<u64>,
     /// Simulate latency and throttling of the service: today or 2010 [default: none]
     #[arg(long, value_name = "MODEL", hide_possible_values = true)]
     pub(super) model: Option<Preset>,
@@ -211,6 +215,11 @@ fn address(text: &str) -> Result<IpAddr, &'static str> {
     let address = if text == "localhost" { "127.0.0.1" } else { text };
     let why = "it must be an address such as 127.0.0.1, or 0.0.0.0 for all";
     address.parse().map_err(|_| why)
+}
+
+fn number_or_zero(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (0..=MAX_NUMBER).contains(number));
+    number.ok_or_else(|| format!("it must be 0 to {MAX_NUMBER}"))
 }
 
 /// Parses a number from 1 on.

@@ -50,6 +50,8 @@ impl<E: fmt::Debug> RunOutput for Result<(), E> {
 pub(super) struct Runs<'a, B> {
     pub(super) body: &'a B,
     pub(super) is_cosmos: bool,
+    /// The seed of an adverse service.
+    pub(super) adverse: Option<u64>,
     /// The jumps of the clock, in order.
     pub(super) advances: &'a [Duration],
     /// The time of the service's clock at the start of each run.
@@ -70,7 +72,7 @@ impl<T: RunOutput, B: AsyncFn(Simulation) -> T> Runner for Runs<'_, B> {
             let mut output = None;
             fastrand::seed(SEED);
             block_on(&gate, self.advances, async {
-                let simulation = Simulation::new(emulator, gate.clone());
+                let simulation = Simulation::new(emulator, self.adverse, gate.clone());
                 output = Some((self.body)(simulation).await);
             });
             output
@@ -174,6 +176,7 @@ mod tests {
         let mut runs = Runs {
             body: &async |simulation: Simulation| drop(simulation.service().list_tables().all().await),
             is_cosmos: false,
+            adverse: None,
             advances: &[],
             started: DateTime::now(),
         };

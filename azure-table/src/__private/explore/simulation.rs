@@ -34,9 +34,9 @@ pub struct Simulation {
 
 impl Simulation {
     /// Creates the simulation of a run that begins now, by tokio's clock.
-    pub(super) fn new(emulator: Emulator, gate: Gate) -> Self {
+    pub(super) fn new(emulator: Emulator, adverse: Option<u64>, gate: Gate) -> Self {
         Self {
-            service: Arc::new(Service::started(emulator)),
+            service: Arc::new(Service::started(emulator, adverse)),
             gate,
         }
     }
@@ -98,13 +98,20 @@ impl Simulation {
 #[derive(Debug)]
 struct Service {
     emulator: Emulator,
+    /// The same emulator as the clients see it.
+    seen: Emulator,
     started: (DateTime, Instant),
 }
 
 impl Service {
-    fn started(emulator: Emulator) -> Self {
+    fn started(emulator: Emulator, adverse: Option<u64>) -> Self {
         let started = (emulator.clock().now(), Instant::now());
-        Self { emulator, started }
+        let seen = emulator.clone();
+        Self {
+            seen: adverse.map_or(seen, |seed| emulator.clone().adverse(seed)),
+            emulator,
+            started,
+        }
     }
 }
 
@@ -112,7 +119,7 @@ impl Transport for Service {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         let (at, instant) = self.started;
         self.emulator.clock().set(at + instant.elapsed());
-        self.emulator.send(request)
+        self.seen.send(request)
     }
 
     fn profile(&self) -> Option<Profile> {
