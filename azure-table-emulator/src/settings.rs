@@ -194,8 +194,8 @@ impl PageEnds {
 #[derive(Clone)]
 pub struct EmulatorClock(Arc<Mutex<Time>>);
 
-/// The latest time of a clock and of a stored row, in the year 9000. Each Timestamp is later than the previous one, which
-/// keeps them unique. Beyond the greatest possible time, all rows would have the same ETag.
+/// The latest time of a clock and of a stored row, in the year 9000. Each Timestamp is later than the previous one,
+/// which keeps them unique. Beyond the greatest possible time, all rows would have the same ETag.
 pub(crate) const LATEST: DateTime = DateTime::from_unix_seconds(221_845_392_000);
 
 #[derive(Clone, Copy)]

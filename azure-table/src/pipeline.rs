@@ -2,7 +2,8 @@
 //!
 //! All calls of a client share its [`Pipeline`]. `retry_loop` runs the attempts of a call, and `attempt` runs one of
 //! them. `hedged_attempt` sends a slow read twice. `next_step` decides what follows an attempt, and `reconciliation`
-//! reads back a lost write. `shared_read` lets equal reads share a call, and `shared_fetch` the fetch of a token or key.
+//! reads back a lost write. `shared_read` lets equal reads share a call, and `shared_fetch` the fetch of a token or
+//! key.
 //!
 //! The core's `transport` is the seam to the network. `http_transport` and `reqwest_transport` implement it,
 //! `default_transport` chooses one of them. `auth` holds the credentials, `retry` the policies, `options` and

@@ -9,7 +9,8 @@ use azure_table_examples::job::PagePosition;
 
 use crate::side::{Pages, Side};
 
-/// Prints the rows that differ, and returns their number. It holds the keys and a hash of each row: Cosmos DB returns rows in no order.
+/// Prints the rows that differ, and returns their number. It holds the keys and a hash of each row: Cosmos DB returns
+/// rows in no order.
 pub(crate) async fn diff(from: &Side, to: &Side) -> Done<usize> {
     let mut expected = BTreeMap::new();
     let mut pages = Pages::open(from, &PagePosition::default())?;

@@ -1,4 +1,5 @@
-//! Any CSV file into a table: types named, or guessed where no value changes, a progress bar, and a resume after Ctrl-C.
+//! Any CSV file into a table: types named, or guessed where no value changes, a progress bar, and a resume after
+//! Ctrl-C.
 //!
 //! `cargo run -p azure-table-examples --features csv --example import_csv` imports a few cities into an emulator inside
 //! of this process. `… --example import_csv -- --keys Country,City --type Postcode=Edm.String cities.csv Cities` is

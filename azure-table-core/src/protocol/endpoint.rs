@@ -171,8 +171,8 @@ impl Endpoint {
         self.account.as_deref()
     }
 
-    /// Returns the account, or the host of a custom domain that hides it, and the service, as telemetry names it: accounts
-    /// of both services may have the same name.
+    /// Returns the account, or the host of a custom domain that hides it, and the service, as telemetry names it:
+    /// accounts of both services may have the same name.
     pub fn place(&self) -> (&str, &'static str) {
         (self.account().unwrap_or(self.host()), self.profile.rules().system)
     }

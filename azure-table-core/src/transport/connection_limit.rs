@@ -1,8 +1,8 @@
 //! The number of connections that a transport may use concurrently.
 //!
 //! Attempts wait for a permit of the [`ConnectionLimit`]. An attempt holds it from before it sends until its response
-//! is read to the end. A connection that is idle in the pool needs none. [`of_attempts`] limits the attempts of a client
-//! in the same way.
+//! is read to the end. A connection that is idle in the pool needs none. [`of_attempts`] limits the attempts of a
+//! client in the same way.
 
 use std::error::Error as StdError;
 use std::fmt;

@@ -40,7 +40,8 @@ const WAITING_LINES: usize = 10_000;
 /// The maximum wait for the last lines to be read.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
-/// Lines for people. A thread of its own writes them: a pipe that is full and that nobody reads may not stop the server.
+/// Lines for people. A thread of its own writes them: a pipe that is full and that nobody reads may not stop the
+/// server.
 #[derive(Clone)]
 pub(crate) struct People {
     queue: SyncSender<Entry>,

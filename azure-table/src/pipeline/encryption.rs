@@ -68,8 +68,8 @@ const CONCURRENCY: usize = 8;
 /// ```
 ///
 /// The client keeps a data key for up to 24 hours, so it encrypts and decrypts after you revoke a wrapping key. Restart
-/// all clients to end that sooner. The guide [`encryption`](crate::guide::encryption) describes when keys are fetched, and
-/// how they are rotated.
+/// all clients to end that sooner. The guide [`encryption`](crate::guide::encryption) describes when keys are fetched,
+/// and how they are rotated.
 pub trait KeyProvider: fmt::Debug + Send + Sync + 'static {
     /// Wraps a new data key by the current wrapping key, and returns it with the id of that key.
     ///

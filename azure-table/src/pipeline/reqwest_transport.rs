@@ -31,9 +31,9 @@ use crate::pipeline::tls::TlsSettings;
 /// It is the default in a build without the feature `http`. Otherwise set it with
 /// [`TableServiceClient::transport`](crate::TableServiceClient::transport).
 ///
-/// The tokio runtime that opens a connection also drives it. Use one transport for each runtime if they do not run at the
-/// same time: unlike `HttpTransport`, this one has a single pool, and a request may wait for a connection of a runtime
-/// that does not run.
+/// The tokio runtime that opens a connection also drives it. Use one transport for each runtime if they do not run at
+/// the same time: unlike `HttpTransport`, this one has a single pool, and a request may wait for a connection of a
+/// runtime that does not run.
 ///
 /// reqwest reads the proxies of the environment itself: unlike `HttpTransport`, this transport does not check them.
 ///

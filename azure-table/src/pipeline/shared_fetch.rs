@@ -66,7 +66,8 @@ pub(crate) fn own<T: Clone>(outcome: &Result<T>) -> Result<T> {
     }
 }
 
-/// The fetches of one value: at most one that callers can join for each runtime. Tasks of another runtime may never run.
+/// The fetches of one value: at most one that callers can join for each runtime. Tasks of another runtime may never
+/// run.
 pub(crate) struct SharedFetch<T>(Arc<Mutex<Fetches<T>>>);
 
 struct Fetches<T> {

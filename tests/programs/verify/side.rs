@@ -133,8 +133,8 @@ impl Side {
         Ok(())
     }
 
-    /// Reads the properties, and notes them in the file of tables. Properties that are noted were not restored yet: they
-    /// are the account's own, and the service may have others by now.
+    /// Reads the properties, and notes them in the file of tables. Properties that are noted were not restored yet:
+    /// they are the account's own, and the service may have others by now.
     pub(crate) async fn keep_properties(&self) -> Result<String, String> {
         if let Some(properties) = self.guard.tables().and_then(Tables::properties) {
             return Ok(properties);

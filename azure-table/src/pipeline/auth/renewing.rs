@@ -1,7 +1,7 @@
 //! A cached value that all calls share and that is fetched again before it expires.
 //!
-//! All waiting calls share one fetch and its error. It starts early enough that none sees the value expire. A value that
-//! the service rejects is fetched again. The credential decides what to fetch, and how.
+//! All waiting calls share one fetch and its error. It starts early enough that none sees the value expire. A value
+//! that the service rejects is fetched again. The credential decides what to fetch, and how.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
