@@ -17,6 +17,8 @@ use crate::model::edm::{Edm, EdmType, WireValue};
 use crate::model::entity::ReadEntity;
 use crate::model::error::{Error, ErrorInternals, Result, ValueError};
 use crate::model::property_writer::PropertyWriter;
+#[cfg(feature = "encryption")]
+use crate::model::row::decryption;
 use crate::model::row::{Row, RowProperty};
 
 /// The names of the properties that an upgrade removed from its row.
@@ -64,7 +66,11 @@ pub fn upgraded<T, X: Into<Box<dyn std::error::Error + Send + Sync>>>(
             return Err(first);
         };
         let mut old = DynamicEntity::read(row)?;
-        let upgraded = upgrade(&mut old).map_err(|second| {
+        #[cfg(feature = "encryption")]
+        let upgraded = decryption::lend(row, || upgrade(&mut old));
+        #[cfg(not(feature = "encryption"))]
+        let upgraded = upgrade(&mut old);
+        let upgraded = upgraded.map_err(|second| {
             let second = second.into();
             Error::invalid_response(format!("{first}; as an older row: {second}")).with_source(second)
         })?;

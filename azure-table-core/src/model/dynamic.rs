@@ -83,7 +83,8 @@ impl DynamicEntity {
         Ok(dynamic)
     }
 
-    /// Decodes this row as an entity or another shape, as if it came from the service.
+    /// Decodes this row as an entity or another shape, as if it came from the service. Encrypted properties decrypt only
+    /// in the `upgrade` of their row.
     ///
     /// # Errors
     /// - [`InvalidResponse`](crate::model::error::ErrorKind::InvalidResponse): a property is missing or of another
@@ -100,7 +101,7 @@ impl DynamicEntity {
                 .map(|(name, value)| row_property(name, value))
                 .collect(),
             #[cfg(feature = "encryption")]
-            opener: None,
+            opener: row::decryption::lent(),
         };
         E::read(&row).map_err(|e| row::locate(&row, e))
     }

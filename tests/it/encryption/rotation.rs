@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use azure_table::encryption::{DataKey, LocalKeys, key_id};
-use azure_table::{ErrorKind, Result};
+use azure_table::{DynamicEntity, ErrorKind, Result, TableEntity};
 
 use super::{Clinic, Keys, Patient, is_ciphertext, patient};
 
@@ -81,6 +81,56 @@ async fn unwrapped_data_key_is_kept_for_a_day() -> Result<()> {
         let error = patients.get(("north", 1)).await.unwrap_err();
         assert!(error.to_string().contains("the key is revoked"), "{error}");
     }
+    Ok(())
+}
+
+/// A patient whose ward is required.
+#[derive(TableEntity, Debug, Clone, PartialEq)]
+#[table(upgrade = "with_ward")]
+struct Placed {
+    #[table(partition_key)]
+    clinic: String,
+    #[table(row_key)]
+    number: u32,
+    ward: String,
+    #[table(encrypted)]
+    diagnosis: String,
+}
+
+fn with_ward(row: &mut DynamicEntity) -> Result<Placed> {
+    row.insert("ward", "hall");
+    row.to_entity()
+}
+
+#[tokio::test]
+async fn upgrade_reads_encrypted_properties_of_its_row() -> Result<()> {
+    let clinic = Clinic::new().await;
+    let old = Patient {
+        ward: None,
+        ..patient(1)
+    };
+    clinic.patients.insert(&old).await?;
+    clinic.insert(2..3).await;
+    let placed = clinic.patients.typed::<Placed>();
+    let rows = placed.query().all().await?;
+    let read: Vec<_> = rows.iter().map(|row| (&*row.ward, &*row.diagnosis)).collect();
+    assert_eq!(read, [("hall", "secret gout 1"), ("W2", "secret gout 2")]);
+    let report = placed.upgrade_all().await?;
+    assert_eq!((report.applied(), report.unchanged()), (1, 1));
+    assert_eq!(placed.upgrade_all().await?.unchanged(), 2);
+    assert_eq!(
+        clinic.patients.get(("north", 1)).await?.unwrap().ward.as_deref(),
+        Some("hall")
+    );
+    // Only the row of the upgrade lends its keys.
+    let row = clinic
+        .patients
+        .typed::<DynamicEntity>()
+        .get(("north", "0000000001"))
+        .await?
+        .unwrap();
+    let error = row.to_entity::<Placed>().unwrap_err().to_string();
+    assert!(error.contains("read the row as its entity"), "{error}");
     Ok(())
 }
 

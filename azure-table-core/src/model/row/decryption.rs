@@ -1,6 +1,7 @@
 //! Decrypts properties of a row, with the keys of its response.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::model::edm::{EdmType, Token, WireValue, base64_text};
@@ -34,7 +35,7 @@ impl Row<'_> {
         let Some(opener) = &self.opener else {
             return Err(Error::invalid_input(format!(
                 "property `{name}`: it is encrypted, and was read without a key provider: set one with `encryption` on \
-                 the client"
+                 the client, and read the row as its entity, not as a `DynamicEntity`"
             )));
         };
         let sealed = property.value().as_binary().map_err(|_| not_encrypted(name))?;
@@ -69,6 +70,32 @@ pub fn with_opener<'r>(row: &'r Row<'_>, opener: &Arc<Opener>) -> Row<'r> {
         opener: Some(Arc::clone(opener)),
         ..row.borrowed(|_| true)
     }
+}
+
+thread_local! {
+    /// The keys of the row whose `upgrade` runs on this thread.
+    static LENT: RefCell<Option<Arc<Opener>>> = const { RefCell::new(None) };
+}
+
+/// The keys that were lent before, which are lent again when this value is dropped.
+struct Before(Option<Arc<Opener>>);
+
+impl Drop for Before {
+    fn drop(&mut self) {
+        LENT.set(self.0.take());
+    }
+}
+
+/// Calls `run`, in which a [`DynamicEntity`](crate::model::dynamic::DynamicEntity) decrypts its values with the keys of
+/// `row`. It has no keys of its own.
+pub fn lend<T>(row: &Row<'_>, run: impl FnOnce() -> T) -> T {
+    let _before = Before(LENT.replace(row.opener.clone()));
+    run()
+}
+
+/// Returns the keys of the row whose `upgrade` runs on this thread.
+pub(crate) fn lent() -> Option<Arc<Opener>> {
+    LENT.with_borrow(Clone::clone)
 }
 
 /// Returns the keys of the row's response.
