@@ -37,6 +37,10 @@ pub struct PropertySchema {
     pub aliases: &'static [&'static str],
     /// `true` if it is stored in chunks: `Text`, `Text_1` … and `Text_chunks`.
     pub is_chunked: bool,
+    /// `true` if the client encrypts it.
+    pub is_encrypted: bool,
+    /// `true` if it is the JSON text of its field.
+    pub is_json: bool,
 }
 
 /// The properties of a flattened field.
@@ -107,12 +111,23 @@ impl PropertySchema {
             edm_type,
             aliases: &[],
             is_chunked: false,
+            is_encrypted: false,
+            is_json: false,
         }
+    }
+
+    /// Returns the attribute of a property that is not stored as its plain value. It follows the type in the text.
+    fn attribute(&self) -> Option<&'static str> {
+        let stored = [self.is_chunked, self.is_encrypted, self.is_json];
+        ATTRIBUTES
+            .into_iter()
+            .zip(stored)
+            .find_map(|(name, is_stored)| is_stored.then_some(name))
     }
 }
 
-/// The text after the type of a chunked property.
-const CHUNKED: &str = " chunked";
+const CHUNKED: &str = "chunked";
+const ATTRIBUTES: [&str; 3] = [CHUNKED, "encrypted", "json"];
 
 fn collect(
     prefix: &str,
@@ -141,8 +156,11 @@ impl fmt::Display for EntitySchema {
         writeln!(f, "PartitionKey {}", form(self.key.partition_key))?;
         writeln!(f, "RowKey {}", form(self.key.row_key))?;
         for (name, property) in self.stored() {
-            let chunked = if property.is_chunked { CHUNKED } else { "" };
-            writeln!(f, "{name} {}{chunked}", property.edm_type)?;
+            write!(f, "{name} {}", property.edm_type)?;
+            property
+                .attribute()
+                .map_or(Ok(()), |attribute| write!(f, " {attribute}"))?;
+            writeln!(f)?;
         }
         Ok(())
     }
@@ -175,10 +193,8 @@ pub(super) fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
             let prefix = whole.strip_suffix(property.name).unwrap_or_default();
             whole == name || property.aliases.iter().any(|alias| format!("{prefix}{alias}") == name)
         });
-        let (rest, was_chunked) = match rest.strip_suffix(CHUNKED) {
-            Some(rest) => (rest, true),
-            None => (rest, false),
-        };
+        let attribute = |known: &'static str| Some((rest.strip_suffix(known)?.strip_suffix(' ')?, Some(known)));
+        let (rest, was) = ATTRIBUTES.into_iter().find_map(attribute).unwrap_or((rest, None));
         match (found, EdmType::from_name(rest)) {
             (None, _) => faults.push(format!(
                 "the property `{name}` is gone: keep its field, or name it with #[table(alias = \"{name}\")]"
@@ -190,13 +206,19 @@ pub(super) fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
                     property.edm_type
                 ));
             }
-            // A chunked field also reads a value stored in one piece. A plain field would read only the first of many.
-            (Some((_, property)), _) if was_chunked && !property.is_chunked => {
-                faults.push(format!(
-                    "the property `{name}` was stored in pieces: keep #[table(chunked)] on its field"
-                ));
-            }
-            _ => {}
+            (Some((_, property)), _) => match (was, property.attribute()) {
+                (was, now) if was == now => {}
+                // A chunked field also reads a value stored in one piece. A plain field would read only the first of many.
+                (None, Some(CHUNKED)) => {}
+                (Some(was), _) => faults.push(format!(
+                    "the property `{name}` was stored by a field with #[table({was})]: keep it on the field"
+                )),
+                (None, now) => faults.push(format!(
+                    "the property `{name}` was stored by a field without #[table({})]: read such rows with \
+                     #[table(upgrade = \"..\")], or rename the field",
+                    now.unwrap_or_default()
+                )),
+            },
         }
     }
     faults
@@ -232,7 +254,11 @@ const fn properties_are(one: &[PropertySchema], other: &[PropertySchema]) -> boo
     let mut at = 0;
     while same && at < one.len() {
         let (a, b) = (&one[at], &other[at]);
-        same = text_is(a.name, b.name) && a.edm_type as u8 == b.edm_type as u8 && a.is_chunked == b.is_chunked;
+        same = text_is(a.name, b.name)
+            && a.edm_type as u8 == b.edm_type as u8
+            && a.is_chunked == b.is_chunked
+            && a.is_encrypted == b.is_encrypted
+            && a.is_json == b.is_json;
         at += 1;
     }
     same
@@ -263,10 +289,8 @@ mod tests {
         },
         properties: &[
             PropertySchema {
-                name: "rtg",
-                edm_type: EdmType::Int64,
                 aliases: &["rating", "stars"],
-                is_chunked: false,
+                ..PropertySchema::new("rtg", EdmType::Int64)
             },
             PropertySchema {
                 is_chunked: true,
@@ -276,10 +300,8 @@ mod tests {
         groups: &[GroupSchema {
             prefix: "Home_",
             properties: &[PropertySchema {
-                name: "City",
-                edm_type: EdmType::String,
                 aliases: &["Town"],
-                is_chunked: false,
+                ..PropertySchema::new("City", EdmType::String)
             }],
             groups: &[],
         }],
@@ -295,12 +317,41 @@ mod tests {
     }
 
     #[test]
+    fn attributes_that_change_the_stored_value_are_faults() {
+        const PLAIN: PropertySchema = PropertySchema::new("a", EdmType::Binary);
+        const SEALED: PropertySchema = PropertySchema {
+            is_encrypted: true,
+            ..PLAIN
+        };
+        const JSON: PropertySchema = PropertySchema {
+            is_json: true,
+            ..PropertySchema::new("b", EdmType::String)
+        };
+        const TEXT: PropertySchema = PropertySchema::new("b", EdmType::String);
+        let plain = SCHEMA.with_properties(&[PLAIN, TEXT]);
+        let special = SCHEMA.with_properties(&[SEALED, JSON]);
+        let text = special.to_string();
+        assert!(text.contains("a Edm.Binary encrypted\nb Edm.String json\n"), "{text}");
+        assert_eq!(unreadable(&special, &text), [""; 0]);
+        assert_eq!(
+            unreadable(&plain, &text),
+            [
+                "the property `a` was stored by a field with #[table(encrypted)]: keep it on the field",
+                "the property `b` was stored by a field with #[table(json)]: keep it on the field",
+            ]
+        );
+        let gained = unreadable(&special, &plain.to_string());
+        assert_eq!(gained.len(), 2);
+        assert!(gained[0].starts_with("the property `a` was stored by a field without #[table(encrypted)]: "));
+        assert!(gained[1].starts_with("the property `b` was stored by a field without #[table(json)]: "));
+    }
+
+    #[test]
     fn older_names_and_their_pieces_are_known() {
         const CHUNKED: EntitySchema = SCHEMA.with_properties(&[PropertySchema {
-            name: "text",
-            edm_type: EdmType::String,
             aliases: &["body"],
             is_chunked: true,
+            ..PropertySchema::new("text", EdmType::String)
         }]);
         for (schema, name, is_older) in [
             (&SCHEMA, "stars", true),
@@ -328,7 +379,7 @@ mod tests {
         let pieces = "Blog\nPartitionKey {channel}\nRowKey {posted}_{id}\nrtg Edm.Int32 chunked\ntext Edm.String\n";
         let chunked = unreadable(&SCHEMA, pieces);
         assert!(
-            chunked.len() == 1 && chunked[0].contains("`rtg` was stored in pieces"),
+            chunked.len() == 1 && chunked[0].contains("`rtg` was stored by a field with #[table(chunked)]"),
             "{chunked:?}"
         );
         assert!(faults[1].contains("`mood` is gone") && faults[1].contains("alias"));

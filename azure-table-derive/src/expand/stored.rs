@@ -14,13 +14,18 @@ pub(crate) fn property_schemas(base: &Struct<'_>) -> TokenStream {
     let properties = base.properties().map(|(field, name)| {
         let edm_type = edm_type(base, field);
         let aliases = field.aliases();
-        let is_chunked = matches!(field.form(), Form::Chunked);
+        let form = field.form();
+        let is_chunked = matches!(form, Form::Chunked);
+        let is_encrypted = matches!(form, Form::Encrypted);
+        let is_json = matches!(form, Form::Json);
         quote! {
             #private::PropertySchema {
                 name: #name,
                 edm_type: #edm_type,
                 aliases: &[#(#aliases),*],
-                is_chunked: #is_chunked
+                is_chunked: #is_chunked,
+                is_encrypted: #is_encrypted,
+                is_json: #is_json
             }
         }
     });

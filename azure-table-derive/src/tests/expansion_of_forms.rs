@@ -13,10 +13,18 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
          #[table(default = \"f::g\")] e: E,",
     ));
     let private = "::azure_table::__private";
-    has(&code, &format!("edm_type: {private}::json::EDM_TYPE"));
     has(
         &code,
-        &format!("edm_type: <C as {private}::ChunkedField>::EDM_TYPE, aliases: &[\"was\"], is_chunked: true"),
+        &format!(
+            "edm_type: {private}::json::EDM_TYPE, aliases: &[], is_chunked: false, is_encrypted: false, is_json: true"
+        ),
+    );
+    has(
+        &code,
+        &format!(
+            "edm_type: <C as {private}::ChunkedField>::EDM_TYPE, aliases: &[\"was\"], is_chunked: true, is_encrypted: false,
+             is_json: false"
+        ),
     );
     has(&code, &format!("name: \"d\", edm_type: {private}::EdmType::Guid"));
     let import = |call: &str| {
@@ -28,7 +36,7 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     has(
         &code,
         &format!(
-            "{{ name: \"a\", edm_type: {}, aliases: &[\"old\"], is_chunked: false }}",
+            "{{ name: \"a\", edm_type: {}, aliases: &[\"old\"], is_chunked: false, is_encrypted: false, is_json: false }}",
             import(&format!("{private}::Named::<_, A>::new(EDM_TYPE).edm_type()"))
         ),
     );
