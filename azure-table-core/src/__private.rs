@@ -42,7 +42,9 @@ pub use self::stored_field::{
 pub use self::value::{
     json_absent, json_to_edm, missing, pieces, put, read, read_json, required, required_pieces, within,
 };
-pub use self::variant::{CatchAll, KeysDifferByVariant, assert_catch_all, no_tagged, no_variant};
+pub use self::variant::{
+    CatchAll, KeysDifferByVariant, assert_catch_all, check_tag_of_other, no_tagged, no_variant, write_key_of_other,
+};
 pub use crate::codec::json::embedded as json;
 use crate::filter::column::Column;
 pub use crate::filter::column::InKey;

@@ -1,7 +1,9 @@
 //! The items that derived code of enums of entities uses.
 
 use crate::model::dynamic::DynamicEntity;
-use crate::model::entity_key::PlainFields;
+use crate::model::edm::Edm;
+use crate::model::entity::TableEntity;
+use crate::model::entity_key::{PlainFields, key_texts};
 use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::key_shape::KeyWriter;
 use crate::model::row::RowProperty;
@@ -39,6 +41,39 @@ impl CatchAll for DynamicEntity {}
 
 /// Fails to compile for a type that cannot hold every row.
 pub const fn assert_catch_all<T: CatchAll>() {}
+
+/// Writes the key of the variant marked `other`. Rejects a key that begins with the prefix of a variant, because it would
+/// be read as that variant.
+pub fn write_key_of_other<T: TableEntity + ?Sized>(
+    entity: &T,
+    key: &mut KeyWriter,
+    prefixes: &[(&str, &str)],
+) -> Result<()> {
+    let texts = key_texts(entity)?;
+    let row_key = texts.row_key();
+    match prefixes.iter().find(|(_, prefix)| row_key.starts_with(prefix)) {
+        Some((variant, prefix)) => Err(Error::invalid_input(format!(
+            "RowKey {row_key:?}: it begins with {prefix:?}, as the RowKeys of the variant `{variant}`, and would be read as \
+             that; write it as that variant"
+        ))),
+        None => entity.write_key(key),
+    }
+}
+
+/// Checks that the variant marked `other` does not have the tag of another variant, which it would be read as.
+pub fn check_tag_of_other<T: TableEntity + ?Sized>(entity: &T, property: &str, tags: &[(&str, &str)]) -> Result<()> {
+    let row = DynamicEntity::from_entity(entity)?;
+    let Some(Edm::String(found)) = row.get(property) else {
+        return Ok(());
+    };
+    match tags.iter().find(|(_, tag)| **tag == **found) {
+        Some((variant, tag)) => Err(Error::invalid_input(format!(
+            "property `{property}`: {tag:?} is the tag of the variant `{variant}`, and the row would be read as that; write it \
+             as that variant"
+        ))),
+        None => Ok(()),
+    }
+}
 
 /// Returns the error for a row that matches no variant of an enum.
 pub fn no_variant<T>(name: &str) -> Result<T> {

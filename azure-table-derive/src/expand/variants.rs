@@ -56,7 +56,15 @@ fn table_entity(variants: &Variants<'_>, generics: &Generics) -> TokenStream {
             let (mark, name) = (mark(variants, variant, ty), variant.name());
             quote!(#private::write_marked_key::<#ty>(#entity, #key, const { #mark }, #name))
         }
-        (Mark::RowKeyPrefix, Some(_)) | (Mark::Tag(_), _) => {
+        (Mark::RowKeyPrefix, Some(_)) => {
+            let marks = variants.named().map(|(variant, _)| {
+                let prefix = variant.attrs.row_key_prefix.as_ref().map(|prefix| prefix.value.value());
+                let (name, prefix) = (variant.name(), prefix.unwrap_or_default());
+                quote!((#name, #prefix))
+            });
+            quote!(#private::write_key_of_other::<#ty>(#entity, #key, &[#(#marks),*]))
+        }
+        (Mark::Tag(_), _) => {
             let write_key = method(ty, "write_key");
             quote!(#write_key(#entity, #key))
         }
@@ -69,6 +77,16 @@ fn table_entity(variants: &Variants<'_>, generics: &Generics) -> TokenStream {
                 let tag = &variant.tag;
                 quote!({
                     #properties.tag(#property, #tag)?;
+                    #write
+                })
+            }
+            (Mark::Tag(property), Some(_)) => {
+                let marks = variants.named().map(|(variant, _)| {
+                    let (name, tag) = (variant.name(), &variant.tag);
+                    quote!((#name, #tag))
+                });
+                quote!({
+                    #private::check_tag_of_other::<#ty>(#entity, #property, &[#(#marks),*])?;
                     #write
                 })
             }

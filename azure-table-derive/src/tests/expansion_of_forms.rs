@@ -200,7 +200,10 @@ fn enum_is_read_and_written_by_variant() {
                 __properties.tag(\"Kind\", \"One\")?;
                 <X as {krate}::TableEntity>::write_properties(__entity, __properties)
             }},
-            Self::Two(__entity) => <Y as {krate}::TableEntity>::write_properties(__entity, __properties),"
+            Self::Two(__entity) => {{
+                {private}::check_tag_of_other::<Y>(__entity, \"Kind\", &[(\"One\", \"One\")])?;
+                <Y as {krate}::TableEntity>::write_properties(__entity, __properties)
+            }},"
         ),
     );
     has(

@@ -393,6 +393,42 @@ async fn enums_may_borrow_and_may_be_generic() {
     assert_eq!(table.query().filter(generic.eq("text")).all().await.unwrap().len(), 1);
 }
 
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(tag = "Kind")]
+enum Tagged {
+    #[table(rename = "fixed")]
+    Fixed(Fixed),
+    #[table(other)]
+    Other(DynamicEntity),
+}
+
+#[tokio::test]
+async fn row_of_other_that_would_be_read_as_a_variant_is_rejected() {
+    use by_prefix::Item;
+    let items = table::<Item>().await;
+    let error = items
+        .insert(&Item::Unknown(DynamicEntity::new("s", "0001_x")))
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    let why = "RowKey \"0001_x\": it begins with \"0001_\", as the RowKeys of the variant `Customer`";
+    assert!(error.to_string().contains(why), "{error}");
+
+    let rows = table::<Tagged>().await;
+    let mut row = DynamicEntity::new("p", "r");
+    row.insert("Kind", "fixed");
+    let error = rows.insert(&Tagged::Other(row.clone())).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    let why = "property `Kind`: \"fixed\" is the tag of the variant `Fixed`";
+    assert!(error.to_string().contains(why), "{error}");
+    // A tag that no variant has stays with its row.
+    row.insert("Kind", "Fixed");
+    rows.insert(&Tagged::Other(row.clone())).await.unwrap();
+    let read = rows.query().all().await.unwrap();
+    assert!(matches!(&read[0], Tagged::Other(other) if other.properties == row.properties));
+    rows.delete(&read[0]).await.unwrap();
+}
+
 /// The type parameters select no variant: a row that fits two variants fits neither alone.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(tag = "Kind", columns = off)]
