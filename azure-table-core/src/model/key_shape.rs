@@ -79,6 +79,8 @@ pub struct KeyWriter {
     key: usize,
     piece: usize,
     texts: KeyTexts,
+    /// The key of the last field whose text does not sort as its values do, and the length of the key up to it.
+    unsorted: Option<(usize, usize)>,
 }
 
 impl KeyWriter {
@@ -88,6 +90,7 @@ impl KeyWriter {
             key: 0,
             piece: 0,
             texts: KeyTexts::started(),
+            unsorted: None,
         }
     }
 
@@ -130,6 +133,9 @@ impl KeyWriter {
         }
         if let Some(width) = width {
             shorten::<T>(text, start, width).map_err(rejected)?;
+        }
+        if !T::SORTED {
+            self.unsorted = Some((self.key, text.len()));
         }
         self.piece += 1;
         if let Some(KeyPiece::Literal(literal)) = self.shape.pieces(self.key).get(self.piece) {
@@ -204,12 +210,18 @@ impl KeyWriter {
         Ok(partition_key)
     }
 
-    /// Returns the common beginning of all keys with these fields, including the literals after the last field.
-    pub(crate) fn finish_start(mut self) -> Result<KeyStart> {
+    /// Returns the common beginning of all keys with these fields, including the literals after the last field, and the
+    /// beginning of its texts up to the last field whose text does not sort as its values do.
+    pub(crate) fn finish_start(mut self) -> Result<(KeyStart, Option<[String; 2]>)> {
         let next = self.next_field()?.map(|_| self.key);
+        let unsorted = self.unsorted;
         let (partition_key, row_key) = self.texts.into_pair();
         check_keys(&partition_key, &row_key)?;
-        Ok(match next {
+        let unsorted = unsorted.map(|(key, length)| match key {
+            0 => [partition_key[..length].to_owned(), String::new()],
+            _ => [partition_key.clone(), row_key[..length].to_owned()],
+        });
+        let start = match next {
             Some(0) => KeyStart {
                 partition_key: Start::Prefix(partition_key),
                 row_key: None,
@@ -222,7 +234,8 @@ impl KeyWriter {
                 partition_key: Start::Whole(partition_key),
                 row_key: Some(Start::Whole(row_key)),
             },
-        })
+        };
+        Ok((start, unsorted))
     }
 }
 
@@ -451,7 +464,7 @@ mod tests {
         let start = |fields: &[&str]| {
             let mut writer = KeyWriter::new(&SHAPE);
             fields.iter().for_each(|field| writer.field(*field).unwrap());
-            writer.finish_start().unwrap()
+            writer.finish_start().unwrap().0
         };
         assert_eq!(start(&["WA"]).partition_key, Start::Prefix("WA;".into()));
         let row = |fields: &[&str]| start(fields).row_key;

@@ -25,6 +25,8 @@ use crate::model::variant::VariantOf;
 #[doc(alias = "starts_with")]
 pub struct KeyPrefix<E> {
     start: KeyStart,
+    /// The beginning of the two keys up to the last field whose text does not sort as its values do.
+    unsorted: Option<[String; 2]>,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -32,6 +34,7 @@ impl<E> KeyPrefix<E> {
     fn new(start: KeyStart) -> Self {
         Self {
             start,
+            unsorted: None,
             entity: PhantomData,
         }
     }
@@ -127,7 +130,10 @@ impl<E> KeyPrefix<E> {
     where
         E: VariantOf<T>,
     {
-        KeyPrefix::new(self.start)
+        KeyPrefix {
+            unsorted: self.unsorted,
+            ..KeyPrefix::new(self.start)
+        }
     }
 }
 
@@ -144,9 +150,19 @@ pub fn start<E>(prefix: &KeyPrefix<E>) -> &KeyStart {
     &prefix.start
 }
 
+/// Returns `true` if the keys from one prefix to the other have no order in terms of the fields: they differ in a field
+/// whose text does not sort as its values do.
+#[doc(hidden)]
+pub fn differ_unsorted<E>(from: &KeyPrefix<E>, to: &KeyPrefix<E>) -> bool {
+    from.unsorted != to.unsorted
+}
+
 impl<E> Clone for KeyPrefix<E> {
     fn clone(&self) -> Self {
-        Self::new(self.start.clone())
+        Self {
+            unsorted: self.unsorted.clone(),
+            ..Self::new(self.start.clone())
+        }
     }
 }
 
@@ -198,7 +214,11 @@ impl<E: TableEntity> Key<E> {
     {
         let mut key = KeyWriter::new(&E::SCHEMA.key);
         E::KeyFields::write_prefix(fields, &mut key)?;
-        Ok(KeyPrefix::new(key.finish_start()?))
+        let (start, unsorted) = key.finish_start()?;
+        Ok(KeyPrefix {
+            unsorted,
+            ..KeyPrefix::new(start)
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use azure_table::filter::AccessPath;
 use azure_table::{
     DateTime, Descending, DynamicEntity, Emulator, ErrorKind, Key, KeyPrefix, ReadEntity, TableClient, TableEntity,
-    TableServiceClient,
+    TableProperty, TableServiceClient,
 };
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
@@ -143,6 +143,60 @@ async fn reversed_range_is_an_error_that_names_both_ends() {
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     let text = error.to_string();
     assert!(text.contains("swap the two") && text.contains("Descending"), "{text}");
+}
+
+#[derive(TableProperty, Clone, Copy, Debug, PartialEq)]
+#[table(key)]
+enum Level {
+    Info,
+    Warn,
+    Error,
+}
+
+#[derive(TableEntity, Debug, PartialEq)]
+#[table(row_key = "{level}_{number:03}")]
+struct Log {
+    #[table(partition_key)]
+    channel: String,
+    level: Level,
+    number: u16,
+}
+
+/// The names of the levels sort as Error, Info, Warn.
+#[tokio::test]
+async fn range_over_a_field_that_does_not_sort_is_an_error() {
+    let logs = TableServiceClient::from_transport(Emulator::new())
+        .table::<Log>("Logs")
+        .unwrap();
+    logs.create_table().await.unwrap();
+    for level in [Level::Info, Level::Warn, Level::Error] {
+        for number in 1..4 {
+            logs.insert(&Log {
+                channel: "a".into(),
+                level,
+                number,
+            })
+            .await
+            .unwrap();
+        }
+    }
+    let level = |level: Level| Key::<Log>::prefix(("a", level)).unwrap();
+    let number = |level: Level, number: u16| Key::<Log>::prefix(("a", level, number)).unwrap();
+    let channel = || Key::<Log>::prefix(("a",)).unwrap();
+    for (from, to) in [
+        (level(Level::Info), level(Level::Warn)),
+        (channel(), level(Level::Warn)),
+        (number(Level::Info, 2), number(Level::Warn, 2)),
+    ] {
+        let error = logs.query().between(from, to).all().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains("does not sort as its values do"), "{error}");
+    }
+    let range = logs.query().between(number(Level::Warn, 2), number(Level::Warn, 3));
+    assert_eq!(range.count().await.unwrap(), 2);
+    assert_eq!(logs.query().between(channel(), channel()).count().await.unwrap(), 9);
+    let two = [level(Level::Info), level(Level::Warn)];
+    assert_eq!(logs.query().key_prefixes(two).count().await.unwrap(), 6);
 }
 
 /// Reads like a repository whose entity is a type parameter.

@@ -192,9 +192,16 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// # Errors
     /// On the first read:
     /// - `InvalidInput`: all rows under `to` are before those under `from`.
+    /// - `InvalidInput`: they differ in a field whose key text does not sort as its values do: see
+    ///   [`TableKey::SORTED`](crate::TableKey::SORTED).
     #[doc(alias = "range")]
     pub fn between(mut self, from: KeyPrefix<E>, to: KeyPrefix<E>) -> Self {
         self.settings.keys = Some(match prefix::start(&to).ends_before(prefix::start(&from)) {
+            _ if prefix::differ_unsorted(&from, &to) => Err(format!(
+                "the range of keys from {from} to {to}: the two differ in a field whose text does not sort as its values \
+                 do, such as an enum that is stored by name; select each of its values by `key_prefixes`"
+            )
+            .into()),
             false => Ok(between(prefix::start(&from), prefix::start(&to))),
             true => Err(format!(
                 "the range of keys ends at {to}, before its first row at {from}: swap the two (a `Descending` field has its \
