@@ -135,7 +135,7 @@ impl<E> Writer<E> {
     ///
     /// # Errors
     /// Returns the error that ended the writer: see [`BulkWrite`](crate::bulk::BulkWrite). The operation is then not
-    /// accepted. [`close`](Self::close) returns the report.
+    /// accepted. The error says nothing about earlier operations: [`close`](Self::close) returns their report.
     pub async fn send(&mut self, operation: TableOperation) -> Result<()> {
         let mut operation = Some(operation);
         poll_fn(|cx| {
@@ -197,7 +197,7 @@ impl<E> Writer<E> {
     /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
-    /// Returns the error that ended the writer.
+    /// Returns the error that ended the writer. As with [`send`](Self::send), it says nothing about single operations.
     pub async fn flush(&mut self) -> Result<()> {
         self.run.engine.flushes = true;
         poll_fn(|cx| {
