@@ -19,10 +19,11 @@ use crate::place::Paths;
 const OPTIONS: [&str; 4] = ["start_paused", "cosmos", "explore", "crate"];
 
 /// The options of `explore`; `true` if one has a value.
-const EXPLORATION: [(&str, bool); 7] = [
+const EXPLORATION: [(&str, bool); 8] = [
     ("isolated", false),
     ("faults", true),
     ("adverse", true),
+    ("late", true),
     ("advance", true),
     ("max_schedules", true),
     ("max_time", true),

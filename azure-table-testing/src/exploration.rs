@@ -9,8 +9,8 @@ use std::time::Duration;
 ///
 /// `Display` prints it: one line, and after a failure its message, its story and how to replay it.
 ///
-/// The search runs all orders without faults, then with up to one fault, and so on. It also starts over if a run shows
-/// that requests do not commute. The counts are those of the last pass.
+/// The search runs all orders without faults, then with up to one fault, and so on, and likewise with late writes. It
+/// also starts over if a run shows that requests do not commute. The counts are those of the last pass.
 #[derive(Clone, Debug, Default)]
 pub struct Exploration {
     pub(crate) schedules: u64,
@@ -47,13 +47,15 @@ impl Exploration {
     /// Returns `true` if every order was run, with the jumps of the clock in their given order, and the body never
     /// failed.
     ///
+    /// With `late(0)` it is `false` if a run dropped a write that could have arrived late.
+    ///
     /// With `isolated`, this is no proof for a body that infers the order of writes to different rows from their ETags.
     /// The guide `explorations` lists all limits.
     pub fn is_proof(&self) -> bool {
         self.stop_reason.is_none() && self.failure.is_none()
     }
 
-    /// Returns the reason why the exploration stopped early, or `None` if every order was run, or one failed.
+    /// Returns the reason why not every order was run, or `None` if every order was run, or one failed.
     pub fn stop_reason(&self) -> Option<StopReason> {
         self.stop_reason
     }
@@ -86,7 +88,7 @@ impl fmt::Display for Exploration {
     }
 }
 
-/// The reason why an [`Exploration`] stopped before every order was run.
+/// The reason why an [`Exploration`] did not run every order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StopReason {
@@ -96,6 +98,8 @@ pub enum StopReason {
     Time(Duration),
     /// One schedule was replayed.
     Replay,
+    /// A run dropped the future of a write, which could have arrived late without `late(0)`.
+    NoLateWrites,
 }
 
 impl fmt::Display for StopReason {
@@ -104,6 +108,7 @@ impl fmt::Display for StopReason {
             Self::Schedules(runs) => write!(f, "stopped after {runs} runs: not all orders were seen"),
             Self::Time(time) => write!(f, "stopped after {time:?}: not all orders were seen"),
             Self::Replay => f.write_str("one schedule replayed"),
+            Self::NoLateWrites => f.write_str("a dropped write never arrived late: not all orders were seen"),
         }
     }
 }

@@ -38,6 +38,8 @@ impl RequestOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     Request(RequestId),
+    /// A write arrives whose future was dropped. No task sees it.
+    Late(RequestId),
     /// The clock advances while requests wait.
     Clock,
 }
@@ -59,7 +61,7 @@ impl Choice {
 
     pub fn of(request: &Waiting, outcome: RequestOutcome) -> Self {
         Self {
-            step: Step::Request(request.id.clone()),
+            step: request.step(),
             outcome,
         }
     }
@@ -83,13 +85,26 @@ pub struct Waiting {
     /// Method, path and query, without the account.
     pub line: Arc<str>,
     pub footprint: Arc<Footprint>,
+    /// A write whose future was dropped.
+    pub is_late: bool,
     pub cause: Cause,
+}
+
+impl Waiting {
+    /// Returns the step that executes the request.
+    pub fn step(&self) -> Step {
+        match self.is_late {
+            true => Step::Late(self.id.clone()),
+            false => Step::Request(self.id.clone()),
+        }
+    }
 }
 
 impl PartialEq for Waiting {
     /// Compares everything except the cause: a request may wait longer in one run than in another.
     fn eq(&self, other: &Self) -> bool {
-        self.id == other.id && self.line == other.line && self.footprint == other.footprint
+        let is_same = self.id == other.id && self.is_late == other.is_late;
+        is_same && self.line == other.line && self.footprint == other.footprint
     }
 }
 
@@ -113,17 +128,18 @@ pub struct Event {
 }
 
 impl Event {
-    /// Returns the client of the request, if the step is one.
+    /// Returns the client whose task sees the step, if one does.
     pub fn client(&self) -> Option<&Arc<str>> {
         self.choice.step.client()
     }
 }
 
 impl Step {
+    /// Returns the client whose task sees the step, if one does.
     pub fn client(&self) -> Option<&Arc<str>> {
         match self {
             Self::Request(id) => Some(&id.client),
-            Self::Clock => None,
+            Self::Late(_) | Self::Clock => None,
         }
     }
 }

@@ -1,17 +1,21 @@
 //! The gate at which the requests of a run wait.
 //!
 //! Defines [`Gate`], and the transport of each client in front of it. The runtime calls [`Gate::at_rest`] when all
-//! tasks are blocked. Then a [`Chooser`] chooses a waiting request, and the tasks run until all are blocked again.
+//! tasks are blocked. Then a [`Chooser`] chooses a waiting request, the gate executes it, and the tasks run until all
+//! are blocked again. As on a network, a request does not depend on the polls of its future, which only collects the
+//! response. A write whose future is dropped remains in flight.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::future::poll_fn;
+use std::io;
 use std::ops::Range;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use azure_table_core::protocol::profile::Profile;
-use azure_table_core::transport::{BoxFuture, Transport, TransportError};
+use azure_table_core::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 
@@ -26,7 +30,8 @@ const MOST_REQUESTS: usize = 10_000;
 
 /// Chooses the next step.
 pub trait Chooser: Send {
-    /// Returns the next step of a run after `events`, or the reason to end the run. At least one request waits.
+    /// Returns the next step of a run after `events`, or the reason to end the run. At least one request waits that is
+    /// not late.
     fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Result<Choice, End>;
 }
 
@@ -58,18 +63,32 @@ impl fmt::Debug for Gate {
 #[derive(Default)]
 struct State {
     waiting: Vec<Waiting>,
-    wakers: HashMap<RequestId, Waker>,
-    /// The requests that were chosen but not notified yet, with the numbers of their events.
-    chosen: HashMap<RequestId, usize>,
+    /// The waiting requests, as they are executed.
+    held: HashMap<RequestId, Held>,
+    /// The responses that no future has collected yet.
+    responses: HashMap<RequestId, TransportResult>,
     sent: HashMap<Arc<str>, u32>,
     events: Vec<Event>,
     cancelled: Vec<Cancelled>,
+    /// The number of writes that were dropped while they waited, so far and before the last step.
+    dropped_writes: usize,
+    may_be_late: usize,
     /// The lines of the story, if it is recorded.
     story: Option<Vec<StoryLine>>,
     cause: Cause,
     end: Option<End>,
     body: Option<Waker>,
     clock_is_chosen: bool,
+}
+
+type TransportResult = Result<Response<Bytes>, TransportError>;
+
+/// A request in flight.
+struct Held {
+    request: Request<Bytes>,
+    behind: Arc<dyn Transport>,
+    /// The waker of its future, unless that was dropped.
+    waker: Option<Waker>,
 }
 
 /// A request whose future was dropped before it was polled with the response.
@@ -85,6 +104,8 @@ pub struct Cancelled {
 pub struct Ran {
     pub events: Vec<Event>,
     pub cancelled: Vec<Cancelled>,
+    /// The number of writes that were dropped while they waited, before the last step.
+    pub may_be_late: usize,
     pub story: Vec<StoryLine>,
     pub end: Option<End>,
 }
@@ -101,13 +122,13 @@ impl Gate {
         }
     }
 
-    /// Chooses the next step. Called when all tasks are blocked.
+    /// Chooses and executes the next step. Called when all tasks are blocked.
     pub fn at_rest(&self) {
         let mut state = self.state();
         if state.end.is_some() {
             return;
         }
-        if state.waiting.is_empty() {
+        if state.waiting.iter().all(|waiting| waiting.is_late) {
             // The next timer fires, and its effects come after all previous events.
             state.cause = Cause::AllOf(state.events.len());
             return;
@@ -123,13 +144,13 @@ impl Gate {
             Ok(choice) => state.take(choice),
             Err(end) => {
                 state.end = Some(end);
-                state.body.take()
+                None
             }
         };
+        // The body also rests again if the waker wakes no task: nobody may poll the future of the request any more.
+        let wakers = [waker, state.body.take()];
         drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        wakers.into_iter().flatten().for_each(Waker::wake);
     }
 
     /// Returns the reason to end the run early, or registers the waker for it.
@@ -149,14 +170,14 @@ impl Gate {
 
     /// Returns the record of the run, and resets the gate.
     pub fn finish(&self) -> Ran {
-        let mut state = self.state();
-        // The waker holds the runtime, and the runtime holds the gate.
-        state.body = None;
+        // The wakers hold the runtime, and the runtime holds the gate.
+        let state = std::mem::take(&mut *self.state());
         Ran {
-            events: std::mem::take(&mut state.events),
-            cancelled: std::mem::take(&mut state.cancelled),
-            story: state.story.take().unwrap_or_default(),
-            end: state.end.take(),
+            events: state.events,
+            cancelled: state.cancelled,
+            may_be_late: state.may_be_late,
+            story: state.story.unwrap_or_default(),
+            end: state.end,
         }
     }
 
@@ -164,40 +185,29 @@ impl Gate {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the request is chosen. Returns the number and the outcome of its event.
-    async fn pass(&self, client: &Arc<str>, request: &Request<Bytes>) -> (usize, RequestOutcome) {
+    /// Waits until the request is executed.
+    async fn pass(&self, client: &Arc<str>, request: Request<Bytes>, behind: Arc<dyn Transport>) -> TransportResult {
         let pass = {
             let mut state = self.state();
             Pass {
                 gate: self,
-                id: state.arrive(client, request),
+                id: state.arrive(client, request, behind),
                 since: state.events.len(),
             }
         };
-        let (event, outcome) = poll_fn(|cx| {
+        poll_fn(|cx| {
             let mut state = self.state();
-            let Some(event) = state.chosen.remove(&pass.id) else {
-                state.wakers.insert(pass.id.clone(), cx.waker().clone());
-                return Poll::Pending;
-            };
-            Poll::Ready((event, state.events[event].choice.outcome))
+            if let Some(held) = state.held.get_mut(&pass.id) {
+                held.waker = Some(cx.waker().clone());
+            }
+            state.responses.remove(&pass.id).map_or(Poll::Pending, Poll::Ready)
         })
-        .await;
-        if let Some(story) = &mut self.state().story {
-            story[event].set_request(request);
-        }
-        (event, outcome)
-    }
-
-    fn saw(&self, event: usize, outcome: RequestOutcome, response: &Result<Response<Bytes>, TransportError>) {
-        if let Some(story) = self.state().story.as_mut().and_then(|story| story.get_mut(event)) {
-            story.set_response(outcome, response);
-        }
+        .await
     }
 }
 
 impl State {
-    fn arrive(&mut self, client: &Arc<str>, request: &Request<Bytes>) -> RequestId {
+    fn arrive(&mut self, client: &Arc<str>, request: Request<Bytes>, behind: Arc<dyn Transport>) -> RequestId {
         let sent = self.sent.entry(Arc::clone(client)).or_default();
         let id = RequestId {
             client: Arc::clone(client),
@@ -209,55 +219,93 @@ impl State {
         self.waiting.push(Waiting {
             id: id.clone(),
             line: format!("{} {}{query}{}", request.method(), address.path, address.query).into(),
-            footprint: Arc::new(Footprint::of(request)),
+            footprint: Arc::new(Footprint::of(&request)),
+            is_late: false,
             cause: self.cause,
         });
+        let held = Held {
+            request,
+            behind,
+            waker: None,
+        };
+        self.held.insert(id.clone(), held);
         id
     }
 
-    /// Records a choice. Returns the waker of the chosen request.
+    /// Executes and records a choice. Returns the waker of the chosen request.
     fn take(&mut self, choice: Choice) -> Option<Waker> {
         let number = self.events.len();
         let last = self.events.last().and_then(Event::client);
-        let could_go_on = last.is_some_and(|last| self.waiting.iter().any(|waiting| waiting.id.client == *last));
+        let could_go_on = self
+            .waiting
+            .iter()
+            .any(|waiting| !waiting.is_late && last == Some(&waiting.id.client));
         let is_switch = could_go_on && last != choice.step.client();
-        let mut place = 0;
-        let (footprint, cause, waker) = match &choice.step {
+        self.may_be_late = self.dropped_writes;
+        let mut event = Event {
+            choice,
+            footprint: Arc::new(Footprint::nothing()),
+            cause: Cause::Start,
+            place: 0,
+            is_switch,
+        };
+        let story = self.story.as_mut();
+        let waker = match &event.choice.step {
             Step::Clock => {
                 self.clock_is_chosen = true;
-                (Arc::new(Footprint::nothing()), Cause::Start, self.body.take())
+                story.into_iter().for_each(|story| story.push(StoryLine::clock()));
+                None
             }
-            Step::Request(id) => {
-                let at = self.waiting.iter().position(|waiting| waiting.id == *id)?;
-                place = self.waiting[..at]
-                    .iter()
-                    .filter(|waiting| waiting.id.client == id.client)
-                    .count();
+            step @ (Step::Request(id) | Step::Late(id)) => {
+                let at = self.waiting.iter().position(|waiting| waiting.step() == *step)?;
                 let taken = self.waiting.remove(at);
-                self.chosen.insert(taken.id, number);
-                let footprint = match choice.outcome {
-                    RequestOutcome::RequestLost => Arc::new(Footprint::nothing()),
-                    RequestOutcome::Delivered | RequestOutcome::ResponseLost => taken.footprint,
-                };
-                (footprint, taken.cause, self.wakers.remove(id))
+                let held = self.held.remove(id)?;
+                let before = self.waiting[..at].iter();
+                event.place = before
+                    .filter(|other| other.id.client == id.client && other.is_late == taken.is_late)
+                    .count();
+                event.cause = taken.cause;
+                if event.choice.outcome != RequestOutcome::RequestLost {
+                    event.footprint = taken.footprint;
+                }
+                let response = execute(&held, event.choice.outcome);
+                if let Some(story) = story {
+                    story.push(StoryLine::of(&event.choice, &held.request, &response));
+                }
+                if !taken.is_late {
+                    self.responses.insert(taken.id, response);
+                }
+                held.waker
             }
         };
-        if let Some(story) = &mut self.story {
-            story.push(StoryLine::of(&choice));
-        }
-        self.events.push(Event {
-            choice,
-            footprint,
-            cause,
-            place,
-            is_switch,
-        });
+        self.events.push(event);
         self.cause = Cause::Event(number);
         waker
     }
 }
 
-/// A request at the gate. Dropping it, for example with its task, removes the request from the gate.
+/// Executes a request with this outcome.
+fn execute(held: &Held, outcome: RequestOutcome) -> TransportResult {
+    let (behind, request) = (&*held.behind, held.request.clone());
+    let execution = pin!(async {
+        match outcome {
+            RequestOutcome::Delivered => behind.send(request).await,
+            RequestOutcome::RequestLost => Fault::LoseRequest.happen(behind, request).await,
+            RequestOutcome::ResponseLost => Fault::LoseResponse.happen(behind, request).await,
+        }
+    });
+    match execution.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(response) => response,
+        // The emulator has no I/O, and sleeps only by a service model.
+        Poll::Pending => Err(TransportError::new(
+            Delivery::MaybeSent,
+            io::Error::other("the service of an exploration must respond without waiting"),
+        )),
+    }
+}
+
+/// The future of a request at the gate. After it is dropped, for example with its task, a waiting write may still
+/// arrive, and a waiting read is removed from the gate.
 struct Pass<'g> {
     gate: &'g Gate,
     id: RequestId,
@@ -267,16 +315,28 @@ struct Pass<'g> {
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        let mut state = self.gate.state();
-        let is_waiting = state.waiting.iter().any(|waiting| waiting.id == self.id);
+        let state = &mut *self.gate.state();
+        let at = state.waiting.iter().position(|waiting| waiting.id == self.id);
+        let response = state.responses.remove(&self.id);
         // An early end of a run drops the futures of all requests: they are not cancelled.
-        if state.end.is_none() && (is_waiting || state.chosen.contains_key(&self.id)) {
+        if state.end.is_none() && (at.is_some() || response.is_some()) {
             let (id, during) = (self.id.clone(), self.since..state.events.len());
             state.cancelled.push(Cancelled { id, during });
         }
-        state.waiting.retain(|waiting| waiting.id != self.id);
-        state.wakers.remove(&self.id);
-        state.chosen.remove(&self.id);
+        let Some(at) = at else { return };
+        let waiting = &mut state.waiting[at];
+        let held = state.held.get_mut(&self.id);
+        match held.filter(|_| waiting.footprint.writes()) {
+            Some(held) => {
+                (waiting.is_late, waiting.cause) = (true, state.cause);
+                held.waker = None;
+                state.dropped_writes += 1;
+            }
+            None => {
+                state.waiting.remove(at);
+                state.held.remove(&self.id);
+            }
+        }
     }
 }
 
@@ -289,16 +349,7 @@ pub struct GatedTransport {
 
 impl Transport for GatedTransport {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        Box::pin(async move {
-            let (event, outcome) = self.gate.pass(&self.client, &request).await;
-            let response = match outcome {
-                RequestOutcome::Delivered => self.behind.send(request).await,
-                RequestOutcome::RequestLost => Fault::LoseRequest.happen(&*self.behind, request).await,
-                RequestOutcome::ResponseLost => Fault::LoseResponse.happen(&*self.behind, request).await,
-            };
-            self.gate.saw(event, outcome, &response);
-            response
-        })
+        Box::pin(self.gate.pass(&self.client, request, Arc::clone(&self.behind)))
     }
 
     fn profile(&self) -> Option<Profile> {

@@ -30,12 +30,15 @@ pub struct Dependence {
 impl Dependence {
     /// Returns `true` if the order of the two steps matters.
     pub fn holds(&self, a: (&Step, &Footprint), b: (&Step, &Footprint)) -> bool {
-        let (Some(first), Some(second)) = (a.0.client(), b.0.client()) else {
+        let is_ordered = match (a.0, b.0) {
             // The clock advances for all tasks.
-            return true;
+            (Step::Clock, _) | (_, Step::Clock) => true,
+            (Step::Request(first), Step::Request(second)) => self.orders(&first.client, &second.client),
+            // A late write meets others in the service alone, those of its own client too.
+            (Step::Late(_), _) | (_, Step::Late(_)) => !self.is_isolated,
         };
         let is_dated = |footprint: &Footprint| footprint.writes_one_of(&self.dated);
-        self.orders(first, second) || a.1.conflicts(b.1) || is_dated(a.1) && is_dated(b.1)
+        is_ordered || a.1.conflicts(b.1) || is_dated(a.1) && is_dated(b.1)
     }
 
     /// Returns `true` if no two requests of these clients commute.

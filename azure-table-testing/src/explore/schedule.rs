@@ -1,8 +1,8 @@
 //! The choices of a run as text, and a run with the choices of such a text.
 //!
 //! Defines [`Schedule`]. `a*2 b:lost a` chooses two requests of the client `a`, then one of `b` that never arrives,
-//! then one of `a`. `b:unanswered` loses the response, `clock` advances the clock, and `b.2` is the second of the
-//! waiting requests of `b`.
+//! then one of `a`. `b:unanswered` loses the response, and `b:late` is a write of `b` that arrives after its future was
+//! dropped. `clock` advances the clock, and `b.2` is the second of the waiting requests of `b`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,8 +21,15 @@ enum ScheduledChoice {
         client: String,
         /// The position among the waiting requests of the client, oldest first.
         place: usize,
-        outcome: RequestOutcome,
+        fate: Fate,
     },
+}
+
+/// The fate of a scheduled request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    InTime(RequestOutcome),
+    Late,
 }
 
 impl Schedule {
@@ -30,17 +37,20 @@ impl Schedule {
     pub fn of(events: &[Event]) -> Self {
         let turn = |event: &Event| match &event.choice.step {
             Step::Clock => ScheduledChoice::Clock,
-            Step::Request(id) => ScheduledChoice::Request {
+            step @ (Step::Request(id) | Step::Late(id)) => ScheduledChoice::Request {
                 client: id.client.to_string(),
                 place: event.place,
-                outcome: event.choice.outcome,
+                fate: match step {
+                    Step::Late(_) => Fate::Late,
+                    _ => Fate::InTime(event.choice.outcome),
+                },
             },
         };
         Self(events.iter().map(turn).collect())
     }
 }
 
-/// Chooses by a schedule; after its end, the oldest request.
+/// Chooses by a schedule; after its end, the oldest request that is not late.
 #[derive(Debug)]
 pub struct Replayed(pub(crate) Schedule);
 
@@ -48,12 +58,19 @@ impl Chooser for Replayed {
     fn choose(&mut self, waiting: &[Waiting], events: &[Event]) -> Result<Choice, End> {
         let choice = match self.0.0.get(events.len()) {
             None => waiting
-                .first()
+                .iter()
+                .find(|waiting| !waiting.is_late)
                 .map(|waiting| Choice::of(waiting, RequestOutcome::Delivered)),
             Some(ScheduledChoice::Clock) => Some(Choice::clock()),
-            Some(ScheduledChoice::Request { client, place, outcome }) => {
-                let mut of_client = waiting.iter().filter(|waiting| *waiting.id.client == **client);
-                of_client.nth(*place).map(|waiting| Choice::of(waiting, *outcome))
+            Some(ScheduledChoice::Request { client, place, fate }) => {
+                let outcome = match fate {
+                    Fate::InTime(outcome) => *outcome,
+                    Fate::Late => RequestOutcome::Delivered,
+                };
+                let is_meant =
+                    |waiting: &&Waiting| *waiting.id.client == **client && waiting.is_late == (*fate == Fate::Late);
+                let waiting = waiting.iter().filter(is_meant).nth(*place);
+                waiting.map(|waiting| Choice::of(waiting, outcome))
             }
         };
         choice.ok_or_else(|| {
@@ -85,17 +102,18 @@ impl fmt::Display for Schedule {
 
 impl fmt::Display for ScheduledChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::Request { client, place, outcome } = self else {
+        let Self::Request { client, place, fate } = self else {
             return f.write_str("clock");
         };
         f.write_str(client)?;
         if *place > 0 {
             write!(f, ".{}", place + 1)?;
         }
-        f.write_str(match outcome {
-            RequestOutcome::Delivered => "",
-            RequestOutcome::RequestLost => ":lost",
-            RequestOutcome::ResponseLost => ":unanswered",
+        f.write_str(match fate {
+            Fate::InTime(RequestOutcome::Delivered) => "",
+            Fate::InTime(RequestOutcome::RequestLost) => ":lost",
+            Fate::InTime(RequestOutcome::ResponseLost) => ":unanswered",
+            Fate::Late => ":late",
         })
     }
 }
@@ -124,11 +142,14 @@ impl FromStr for ScheduledChoice {
         if text == "clock" {
             return Ok(Self::Clock);
         }
-        let (text, outcome) = match text.split_once(':') {
-            None => (text, RequestOutcome::Delivered),
-            Some((text, "lost")) => (text, RequestOutcome::RequestLost),
-            Some((text, "unanswered")) => (text, RequestOutcome::ResponseLost),
-            Some((_, other)) => return Err(format!("a request is `lost` or `unanswered`, not `{other}`")),
+        let (text, fate) = match text.split_once(':') {
+            None => (text, Fate::InTime(RequestOutcome::Delivered)),
+            Some((text, "lost")) => (text, Fate::InTime(RequestOutcome::RequestLost)),
+            Some((text, "unanswered")) => (text, Fate::InTime(RequestOutcome::ResponseLost)),
+            Some((text, "late")) => (text, Fate::Late),
+            Some((_, other)) => {
+                return Err(format!("a request is `lost`, `unanswered` or `late`, not `{other}`"));
+            }
         };
         let (client, place) = match text.split_once('.') {
             None => (text, 1),
@@ -137,7 +158,7 @@ impl FromStr for ScheduledChoice {
         Ok(Self::Request {
             client: client.to_owned(),
             place: usize::checked_sub(place, 1).ok_or("the first request is 1")?,
-            outcome,
+            fate,
         })
     }
 }
@@ -148,14 +169,14 @@ mod tests {
 
     #[test]
     fn schedule_is_parsed_from_its_text() {
-        for text in ["", "main*3 a b a", "a:lost a b.2:unanswered clock*2 main"] {
+        for text in ["", "main*3 a b a", "a:lost a b.2:unanswered clock*2 b:late main"] {
             assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
         }
         assert_eq!("a  a\nb".parse::<Schedule>().unwrap().to_string(), "a*2 b");
         let fault = |text: &str| text.parse::<Schedule>().unwrap_err();
         assert_eq!(
             fault("a b:gone"),
-            "`b:gone`: a request is `lost` or `unanswered`, not `gone`"
+            "`b:gone`: a request is `lost`, `unanswered` or `late`, not `gone`"
         );
         assert_eq!(fault("a*x"), "`a*x`: `x` is not a number");
         assert_eq!(fault("a.0"), "`a.0`: the first request is 1");

@@ -1,8 +1,8 @@
 //! One exploration: runs until every order was tried, a bound is reached, or one fails.
 //!
-//! The search runs every order without faults, then with up to one fault, and so on. So the first failure has the
-//! fewest faults. A walk starts over when a run reads Timestamps, because they show the order of writes, and when
-//! a task cancels a request of another. The caller executes the runs.
+//! The search runs every order without faults, then with up to one fault, and so on, and likewise with late writes. So
+//! the first failure has the fewest faults. A walk starts over when a run reads Timestamps, because they show the order
+//! of writes, and when a task cancels a request of another. The caller executes the runs.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,18 +51,27 @@ pub trait Runner {
 /// Runs every order within the bounds.
 pub fn search(runner: &mut impl Runner, mut bounds: Bounds) -> Exploration {
     let started = Instant::now();
-    let mut faults = 0;
+    let most = bounds.allowance;
+    let mut allowance = Allowance {
+        faults: 0,
+        late: 0,
+        ..most
+    };
     loop {
-        let allowance = Allowance {
-            faults,
-            ..bounds.allowance
-        };
-        // Each walk runs all orders with up to `faults` faults again, so only the last walk counts.
+        // Each walk runs all orders of the previous ones again, so only the last walk counts.
         let mut found = Exploration::default();
         match walk(runner, &bounds, allowance, started, &mut found) {
             Walked::FoundDependence(found) => bounds.dependence = found,
-            Walked::All if faults < bounds.allowance.faults => faults += 1,
-            Walked::All | Walked::Stopped => {
+            Walked::All { may_be_late } if may_be_late > allowance.late && allowance.late < most.late => {
+                allowance.late += 1;
+            }
+            Walked::All { .. } if allowance.faults < most.faults => allowance.faults += 1,
+            ended => {
+                if let Walked::All { may_be_late: 1.. } = ended
+                    && most.late == 0
+                {
+                    found.stop_reason = Some(StopReason::NoLateWrites);
+                }
                 found.elapsed = started.elapsed();
                 return found;
             }
@@ -86,7 +95,10 @@ pub fn replay(runner: &mut impl Runner, bounds: &Bounds, schedule: Schedule) -> 
 /// The end of a walk.
 enum Walked {
     /// Every order was run.
-    All,
+    All {
+        /// The maximum number of dropped writes of a run.
+        may_be_late: usize,
+    },
     /// A run failed, or a bound was reached.
     Stopped,
     /// A run showed that requests do not commute that commute in this walk.
@@ -101,8 +113,10 @@ fn walk(
     found: &mut Exploration,
 ) -> Walked {
     let tree = Arc::new(Mutex::new(Tree::new(bounds.dependence.clone(), allowance)));
+    let mut may_be_late = 0;
     loop {
         let finished = runner.run(Arc::clone(&tree) as Arc<Mutex<dyn Chooser>>, false);
+        may_be_late = may_be_late.max(finished.ran.may_be_late);
         let events = &finished.ran.events;
         found.requests += events.iter().filter(|event| event.choice.step != Step::Clock).count() as u64;
         let failure = match finished.ran.end {
@@ -127,7 +141,7 @@ fn walk(
             .unwrap_or_else(PoisonError::into_inner)
             .advance(&finished.ran)
         {
-            return Walked::All;
+            return Walked::All { may_be_late };
         }
         found.stop_reason = match () {
             () if found.schedules + found.pruned >= bounds.max_schedules => {

@@ -32,42 +32,48 @@ pub struct StoryLine {
 }
 
 impl StoryLine {
-    pub fn of(choice: &Choice) -> Self {
-        let (task, request) = match &choice.step {
-            Step::Clock => ("clock", "time advances"),
-            // The text until the request is set: its task may be dropped before it can send.
-            Step::Request(id) => (&*id.client, "(not sent)"),
-        };
+    /// Returns the line of a jump of the clock.
+    pub fn clock() -> Self {
         Self {
-            task: task.to_owned(),
-            request: request.to_owned(),
+            task: "clock".to_owned(),
+            request: "time advances".to_owned(),
             ..Self::default()
         }
     }
 
-    pub fn set_request(&mut self, request: &Request<Bytes>) {
+    /// Returns the line of an executed request.
+    pub fn of(choice: &Choice, request: &Request<Bytes>, response: &Result<Response<Bytes>, TransportError>) -> Self {
         let address = Address::of(request.uri());
         let path = short(&address.path, request.body());
         let query = url::decode(&address.query).unwrap_or(address.query);
         let mark = if query.is_empty() { "" } else { "?" };
-        self.request = format!(
-            "{} {path}{mark}{query}{}",
-            request.method(),
-            body_of(request.headers(), request.body())
-        );
-        self.if_match = text_of(request.headers(), IF_MATCH);
-    }
-
-    pub fn set_response(&mut self, outcome: RequestOutcome, response: &Result<Response<Bytes>, TransportError>) {
-        self.response_text = match (outcome, response) {
+        let mut line = Self {
+            request: format!(
+                "{} {path}{mark}{query}{}",
+                request.method(),
+                body_of(request.headers(), request.body())
+            ),
+            if_match: text_of(request.headers(), IF_MATCH),
+            ..Self::default()
+        };
+        line.response_text = match (choice.outcome, response) {
             (RequestOutcome::RequestLost, _) => "never arrived".to_owned(),
             (RequestOutcome::ResponseLost, _) => "carried out, the response lost".to_owned(),
             (RequestOutcome::Delivered, Err(e)) => e.to_string(),
             (RequestOutcome::Delivered, Ok(response)) => {
-                self.etag = text_of(response.headers(), ETAG).or_else(|| etag_of(response.body()));
+                line.etag = text_of(response.headers(), ETAG).or_else(|| etag_of(response.body()));
                 response_text(response)
             }
         };
+        match &choice.step {
+            Step::Request(id) => line.task = id.client.to_string(),
+            Step::Late(id) => {
+                line.task = id.client.to_string();
+                line.response_text += ", arrived late";
+            }
+            Step::Clock => {}
+        }
+        line
     }
 }
 

@@ -77,17 +77,19 @@ impl Node {
 /// Returns all possible choices in reverse: the last one is tried first.
 fn choices(waiting: &[Waiting], events: &[Event], left: Left) -> Vec<(Choice, bool)> {
     let last = events.last().and_then(Event::client);
-    let could_go_on = waiting.iter().any(|waiting| last == Some(&waiting.id.client));
+    let could_go_on = waiting
+        .iter()
+        .any(|waiting| !waiting.is_late && last == Some(&waiting.id.client));
     let mut choices = Vec::new();
     if left.allowance.clock > 0 {
         choices.push((Choice::clock(), false));
     }
     for waiting in waiting.iter().rev() {
-        let is_switch = could_go_on && last != Some(&waiting.id.client);
+        let is_switch = !waiting.is_late && could_go_on && last != Some(&waiting.id.client);
         if is_switch && left.switches == 0 {
             continue;
         }
-        let outcomes = left.allowance.outcomes(&waiting.footprint);
+        let outcomes = left.allowance.outcomes(waiting);
         choices.extend(
             outcomes
                 .iter()

@@ -12,11 +12,13 @@ use crate::explore::footprint::Footprint;
 use crate::explore::gate::{Chooser, End, Ran};
 use crate::explore::races::{self, Dependence};
 
-/// The remaining faults and jumps of the clock of one run.
+/// The remaining faults, late writes and jumps of the clock of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
     /// The maximum number of faults.
     pub faults: usize,
+    /// The maximum number of late writes.
+    pub late: usize,
     /// The maximum number of steps of the clock.
     pub clock: usize,
 }
@@ -26,13 +28,19 @@ impl Allowance {
     pub fn after(self, choice: &Choice) -> Self {
         Self {
             faults: self.faults - usize::from(choice.outcome.is_fault()),
+            late: self.late - usize::from(matches!(choice.step, Step::Late(_))),
             clock: self.clock - usize::from(choice.step == Step::Clock),
         }
     }
 
     /// Returns the possible outcomes of a request in reverse: the last one is tried first.
-    pub fn outcomes(self, footprint: &Footprint) -> &'static [RequestOutcome] {
-        match (self.faults, footprint.writes()) {
+    pub fn outcomes(self, request: &Waiting) -> &'static [RequestOutcome] {
+        match (self.faults, request.footprint.writes()) {
+            // A late write that is lost is never chosen.
+            _ if request.is_late => match self.late {
+                0 => &[],
+                _ => &[RequestOutcome::Delivered],
+            },
             (0, _) => &[RequestOutcome::Delivered],
             // For a read, losing the response has the same effect as losing the request.
             (_, false) => &[RequestOutcome::RequestLost, RequestOutcome::Delivered],
@@ -106,13 +114,18 @@ impl Tree {
         let (Some(node), Some(event)) = (self.nodes.last(), events.last()) else {
             return (Vec::new(), self.allowance);
         };
+        let left = node.left.after(&node.chosen);
+        if let Step::Late(_) = event.choice.step {
+            // A run may end before an equal order in which the write arrives later.
+            return (Vec::new(), left);
+        }
         let sleeps = |(step, footprint): &&(Step, Arc<Footprint>)| {
             !self
                 .dependence
                 .holds((&event.choice.step, &event.footprint), (step, footprint))
         };
         let asleep = node.asleep.iter().filter(sleeps).cloned().collect();
-        (asleep, node.left.after(&node.chosen))
+        (asleep, left)
     }
 }
 
@@ -128,10 +141,13 @@ impl Chooser for Tree {
         let is_awake = |waiting: &&Waiting| !asleep.iter().any(|(step, _)| is(step, waiting));
         // The same task continues, for few switches.
         let last = events.last().and_then(Event::client);
-        let mut awake = waiting.iter().filter(is_awake);
-        let first = awake.clone().find(|waiting| last == Some(&waiting.id.client));
-        let first = first.or_else(|| awake.next());
-        let mut wanted: Vec<Step> = first.map(|first| Step::Request(first.id.clone())).into_iter().collect();
+        let (late, awake): (Vec<_>, Vec<_>) = waiting.iter().filter(is_awake).partition(|waiting| waiting.is_late);
+        let first = awake.iter().find(|waiting| last == Some(&waiting.id.client));
+        let first = first.or_else(|| awake.first()).copied();
+        // A late write need not arrive, so no race of a run without it shows that it could. It is tried first, and
+        // sleeps then until a step follows that it does not commute with.
+        let late = late.into_iter().filter(|_| left.late > 0);
+        let mut wanted: Vec<Step> = late.chain(first).map(Waiting::step).collect();
         // The clock commutes with no step, so it never sleeps here.
         if left.clock > 0 {
             wanted.push(Step::Clock);
@@ -158,9 +174,7 @@ impl Node {
     /// Chooses a step, with all its possible outcomes.
     fn choose(&mut self, step: Step) {
         let request = self.waiting.iter().find(|waiting| is(&step, waiting));
-        let outcomes = request.map_or(&[RequestOutcome::Delivered][..], |request| {
-            self.left.outcomes(&request.footprint)
-        });
+        let outcomes = request.map_or(&[RequestOutcome::Delivered][..], |request| self.left.outcomes(request));
         self.outcomes = outcomes.to_vec();
         let outcome = self.outcomes.pop().unwrap_or(RequestOutcome::Delivered);
         self.chosen = Choice { step, outcome };
@@ -177,7 +191,8 @@ impl Node {
             Some(step) => self.wanted.push(step.clone()),
             // None of them waits here: any waiting request may lead to it.
             None => {
-                let all = self.waiting.iter().map(|waiting| Step::Request(waiting.id.clone()));
+                let all = self.waiting.iter().filter(|waiting| !waiting.is_late);
+                let all = all.map(Waiting::step);
                 let others: Vec<Step> = all.filter(|step| !self.wanted.contains(step)).collect();
                 self.wanted.extend(others);
             }
@@ -206,7 +221,7 @@ impl Node {
 }
 
 fn is(step: &Step, waiting: &Waiting) -> bool {
-    matches!(step, Step::Request(id) if *id == waiting.id)
+    *step == waiting.step()
 }
 
 /// Describes the difference between the requests that waited in an earlier run and those that wait now.

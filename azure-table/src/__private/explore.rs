@@ -98,6 +98,7 @@ struct Settings {
     is_cosmos: bool,
     adverse: Option<u64>,
     faults: usize,
+    late: Option<usize>,
     advances: Vec<Duration>,
     max_schedules: Option<u64>,
     max_time: Option<Duration>,
@@ -124,6 +125,16 @@ impl<B> Explore<B> {
         self
     }
 
+    /// Sets the maximum number of late writes per run: 1 by default.
+    ///
+    /// A write stays in flight if its future is dropped before the service executes it, for example by a timeout, a
+    /// `select` or an aborted task. It never arrives, or it arrives later, before any other request. With 0 it never
+    /// arrives, and an exploration that dropped a write [is no proof](Exploration::is_proof).
+    pub fn late(mut self, most: usize) -> Self {
+        self.settings.late = Some(most);
+        self
+    }
+
     /// Lets the clock jump by `time` once in a run, at any point, while requests wait.
     ///
     /// Repeated calls add further jumps, which happen in this order only. By default, timers fire only when no request
@@ -135,7 +146,8 @@ impl<B> Explore<B> {
 
     /// Sets the number of runs after which the exploration stops: 10,000 by default.
     ///
-    /// The orders without faults, those with up to one fault, and so on are counted separately.
+    /// The orders without faults, those with up to one fault, and so on are counted separately, and those with late
+    /// writes.
     pub fn max_schedules(mut self, most: u64) -> Self {
         self.settings.max_schedules = Some(most);
         self
@@ -189,6 +201,7 @@ impl<B> Explore<B> {
             },
             allowance: Allowance {
                 faults: settings.faults,
+                late: settings.late.unwrap_or(1),
                 clock: settings.advances.len(),
             },
             max_schedules: settings.max_schedules.unwrap_or(MAX_SCHEDULES),
@@ -234,7 +247,7 @@ impl<B> Explore<B> {
 fn unproven(found: &Exploration, is_bounded: bool) -> Option<String> {
     match found.stop_reason() {
         _ if found.failure().is_some() => Some(found.to_string()),
-        None | Some(StopReason::Replay) => None,
+        None | Some(StopReason::Replay | StopReason::NoLateWrites) => None,
         Some(_) if is_bounded => None,
         Some(_) => Some(format!(
             "{found}. Make the body smaller, give each task its own client and use `isolated`, or set a bound with \

@@ -3,9 +3,10 @@
 use std::pin::pin;
 use std::time::Duration;
 
-use azure_table::testing::{Explore, Simulation, explore};
+use azure_table::testing::{Explore, Simulation, StopReason, explore};
 use azure_table::{DynamicEntity, Filter, TableClient};
 use futures::future::{Either, join, select};
+use futures::poll;
 
 /// Checks that the body fails in some order. Returns the schedules that it reports, without and with `isolated`.
 fn fails<B: AsyncFn(Simulation) + Clone>(exploration: Explore<B>) -> [String; 2] {
@@ -139,4 +140,100 @@ fn range_is_compared_in_utf16_units() {
 #[should_panic = "an exploration cannot run inside a tokio runtime"]
 async fn exploration_inside_a_runtime_panics() {
     drop(explore(async |_: Simulation| ()).run());
+}
+
+/// The exploration executes a request when it chooses it, even if its future is not polled meanwhile.
+#[test]
+fn request_is_executed_before_its_future_is_polled_again() {
+    let body = async |simulation: Simulation| {
+        let [a, b] = clients(&simulation);
+        let mut writing = pin!(write(&a, "x"));
+        assert!(poll!(&mut writing).is_pending());
+        let was_there = has(&b, "x").await;
+        writing.await;
+        assert!(!was_there, "found: the row was written before the read");
+    };
+    assert_eq!(fails(explore(body)), ["a b", "a b"]);
+}
+
+#[test]
+fn write_arrives_after_its_timeout() {
+    let body = async |simulation: Simulation| {
+        let [a, b] = clients(&simulation);
+        let given_up = tokio::time::timeout(Duration::from_secs(5), write(&a, "x")).await;
+        let before = has(&b, "x").await;
+        assert!(
+            given_up.is_ok() || before == has(&b, "x").await,
+            "found: the row was written in between"
+        );
+    };
+    let exploration = explore(body).advance(Duration::from_secs(10));
+    assert_eq!(fails(exploration.clone()), ["clock b a:late b"; 2]);
+    let story = exploration.isolated().run().failure().unwrap().story().to_owned();
+    let line = "   3  a      PUT Rows('p','x')                       204, arrived late\n";
+    assert!(story.contains(line), "{story}");
+}
+
+#[test]
+fn write_of_a_dropped_future_arrives_late() {
+    let aborted = async |simulation: Simulation| {
+        let [a, b] = clients(&simulation);
+        let task = tokio::spawn(async move { write(&a, "x").await });
+        tokio::task::yield_now().await;
+        task.abort();
+        drop(task.await);
+        let before = has(&b, "x").await;
+        assert!(before == has(&b, "x").await, "found: the row was written in between");
+    };
+    assert_eq!(fails(explore(aborted)), ["b a:late b"; 2]);
+    let loser = async |simulation: Simulation| {
+        let [a, b] = clients(&simulation);
+        select(Box::pin(write(&a, "x")), Box::pin(has(&b, "z"))).await;
+        write(&b, "x").await;
+        b.delete(("p", "x")).await.unwrap();
+        assert!(!has(&b, "x").await, "found: the row is written after its deletion");
+    };
+    assert_eq!(fails(explore(loser)), ["b*3 a:late b"; 2]);
+}
+
+/// The client drops the future of the first attempt, reads the row back, and sends the write again.
+#[test]
+fn attempt_arrives_after_its_timeout() {
+    let body = async |simulation: Simulation| {
+        let [a, b] = clients(&simulation);
+        let write_name = async |rows: &TableClient<DynamicEntity>, name: &str| {
+            let mut row = DynamicEntity::new("p", "x");
+            row.insert("Name", name);
+            rows.insert_or_replace(&row).await.unwrap();
+        };
+        write_name(&a, "a").await;
+        write_name(&b, "b").await;
+        let name = b.get(("p", "x")).await.unwrap().unwrap().get("Name").cloned();
+        assert!(name == Some("b".into()), "found: {name:?}");
+    };
+    let schedule = "clock a*2 b a:late b";
+    assert_eq!(fails(explore(body).advance(Duration::from_secs(90))), [schedule; 2]);
+}
+
+#[test]
+fn exploration_without_late_writes_is_no_proof_if_one_was_dropped() {
+    let body = async |simulation: Simulation| {
+        let [a, b] = clients(&simulation);
+        select(Box::pin(write(&a, "x")), Box::pin(has(&b, "z"))).await;
+        has(&b, "x").await;
+    };
+    for exploration in [explore(body), explore(body).isolated()] {
+        let found = exploration.clone().late(0).run();
+        assert!(!found.is_proof() && found.failure().is_none(), "{found}");
+        assert_eq!(found.stop_reason(), Some(StopReason::NoLateWrites));
+        let why = "a dropped write never arrived late: not all orders were seen";
+        assert!(found.to_string().ends_with(why), "{found}");
+        assert!(exploration.run().is_proof());
+    }
+    let reads = async |simulation: Simulation| {
+        let [a, b] = clients(&simulation);
+        select(Box::pin(has(&a, "x")), Box::pin(has(&b, "z"))).await;
+        has(&b, "x").await;
+    };
+    assert!(explore(reads).late(0).run().is_proof());
 }

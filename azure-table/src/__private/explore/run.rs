@@ -171,7 +171,11 @@ mod tests {
             dated: Arc::default(),
             cancelling: Arc::default(),
         };
-        let allowance = Allowance { faults: 0, clock: 0 };
+        let allowance = Allowance {
+            faults: 0,
+            late: 0,
+            clock: 0,
+        };
         let chooser = Arc::new(Mutex::new(Tree::new(dependence, allowance)));
         let mut runs = Runs {
             body: &async |simulation: Simulation| drop(simulation.service().list_tables().all().await),
