@@ -1,0 +1,281 @@
+//! Pruning loses nothing: random programs have the same results with `isolated` and in every order.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::pin::pin;
+use std::time::Duration;
+
+use azure_table::testing::{Simulation, explore};
+use azure_table::{Error, Filter, Guid, Result, TableClient, TableEntity, TableServiceClient};
+use fastrand::Rng;
+use futures::future::{Either, join_all, select, select_all};
+use futures::poll;
+use tokio::time::{sleep, timeout};
+
+/// The programs of one run. `AZURE_TABLE_EXPLORED_PROGRAMS` sets another number.
+const PROGRAMS: u64 = 40;
+/// A program with more orders is left out.
+const MOST_ORDERS: u64 = 60;
+const ROWS: [&str; 2] = ["x", "y"];
+
+/// A row with the number of the operation that wrote it, which is read without its Timestamp.
+#[derive(TableEntity, Clone)]
+struct Mark {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    name: String,
+    by: i32,
+    #[table(write_id)]
+    write: Option<Guid>,
+}
+
+/// An operation with its row.
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Get(usize),
+    Insert(usize),
+    Upsert(usize),
+    Delete(usize),
+    /// Reads the row, and writes it under its ETag.
+    Modify(usize),
+    /// The rows from this one on.
+    Query(usize),
+    /// Both rows in one transaction.
+    Batch,
+}
+
+impl Operation {
+    fn drawn(random: &mut Rng) -> Self {
+        let row = random.usize(..ROWS.len());
+        match random.u32(..8) {
+            0 => Self::Get(row),
+            1 => Self::Insert(row),
+            2 | 3 => Self::Upsert(row),
+            4 => Self::Delete(row),
+            5 => Self::Modify(row),
+            6 => Self::Query(row),
+            _ => Self::Batch,
+        }
+    }
+
+    /// Returns the result for the task.
+    async fn run(self, by: i32, rows: &TableClient<Mark>) -> String {
+        let mark = |row: usize| Mark {
+            group: "p".to_owned(),
+            name: ROWS[row].to_owned(),
+            by,
+            write: None,
+        };
+        let done = |_| String::new();
+        match self {
+            Self::Get(row) => {
+                let row = rows.get(("p", ROWS[row])).await;
+                shown(row.map(|row| written(row.as_slice())))
+            }
+            Self::Insert(row) => shown(rows.insert(&mark(row)).await.map(done)),
+            Self::Upsert(row) => shown(rows.insert_or_replace(&mark(row)).await.map(done)),
+            Self::Delete(row) => shown(rows.delete(("p", ROWS[row])).await.map(|()| String::new())),
+            Self::Modify(row) => {
+                let modified = rows.modify(("p", ROWS[row]), |mark| mark.by = by).await;
+                shown(modified.map(|_| String::new()))
+            }
+            Self::Query(from) => {
+                let filter = Filter::raw(format!("PartitionKey eq 'p' and RowKey ge '{}'", ROWS[from]));
+                shown(rows.query().filter(filter).all().await.map(|rows| written(&rows)))
+            }
+            Self::Batch => {
+                let mut batch = rows.batch();
+                for row in 0..ROWS.len() {
+                    batch.insert_or_replace(&mark(row)).unwrap();
+                }
+                shown(batch.submit().await.map(|_| String::new()))
+            }
+        }
+    }
+}
+
+/// Returns the rows with their writers.
+fn written(rows: &[Mark]) -> String {
+    let shown = rows.iter().map(|row| format!("{} by {}", row.name, row.by));
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns a result without the parts that differ between runs.
+fn shown(result: Result<String>) -> String {
+    let outcome = |e: Error| format!("{:?}, in doubt: {}", e.kind(), e.may_have_applied());
+    result.unwrap_or_else(outcome)
+}
+
+/// A step of a task.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Await(Operation),
+    /// Drops the slower one.
+    Select(Operation, Operation),
+    Timeout(Operation),
+    /// Polls the first once before the second.
+    Poll(Operation, Operation),
+    /// Spawns the first, and aborts it after the second.
+    Abort(Operation, Operation),
+    Sleep,
+}
+
+impl Step {
+    fn drawn(random: &mut Rng) -> Self {
+        let (first, second) = (Operation::drawn(random), Operation::drawn(random));
+        match random.u32(..10) {
+            0..4 => Self::Await(first),
+            4 => Self::Select(first, second),
+            5 | 6 => Self::Timeout(first),
+            7 => Self::Poll(first, second),
+            8 => Self::Abort(first, second),
+            _ => Self::Sleep,
+        }
+    }
+
+    async fn run(self, by: i32, rows: &TableClient<Mark>, spawned: &TableClient<Mark>) -> String {
+        match self {
+            Self::Await(operation) => operation.run(by, rows).await,
+            Self::Select(first, second) => {
+                let (first, second) = (first.run(by, rows), second.run(by + 1, rows));
+                match select(Box::pin(first), Box::pin(second)).await {
+                    Either::Left((first, _)) => format!("first: {first}"),
+                    Either::Right((second, _)) => format!("second: {second}"),
+                }
+            }
+            Self::Timeout(operation) => {
+                let ended = timeout(Duration::from_secs(5), operation.run(by, rows)).await;
+                ended.unwrap_or_else(|_| "timeout".to_owned())
+            }
+            Self::Poll(first, second) => {
+                let mut first = pin!(first.run(by, rows));
+                assert!(poll!(&mut first).is_pending());
+                let second = second.run(by + 1, rows).await;
+                format!("{}, then {second}", first.await)
+            }
+            Self::Abort(first, second) => {
+                let own = spawned.clone();
+                let task = tokio::spawn(async move { first.run(by, &own).await });
+                let second = second.run(by + 1, rows).await;
+                task.abort();
+                format!("{:?}, {second}", task.await.ok())
+            }
+            Self::Sleep => {
+                sleep(Duration::from_secs(20)).await;
+                String::new()
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Program {
+    tasks: Vec<Vec<Step>>,
+    /// The first task that ends cancels the others.
+    is_raced: bool,
+    /// The order of the rows by Timestamp is a result.
+    is_dated: bool,
+    /// The body reads the rows at the end, in a request that late writes may precede.
+    is_read: bool,
+    faults: usize,
+    jump: Option<Duration>,
+}
+
+impl Program {
+    fn drawn(random: &mut Rng) -> Self {
+        let lengths: &[usize] = match random.u32(..5) {
+            0 | 1 => &[1, 1],
+            2 | 3 => &[2, 1],
+            _ => &[1, 1, 1],
+        };
+        let tasks = lengths
+            .iter()
+            .map(|steps| (0..*steps).map(|_| Step::drawn(random)).collect());
+        Self {
+            tasks: tasks.collect(),
+            is_raced: random.u32(..4) == 0,
+            is_dated: random.u32(..4) == 0,
+            is_read: random.bool(),
+            faults: usize::from(random.u32(..5) == 0),
+            jump: [None, Some(Duration::from_secs(10)), Some(Duration::from_secs(90))][random.usize(..3)],
+        }
+    }
+
+    /// Returns the results of one run.
+    async fn run(&self, simulation: Simulation) -> String {
+        let main = simulation.table::<Mark>("Rows");
+        let results = RefCell::new(vec![Vec::new(); self.tasks.len()]);
+        let tasks = self.tasks.iter().enumerate().map(|(task, steps)| {
+            let client = |name: String| simulation.client(&name).table::<Mark>("Rows").unwrap();
+            let (rows, spawned) = (client(format!("t{task}")), client(format!("t{task}s")));
+            let results = &results;
+            async move {
+                for (number, step) in steps.iter().enumerate() {
+                    let by = (100 * task + 10 * number) as i32;
+                    let result = step.run(by, &rows, &spawned).await;
+                    results.borrow_mut()[task].push(result);
+                }
+            }
+        });
+        match self.is_raced {
+            false => drop(join_all(tasks).await),
+            true => drop(select_all(tasks.map(Box::pin)).await),
+        }
+        let read = match self.is_read {
+            false => String::new(),
+            true => shown(main.query().partition("p").all().await.map(|rows| written(&rows))),
+        };
+        let behind = TableServiceClient::from_transport(simulation.emulator().clone())
+            .table::<Mark>("Rows")
+            .unwrap();
+        let left = match self.is_dated {
+            false => behind.query().partition("p").all().await.unwrap(),
+            true => {
+                let mut dated = behind.query().partition("p").versioned().all().await.unwrap();
+                dated.sort_by_key(|row| row.timestamp);
+                dated.into_iter().map(|row| row.entity).collect()
+            }
+        };
+        format!("{:?}, read: {read}, left: {}", results.borrow(), written(&left))
+    }
+
+    /// Returns the results in all orders, with the number of orders, or `None` if there are too many.
+    fn results(&self, is_isolated: bool) -> Option<(BTreeSet<String>, u64)> {
+        let results = RefCell::new(BTreeSet::new());
+        let body = async |simulation: Simulation| {
+            let result = self.run(simulation).await;
+            results.borrow_mut().insert(result);
+        };
+        let mut exploration = explore(body).faults(self.faults).max_schedules(MOST_ORDERS);
+        if let Some(time) = self.jump {
+            exploration = exploration.advance(time);
+        }
+        let found = match is_isolated {
+            true => exploration.isolated().run(),
+            false => exploration.run(),
+        };
+        assert!(found.failure().is_none(), "{self:?}: {found}");
+        found.is_proof().then(|| (results.into_inner(), found.schedules()))
+    }
+}
+
+#[test]
+fn pruned_orders_show_what_all_orders_show() {
+    let programs = std::env::var("AZURE_TABLE_EXPLORED_PROGRAMS").map_or(PROGRAMS, |number| number.parse().unwrap());
+    let (mut compared, mut pruned, mut all) = (0, 0, 0);
+    for seed in 0..programs {
+        let program = Program::drawn(&mut Rng::with_seed(seed));
+        let Some((by_all, many)) = program.results(false) else {
+            continue;
+        };
+        let (by_isolated, few) = program.results(true).unwrap();
+        assert_eq!(by_isolated, by_all, "seed {seed}: {program:?}");
+        (compared, pruned, all) = (compared + 1, pruned + few, all + many);
+    }
+    println!("{compared} of {programs} programs, {pruned} of {all} orders");
+    assert!(
+        compared > programs / 2 && pruned < all,
+        "{compared} programs, {pruned} of {all} orders"
+    );
+}
