@@ -77,7 +77,8 @@ pub async fn forbidden_keys_are_rejected_before_a_request(backend: &Backend) {
             Key::<DynamicEntity>::from_text(bad, "r").unwrap_err(),
         ] {
             assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
-            assert!(error.to_string().contains("position 1"), "{error}");
+            let error = error.to_string();
+            assert!(error.contains("position 1") && error.contains("`Escaped`"), "{error}");
         }
     }
     let long = table.get(("p".repeat(1_025), "r")).await.unwrap_err().to_string();

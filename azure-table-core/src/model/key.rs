@@ -160,7 +160,7 @@ pub fn key_text_fault(text: &str) -> Option<String> {
     {
         return Some(format!(
             "{wrong:?} at position {at} is forbidden in a key (no / \\ # ? and no control characters); a field of the type \
-             `Escaped` may have it"
+             `Escaped` may contain it"
         ));
     }
     if text.len() > MAX_KEY_UNITS && utf16_len(text) > MAX_KEY_UNITS {

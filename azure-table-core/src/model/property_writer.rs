@@ -241,8 +241,8 @@ impl<'a> PropertyWriter<'a> {
             Edm::String(text) if text.len() > MAX_STRING_UNITS && utf16_len(text) > MAX_STRING_UNITS => {
                 let units = utf16_len(text);
                 let why = format!(
-                    "property `{}`: the text has {units} UTF-16 units, more than the limit of {MAX_STRING_UNITS}; \
-                     `#[table(chunked)]` divides a text",
+                    "property `{}`: the text has {units} UTF-16 units, more than the limit of {MAX_STRING_UNITS}; use \
+                     #[table(chunked)] for longer text",
                     name()
                 );
                 self.rare().exceed(why);
@@ -250,8 +250,8 @@ impl<'a> PropertyWriter<'a> {
             Edm::Binary(bytes) if bytes.len() > MAX_BINARY_BYTES => {
                 let bytes = bytes.len();
                 let why = format!(
-                    "property `{}`: it has {bytes} bytes, more than the limit of {MAX_BINARY_BYTES}; \
-                     `#[table(chunked)]` divides them",
+                    "property `{}`: it has {bytes} bytes, more than the limit of {MAX_BINARY_BYTES}; use #[table(chunked)] for \
+                     longer values",
                     name()
                 );
                 self.rare().exceed(why);

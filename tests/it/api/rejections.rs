@@ -115,7 +115,7 @@ async fn errors_of_a_rule_name_the_way() {
     for (error, way) in [
         (missing.to_string(), "`create_table_if_not_exists`"),
         (slash.to_string(), "`Escaped`"),
-        (long.to_string(), "`#[table(chunked)]`"),
+        (long.to_string(), "#[table(chunked)]"),
         (second_partition.to_string(), "`bulk`"),
         (url.unwrap_err().to_string(), "`from_sas_url`"),
     ] {

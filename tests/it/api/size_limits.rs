@@ -57,11 +57,11 @@ async fn oversized_values_are_rejected_before_a_request_with_their_property() {
     for (entity, why) in [
         (
             with("x".repeat(32_769)),
-            "property `Text`: the text has 32769 UTF-16 units, more than the limit of 32768",
+            "property `Text`: the text has 32769 UTF-16 units, more than the limit of 32768; use #[table(chunked)]",
         ),
         (
             with(vec![7_u8; 65_537]),
-            "property `Text`: it has 65537 bytes, more than the limit of 65536",
+            "property `Text`: it has 65537 bytes, more than the limit of 65536; use #[table(chunked)]",
         ),
     ] {
         let errors = [

@@ -371,14 +371,15 @@ mod tests {
             written.rare.and_then(|rare| rare.exceeds).unwrap_or_default()
         };
         let mut large = with("V", "x".repeat(32_769).as_str());
-        let first = "property `V`: the text has 32769 UTF-16 units, more than the limit of 32768";
+        let first = "property `V`: the text has 32769 UTF-16 units, more than the limit of 32768; use #[table(chunked)] for \
+                     longer text";
         assert_eq!(&*exceeds(&large), first);
         large.insert("W", vec![0_u8; 65_537]);
         assert_eq!(&*exceeds(&large), first);
         let binary = with("V", vec![0_u8; 65_537]);
         assert_eq!(
             &*exceeds(&binary),
-            "property `V`: it has 65537 bytes, more than the limit of 65536"
+            "property `V`: it has 65537 bytes, more than the limit of 65536; use #[table(chunked)] for longer values"
         );
         assert_eq!(&*exceeds(&with("V", "é".repeat(32_768).as_str())), "");
         let mut many = DynamicEntity::new("p", "r");
