@@ -75,7 +75,7 @@ property_fields! {
         message = "`{Self}` cannot be stored in a table",
         label = "no EDM type for this field",
         note = "stored as is: text, bool, integers of up to 64 bits, f32, f64, DateTime, Guid, bytes, and Option of them; `azure_table::Property` \
-                lists all types, with those that features bring",
+                lists all types; those of other crates need a feature, such as `chrono-04`, `time-03` or `uuid-1`",
         note = "an enum or a newtype: #[derive(TableProperty)]; a struct: #[derive(PropertyGroup)] and #[table(flatten)]; \
                 any serde type, as text: #[table(json)]",
         note = "otherwise: #[table(with = \"module\")], `Property` and `ReadProperty` by hand, or #[table(ignore)]"
@@ -123,7 +123,7 @@ property_fields! {
     message = "`{Self}` cannot be stored in a table",
     label = "no EDM type for this field",
     note = "stored as is: text, bool, integers of up to 64 bits, f32, f64, DateTime, Guid, bytes, and Option, & and Box of them; \
-            `azure_table::Property` lists all types, with those that features bring",
+            `azure_table::Property` lists all types; those of other crates need a feature, such as `chrono-04`, `time-03` or `uuid-1`",
     note = "an enum or a newtype: #[derive(TableProperty)]; a struct: #[derive(PropertyGroup)] and #[table(flatten)]; \
             any serde type, as text: #[table(json)]",
     note = "otherwise: #[table(with = \"module\")], `Property` by hand, or #[table(ignore)]"
@@ -210,7 +210,7 @@ impl<T: Property + ReadProperty> EncryptedField for T {
     label = "it has no key text that sorts like its values and can be read back",
     note = "use owned text, bool, integers of 8 to 64 bits (not usize), DateTime, Guid, Year, Month, Week, Day, Descending<_>, Escaped<_>, \
             Bucket<_>, Base64Url<_>, or a tuple of 2 to 4 of them; `azure_table::TableKey` lists all types",
-    note = "otherwise: implement `TableKey` and `ReadTableKey`, or keep the value in a property"
+    note = "an `Option` in a key needs a value for `None`, such as an empty text; otherwise: implement `TableKey` and `ReadTableKey`, or keep the value in a property"
 )]
 pub trait KeyField: Sized {
     /// The number of digits of the greatest value, if the key text has a width.
@@ -244,7 +244,7 @@ impl<T: TableKey + ReadTableKey> KeyField for T {
     label = "it has no key text that sorts like its values",
     note = "use text, bool, integers of 8 to 64 bits (not usize), DateTime, Guid, Year, Month, Week, Day, Descending<_>, Escaped<_>, Bucket<_>, \
             Base64Url<_>, or a tuple of 2 to 4 of them; `azure_table::TableKey` lists all types",
-    note = "otherwise: implement `TableKey`, or keep the value in a property"
+    note = "an `Option` in a key needs a value for `None`, such as an empty text; otherwise: implement `TableKey`, or keep the value in a property"
 )]
 pub trait WrittenKeyField {
     /// The number of digits of the greatest value, if the key text has a width.

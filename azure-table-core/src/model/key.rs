@@ -88,7 +88,7 @@ pub const MAX_KEY_UNITS: usize = 1_024;
     message = "`{Self}` cannot be part of a key",
     label = "its text would not sort like its value",
     note = "use text (String, &str, Cow, Arc<str>, Box<str>, char), bool, i8 to i64, u8 to u64, DateTime, SystemTime, Duration, Guid, Year, Month, Week, Day, Descending<_>, Escaped<_>, Bucket<_>, Base64Url<_>, or a tuple of 2 to 4 of them",
-    note = "with the feature of that name: types of chrono, jiff, time, ulid and uuid",
+    note = "with a feature: types of chrono (`chrono-04`), jiff (`jiff-02`), time (`time-03`), ulid (`ulid-3`) and uuid (`uuid-1`)",
     note = "otherwise: implement `TableKey` (and `ReadTableKey`)"
 )]
 pub trait TableKey {

@@ -124,7 +124,8 @@ pub use crate::model::property::text::one_character;
     message = "`{Self}` cannot be stored in a table",
     label = "no EDM type for this field",
     note = "stored as is: text (String, &str, Cow, Arc<str>, Box<str>, char), bool, i8 to i64, u8 to u64, f32, f64, DateTime, SystemTime, Guid, Duration, Day, IpAddr, bytes (Vec<u8>, &[u8], Bytes, [u8; N]), and Option, & and Box of them",
-    note = "with the feature of that name: types of chrono, jiff, rust_decimal, time, ulid, url and uuid",
+    note = "with a feature: types of chrono (`chrono-04`), jiff (`jiff-02`), rust_decimal (`rust-decimal-1`), time (`time-03`), \
+            ulid (`ulid-3`), url (`url-2`) and uuid (`uuid-1`)",
     note = "an enum or a newtype of yours: #[derive(TableProperty)]; a struct: #[derive(PropertyGroup)] and #[table(flatten)]; \
             any serde type, as text: #[table(json)]",
     note = "otherwise: #[table(with = \"module\")], implement `Property` (and `ReadProperty`), or use #[table(ignore)]"
