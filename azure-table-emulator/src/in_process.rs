@@ -4,6 +4,7 @@
 //! tokens are in `in_process/credentials.rs`, its tables in `in_process/contents.rs`, and the events of its observer in
 //! `response/observer.rs`. `service.rs` passes a request through its stages.
 
+mod adverse;
 pub(crate) mod contents;
 mod credentials;
 
@@ -36,7 +37,7 @@ use crate::operations::seed;
 use crate::response::observer::{Observe, ResponseEvent, Seen};
 use crate::rules::{COSMOS, MAX_PAGE};
 use crate::service::Service;
-use crate::settings::adverse::{Adverse, Fate};
+use crate::settings::adverse::Fate;
 use crate::settings::{Account, EmulatorClock, PageEnds, Settings, TimestampSkew};
 use crate::snapshot::EmulatorSnapshot;
 use crate::store::SharedStore;
@@ -228,51 +229,6 @@ impl Emulator {
     pub fn timestamp_skew(mut self, most: Duration, seed: u64) -> Self {
         let skew = (!most.is_zero()).then(|| TimestampSkew::new(most, seed));
         self.settings_mut().timestamp_skew = skew;
-        self
-    }
-
-    /// Makes the service do its worst, by a seed: does a program survive all that the live service may do?
-    ///
-    /// Wherever the service leaves room, the seed chooses, within what is known of it and nothing else:
-    ///
-    /// - Timestamps up to 30 s before or after the `Date` of the response
-    /// - pages of few rows, without rows, and continuations that lead to none
-    /// - a deletion of a table that takes 40 s: until then other requests find no table, get `TableBeingDeleted`, or
-    ///   succeed on rows that vanish
-    /// - 500 and 503, also after the write was applied, and 429 on Cosmos DB
-    /// - closed connections, lost and incomplete responses
-    /// - on Cosmos DB, lists of tables in no order, and reads as old as a [secondary that lags](Self::secondary_lag),
-    ///   as with its weaker consistency levels
-    ///
-    /// A seed omits some of these and repeats others: run a test with many. The choices for a request depend on the
-    /// seed, the request and its number among equal ones, so the same seed repeats them. The `Debug` output lists the
-    /// latest. A test that panics prints them, with the seed.
-    ///
-    /// The original emulator shares the tables and behaves as usual: use it to fill and inspect them.
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> azure_table::Result<()> {
-    /// # tokio::time::pause();
-    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
-    /// let calm = Emulator::new();
-    /// for seed in 0..20 {
-    ///     calm.clear()?;
-    ///     calm.seed("Blogs", (1..=9).map(|n| DynamicEntity::new("Channel9", n.to_string())))?;
-    ///     let service = TableServiceClient::from_transport(calm.clone().adverse(seed));
-    ///     // Correct: it follows each continuation. A program that stops at an empty page is not.
-    ///     match service.dynamic_table("Blogs")?.query().all().await {
-    ///         Ok(blogs) => assert_eq!(blogs.len(), 9),
-    ///         Err(e) => assert!(e.attempts() > 1, "{e}"),
-    ///     }
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn adverse(mut self, seed: u64) -> Self {
-        self.settings_mut().adverse = Some(Adverse::new(seed));
-        self.service.store.write().keep_deleted();
         self
     }
 

@@ -10,7 +10,7 @@
 //! | 3 | a continuation leads to no further row | recorded of azure-data-tables, `query_tables_with_marker`; recorded last pages of Cosmos DB |
 //! | 4 | Cosmos DB lists tables in no order | recorded of azure-data-tables, `query_tables_with_marker` |
 //! | 5 | a deletion takes 40 s; until then the table is missing, in conflict, or still accessible | REST "Delete Table"; azure-sdk-for-net issue 23600, azure-sdk-for-go issue 10813 |
-//! | 6 | 500 and 503, even if the write was applied | REST "Setting timeouts for Table service operations" |
+//! | 6 | 500, even if the write was applied; 503 `ServerBusy`, which applies nothing | REST "Setting timeouts for Table service operations", "Table service error codes" |
 //! | 7 | 429 of Cosmos DB, without a time to wait | recorded; azure-sdk-for-net issue 13554 |
 //! | 8 | a connection closes before the request, before the response or within it | HTTP |
 //! | 9 | a read of Cosmos DB is as old as the secondary, if that lags | "Consistency levels in Azure Cosmos DB" |
@@ -175,7 +175,9 @@ impl Adverse {
         choices.fate = if is_cosmos && draw.happens(Fact::Throttling) {
             draw.fate(Fact::Throttling, [Failure::Throttled.before()])
         } else if draw.happens(Fact::Failures) {
-            let fates = [Failure::TimedOut, Failure::Busy].map(|failure| Fate::Failed { failure, is_applied });
+            let failure = Failure::TimedOut;
+            let other = if is_applied { failure } else { Failure::Busy };
+            let fates = [failure, other].map(|failure| Fate::Failed { failure, is_applied });
             draw.fate(Fact::Failures, fates)
         } else if draw.happens(Fact::Connections) {
             let cut = Fate::Cut(draw.random.usize(..64));
