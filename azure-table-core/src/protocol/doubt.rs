@@ -21,7 +21,8 @@ use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::doubt::parts::{DoubtParts, DoubtfulRow, doubtful, hash, is_plausible, seconds_ahead};
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::read_back::{Evidence, evidence, is_proof};
+use crate::protocol::profile::ProfileInternals;
+use crate::protocol::read_back::{Evidence, evidence, has_own_id, is_proof};
 use crate::protocol::row_write::{RowWrite, WriteFacts};
 
 mod parts;
@@ -257,6 +258,10 @@ pub struct Judge<'a> {
     ours: usize,
     /// `true` if a row shows that the write had not been applied when the row was read.
     is_untouched: bool,
+    /// `true` if no request of the write is in flight any more.
+    is_over: bool,
+    /// `true` if a row has the id of its write, perhaps by an earlier call.
+    has_own_id: bool,
     /// `true` if a row that the write deletes exists.
     is_left: bool,
     /// The reason why the rows show nothing.
@@ -313,6 +318,8 @@ impl<'a> Judge<'a> {
             doubt,
             ours: 0,
             is_untouched: false,
+            is_over: false,
+            has_own_id: false,
             is_left: false,
             why: None,
         })
@@ -373,11 +380,17 @@ impl<'a> Judge<'a> {
         };
         match found {
             found if is_proof(&write, &found) => return Some(Resolution::Applied),
-            Evidence::Ours => self.ours += 1,
-            Evidence::Untouched if times.as_ref().is_some_and(|times| times.is_over) => {
-                return Some(Resolution::NotApplied);
+            Evidence::Ours => {
+                self.has_own_id |= has_own_id(&write, &found);
+                self.ours += 1;
             }
-            Evidence::Untouched => self.is_untouched = true,
+            Evidence::Untouched => {
+                self.is_untouched = true;
+                self.is_over = times.as_ref().is_some_and(|times| times.is_over);
+                // Another row may have an id, which no clock outweighs.
+                let decides = is_kept || self.doubt.rows.iter().all(|row| row.write_id.is_none());
+                return (self.is_over && decides).then_some(Resolution::NotApplied);
+            }
             Evidence::Nothing => {
                 self.is_left |= row.is_delete && stored.is_some();
                 let why = self.reason(row, stored, times.is_some());
@@ -391,6 +404,11 @@ impl<'a> Judge<'a> {
     pub fn end(self) -> Resolution {
         let written = self.doubt.rows.iter().filter(|row| !row.is_delete).count();
         match self.is_untouched {
+            true if self.has_own_id => Resolution::Unknown(
+                "some of its rows have its ids, which an earlier call with the same operations may have written"
+                    .to_owned(),
+            ),
+            true if self.is_over => Resolution::NotApplied,
             true => Resolution::Unknown(format!(
                 "not applied so far, but a request may still be in flight: resolve it {} s after the error; another \
                  process cannot tell if no response came",

@@ -12,9 +12,9 @@
 //! Only the id of an operation that the batch built itself therefore counts for the other rows.
 //!
 //! A row that still has the ETag of our condition shows that nothing of ours was applied, whatever the clocks say. The
-//! same holds for a row that was last written before our first attempt and differs from our content, and for a row with
-//! our content that is older than clocks may differ. Everything else is inconclusive: a missing row may have been
-//! deleted since, and a newer one may have replaced ours.
+//! same holds for a row that differs from our content and is older than the service's clocks may differ, unless another
+//! row of the batch has our id, and for a row with our content that is older than clocks may differ. Everything else is
+//! inconclusive: a missing row may have been deleted since, and a newer one may have replaced ours.
 
 use std::time::Duration;
 
@@ -36,6 +36,11 @@ pub use crate::protocol::row_write::WrittenRow;
 ///
 /// Source: REST "Authorize with Shared Key": the service rejects a request more than 15 minutes after its time.
 pub const MOST_CLOCK_ERROR: Duration = Duration::from_secs(15 * 60);
+
+/// The maximum difference between the clocks of the service: a Timestamp comes from another one than a `Date`.
+///
+/// It is not documented. The tail of changes assumes the same.
+const MOST_CLOCK_DIFFERENCE: Duration = Duration::from_secs(30);
 
 /// The conclusion from the stored rows about a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,10 +110,14 @@ pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: Date
     if evidence.iter().any(|(write, evidence)| is_proof(write, evidence)) {
         return applied();
     }
-    // A batch is atomic, so one unchanged row is enough. This check precedes the comparison of contents: an upsert with
-    // content that another client wrote as well looks like ours.
+    // A batch is atomic, so one unchanged row is enough, unless another row has our id: its age is wrong then. This
+    // check precedes the comparison of contents: an upsert with content that another client wrote as well looks like
+    // ours.
     if evidence.iter().any(|(_, evidence)| *evidence == Evidence::Untouched) {
-        return Verdict::NotApplied;
+        return match evidence.iter().any(|(write, evidence)| has_own_id(write, evidence)) {
+            true => Verdict::Unknown,
+            false => Verdict::NotApplied,
+        };
     }
     // A missing row is inconclusive by itself. Other rows of the batch may decide.
     let mut written = evidence
@@ -131,7 +140,12 @@ pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: Date
 
 /// Returns `true` if this row alone shows that its batch was applied.
 pub fn is_proof(write: &RowWrite<'_>, evidence: &Evidence) -> bool {
-    write.facts.is_unshared && write.write_id.is_some() && *evidence == Evidence::Ours
+    write.facts.is_unshared && has_own_id(write, evidence)
+}
+
+/// Returns `true` if the row has the id of this write, perhaps by an earlier call.
+pub fn has_own_id(write: &RowWrite<'_>, evidence: &Evidence) -> bool {
+    write.write_id.is_some() && *evidence == Evidence::Ours
 }
 
 /// Returns the written row of an applied write. One that is not ours was deleted, or others have written it since.
@@ -177,18 +191,20 @@ pub fn evidence(
             return Evidence::Ours;
         }
     }
-    let is_older = row.timestamp.is_some_and(|written| written < first_sent);
-    let long_before = first_sent.checked_sub(MOST_CLOCK_ERROR);
-    if row.timestamp.is_some_and(|written| Some(written) < long_before) {
+    let is_older = |by: Duration| {
+        row.timestamp
+            .is_some_and(|written| Some(written) < first_sent.checked_sub(by))
+    };
+    if is_older(MOST_CLOCK_ERROR) {
         return Evidence::Untouched;
     }
-    match (is_older, has_content(row)) {
+    match (is_older(Duration::ZERO), has_content(row)) {
         // Slightly older, and with our content: either it was there before, or the time of the response does not come
         // from the rows. This is inconclusive.
         (true, true) => Evidence::Nothing,
-        (true, false) => Evidence::Untouched,
+        (true, false) if is_older(MOST_CLOCK_DIFFERENCE) => Evidence::Untouched,
         (false, true) if write.write_id.is_none() && !write.facts.needs_write_id => Evidence::Ours,
-        (false, _) => Evidence::Nothing,
+        (true | false, _) => Evidence::Nothing,
     }
 }
 
@@ -231,7 +247,9 @@ mod tests {
     use crate::protocol::operation::TableOperation;
 
     const LONG_BEFORE: &str = "2025-12-31T23:45:00Z";
-    const BEFORE: &str = "2026-01-01T00:00:00Z";
+    const BEFORE: &str = "2025-12-31T23:59:30Z";
+    /// Less than the clocks of the service may differ.
+    const SHORTLY_BEFORE: &str = "2025-12-31T23:59:31Z";
     const SENT: &str = "2026-01-01T00:00:01Z";
     const AFTER: &str = "2026-01-01T00:00:02Z";
 
@@ -286,7 +304,13 @@ mod tests {
             "an import that is run again"
         );
         assert_eq!(judged(&insert(), &[stored("r", "theirs", BEFORE)]), Verdict::NotApplied);
-        assert_eq!(judged(&insert(), &[stored("r", "theirs", AFTER)]), Verdict::Unknown);
+        for at in [SHORTLY_BEFORE, AFTER] {
+            assert_eq!(
+                judged(&insert(), &[stored("r", "theirs", at)]),
+                Verdict::Unknown,
+                "{at}"
+            );
+        }
         assert_eq!(judged(&insert(), &[]), Verdict::Unknown);
         let delete = [TableOperation::delete::<DynamicEntity>(("p", "r"))];
         assert_eq!(judged(&delete, &[]), Verdict::Unknown);
@@ -389,7 +413,11 @@ mod tests {
         assert_eq!(judged(true, &[patched], true), applied(&[None, None]));
         // An earlier call may have written the row, and this batch may have failed.
         let theirs = stored("a", "theirs", AFTER);
-        assert_eq!(judged(false, &[theirs.clone(), own], true), Verdict::Unknown);
+        assert_eq!(judged(false, &[theirs.clone(), own.clone()], true), Verdict::Unknown);
+        // No clock outweighs an id.
+        let older = stored("a", "theirs", BEFORE);
+        assert_eq!(judged(false, &[older.clone(), own], true), Verdict::Unknown);
+        assert_eq!(judged(false, &[older], true), Verdict::NotApplied);
         assert_eq!(judged(true, &[theirs], true), Verdict::Unknown, "no row is left");
     }
 

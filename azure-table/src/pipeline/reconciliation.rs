@@ -6,7 +6,8 @@
 //!
 //! Sending the write again and reading only after a 409 or 412 would save a read if the request was lost. But it could
 //! apply an upsert twice, or a batch with one. Times are compared by the service's clock, from the `Date` of the read,
-//! with a margin of two seconds for the fraction that a `Date` omits. A row that keeps its ETag needs no time.
+//! with a margin of two seconds for the fraction that a `Date` omits, and of half a minute for a row that has other
+//! content. A row that keeps its ETag needs no time.
 
 use std::time::SystemTime;
 

@@ -99,7 +99,7 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions
         notes.lock().unwrap().inserted.clear();
         tally::begin(&rows).await;
         for round in 0..ROUNDS {
-            clock.advance(Duration::from_secs(5));
+            clock.advance(Duration::from_secs(35));
             let clients = (0..CLIENTS).map(|number| {
                 let client = Client {
                     table: tables[number % 2].clone(),

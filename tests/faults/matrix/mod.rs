@@ -42,7 +42,7 @@ const SHARE_OF_BULKS: u64 = 4;
 /// The minimum number of cases of a whole run.
 const CASES: u64 = 7_000;
 /// Cases on one emulator: its clock must not get 15 minutes ahead of the client's.
-const MOST_CASES: u64 = 192;
+const MOST_CASES: u64 = 15;
 /// The tables that are created and deleted; a state has some of them.
 pub(crate) const TABLES: [&str; 4] = ["Alpha", "Beta", "Gamma", "Delta"];
 
