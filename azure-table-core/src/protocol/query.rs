@@ -18,6 +18,7 @@ use crate::model::row::Row;
 use crate::protocol::continuation::Continuation;
 use crate::protocol::endpoint::Endpoint;
 use crate::protocol::http_request::odata;
+use crate::protocol::profile::{Profile, ProfileInternals as _};
 use crate::protocol::request::Call;
 use crate::protocol::response;
 
@@ -67,10 +68,10 @@ impl QueryRequest {
     }
 
     /// Lists the tables whose names begin with `prefix`.
-    pub fn tables(prefix: &str) -> Self {
+    pub fn tables(prefix: &str, profile: Profile) -> Self {
         Self {
             list: List::Tables,
-            filter: (!prefix.is_empty()).then(|| names_from(prefix)),
+            filter: (!prefix.is_empty()).then(|| names_from(prefix, profile)),
             select: None,
             top: None,
             metadata: MetadataLevel::None,
@@ -160,11 +161,22 @@ impl QueryRequest {
     }
 }
 
+/// Returns the text that a name of a table is compared with.
+///
+/// Storage compares without case. No name contains `[`, the end of the names after `Z`, which sorts before the lower-case
+/// letters: `{` sorts after all letters.
+pub fn compared_name(text: String, profile: Profile) -> String {
+    match profile.rules().ignores_case_of_table_names {
+        true => text.replace('[', "{"),
+        false => text,
+    }
+}
+
 /// Returns the filter for names that begin with `prefix`.
-fn names_from(prefix: &str) -> String {
+fn names_from(prefix: &str, profile: Profile) -> String {
     let from = format!("{TABLE_NAME} ge '{}'", Doubled(prefix));
     match after_prefix(prefix) {
-        Some(end) => format!("{from} and {TABLE_NAME} lt '{}'", Doubled(&end)),
+        Some(end) => format!("{from} and {TABLE_NAME} lt '{}'", Doubled(&compared_name(end, profile))),
         None => from,
     }
 }

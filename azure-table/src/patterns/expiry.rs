@@ -142,7 +142,8 @@ impl<E: TableEntity> Expiring<E> {
 /// | `drop_before`, one table | ListTables, DeleteTable | 0 |
 ///
 /// **Crash.** The next `drop_before` deletes the remaining tables. A late write to a dropped period creates its table
-/// again.
+/// again. While the deletion lasts, 40 s or more, it fails with [`Conflict`](azure_table::ErrorKind::Conflict), or vanishes
+/// with the table.
 ///
 /// ```
 /// use azure_table::patterns::TablePerPeriod;
@@ -214,9 +215,11 @@ impl<E: TableEntity> TablePerPeriod<E> {
     ///   [`delete_table`](TableClient::delete_table). The next call deletes the remaining tables.
     pub async fn drop_before(&self, time: DateTime) -> Result<Vec<String>> {
         let current = self.name(time);
+        // The digits alone: Storage lists names without regard to case, so a prefix may be spelled in another way.
+        let digits = |name: &str| name.get(self.prefix.len()..).unwrap_or_default().to_owned();
         let is_older = |name: &String| {
-            let digits = name.get(self.prefix.len()..).unwrap_or_default();
-            name.len() == current.len() && digits.bytes().all(|byte| byte.is_ascii_digit()) && *name < current
+            let period = digits(name);
+            name.len() == current.len() && period.bytes().all(|byte| byte.is_ascii_digit()) && period < digits(&current)
         };
         let mut names = self.service.list_tables().starting_with(&self.prefix).stream();
         let mut old = Vec::new();

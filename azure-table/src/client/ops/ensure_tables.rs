@@ -49,7 +49,7 @@ impl Arguments for Ensured {
         if self.tables?.is_empty() {
             return Err(Error::invalid_input("no tables are named: nothing is sent"));
         }
-        QueryRequest::tables(&self.namespace).call(endpoint, None)
+        QueryRequest::tables(&self.namespace, endpoint.profile()).call(endpoint, None)
     }
 
     async fn run(self, steps: Steps) -> Result<Vec<(String, Creation)>> {
@@ -78,7 +78,7 @@ impl Arguments for Ensured {
 
 /// Returns the names of all tables that begin with `prefix`.
 async fn names(steps: &Steps, prefix: &str) -> Result<Vec<String>> {
-    let request = QueryRequest::tables(prefix);
+    let request = QueryRequest::tables(prefix, steps.endpoint().profile());
     let shape = Shape::of_tables(Arc::from(""));
     let mut names = Vec::new();
     let mut from = None;

@@ -15,7 +15,8 @@ use azure_table_core::model::edm::{Edm, EdmValue};
 use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_core::model::name::TableName;
 use azure_table_core::protocol::continuation::{self, Continuation};
-use azure_table_core::protocol::query::{QueryRequest, TABLE_NAME};
+use azure_table_core::protocol::profile::Profile;
+use azure_table_core::protocol::query::{QueryRequest, TABLE_NAME, compared_name};
 use azure_table_core::transport::BoxFuture;
 
 use crate::client::ops::operation::ended;
@@ -77,7 +78,7 @@ impl ListTables {
 
     /// Returns only tables whose names begin with `prefix`.
     ///
-    /// The service compares the names. Its documentation does not say if the comparison ignores case.
+    /// The service compares the names: Table storage without regard to case, Cosmos DB with.
     #[doc(alias = "prefix")]
     pub fn starting_with(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
@@ -178,13 +179,14 @@ impl ListTables {
         let (pipeline, options) = (Arc::clone(&self.pipeline), std::mem::take(&mut self.options));
         match prepared {
             Ok(query) => PageStream::new(pipeline, options, query, self.from.take(), shape),
-            Err(e) => PageStream::rejected(pipeline, QueryRequest::tables(""), e, shape),
+            Err(e) => PageStream::rejected(pipeline, QueryRequest::tables("", Profile::Storage), e, shape),
         }
     }
 
     fn prepare(&mut self, prefetch: Prefetch) -> Result<PreparedQuery> {
-        let mut request = QueryRequest::tables(&format!("{}{}", self.namespace, self.prefix));
-        let filter = self.filter.take().map(|filter| under(filter, &self.namespace));
+        let profile = self.pipeline.endpoint.profile();
+        let mut request = QueryRequest::tables(&format!("{}{}", self.namespace, self.prefix), profile);
+        let filter = self.filter.take().map(|filter| under(filter, &self.namespace, profile));
         let filter = filter.transpose()?;
         let fault = filter.as_ref().and_then(raw_fault).map(Arc::from);
         request.top = top(self.page_size, self.limit)?;
@@ -203,14 +205,17 @@ impl ListTables {
 }
 
 /// Returns the condition on the full names in the account, which begin with `namespace`.
-fn under(filter: Filter<TableName>, namespace: &str) -> Result<Expression> {
+fn under(filter: Filter<TableName>, namespace: &str, profile: Profile) -> Result<Expression> {
     let expression = typed::into_expression(filter)?;
     if !namespace.is_empty() && expression.has_raw() {
         let why = "OData text cannot be combined with the prefix of the client; compare `TableName::NAME`";
         return Err(Error::new(ErrorKind::Unsupported, why));
     }
     Ok(expression.map_comparisons(&|name, value| match value {
-        Edm::String(text) if name == TABLE_NAME => (TABLE_NAME, EdmValue::from(format!("{namespace}{text}"))),
+        Edm::String(text) if name == TABLE_NAME => {
+            let text = compared_name(format!("{namespace}{text}"), profile);
+            (TABLE_NAME, EdmValue::from(text))
+        }
         // The condition that no row meets: a list of tables has no other column.
         _ => (TABLE_NAME, EdmValue::from("")),
     }))
