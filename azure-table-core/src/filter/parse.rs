@@ -94,6 +94,16 @@ pub fn raw_fault(expression: &Expression) -> Option<String> {
     })
 }
 
+/// Returns `true` if a part of the expression compares this property.
+pub fn compares(expression: &Expression, property: &str) -> bool {
+    match expression {
+        Expression::Comparison { name, .. } => name == property,
+        Expression::And(parts) | Expression::Or(parts) => parts.iter().any(|part| compares(part, property)),
+        Expression::Not(inner) => compares(inner, property),
+        Expression::Raw(text) => parse_to(text).is_ok_and(|parsed| compares(&parsed, property)),
+    }
+}
+
 /// Parses a filter without the position of an error.
 #[cfg(test)]
 pub fn parse(text: &str) -> Result<Expression> {

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use azure_table_core::filter::access::{Access, AccessPath};
 use azure_table_core::filter::expression::Expression;
-use azure_table_core::filter::parse::raw_fault;
+use azure_table_core::filter::parse::{compares, raw_fault};
 use azure_table_core::filter::typed;
 use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
+use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_core::model::operation_kind::OperationKind;
+use azure_table_core::protocol::profile::ProfileInternals;
 use azure_table_core::protocol::query::{List, QueryRequest};
 
 use crate::client::query::concurrent::Order;
@@ -45,7 +46,18 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             .map_err(|why| Error::invalid_input(String::from(why)))?;
         let filter = self.filter.take().map(typed::into_expression).transpose()?;
         let range = self.cursor_condition(keys.iter().chain(&filter))?;
-        Ok(both(both(keys, range), filter))
+        let condition = both(both(keys, range), filter);
+        let is_cosmos = self.settings.pipeline.endpoint.profile().is_cosmos();
+        if is_cosmos
+            && condition
+                .as_ref()
+                .is_some_and(|condition| compares(condition, "Timestamp"))
+        {
+            let why = "the filter compares the Timestamp, by which Cosmos DB finds no row: compare the Timestamps of \
+                       `versioned` rows, or a time that you store";
+            return Err(Error::new(ErrorKind::Unsupported, why));
+        }
+        Ok(condition)
     }
 
     pub(super) fn prepare(&mut self, prefetch: Prefetch) -> Result<PreparedQuery> {

@@ -56,6 +56,7 @@ use crate::pipeline::options::{CallOptions, call_options};
 /// # Errors
 /// On the first read:
 /// - `InvalidInput`: a key, an operand or the page size cannot be sent.
+/// - `Unsupported`: a condition on the Timestamp on Cosmos DB, which would find no row.
 ///
 /// On each page:
 /// - `NotFound`: the table does not exist.
