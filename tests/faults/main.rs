@@ -17,6 +17,7 @@ use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, TableClient, Tabl
 use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::errors::kind_in_doubt;
 
+mod adverse;
 mod attempts;
 mod batch_responses;
 mod bulk;

@@ -1,6 +1,7 @@
 //! A promise of a pattern or a system, and where it is checked: in an exploration, under every fault, on a service.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
@@ -10,7 +11,7 @@ use azure_table::emulator::EmulatorClock;
 use azure_table::telemetry::{Event, Observer};
 use azure_table::testing::{Faults, Simulation};
 use azure_table::transport::{BoxFuture, Transport, TransportError};
-use azure_table::{CallOptions, DateTime, DynamicEntity, Emulator, Guid, TableClient, TableServiceClient};
+use azure_table::{CallOptions, DateTime, DynamicEntity, Emulator, Guid, Profile, TableClient, TableServiceClient};
 use bytes::Bytes;
 use futures::future::LocalBoxFuture;
 use http::{Request, Response};
@@ -138,6 +139,25 @@ impl Place {
             meter: Meter::default(),
         };
         (place, faults)
+    }
+
+    /// An emulator that does its worst by a seed for all tasks, and behaves as usual for the body.
+    fn on_adverse_service(emulator: &Emulator, seed: u64) -> Self {
+        create(emulator);
+        let timeout = CallOptions::new().timeout(TIMEOUT);
+        let adverse = Following::new(&emulator.clone().adverse(seed));
+        Self {
+            to: To::Emulator {
+                emulator: emulator.clone(),
+                faulty: TableServiceClient::from_transport(adverse).with(&timeout),
+                sound: TableServiceClient::from_transport(Following::new(emulator)),
+            },
+            table: TABLE.to_owned(),
+            recovers: false,
+            retries_succeed: false,
+            is_faultless: false,
+            meter: Meter::default(),
+        }
     }
 
     /// Returns the meter of this place.
@@ -336,14 +356,48 @@ fn scenarios() -> Vec<Scenario> {
     all.into_iter().filter(|scenario| !is_of_clock(scenario.name)).collect()
 }
 
-fn hold(promise: &Promise, scenario: &Scenario, mode: Mode, seed: u64) -> usize {
+/// Runs promises on an adverse service with each seed, as Table storage and as Cosmos DB. Returns the broken ones with
+/// their service, and the seeds.
+///
+/// tokio's clock is paused, and the emulator's follows it.
+pub fn on_adverse_services<'a>(
+    promises: impl Iterator<Item = &'a Promise>,
+    seeds: Range<u64>,
+) -> BTreeMap<String, Vec<u64>> {
+    let mut broken = BTreeMap::<_, Vec<u64>>::new();
+    for promise in promises {
+        for (name, service) in [("Storage", Emulator::new as fn() -> _), ("Cosmos DB", Emulator::cosmos)] {
+            for seed in seeds.clone() {
+                let emulator = service().shared_clock(EmulatorClock::fixed(DateTime::now()));
+                let held = catch_unwind(AssertUnwindSafe(|| {
+                    on_paused_clock(seed, async {
+                        (promise.hold)(Place::on_adverse_service(&emulator, seed)).await
+                    });
+                }));
+                if held.is_err() {
+                    broken
+                        .entry(format!("{}, {name}", promise.name))
+                        .or_default()
+                        .push(seed);
+                }
+            }
+        }
+    }
+    broken
+}
+
+fn on_paused_clock<T>(seed: u64, run: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .unwrap();
     fastrand::seed(seed);
-    runtime.block_on(async {
+    runtime.block_on(run)
+}
+
+fn hold(promise: &Promise, scenario: &Scenario, mode: Mode, seed: u64) -> usize {
+    on_paused_clock(seed, async {
         let emulator = following_tokio();
         let (place, faults) = Place::behind_faults(&emulator, scenario, mode, seed);
         (promise.hold)(place).await;
@@ -379,5 +433,9 @@ impl Transport for Following {
         let (at, instant) = self.started;
         self.emulator.clock().set(at + instant.elapsed());
         self.emulator.send(request)
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        self.emulator.profile()
     }
 }

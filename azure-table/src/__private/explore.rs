@@ -174,7 +174,7 @@ impl<B> Explore<B> {
     /// Explores on a service that does its worst, by the choices of a seed: see [`Emulator::adverse`].
     ///
     /// The clients see these choices, in every run the same for the same requests.
-    /// [`Simulation::emulator`] behaves as usual. A failure shows the choices of its run.
+    /// [`Simulation::emulator`] behaves as usual. A body that panics prints the choices of its run.
     pub fn adverse(mut self, seed: u64) -> Self {
         self.settings.adverse = Some(seed);
         self

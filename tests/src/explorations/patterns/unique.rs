@@ -195,7 +195,8 @@ async fn check_across(place: &Place, values: &UniqueInTable<User>) {
         }
     };
     check().await;
-    place.emulator().clock().advance(TIME * 2);
+    // Longer than a reservation by any clock of the service.
+    place.emulator().clock().advance(TIME * 3);
     values.repair().await.unwrap();
     check().await;
     let rows: Vec<RowId> = stored(place, "RowKey ge '~'").await;

@@ -1,0 +1,250 @@
+//! Every promise of a pattern, and of operations with several requests, on a service that does its worst: as Table
+//! storage and as Cosmos DB.
+//!
+//! `AZURE_TABLE_ADVERSE_SEEDS` is the number of seeds. A broken promise prints its seed and the choices of the service.
+
+use std::time::Duration;
+
+use azure_table::patterns::TablePerPeriod;
+use azure_table::{DateTime, DynamicEntity, ErrorKind, Filter, Guid, Profile, TableClient, TableEntity, TableName};
+use azure_table_tests::explorations::Tally;
+use azure_table_tests::explorations::patterns::promises;
+use azure_table_tests::promises::{Place, Promise, on_adverse_services};
+use futures::StreamExt as _;
+use futures::future::join;
+
+/// The number of seeds of each promise and service.
+const SEEDS: u64 = 20;
+
+#[test]
+fn promises_of_patterns_hold_on_adverse_services() {
+    let broken = on_adverse_services(promises(), 0..seeds());
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn operations_of_several_requests_hold_on_adverse_services() {
+    let broken = on_adverse_services(OPERATIONS.iter(), 0..seeds());
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+fn seeds() -> u64 {
+    std::env::var("AZURE_TABLE_ADVERSE_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap())
+}
+
+const OPERATIONS: [Promise; 8] = [
+    Promise {
+        name: "`modify` by two tasks",
+        hold: |place| Box::pin(modify(place)),
+    },
+    Promise {
+        name: "queries read each row once",
+        hold: |place| Box::pin(queries(place)),
+    },
+    Promise {
+        name: "`delete_where` deletes what it selects",
+        hold: |place| Box::pin(delete_where(place)),
+    },
+    Promise {
+        name: "`delete_where` on Timestamp deletes old rows, or is rejected",
+        hold: |place| Box::pin(delete_old(place)),
+    },
+    Promise {
+        name: "lists of tables are complete",
+        hold: |place| Box::pin(tables(place)),
+    },
+    Promise {
+        name: "`ensure_tables` leaves the tables",
+        hold: |place| Box::pin(ensure_tables(place)),
+    },
+    Promise {
+        name: "`recreate_table` leaves an empty table",
+        hold: |place| Box::pin(recreate(place)),
+    },
+    Promise {
+        name: "`TablePerPeriod` keeps later periods, however the prefix is spelled",
+        hold: |place| Box::pin(periods(place)),
+    },
+];
+
+const TABLE: &str = "Things";
+
+#[derive(TableEntity, Clone, Debug)]
+struct Counter {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    name: String,
+    count: i64,
+    #[table(write_id)]
+    write: Option<Guid>,
+}
+
+async fn modify(place: Place) {
+    let [a, b] = place.clients::<Counter>(TABLE);
+    for group in ["a", "b", "c"] {
+        let counter = Counter {
+            group: group.into(),
+            name: "visits".into(),
+            count: 0,
+            write: None,
+        };
+        place.emulator().seed(TABLE, [counter]).unwrap();
+        let add =
+            async |table: &TableClient<Counter>| table.modify((group, "visits"), |counter| counter.count += 1).await;
+        let (a, b) = join(add(&a), add(&b)).await;
+        let behind = place.behind().table::<Counter>(TABLE).unwrap();
+        let stored = behind.get((group, "visits")).await.unwrap().unwrap();
+        Tally::of([a, b]).check(stored.count);
+    }
+}
+
+/// Leaves 12 rows in each of two partitions, and returns their RowKeys.
+fn rows(place: &Place) -> Vec<String> {
+    let keys: Vec<String> = (10..22).map(|n| n.to_string()).collect();
+    let rows = ["p", "q"].into_iter().flat_map(|partition| {
+        let row = move |key: &String| DynamicEntity::new(partition, key.as_str());
+        keys.iter().map(row).collect::<Vec<_>>()
+    });
+    place.emulator().seed(TABLE, rows).unwrap();
+    keys
+}
+
+async fn queries(place: Place) {
+    let [table, _] = place.clients::<DynamicEntity>(TABLE);
+    let keys = rows(&place);
+    let sorted = |rows: Vec<DynamicEntity>| {
+        let mut keys: Vec<String> = rows.into_iter().map(|row| row.row_key).collect();
+        keys.sort_unstable();
+        keys
+    };
+    if let Ok(rows) = table.query().partition("p").all().await {
+        assert_eq!(sorted(rows), keys);
+    }
+    if let Ok(count) = table.query().allow_table_scan().count().await {
+        assert_eq!(count, 24);
+    }
+    if let Ok(first) = table.query().partition("q").limit(5).all().await {
+        assert_eq!(first.len(), 5);
+    }
+    let reads = table.get_many(keys.iter().map(|key| ("p", key.as_str())));
+    for (key, row) in reads.collect::<Vec<_>>().await.into_iter().flatten() {
+        assert!(row.is_some(), "{key} is missing");
+    }
+    // Each page in another process.
+    let (mut from, mut read) = (None, Vec::new());
+    for _ in 0..200 {
+        let query = table.query().partition("p");
+        let query = match from.take() {
+            Some(continuation) => query.resume_from(continuation),
+            None => query,
+        };
+        match query.prefetch(0).pages().try_next().await {
+            Ok(Some(page)) => {
+                from = Some(page.continuation().clone());
+                read.extend(page.into_items());
+            }
+            Ok(None) => {
+                assert_eq!(sorted(read), keys);
+                break;
+            }
+            Err(_) => break,
+        }
+    }
+}
+
+async fn delete_where(place: Place) {
+    let [table, _] = place.clients::<DynamicEntity>(TABLE);
+    rows(&place);
+    let query = table.query().partition("p");
+    if let Ok(report) = table.delete_where(query).await {
+        let behind = place.behind().dynamic_table(TABLE).unwrap();
+        let left = behind.query().partition("p").count().await.unwrap();
+        assert!(left as u64 <= 12 - report.applied(), "{left} are left: {report:?}");
+        assert_eq!(behind.query().partition("q").count().await.unwrap(), 12);
+    }
+}
+
+async fn delete_old(place: Place) {
+    let [table, _] = place.clients::<DynamicEntity>(TABLE);
+    rows(&place);
+    let later = place.emulator().clock().now() + Duration::from_secs(3_600);
+    let old = format!("PartitionKey eq 'p' and Timestamp lt datetime'{later}'");
+    let old = table.query().filter(Filter::raw(old));
+    match table.delete_where(old).await {
+        Ok(report) => {
+            let behind = place.behind().dynamic_table(TABLE).unwrap();
+            let left = behind.query().partition("p").count().await.unwrap();
+            assert!(left <= report.leftovers().len(), "{left} are left: {report:?}");
+        }
+        Err(e) if e.error().kind() == ErrorKind::Unsupported => {
+            assert_eq!(place.client("a").profile(), Profile::Cosmos)
+        }
+        Err(_) => {}
+    }
+}
+
+async fn tables(place: Place) {
+    let [table, _] = place.clients::<DynamicEntity>("LogsZ1");
+    let service = place.client("a");
+    drop(table);
+    for name in ["LogsZ2", "LogsZ3", "LogsY1", "Other"] {
+        place
+            .emulator()
+            .seed(name, std::iter::empty::<DynamicEntity>())
+            .unwrap();
+    }
+    let prefixed = service.list_tables().starting_with("LogsZ").all().await;
+    let filtered = service
+        .list_tables()
+        .filter(TableName::NAME.starts_with("LogsZ"))
+        .all()
+        .await;
+    for mut names in [prefixed, filtered].into_iter().flatten() {
+        names.sort_unstable();
+        assert_eq!(names, ["LogsZ1", "LogsZ2", "LogsZ3"]);
+    }
+}
+
+async fn ensure_tables(place: Place) {
+    let [_, _] = place.clients::<DynamicEntity>(TABLE);
+    let names = [TABLE, "More", "Most"];
+    if place.client("a").ensure_tables(names).await.is_ok() {
+        for name in names {
+            let table = place.behind().dynamic_table(name).unwrap();
+            assert!(table.table_exists().await.unwrap(), "{name} is missing");
+        }
+    }
+}
+
+async fn recreate(place: Place) {
+    let [table, _] = place.clients::<DynamicEntity>(TABLE);
+    rows(&place);
+    if table.recreate_table(Duration::from_secs(300)).await.is_ok() {
+        let behind = place.behind().dynamic_table(TABLE).unwrap();
+        assert_eq!(behind.query().allow_table_scan().count().await.unwrap(), 0);
+        let row = DynamicEntity::new("p", "new");
+        if table.insert(&row).await.is_ok() {
+            assert!(behind.exists(("p", "new")).await.unwrap(), "an insert vanished");
+        }
+    }
+}
+
+async fn periods(place: Place) {
+    let now = "2026-06-15T00:00:00Z".parse::<DateTime>().unwrap();
+    for name in ["Events202712", "Events202601", "events202605"] {
+        place
+            .emulator()
+            .seed(name, std::iter::empty::<DynamicEntity>())
+            .unwrap();
+    }
+    let service = place.client("a");
+    let _ = TablePerPeriod::<DynamicEntity>::monthly(&service, "events")
+        .drop_before(now)
+        .await;
+    let later = place.behind().dynamic_table("Events202712").unwrap();
+    assert!(
+        later.table_exists().await.unwrap(),
+        "a table was dropped before its period"
+    );
+}
