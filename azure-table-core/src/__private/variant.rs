@@ -42,8 +42,8 @@ impl CatchAll for DynamicEntity {}
 /// Fails to compile for a type that cannot hold every row.
 pub const fn assert_catch_all<T: CatchAll>() {}
 
-/// Writes the key of the variant marked `other`. Rejects a key that begins with the prefix of a variant, because it would
-/// be read as that variant.
+/// Writes the key of the variant marked `other`. Rejects a key that begins with the prefix of a variant, because it
+/// would be read as that variant.
 pub fn write_key_of_other<T: TableEntity + ?Sized>(
     entity: &T,
     key: &mut KeyWriter,

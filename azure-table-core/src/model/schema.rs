@@ -208,7 +208,8 @@ pub(super) fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
             }
             (Some((_, property)), _) => match (was, property.attribute()) {
                 (was, now) if was == now => {}
-                // A chunked field also reads a value stored in one piece. A plain field would read only the first of many.
+                // A chunked field also reads a value stored in one piece. A plain field would read only the first of
+                // many.
                 (None, Some(CHUNKED)) => {}
                 (Some(was), _) => faults.push(format!(
                     "the property `{name}` was stored by a field with #[table({was})]: keep it on the field"
