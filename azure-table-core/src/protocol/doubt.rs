@@ -21,7 +21,6 @@ use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::doubt::parts::{DoubtParts, DoubtfulRow, doubtful, hash, is_plausible, seconds_ahead};
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::profile::ProfileInternals;
 use crate::protocol::read_back::{Evidence, evidence, has_own_id, is_proof};
 use crate::protocol::row_write::{RowWrite, WriteFacts};
 
