@@ -197,6 +197,46 @@ async fn finished_query_yields_and_sends_nothing() -> Result<()> {
 }
 
 #[tokio::test]
+async fn scan_that_was_rejected_before_it_began_resumes_from_the_start() -> Result<()> {
+    let table = Positions::new().await?.table;
+    let rows = table.query().count().await?;
+    let mut rejected = table.query().scan().ranges(["a/b"]).stream();
+    assert_eq!(rejected.try_next().await.unwrap_err().kind(), ErrorKind::InvalidInput);
+    let position: ScanPosition = rejected.position().to_string().parse()?;
+    assert_eq!(table.query().scan().resume_from(position).count().await?, rows);
+    Ok(())
+}
+
+#[tokio::test]
+async fn page_of_a_scan_that_a_limit_cuts_short_is_read_again() -> Result<()> {
+    let table = Positions::new().await?.table;
+    for n in ["8", "9"] {
+        table.insert(&DynamicEntity::new("p", n)).await?;
+    }
+    let query = || table.query().page_size(2);
+    assert_eq!(query().count().await?, 5);
+    let mut limited = query().limit(3).scan().stream();
+    for rows in [Some(2), Some(1), None] {
+        assert_eq!(limited.try_next_page().await?.map(|page| page.len()), rows);
+    }
+    let rest = query().scan().resume_from(limited.position().clone());
+    assert_eq!(rest.count().await?, 3);
+    Ok(())
+}
+
+#[tokio::test]
+async fn limit_of_no_rows_has_no_first_row() -> Result<()> {
+    let table = Positions::new().await?.table;
+    assert!(table.query().first().await?.is_some());
+    assert!(table.query().limit(0).first().await?.is_none());
+    let parts = || table.query().fan_out().partitions(["p", "q"]);
+    assert!(parts().first().await?.is_some());
+    let none = table.query().limit(0).fan_out().partitions(["p", "q"]);
+    assert!(none.first().await?.is_none());
+    Ok(())
+}
+
+#[tokio::test]
 async fn position_of_another_type_is_named() -> Result<()> {
     const QUERY: &str = "the continuation of a query";
     const SCAN: &str = "a position of `scan`";

@@ -210,7 +210,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
     /// # Errors
     /// Returns the first error of any part.
     pub async fn first(mut self) -> Result<Option<P>> {
-        self.query = self.query.limit(1);
+        self.query = self.query.limit_at_most(1);
         self.stream().try_next().await
     }
 

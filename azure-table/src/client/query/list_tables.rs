@@ -50,7 +50,8 @@ call_options!(ListTables, options);
 total_timeout!(
     ListTables,
     total,
-    "At the deadline, the next page is an error of kind `Timeout`. Earlier pages and continuations stay valid."
+    "At the deadline, the next page is an error of kind `Timeout`, unless it was prefetched. Earlier pages and \
+     continuations stay valid."
 );
 
 enum Awaited {

@@ -45,7 +45,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// # Errors
     /// Returns the error of the first page that fails.
     pub async fn first(self) -> Result<Option<P>> {
-        self.limit(1).stream().try_next().await
+        self.limit_at_most(1).stream().try_next().await
     }
 
     /// Counts the rows.

@@ -249,7 +249,8 @@ impl<E: TableEntity, P> Scan<E, P> {
         let request = query.prepare_for(filter.as_ref(), Prefetch::Never)?.request;
         let identity = request.identity(&query.settings.pipeline.endpoint);
         let identity = if is_list { identity ^ LIST } else { identity };
-        let mut position = match &self.from {
+        // A scan that was rejected before it began has the default position.
+        let mut position = match self.from.as_ref().filter(|from| **from != ScanPosition::default()) {
             Some(position) if position.query == identity ^ LIST => {
                 let why = "the position belongs to the other of `stream` and `partition_keys`";
                 return Err(Error::invalid_input(why));

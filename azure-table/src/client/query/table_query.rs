@@ -262,7 +262,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// read.
     ///
     /// With 1, prefetching starts with the first page, in a task that ends with the stream. By default it starts with
-    /// the second page, so a reader of one page causes one request. By default [`all`](Self::all) and
+    /// the second page: a reader of one page causes one request, and a reader that stops later may cause one more than
+    /// it has pages. By default [`all`](Self::all) and
     /// [`count`](Self::count) start with the first page.
     pub fn prefetch(mut self, pages: usize) -> Self {
         self.settings.prefetch = Some(pages);
@@ -404,7 +405,8 @@ call_options!(TableQuery[E: TableEntity, P], settings.options);
 total_timeout!(
     TableQuery[E: TableEntity, P],
     settings.total,
-    "At the deadline, the next page is an error of kind `Timeout`. Earlier pages and continuations stay valid."
+    "At the deadline, the next page is an error of kind `Timeout`, unless it was prefetched. Earlier pages and \
+     continuations stay valid."
 );
 
 impl<E, P> Clone for TableQuery<E, P> {

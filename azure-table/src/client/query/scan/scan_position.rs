@@ -20,7 +20,8 @@ use crate::client::query::key_condition::both;
 /// The position of a scan: the last page read of each range.
 ///
 /// Store it with serde, or as text ([`Display`](std::fmt::Display) and [`FromStr`](std::str::FromStr)). Pass it to
-/// [`Scan::resume_from`](crate::query::Scan::resume_from) on the same query, even in another process.
+/// [`Scan::resume_from`](crate::query::Scan::resume_from) on the same query, even in another process. The default is
+/// the start of any query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanPosition {
     #[serde(default)]

@@ -203,8 +203,8 @@ impl<P> ScanStream<P> {
     /// Returns the rows of the next page that has any, or `None` after the last page.
     ///
     /// [`position`](Self::position) is then after this page, so a program that processes whole pages repeats none when
-    /// it resumes. The rows of a page are of one range, in the order of their keys. After [`try_next`](Self::try_next),
-    /// returns the rest of its page.
+    /// it resumes, except a page that the query's limit cuts short. The rows of a page are of one range, in the order
+    /// of their keys. After [`try_next`](Self::try_next), returns the rest of its page.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
