@@ -70,10 +70,7 @@ impl Pipeline {
             .remaining()
             .map_or(*attempt_timeout, |left| left.min(*attempt_timeout));
         if limit.is_zero() {
-            return Err(Error::new(
-                ErrorKind::Timeout,
-                "the `timeout` of the call ended before the request was sent",
-            ));
+            return Err(out_of_time());
         }
         let asks_for_time = self.endpoint.profile().rules().takes_timeout && deadline.remaining().is_some();
         let unsigned = || {
@@ -96,12 +93,16 @@ impl Pipeline {
         if permit.as_ref().is_some_and(|permit| permit.waited > FRESH) {
             authorized = self.authorize_within(limit, &unsigned).await?;
         }
+        // Authorizing and waiting may have taken time.
+        let limit = deadline.remaining().map_or(limit, |left| left.min(limit));
+        if limit.is_zero() {
+            return Err(out_of_time());
+        }
         Ok(Ready {
             transport: &**transport,
             authorized,
             location,
-            // Authorizing and waiting may have taken time.
-            limit: deadline.remaining().map_or(limit, |left| left.min(limit)),
+            limit,
             _permits: (permit, slot),
         })
     }
@@ -251,6 +252,13 @@ fn failure(error: &TransportError, base: &str, transport: &dyn Transport) -> Str
     format!(
         "{error} at {base}: the process has too many open files; lower `max_connections` of the transport ({limit}), \
          or raise the limit of the process (`ulimit -n`)"
+    )
+}
+
+fn out_of_time() -> Error {
+    Error::new(
+        ErrorKind::Timeout,
+        "the `timeout` of the call ended before the request was sent",
     )
 }
 

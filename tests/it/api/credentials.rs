@@ -224,6 +224,34 @@ async fn a_signature_for_https_stays_off_http() {
     );
 }
 
+#[tokio::test(start_paused = true)]
+async fn write_is_not_sent_if_its_credential_took_the_whole_timeout() {
+    const TIMEOUT: Duration = Duration::from_secs(5);
+    #[derive(Debug)]
+    struct Slow;
+    impl Credential for Slow {
+        fn authorize<'a>(
+            &'a self,
+            _: &'a mut http::Request<bytes::Bytes>,
+            _: &'a AuthorizationContext<'a>,
+        ) -> BoxFuture<'a, azure_table::Result<()>> {
+            Box::pin(async {
+                tokio::time::sleep(TIMEOUT).await;
+                Ok(())
+            })
+        }
+    }
+    let canned = Canned::new([Step::status(204)]);
+    let service = TableServiceClient::new(ENDPOINT, Slow)
+        .unwrap()
+        .transport(canned.clone());
+    let creation = service.dynamic_table("Things").unwrap().create_table().timeout(TIMEOUT);
+    let error = creation.await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    assert!(!error.may_have_applied());
+    assert!(canned.sent().is_empty());
+}
+
 #[tokio::test]
 async fn a_credential_from_outside_the_crate_authorizes_each_attempt() {
     #[derive(Debug, Default)]
