@@ -273,7 +273,7 @@ mod tests {
             ),
             (
                 format!("AccountName=c;AccountKey={KEY};TableEndpoint=https://c.table.cosmos.azure.com:443/;"),
-                "https://c.table.cosmos.azure.com:443",
+                "https://c.table.cosmos.azure.com",
                 "c",
             ),
             (

@@ -146,6 +146,6 @@ async fn cosmos_merges_are_sent_as_post() {
     assert_eq!(sent[0].headers()["x-http-method"], "MERGE");
     assert_eq!(
         sent[0].uri().to_string(),
-        "https://contoso.table.cosmos.azure.com:443/Things(PartitionKey='p',RowKey='r')"
+        "https://contoso.table.cosmos.azure.com/Things(PartitionKey='p',RowKey='r')"
     );
 }
