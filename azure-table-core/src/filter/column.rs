@@ -174,8 +174,8 @@ impl<E, T: TableKey> Column<E, T, InKey> {
 impl<E> Column<E, DateTime> {
     /// Creates a column for the time of the last write, which the service sets.
     ///
-    /// It is not indexed: a condition on it reads the whole partition or table. Cosmos DB finds no row by it, so the client
-    /// rejects such a query there.
+    /// It is not indexed: a condition on it reads the whole partition or table. Cosmos DB finds no row by it, so the
+    /// client rejects such a query there.
     pub const fn timestamp() -> Self {
         Self::of(ColumnName::new("Timestamp"))
     }

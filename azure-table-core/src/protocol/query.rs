@@ -163,8 +163,8 @@ impl QueryRequest {
 
 /// Returns the text that a name of a table is compared with.
 ///
-/// Storage compares without case. No name contains `[`, the end of the names after `Z`, which sorts before the lower-case
-/// letters: `{` sorts after all letters.
+/// Storage compares without case. No name contains `[`, the end of the names after `Z`, which sorts before the
+/// lower-case letters: `{` sorts after all letters.
 pub fn compared_name(text: String, profile: Profile) -> String {
     match profile.rules().ignores_case_of_table_names {
         true => text.replace('[', "{"),

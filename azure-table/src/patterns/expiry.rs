@@ -142,8 +142,8 @@ impl<E: TableEntity> Expiring<E> {
 /// | `drop_before`, one table | ListTables, DeleteTable | 0 |
 ///
 /// **Crash.** The next `drop_before` deletes the remaining tables. A late write to a dropped period creates its table
-/// again. While the deletion lasts, 40 s or more, it fails with [`Conflict`](azure_table::ErrorKind::Conflict), or vanishes
-/// with the table.
+/// again. While the deletion lasts, 40 s or more, it fails with [`Conflict`](azure_table::ErrorKind::Conflict), or
+/// vanishes with the table.
 ///
 /// ```
 /// use azure_table::patterns::TablePerPeriod;
