@@ -83,8 +83,9 @@ impl DynamicEntity {
         Ok(dynamic)
     }
 
-    /// Decodes this row as an entity or another shape, as if it came from the service. Encrypted properties decrypt
-    /// only in the `upgrade` of their row.
+    /// Decodes this row as an entity or another shape, as if it came from the service.
+    ///
+    /// Encrypted properties decrypt only in the `upgrade` of their row.
     ///
     /// # Errors
     /// - [`InvalidResponse`](crate::model::error::ErrorKind::InvalidResponse): a property is missing or of another
