@@ -51,8 +51,9 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// Returns the limit of the requests that the transport sends concurrently.
     ///
     /// The client waits for its turn before it calls [`send`](Self::send), so the attempt does not include the wait,
-    /// and a waiting request is certainly unsent. A transport that wraps another one should forward the call; otherwise
-    /// its connections are not limited. Returns `None`, without a limit, by default.
+    /// and a waiting request is certainly unsent. A transport that wraps another one should forward the call. Otherwise
+    /// its requests wait inside `send`: with `HttpTransport` for up to 30 s each. Returns `None`, without a limit, by
+    /// default.
     fn connection_limit(&self) -> Option<&ConnectionLimit> {
         None
     }
