@@ -111,7 +111,9 @@ impl Hedge {
 
     /// Sets the maximum share of extra requests, from 0 to 1; 0.05 by default.
     ///
-    /// With 0.05, the client sends at most 5 second requests for 100 reads that the service answered.
+    /// With 0.05, the client sends at most 5 second requests for 100 reads that the service answered. If the hedges of
+    /// a client have different shares, the limit holds for their reads together: each adds its share, and any may use
+    /// it.
     pub fn share(mut self, share: f64) -> Self {
         self.share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
         self
@@ -166,6 +168,10 @@ struct State {
 }
 
 impl State {
+    fn add(&mut self, extra: f64) {
+        self.extra = (self.extra + extra).min(MAX_SAVED);
+    }
+
     fn latencies(&mut self, call: &Call) -> &mut Latencies {
         match &call.entity {
             Some(_) => &mut self.point,
@@ -194,8 +200,7 @@ impl Hedging {
 
     /// Adds the share of an extra request that a read earns when the service answers it.
     pub(crate) fn earn(&self, hedge: &Hedge) {
-        let mut state = self.state();
-        state.extra = (state.extra + hedge.share).min(MAX_SAVED);
+        self.state().add(hedge.share);
     }
 
     /// Takes an extra request, or returns `None` if none is left.
@@ -229,7 +234,7 @@ impl Extra {
 impl Drop for Extra {
     fn drop(&mut self) {
         if !self.is_sent {
-            self.hedging.state().extra += 1.0;
+            self.hedging.state().add(1.0);
         }
     }
 }
@@ -263,10 +268,14 @@ mod tests {
     fn ten_unused_requests_are_saved_and_one_that_is_never_sent_is_given_back() {
         let hedge = Hedge::after(Duration::ZERO).share(1.0);
         let hedging = Arc::new(Hedging::default());
+        let mut taken: Vec<_> = Vec::new();
         for _ in 0..1_000 {
             hedging.earn(&hedge);
+            if taken.len() < 10 {
+                taken.extend(hedging.take(&hedge));
+            }
         }
-        drop(hedging.take(&hedge).unwrap());
+        drop(taken);
         let mut sent = 0;
         while let Some(extra) = hedging.take(&hedge) {
             extra.sent();
