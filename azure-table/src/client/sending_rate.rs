@@ -60,7 +60,6 @@ struct Rates {
     last_throttled: Option<(Box<str>, Instant)>,
     /// The time of the first throttled batch since the last accepted one.
     throttled_since: Option<Instant>,
-    requested_wait: Option<Duration>,
     throttled: u64,
 }
 
@@ -96,15 +95,8 @@ impl SendingRate {
             most_partitions: MANY_PARTITIONS,
             last_throttled: None,
             throttled_since: None,
-            requested_wait: None,
             throttled: 0,
         })))
-    }
-
-    /// Returns the policy that leaves throttled writes to this rate, and other failures to `inner`.
-    pub(crate) fn policy(&self, inner: Arc<dyn RetryPolicy>) -> Arc<dyn RetryPolicy> {
-        let rate = self.clone();
-        Arc::new(LeavesThrottled { inner, rate })
     }
 
     /// Waits until this number of entities may be sent to a partition, and returns the time.
@@ -119,7 +111,7 @@ impl SendingRate {
         }
     }
 
-    /// Counts entities that were accepted.
+    /// Counts entities that the service accepted or rejected: both show its limit.
     pub(crate) fn accepted(&self, partition_key: &str, entities: usize) {
         let now = Instant::now();
         let mut rates = self.rates();
@@ -135,7 +127,7 @@ impl SendingRate {
         let now = Instant::now();
         let mut rates = self.rates();
         rates.throttled += 1;
-        let requested = rates.requested_wait.take().unwrap_or_default();
+        let requested = error.retry_after().unwrap_or_default();
         if requested > MAX_REQUESTED_WAIT {
             return false;
         }
@@ -281,7 +273,11 @@ impl Rate {
 #[derive(Debug)]
 struct LeavesThrottled {
     inner: Arc<dyn RetryPolicy>,
-    rate: SendingRate,
+}
+
+/// Returns the policy that leaves throttled writes to the sending rate, and other failures to `inner`.
+pub(crate) fn leaving_throttled(inner: Arc<dyn RetryPolicy>) -> Arc<dyn RetryPolicy> {
+    Arc::new(LeavesThrottled { inner })
 }
 
 impl RetryPolicy for LeavesThrottled {
@@ -290,12 +286,11 @@ impl RetryPolicy for LeavesThrottled {
         if !failed.is_write() || !failed.is_throttled() || failed.attempt() > 1 {
             return self.inner.decide(failed);
         }
-        self.rate.rates().requested_wait = failed.retry_after();
         Decision::Stop
     }
 
     fn for_call(&self) -> Option<Arc<dyn RetryPolicy>> {
-        Some(self.rate.policy(self.inner.for_call()?))
+        Some(leaving_throttled(self.inner.for_call()?))
     }
 
     fn succeeded(&self, attempt: u32) {
@@ -318,11 +313,33 @@ mod tests {
 
     use super::*;
 
+    fn throttled(requested: Option<Duration>) -> Error {
+        let mut error = Error::new(ErrorKind::Throttled, "busy");
+        error.parts_mut().retry_after = requested;
+        error
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn partition_waits_as_its_own_response_requests() {
+        let rate = SendingRate::new(None);
+        let sent_at = Instant::now();
+        let requested = [Some(Duration::from_secs(20)), None];
+        for (partition, requested) in ["a", "b"].into_iter().zip(requested) {
+            assert!(rate.throttled(partition, sent_at, &throttled(requested)));
+            tokio::time::advance(2 * TOGETHER).await;
+        }
+        for (partition, seconds) in [("b", 4.0..4.1), ("a", 20.0..20.1)] {
+            rate.acquire(partition, 1).await;
+            let elapsed = sent_at.elapsed().as_secs_f64();
+            assert!(seconds.contains(&elapsed), "{partition}: {elapsed}");
+        }
+    }
+
     /// A bulk may run for days, over any number of partitions.
     #[tokio::test(start_paused = true)]
     async fn partitions_that_were_not_throttled_lately_are_forgotten() {
         let rate = SendingRate::new(None);
-        let error = Error::new(ErrorKind::Throttled, "busy");
+        let error = throttled(None);
         for partition in 0..10 * MANY_PARTITIONS {
             assert!(rate.throttled(&partition.to_string(), Instant::now(), &error));
             rate.accepted("another", 1);

@@ -34,7 +34,7 @@ use crate::client::partition_writes::held_operations::HeldOperation;
 use crate::client::partition_writes::outcomes::{SharedOutcomes, WriteOutcome};
 use crate::client::partition_writes::partition_queue::Queued;
 use crate::client::partition_writes::partition_write::PartitionWrite;
-use crate::client::sending_rate::SendingRate;
+use crate::client::sending_rate::{SendingRate, leaving_throttled};
 use crate::client::turn::Turn;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
@@ -135,10 +135,9 @@ impl Engine {
 
     /// Sends throttled batches again at the measured rate, instead of by the retry policy.
     pub(crate) fn paced(mut self) -> Self {
-        let rate = SendingRate::new(self.settings.max_rate);
         let retry = &mut self.options.get_mut().retry;
-        *retry = retry.take().map(|inner| rate.policy(inner));
-        self.rate = Some(rate);
+        *retry = retry.take().map(leaving_throttled);
+        self.rate = Some(SendingRate::new(self.settings.max_rate));
         self
     }
 

@@ -24,7 +24,7 @@ use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::partition_queue::BatchLimits;
 use crate::client::partition_writes::partition_write::PartitionWrite;
-use crate::client::sending_rate::SendingRate;
+use crate::client::sending_rate::{SendingRate, leaving_throttled};
 use crate::client::total_timeout::TotalTimeout;
 use crate::pipeline::Pipeline;
 use crate::pipeline::context::OperationContext;
@@ -52,7 +52,7 @@ impl Committer {
         };
         let rate = SendingRate::new(None);
         let mut plain = CallOptions::new();
-        plain.get_mut().retry = Some(rate.policy(Arc::clone(&pipeline.retry)));
+        plain.get_mut().retry = Some(leaving_throttled(Arc::clone(&pipeline.retry)));
         Self {
             pipeline,
             table: table.clone(),
@@ -165,7 +165,7 @@ impl Committer {
                 let mut options = first.owner.options.clone();
                 let retry = &mut options.get_mut().retry;
                 let inner = retry.take().unwrap_or_else(|| Arc::clone(&self.pipeline.retry));
-                *retry = Some(self.rate.policy(inner));
+                *retry = Some(leaving_throttled(inner));
                 options
             }
             _ => self.plain.clone(),

@@ -262,6 +262,8 @@ impl<O: Outcomes> PartitionWrite<O> {
                         return None;
                     }
                 }
+                // Without a verdict of the service, nothing shows its limit.
+                Err(e) if e.status().is_none_or(|status| status >= 500) => {}
                 _ => rate.accepted(&self.partition_key, sent.len()),
             }
         }
