@@ -92,23 +92,29 @@ fn check_aliases<'e>(ctxt: &Ctxt, base: &'e Struct<'_>, whole: bool, taken: &mut
     }
 }
 
-/// Rejects a property `Text_1` next to a chunked `Text`.
+/// Rejects a property `Text_1` next to a chunked `Text`. Both are also read from their aliases.
 fn check_pieces(ctxt: &Ctxt, base: &Struct<'_>) {
-    let chunked = base
-        .properties()
-        .filter(|(field, _)| matches!(field.form(), Form::Chunked));
-    for (chunked, whole) in chunked {
-        for (field, name) in base.properties() {
-            if name != whole && is_piece(whole, name) {
-                ctxt.error(
-                    place(field),
-                    format!(
-                        "`{name}` is the name of a piece of the chunked field `{}`: write another name with \
-                         #[table(rename = \"Name\")]",
-                        chunked.name
-                    ),
-                );
-            }
+    let names = || {
+        base.properties().flat_map(|(field, name)| {
+            let aliases = field.attrs.alias.iter().map(|alias| &alias.value);
+            let aliases = aliases.map(move |alias| (field, alias.value(), Some(alias)));
+            std::iter::once((field, name.to_owned(), None)).chain(aliases)
+        })
+    };
+    for (chunked, whole, older) in names().filter(|(field, ..)| matches!(field.form(), Form::Chunked)) {
+        for (field, name, alias) in names().filter(|(_, name, _)| is_piece(&whole, name)) {
+            let remedy = match alias {
+                Some(_) => "remove this alias",
+                None => "write another name with #[table(rename = \"Name\")]",
+            };
+            let older = older.map_or(String::new(), |_| format!(", also read from `{whole}`"));
+            ctxt.error(
+                alias.map_or_else(|| place(field), ToTokens::to_token_stream),
+                format!(
+                    "`{name}` is the name of a piece of the chunked field `{}`{older}: {remedy}",
+                    chunked.name
+                ),
+            );
         }
     }
 }

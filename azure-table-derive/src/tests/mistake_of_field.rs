@@ -240,6 +240,28 @@ fn pieces_of_a_chunked_field_have_unique_names() {
         );
     }
     assert!(mistakes(&with("", "#[table(chunked)] text: T, text_a: T, text1: T")).is_empty());
+    for (fields, text) in [
+        (
+            "#[table(chunked)] text: T, #[table(alias = \"text_2\")] x: T",
+            "`text_2` is the name of a piece of the chunked field `text`: remove this alias",
+        ),
+        (
+            "#[table(chunked, alias = \"text_chunks\")] text: T",
+            "`text_chunks` is the name of a piece of the chunked field `text`: remove this alias",
+        ),
+        (
+            "#[table(chunked, alias = \"was\")] text: T, was_1: T",
+            "`was_1` is the name of a piece of the chunked field `text`, also read from `was`: write another name with \
+             #[table(rename = \"Name\")]",
+        ),
+        (
+            "#[table(chunked, alias = \"was\")] text: T, #[table(chunked, alias = \"was_1\")] x: T",
+            "`was_1` is the name of a piece of the chunked field `text`, also read from `was`: remove this alias",
+        ),
+    ] {
+        assert_eq!(one(&with("", fields)), text);
+    }
+    assert!(mistakes(&with("", "#[table(chunked, alias = \"was\")] text: T, wasted_1: T")).is_empty());
 }
 
 #[test]
