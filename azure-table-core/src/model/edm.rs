@@ -260,6 +260,8 @@ pub enum Token<'a> {
     /// The digits as received, so that `5` and `5.0` stay distinct and no double is rounded twice.
     Number(Cow<'a, str>),
     Text(Cow<'a, str>),
+    /// Text with half of a surrogate pair, which the service stores and no `str` can hold.
+    HalfPair,
 }
 
 /// Returns the shortest digits that read back as the same double; NaN and the infinities by their names.
@@ -300,7 +302,7 @@ impl<'a> WireValue<'a> {
     /// The text does not fit the annotated type, or the value is `null`.
     pub fn to_edm(&self) -> Result<Edm<'a>, ValueError> {
         let assumed = match &self.token {
-            Token::Null => return Err(self.mismatch("a value")),
+            Token::Null | Token::HalfPair => return Err(self.mismatch("a value")),
             Token::Boolean(_) => EdmType::Boolean,
             Token::Text(_) => EdmType::String,
             Token::Number(digits) => match digits.parse::<i32>() {
@@ -430,6 +432,7 @@ impl<'a> WireValue<'a> {
     /// value. It shows numbers, which may only be too large, but no text, which may be long or private.
     pub(crate) fn mismatch(&self, expected: &str) -> ValueError {
         match (&self.token, self.annotation) {
+            (Token::HalfPair, _) => ValueError::expected(expected, "text with half of a surrogate pair"),
             (Token::Number(digits), None) => ValueError::expected(expected, format_args!("the number {digits}")),
             (Token::Number(digits), Some(found)) => ValueError::expected(expected, format_args!("{found} {digits}")),
             (_, Some(found)) if found.name() != expected => ValueError::expected(expected, found),

@@ -208,6 +208,7 @@ impl<'a> RowProperty<'a> {
             Token::Number(digits) => Token::Number(Cow::Borrowed(digits)),
             Token::Boolean(value) => Token::Boolean(*value),
             Token::Null => Token::Null,
+            Token::HalfPair => Token::HalfPair,
         };
         WireValue {
             annotation: self.annotation,

@@ -266,7 +266,7 @@ fn fill<'a>(
             RowMember::Etag => row.etag = text(reader)?,
             RowMember::Type(name) => before.pending.push((name, annotation(reader)?)),
             RowMember::Ignored => reader.skip()?,
-            RowMember::Property(name, annotation) => match reader.scalar()? {
+            RowMember::Property(name, annotation) => match reader.scalar().or_else(|e| reader.skip_half_pair(e))? {
                 Token::Null => {}
                 token => row.properties.push(RowProperty {
                     name,
@@ -323,6 +323,20 @@ mod tests {
         "PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-02T03:04:05.1Z","Timestamp@odata.type":"Edm.DateTime",
         "L@odata.type":"Edm.Int64","L":"5","D":5.0,"I":5,"S":"a\"b","N":null,
         "G":"debc44d5-04a9-42ea-ab2f-4e2cb49ff833","G@odata.type":"Edm.Guid","X@odata.other":{"deep":[1]}}"#;
+
+    #[test]
+    fn half_of_a_surrogate_pair_makes_only_its_property_unreadable() {
+        for half in [r"\ud83d", r"a\udc00\\", r#"\ud83d\u0041\"b"#, r"\ud83d\n\ud83d\ude00"] {
+            let body = format!(r#"{{"PartitionKey":"p","RowKey":"r","Half":"{half}","Whole":"w"}}"#);
+            let read = |row: &Row<'_>| Ok((row.property::<String>("Whole")?, row.property::<String>("Half")));
+            let (whole, half) = entity(body.as_bytes(), MetadataLevel::Minimal, None, read).unwrap();
+            assert_eq!(whole, "w");
+            let text = "property `Half`: expected Edm.String, found text with half of a surrogate pair";
+            assert_eq!(half.unwrap_err().to_string(), text);
+        }
+        let endless = br#"{"PartitionKey":"p","RowKey":"r","Half":"\ud83d\""#;
+        assert!(entity(endless, MetadataLevel::Minimal, None, DynamicEntity::read).is_err());
+    }
 
     #[test]
     fn annotation_may_precede_or_follow_its_property() {

@@ -14,6 +14,9 @@ use crate::model::edm::Token;
 /// The maximum nesting of a skipped value.
 const MAX_DEPTH: usize = 64;
 
+/// The reason of an error in text that is no Unicode.
+const HALF_PAIR: &str = "half of a surrogate pair";
+
 /// The position and the reason of a JSON error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonError(Box<Fault>);
@@ -158,6 +161,20 @@ impl<'a> Reader<'a> {
             Some(b'{' | b'[') => Err(self.error("expected a plain value, not an object or array")),
             _ => Err(self.error("expected a value")),
         }
+    }
+
+    /// Skips the rest of a text after the `error` of [`scalar`](Self::scalar), if it is half of a surrogate pair.
+    #[cold]
+    pub fn skip_half_pair(&mut self, error: JsonError) -> Result<Token<'a>> {
+        if error.0.what != HALF_PAIR {
+            return Err(error);
+        }
+        self.at += self.length_to_quote();
+        match self.text.as_bytes().get(self.at) {
+            Some(b'"') => self.at += 1,
+            _ => return Err(self.error("the string does not end")),
+        }
+        Ok(Token::HalfPair)
     }
 
     /// Skips a value of any kind.
@@ -354,18 +371,18 @@ impl<'a> Reader<'a> {
         let code = match first {
             0xd800..=0xdbff => {
                 if !self.text.as_bytes()[self.at..].starts_with(b"\\u") {
-                    return Err(self.error("half of a surrogate pair"));
+                    return Err(self.error(HALF_PAIR));
                 }
                 self.at += 2;
                 let second = self.hex4()?;
                 if !(0xdc00..=0xdfff).contains(&second) {
-                    return Err(self.error("half of a surrogate pair"));
+                    return Err(self.error(HALF_PAIR));
                 }
                 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)
             }
             code => code,
         };
-        char::from_u32(code).ok_or_else(|| self.error("half of a surrogate pair"))
+        char::from_u32(code).ok_or_else(|| self.error(HALF_PAIR))
     }
 
     fn hex4(&mut self) -> Result<u32> {
