@@ -197,13 +197,14 @@ pub fn after_prefix(prefix: &str) -> Option<String> {
 ///
 /// The first text is included, the second excluded. Without a second text the range has no upper end.
 ///
-/// The service has no `startswith`. Use a range instead, here in a text filter:
+/// The service has no `startswith`. Use a range instead, here in a text filter, where quotes are doubled:
 ///
 /// ```
 /// use azure_table::key::prefix_range;
-/// let (from, Some(to)) = prefix_range("Football_7991_") else { unreachable!() };
+/// let (from, Some(to)) = prefix_range("O'Brien_7991_") else { unreachable!() };
+/// let [from, to] = [from, to].map(|key| key.replace('\'', "''"));
 /// let filter = format!("RowKey ge '{from}' and RowKey lt '{to}'");
-/// assert_eq!(filter, "RowKey ge 'Football_7991_' and RowKey lt 'Football_7991`'");
+/// assert_eq!(filter, "RowKey ge 'O''Brien_7991_' and RowKey lt 'O''Brien_7991`'");
 /// ```
 ///
 /// A text column has `starts_with`, which does the same. For [`Escaped`](crate::model::key::escaped::Escaped) text,
