@@ -247,6 +247,12 @@ impl Profile {
         }
         // The body is parsed again only for services with reserved names.
         read::entity(body, MetadataLevel::None, None, |row| {
+            if row.get("etag").and(row.get("Etag")).is_some() {
+                return Err(Error::invalid_input(format!(
+                    "property `Etag`: {self} drops it from an entity that also has `etag`; store it under another \
+                     name, with `#[table(rename = \"…\")]`"
+                )));
+            }
             let is_reserved = |name: &&str| rules.reserved_properties.contains(name);
             match row.properties.iter().map(|property| &*property.name).find(is_reserved) {
                 Some(name) => Err(Error::invalid_input(format!(
@@ -338,6 +344,12 @@ mod tests {
                 "r",
                 r#"{"PartitionKey":"p","RowKey":"r","A":1,"rid":"x"}"#,
                 "property `rid`",
+            ),
+            (
+                "p",
+                "r",
+                r#"{"PartitionKey":"p","RowKey":"r","Etag":1,"etag":2}"#,
+                "property `Etag`: Azure Cosmos DB for Table drops it",
             ),
         ] {
             assert_eq!(
