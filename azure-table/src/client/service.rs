@@ -382,9 +382,10 @@ impl TableServiceClient {
     ///   minutes after the error, when no request is in flight any more.
     /// - `Unknown`: anything else.
     ///
-    /// If no response came at all, another process cannot compare the clocks: only a write id decides there. A `Date`
-    /// that differs from this machine's clock by more than 15 minutes shows nothing. Equal content that another writer
-    /// wrote while the request was in flight counts as applied. See [`Doubt`] for an example.
+    /// If no response came at all, another process cannot compare the clocks. It can only learn from a write id that
+    /// the write was applied, and never that it was not. A `Date` that differs from this machine's clock by more than
+    /// 15 minutes shows nothing. Equal content that another writer wrote while the request was in flight counts as
+    /// applied. See [`Doubt`] for an example.
     ///
     /// Each read must see all earlier writes. This is not confirmed for Cosmos DB accounts with weaker consistency
     /// levels.

@@ -226,7 +226,8 @@ impl<E> Writer<E> {
         .await
     }
 
-    /// Returns the report so far, leftovers included.
+    /// Returns the report so far, leftovers included, in the order in which they failed. [`close`](Self::close) sorts
+    /// them by their operations.
     pub fn report(&self) -> &BulkReport {
         &self.run.report
     }

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 /// A position in writes over a query: a page, and the keys of its rows that already have an outcome.
 ///
-/// It has at most 1,000 keys. For deletes it has only the keys that failed.
+/// It has at most 1,000 keys, unless rows were inserted into the page before a run resumed: then it also has the keys
+/// of the earlier run that are not behind it yet. For deletes it has only the keys that failed.
 ///
 /// Writes that resume from it write the rows again that were in doubt or in flight, except for `update_where`. That
 /// writes no row twice, and may miss these rows, unless it is [`repeatable`](crate::bulk::UpdateWhere::repeatable).
