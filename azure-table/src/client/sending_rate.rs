@@ -43,7 +43,7 @@ const TOGETHER: Duration = Duration::from_secs(1);
 /// their limit.
 const MANY_PARTITIONS: usize = 1_024;
 const FORGOTTEN: Duration = Duration::from_secs(60);
-/// The time without an accepted batch after which a throttled batch is final.
+/// The time after which a throttled batch is final: since its own first throttling, and without an accepted batch.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The rates of a bulk. Clones share them.
@@ -123,7 +123,15 @@ impl SendingRate {
     }
 
     /// Counts a batch that was sent at this time and throttled. Returns `true` if it should be sent again.
-    pub(crate) fn throttled(&self, partition_key: &str, sent_at: Instant, error: &Error) -> bool {
+    ///
+    /// `since` is the time at which its write was first throttled, and is set then.
+    pub(crate) fn throttled(
+        &self,
+        partition_key: &str,
+        sent_at: Instant,
+        since: &mut Option<Instant>,
+        error: &Error,
+    ) -> bool {
         let now = Instant::now();
         let mut rates = self.rates();
         rates.throttled += 1;
@@ -146,7 +154,8 @@ impl SendingRate {
             rate.or_insert_with(|| Rate::new(f64::INFINITY, now))
                 .throttled(sent_at, now, requested);
         }
-        now - *rates.throttled_since.get_or_insert(now) < PATIENCE
+        let none_accepted_since = *rates.throttled_since.get_or_insert(now);
+        now - none_accepted_since.max(*since.get_or_insert(now)) < PATIENCE
     }
 
     /// Returns the number of requests that were throttled.
@@ -341,7 +350,7 @@ mod tests {
         let rate = SendingRate::new(None);
         let error = throttled(None);
         for partition in 0..10 * MANY_PARTITIONS {
-            assert!(rate.throttled(&partition.to_string(), Instant::now(), &error));
+            assert!(rate.throttled(&partition.to_string(), Instant::now(), &mut None, &error));
             rate.accepted("another", 1);
             tokio::time::advance(Duration::from_millis(100)).await;
             // Partitions of the last minute are kept.

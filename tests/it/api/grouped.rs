@@ -636,6 +636,58 @@ async fn throttled_batch_is_sent_again_whatever_the_policy() {
     assert_eq!(stored(&table, "late").await, None);
 }
 
+/// Sent again later, it would overwrite what others have written in between.
+#[tokio::test(start_paused = true)]
+async fn rejected_write_of_a_dropped_caller_is_not_sent_again() {
+    let slow = Slow::new().await;
+    let table = slow.table().grouped();
+    slow.faults
+        .add(FaultRule::new(ResponseTemplate::server_busy(Duration::from_secs(20))).first(1));
+    let old = row("p", "1", 1);
+    let dropped = tokio::time::timeout(LATENCY / 2, table.insert_or_replace(&old));
+    assert!(dropped.await.is_err());
+    tokio::time::sleep(LATENCY).await;
+    slow.table().insert_or_replace(&row("p", "1", 2)).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(stored(&table, "1").await, Some(2.into()));
+    assert_eq!(table.settings().group().unwrap().pending, 0);
+
+    // The row of another caller made the batch fail.
+    let (first, late) = (row("p", "2", 1), row("p", "3", 1));
+    let late = tokio::time::timeout(LATENCY / 2, table.insert_or_replace(&late));
+    let (applied, conflict, dropped) = futures::join!(table.insert(&first), table.insert(&old), late);
+    assert!(applied.is_ok() && dropped.is_err());
+    assert_eq!(conflict.unwrap_err().kind(), ErrorKind::AlreadyExists);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(stored(&table, "3").await, None);
+}
+
+/// The minute counts from the throttling of the write itself.
+#[tokio::test(start_paused = true)]
+async fn write_fails_after_it_was_throttled_for_a_minute() {
+    let slow = Slow::new().await;
+    let table = slow.table().grouped();
+    let busy = || FaultRule::new(ResponseTemplate::new(503).code("ServerBusy"));
+    let always = slow.faults.add(busy());
+    let earlier = row("p", "1", 1);
+    let withdrawn = table.insert(&earlier).timeout(Duration::from_secs(5)).await;
+    assert_eq!(withdrawn.unwrap_err().kind(), ErrorKind::Timeout);
+    always.disable();
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    slow.faults.add(busy().first(2));
+    table.insert(&row("p", "2", 1)).await.unwrap();
+
+    slow.faults.add(busy());
+    let started = tokio::time::Instant::now();
+    let error = table.insert(&row("p", "3", 1)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Throttled, "{error}");
+    assert!(
+        (60..70).contains(&started.elapsed().as_secs()),
+        "{:?}",
+        started.elapsed()
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn lost_response_of_a_batch_is_read_back_for_all() {
     let slow = Slow::new().await;

@@ -22,6 +22,8 @@ struct Inner {
     waker: Option<Waker>,
     /// The service throttled the last request of the write.
     was_throttled: bool,
+    /// The caller no longer waits for the result.
+    is_abandoned: bool,
 }
 
 #[derive(Debug, Default)]
@@ -32,7 +34,7 @@ enum Stage {
     /// In a request with the deadline `ends`.
     Left {
         ends: Option<Instant>,
-        /// It can no longer be withdrawn: it is in doubt, or its caller is gone.
+        /// It can no longer be withdrawn, since it is in doubt.
         is_final: bool,
     },
     Withdrawn,
@@ -60,13 +62,24 @@ impl Slot {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Claims the write for a request. Returns `false` if its caller has withdrawn it.
+    /// Claims the write for a request. Returns `false` if its caller has withdrawn it, or has left and the service
+    /// rejected the request before.
     pub(super) fn claim(&self, ends: Option<Instant>) -> bool {
         let mut inner = self.lock();
-        if matches!(inner.stage, Stage::Waiting) {
-            inner.stage = Stage::Left { ends, is_final: false };
+        match inner.stage {
+            // Sent again later, it could overwrite a newer version.
+            Stage::Waiting | Stage::Left { is_final: false, .. } if inner.is_abandoned => {
+                inner.stage = Stage::Withdrawn;
+            }
+            Stage::Waiting => inner.stage = Stage::Left { ends, is_final: false },
+            _ => {}
         }
         matches!(inner.stage, Stage::Left { .. })
+    }
+
+    /// Records that the caller no longer waits.
+    pub(super) fn abandon(&self) {
+        self.lock().is_abandoned = true;
     }
 
     /// Returns a claimed write, which was throttled and not applied, to the waiting ones.

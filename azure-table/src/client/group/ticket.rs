@@ -1,6 +1,7 @@
 //! The callers' side of a group: accepts a write, and returns the future that its caller awaits.
 //!
-//! Applies the caller's own timeout, and withdraws the write of a dropped caller.
+//! Applies the caller's own timeout, and withdraws the write of a dropped caller. A write in flight is withdrawn once
+//! the service rejects its batch.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -125,6 +126,7 @@ impl Ticket {
                 false,
             ),
             Leaving::Sent(ends) if ends.is_none_or(|ends| ends > limit.end) => {
+                self.slot.abandon();
                 ("while the batch of the write was in flight: the batch continues", true)
             }
             // Its own error says more.
@@ -153,7 +155,11 @@ impl Future for Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if !self.is_completed && matches!(self.slot.leave(), Leaving::Withdrawn { .. }) {
+        if self.is_completed {
+            return;
+        }
+        self.slot.abandon();
+        if matches!(self.slot.leave(), Leaving::Withdrawn { .. }) {
             self.committer.withdraw(&self.operation, self.number);
         }
     }

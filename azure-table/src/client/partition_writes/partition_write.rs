@@ -60,6 +60,8 @@ pub(crate) struct PartitionWrite<O> {
     lost: Vec<usize>,
     /// The rate at which throttled batches are sent again. If absent, a throttled batch ends the write.
     pub(crate) rate: Option<SendingRate>,
+    /// The time at which a batch was first throttled.
+    throttled_since: Option<Instant>,
 }
 
 impl<O: Outcomes> PartitionWrite<O> {
@@ -91,6 +93,7 @@ impl<O: Outcomes> PartitionWrite<O> {
             recovery: Recovery::RemoveFailed,
             lost: Vec::new(),
             rate: None,
+            throttled_since: None,
         }
     }
 
@@ -242,7 +245,7 @@ impl<O: Outcomes> PartitionWrite<O> {
     ///
     /// A single operation is sent without a batch, which not all credentials and services accept.
     async fn send(
-        &self,
+        &mut self,
         sent: &[usize],
         batch: Option<SubmitBatch>,
         sent_at: Option<Instant>,
@@ -258,7 +261,7 @@ impl<O: Outcomes> PartitionWrite<O> {
         if let (Some(rate), Some(sent_at)) = (&self.rate, sent_at) {
             match &result {
                 Err(e) if is_throttled(e) => {
-                    if rate.throttled(&self.partition_key, sent_at, e) {
+                    if rate.throttled(&self.partition_key, sent_at, &mut self.throttled_since, e) {
                         return None;
                     }
                 }

@@ -24,14 +24,14 @@ impl<E> TableClient<E> {
     ///   Writes to different rows may overtake each other.
     /// * **Options.** Only calls with equal options share a batch. Their timeouts and contexts may differ.
     /// * **Cancellation.** Dropping a future withdraws its write, unless the write was sent. A write that was sent
-    ///   continues in its task, and its result is dropped.
+    ///   continues in its task, and its result is dropped. It is not sent again if the service rejects its batch.
     /// * **Timeout.** When its [`timeout`](crate::CallOptions::timeout) elapses, a write that was not sent is
     ///   withdrawn. A write that was sent is [in doubt](crate::ErrorKind::InDoubt).
     /// * **Lost responses.** The client reads the rows of the batch back. If they do not show whether it was applied,
     ///   each of its writes is in doubt.
     /// * **Throttling.** Throttled batches are sent again at a rate that adapts to the service, as in a
-    ///   [`bulk`](Self::bulk), whatever the retry policy. Set a timeout to limit the wait. The error of the timeout
-    ///   then mentions the throttling.
+    ///   [`bulk`](Self::bulk), whatever the retry policy. If the service throttles a batch for a minute and accepts no
+    ///   other, its writes fail. Set a timeout to limit the wait further. Its error mentions the throttling.
     ///
     /// Batches run in tasks of the tokio runtime in which their writes were polled. While a group has writes of one
     /// runtime, writes of another runtime are sent one by one. Call `grouped` once per runtime. If all handles are
