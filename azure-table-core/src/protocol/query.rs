@@ -266,6 +266,11 @@ impl<P> PageRows<P> {
         Ok(next.is_none().then_some(left))
     }
 
+    /// Returns `true` if no row was decoded.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     pub fn into_rows(self) -> Vec<P> {
         self.rows
     }

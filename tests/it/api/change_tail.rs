@@ -499,8 +499,11 @@ async fn row_that_does_not_fit_is_skipped_or_shown() {
         .insert(&azure_table::DynamicEntity::new("a", "0000000002"))
         .await
         .unwrap();
+    // The rows before it are yielded once, even if they are older than the overlap.
+    table.clock.advance(600 * SECOND);
     let mut failing = table.blogs.changes().max_polls(1).stream();
-    for _ in 0..2 {
+    assert_eq!(failing.try_next().await.unwrap().unwrap().id, 1);
+    for _ in 0..3 {
         assert_eq!(failing.try_next().await.unwrap_err().kind(), ErrorKind::InvalidResponse);
     }
     let skipping = table

@@ -219,6 +219,53 @@ async fn a_bad_row_does_not_end_a_stream() {
     );
 }
 
+/// A reader that continues after the row in the error misses no other row.
+#[tokio::test]
+async fn rows_before_a_bad_row_are_yielded_before_its_error() {
+    let service = TableServiceClient::from_transport(Emulator::new().page_size(4));
+    let blogs = service.table::<Blog>("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    for id in 1..10 {
+        blogs.insert(&blog("a", id, 1)).await.unwrap();
+    }
+    let mut bad = DynamicEntity::new("a", "0000000007");
+    bad.insert("rating", "many");
+    let all = service.dynamic_table("Blogs").unwrap();
+    all.insert_or_replace(&bad).await.unwrap();
+
+    let mut rows = blogs.query().stream();
+    for id in 1..7 {
+        assert_eq!(rows.try_next().await.unwrap().unwrap().id, id);
+    }
+    let error = rows.try_next().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    assert_eq!(error.entity(), Some(("a", "0000000007")), "{error}");
+    assert!(rows.try_next().await.unwrap().is_none());
+    assert_eq!(
+        blogs.query().limit(6).all().await.unwrap().len(),
+        6,
+        "the limit is reached"
+    );
+
+    // The position stays at the page that has the row.
+    let mut pages = blogs.query().pages();
+    let full = pages.try_next().await.unwrap().unwrap();
+    let cut = pages.try_next().await.unwrap().unwrap();
+    assert_eq!((full.items().len(), cut.items().len()), (4, 2));
+    assert_eq!(cut.continuation(), full.continuation());
+    assert!(pages.try_next().await.is_err());
+    assert!(pages.try_next().await.unwrap().is_none());
+
+    let mut scan = blogs.query().scan().stream();
+    assert_eq!(scan.try_next_page().await.unwrap().unwrap().len(), 4);
+    let position = scan.position().clone();
+    assert_eq!(scan.try_next_page().await.unwrap().unwrap().len(), 2);
+    assert!(scan.try_next_page().await.is_err());
+    assert_eq!(*scan.position(), position);
+    let rest = blogs.query().scan().resume_from(position);
+    assert_eq!(rest.count().await.unwrap(), 5);
+}
+
 #[tokio::test]
 async fn skipped_row_keeps_its_types_in_any_shape() {
     let (service, blogs) = blogs().await;

@@ -125,8 +125,8 @@ where
 {
     /// Calls `callback` with the report so far after each batch.
     ///
-    /// With [`outcomes`](Self::outcomes), the call comes when the reader requests more than the outcomes of the batch, or
-    /// the end. The report then covers only outcomes that the reader has processed.
+    /// With [`outcomes`](Self::outcomes), the call comes when the reader requests more than the outcomes of the batch,
+    /// or the end. The report then covers only outcomes that the reader has processed.
     ///
     /// The closure may borrow from the caller.
     pub fn on_progress(mut self, callback: impl FnMut(&BulkReport) + Send + 'h) -> Self {

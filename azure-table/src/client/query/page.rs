@@ -12,6 +12,8 @@ pub struct Page<P> {
     pub(super) request_charge: Option<f64>,
     /// The service's time at which it was requested, or a little earlier.
     pub(super) requested_at: Option<DateTime>,
+    /// A row of the page cannot be read. These are the rows before it, and the error follows.
+    pub(crate) is_cut: bool,
 }
 
 impl<P> Page<P> {
@@ -30,7 +32,8 @@ impl<P> Page<P> {
     /// Returns the position after this page, the continuation token of the next one.
     ///
     /// It [is finished](Continuation::is_finished) after the last page, and after a page that
-    /// [`limit`](crate::TableQuery::limit) cut short.
+    /// [`limit`](crate::TableQuery::limit) cut short. After the rows before one that cannot be read, it is the position
+    /// of the same page.
     pub fn continuation(&self) -> &Continuation {
         &self.continuation
     }

@@ -132,7 +132,7 @@ fn departure() -> BoxFuture<'static, ()> {
 
 /// The pages of a query: a [`Stream`] with its own `try_next`.
 ///
-/// Ends after the last page or an error.
+/// Ends after the last page or an error. If a row cannot be read, the rows before it are a page, and the error follows.
 #[must_use = "nothing is sent until it is polled"]
 pub struct PageStream<P> {
     pipeline: Arc<Pipeline>,
@@ -275,8 +275,8 @@ impl<P> PageStream<P> {
                 }
                 if let Some(arrived) = self.arrived.take() {
                     let page = match read {
-                        Ok(_) => self.page(*arrived),
-                        Err(e) => Err(self.advise(arrived.call.complete(e))),
+                        Ok(_) => self.page(*arrived, false),
+                        Err(e) => self.cut(*arrived, e),
                     };
                     if page.is_err() {
                         self.state = State::Done;
@@ -355,8 +355,23 @@ impl<P> PageStream<P> {
         })
     }
 
+    /// Returns the rows before one that cannot be read. The error follows, unless they reach the limit.
+    fn cut(&mut self, mut arrived: Arrived<P>, error: Error) -> Result<Page<P>> {
+        let error = self.advise(arrived.call.complete(error));
+        if arrived.rows.is_empty() {
+            return Err(error);
+        }
+        arrived.next = Some(arrived.from.take().unwrap_or_default());
+        let page = self.page(arrived, true)?;
+        self.state = match self.query.limit {
+            Some(0) => State::Done,
+            _ => State::Rejected(error),
+        };
+        Ok(page)
+    }
+
     /// Returns a page whose rows are decoded.
-    fn page(&mut self, arrived: Arrived<P>) -> Result<Page<P>> {
+    fn page(&mut self, arrived: Arrived<P>, is_cut: bool) -> Result<Page<P>> {
         let Arrived {
             rows,
             mut call,
@@ -381,6 +396,7 @@ impl<P> PageStream<P> {
             requested_at: diagnostics::sent_at(&call.diagnostics).and_then(|at| at.try_into().ok()),
             request_id: diagnostics::take_request_id(&mut call.diagnostics),
             request_charge: call.diagnostics.request_charge(),
+            is_cut,
         };
         if let Some(wanted) = &mut self.query.limit {
             if page.items.len() > *wanted {
@@ -388,7 +404,7 @@ impl<P> PageStream<P> {
                 page.continuation = continuation::end(self.query.request.identity(&self.pipeline.endpoint));
             }
             *wanted -= page.items.len();
-            if *wanted > 0 {
+            if *wanted > 0 && !is_cut {
                 self.go_on(page.next());
             }
         }

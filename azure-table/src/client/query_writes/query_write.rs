@@ -245,12 +245,13 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
 
     /// Takes the rows of a page, which are planned next.
     fn take(&self, run: &mut Run<E, W::Row>, page: Page<W::Row>) {
-        let next = page.next().cloned();
+        let (next, page_is_cut) = (page.next().cloned(), page.is_cut);
         let rows = page.into_items();
         // Rows arrive in the order of their keys. Cosmos DB does not promise that, so no key is the last there.
         let is_ordered = self.table.pipeline().endpoint.profile().rules().is_ordered;
         let last = rows.last().filter(|_| is_ordered).map(|row| row.key().clone());
-        run.next = Some((next, last));
+        // The error of a page that is cut follows, at the position of this page.
+        run.next = (!page_is_cut).then_some((next, last));
         run.keys.clear();
         run.rows = rows.into_iter();
     }

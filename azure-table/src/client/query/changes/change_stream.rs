@@ -240,7 +240,9 @@ impl<P> ChangeStream<P> {
             }
         };
         self.poll.next_since = Some(next_since);
-        self.held = Some(page.next().cloned());
+        // A page that is cut is requested again after its error, so all of its rows are remembered.
+        self.held = (!page.is_cut).then(|| page.next().cloned());
+        let remembered_from = if page.is_cut { DateTime::MIN } else { next_since };
         self.progress.pages += 1;
         self.wait_for_rate(page.items().len());
         let received = page.into_items();
@@ -251,7 +253,7 @@ impl<P> ChangeStream<P> {
             if row.timestamp < since {
                 continue;
             }
-            if self.window.is_new(key, &row, next_since) {
+            if self.window.is_new(key, &row, remembered_from) {
                 rows.push(row);
             } else {
                 self.progress.duplicates += 1;

@@ -204,7 +204,8 @@ impl<P> ScanStream<P> {
     ///
     /// [`position`](Self::position) is then after this page, so a program that processes whole pages repeats none when
     /// it resumes, except a page that the query's limit cuts short. The rows of a page are of one range, in the order
-    /// of their keys. After [`try_next`](Self::try_next), returns the rest of its page.
+    /// of their keys. After [`try_next`](Self::try_next), returns the rest of its page. If a row cannot be read, returns
+    /// the rows before it and then the error, and the position stays before the page.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -300,9 +301,14 @@ impl<P> ScanStream<P> {
     }
 
     fn take_page(&mut self, mut part: PartPage<P>) -> Result<()> {
-        let next = match &part.page {
+        let next = match part.page {
             Err(_) => None,
-            Ok(page) => page.next().cloned(),
+            // The position stays before the page: its error follows.
+            Ok(page) if page.is_cut => {
+                self.rows = page.into_items().into_iter();
+                return Ok(());
+            }
+            Ok(ref page) => page.next().cloned(),
         };
         let next = match (next, &mut self.finder) {
             (None, None) => Next::End,
