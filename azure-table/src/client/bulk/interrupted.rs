@@ -7,10 +7,11 @@ use azure_table_core::model::error::Error;
 
 /// The error of bulk writes that ended early, with the report `R` of the writes until then.
 ///
-/// `?` converts it into a `Box<dyn Error>` or `anyhow::Error` that holds it, or into an [`Error`]. That drops the report,
-/// so the error is [in doubt](Error::may_have_applied) if the report counts writes that were or may have been applied.
-/// Its [`last_failure`](Error::last_failure) is the inner error. Read the report first if you need the counts or the
-/// position:
+/// `?` converts it into a `Box<dyn Error>` or `anyhow::Error` that holds it, or into an [`Error`].
+///
+/// That `Error` has no report, so it is [in doubt](Error::may_have_applied) if the report counts writes that were or
+/// may have been applied. Its [`last_failure`](Error::last_failure) is the inner error. Read the report first if you
+/// need the counts or the position:
 /// ```
 /// # use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]

@@ -392,8 +392,9 @@ macro_rules! query_write {
                 self
             }
 
-            /// Calls `callback` with the report so far, after each batch and after each page, and before each batch of
-            /// an `update_where`.
+            /// Calls `callback` with the report so far, after each batch and after each page.
+            ///
+            /// An `update_where` also calls it before each batch.
             ///
             /// Store its [`position`](crate::bulk::WriteReport::position) to resume in another process. The closure may
             /// borrow from the caller.
