@@ -23,7 +23,8 @@ pub(super) const ALL: [Case; 9] = [
     Case {
         name: "`UniqueInTable`: two inserts, and the clock jumps",
         explore: |faults| {
-            let jumping = explore(at(insert_across)).isolated().advance(TIME * 2);
+            // Past the reservation, within the timeout of an attempt.
+            let jumping = explore(at(insert_across)).isolated().advance(TIME + TIME / 2);
             jumping.faults(faults).max_time(MOST).run()
         },
     },
