@@ -204,6 +204,36 @@ async fn timeout_covers_the_whole_call() {
     );
 }
 
+/// The guide `pitfalls` states the first number.
+#[tokio::test(start_paused = true)]
+async fn service_that_never_answers_costs_one_read_back_per_attempt() {
+    let row = |n: u32| DynamicEntity::new("p", n.to_string());
+    // A bulk retries each batch once more.
+    for (operations, is_bulk, attempts) in [(1, false, 4), (2, false, 4), (2, true, 5)] {
+        let faults = Faults::new(Emulator::new());
+        faults.add(Fault::HangResponse);
+        let table = TableServiceClient::from_transport(faults.clone())
+            .dynamic_table("Things")
+            .unwrap();
+        let started = tokio::time::Instant::now();
+        let is_in_doubt = match (operations, is_bulk) {
+            (1, _) => table.insert(&row(1)).await.is_err_and(|e| e.may_have_applied()),
+            (_, false) => {
+                let mut batch = table.batch();
+                batch.insert(&row(1)).unwrap().insert(&row(2)).unwrap();
+                batch.submit().await.is_err_and(|e| e.may_have_applied())
+            }
+            (_, true) => {
+                let interrupted = table.bulk().insert([row(1), row(2)]).await.unwrap_err();
+                interrupted.report().in_doubt() == 2
+            }
+        };
+        assert!(is_in_doubt, "{operations} {is_bulk}");
+        let minutes = (started.elapsed().as_secs_f64() / 60.0).round() as u64;
+        assert_eq!((faults.requests(), minutes), (2 * attempts, 2 * attempts));
+    }
+}
+
 /// Each page of the read-back of a batch has the remaining time of the call.
 #[tokio::test(start_paused = true)]
 async fn timeout_covers_the_reads_back() {

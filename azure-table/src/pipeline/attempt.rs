@@ -37,7 +37,7 @@ const MOST_SERVICE_TIME: u64 = 30;
 /// The time limits of a call and of each of its attempts.
 pub(crate) struct Limits {
     pub(crate) deadline: Deadline,
-    attempt_timeout: Duration,
+    pub(super) attempt_timeout: Duration,
 }
 
 impl Limits {

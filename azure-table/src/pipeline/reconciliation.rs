@@ -8,7 +8,11 @@
 //! apply an upsert twice, or a batch with one. Times are compared by the service's clock, from the `Date` of the read,
 //! with a margin of two seconds for the fraction that a `Date` omits, and of half a minute for a row that has other
 //! content. A row that keeps its ETag needs no time.
+//!
+//! A read is retried for the time of one attempt. Otherwise a service that accepts and never answers would cost the
+//! time of all retries before each retry of the write.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use azure_table_core::model::clock;
@@ -22,13 +26,14 @@ use azure_table_core::protocol::request::Call;
 use azure_table_core::protocol::row_write::RowWrite;
 use azure_table_core::protocol::{continuation, get, query, response};
 use azure_table_core::transport::BoxFuture;
-use azure_table_core::transport::deadline::Deadline;
 use bytes::Bytes;
 use http::Response;
 
 use crate::pipeline::Pipeline;
+use crate::pipeline::attempt::Limits;
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
+use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::skew::{seconds_between, shifted};
 
 /// The maximum number of requests to read back a batch. Its range may contain any number of other rows.
@@ -60,7 +65,7 @@ impl Pipeline {
         call: &Call,
         options: &CallOptions,
         first_sent: SystemTime,
-        deadline: &Deadline,
+        limits: &Limits,
         notifications: &mut Notifications<'_>,
     ) -> Verdict {
         let Some(table) = call.table.as_deref().filter(|_| !call.rows.is_empty()) else {
@@ -68,7 +73,7 @@ impl Pipeline {
         };
         let writes = &*call.rows.iter().collect::<Vec<_>>();
         let diagnostics = &mut notifications.history.diagnostics;
-        let verdict = match self.stored(table, writes, deadline, options, diagnostics).await {
+        let verdict = match self.stored(table, writes, limits, options, diagnostics).await {
             Ok(Stored { rows, .. }) if read_back::keeps_an_etag(writes, &rows) => Verdict::NotApplied,
             Ok(Stored {
                 rows,
@@ -97,11 +102,14 @@ impl Pipeline {
         &self,
         table: &str,
         writes: &[RowWrite<'_>],
-        deadline: &Deadline,
+        limits: &Limits,
         options: &CallOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Stored> {
-        let mut options = options.clone().for_write();
+        let deadline = &limits.deadline;
+        let policy = Arc::clone(options.get().retry.as_ref().unwrap_or(&self.retry));
+        let policy = policy.limit_elapsed(limits.attempt_timeout);
+        let mut options = options.clone().for_write().retry(policy);
         if let ([write], true) = (writes, options.get().via_batch) {
             options.get_mut().timeout = deadline.remaining();
             return self.stored_row(table, write, &options, diagnostics).await;

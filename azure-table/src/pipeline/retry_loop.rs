@@ -204,10 +204,10 @@ impl Attempts<'_, '_> {
                 Next::AskPolicy | Next::ReadBack | Next::Fail => {}
             }
             if next.reads_back() {
-                let (deadline, notifications) = (&self.limits.deadline, &mut *self.notifications);
+                let (limits, notifications) = (&self.limits, &mut *self.notifications);
                 let read = self
                     .pipeline
-                    .read_back(self.call, self.options, first_sent, deadline, notifications);
+                    .read_back(self.call, self.options, first_sent, limits, notifications);
                 match read.await {
                     Verdict::Applied(rows) => {
                         self.retry.succeeded(self.state.attempt);
