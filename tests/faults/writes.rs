@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use azure_table::bulk::LeftoverReason;
 use azure_table::emulator::EmulatorClock;
 use azure_table::telemetry::{Event, Observer, OperationContext};
 use azure_table::testing::{Fault, FaultRule, Faults};
@@ -289,22 +290,32 @@ async fn write_ids_of_a_batch_identify_each_row() {
     assert_eq!(batch.submit().await.unwrap().len(), 3);
 }
 
-/// A batch is atomic. But a pushed operation may have been applied by an earlier call.
+/// A batch is atomic. But a leftover in doubt may have been applied by an earlier call.
 #[tokio::test(start_paused = true)]
 async fn one_own_row_shows_that_its_batch_was_applied() {
-    for is_pushed in [false, true] {
+    for (is_pushed, is_leftover) in [(false, false), (true, false), (true, true)] {
         let (a, b) = (Lock::of("a"), Lock::of("b"));
-        let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::Supersede]).await;
+        let fates = [Fate::LoseResponse, Fate::Supersede];
+        let Tables { lossy, truth, .. } = tables::<Lock>(&fates[usize::from(!is_leftover)..]).await;
         truth.insert(&a).await.unwrap();
         let stored = truth.get(("shard", "a")).versioned().await.unwrap().unwrap();
+        let operation = match is_leftover {
+            true => {
+                let bulk = lossy.bulk().retry(NoRetry).insert_or_replace([Lock::of("b")]);
+                let left = bulk.await.unwrap_err().into_parts().1.into_leftovers().pop().unwrap();
+                assert!(matches!(left.reason(), LeftoverReason::InDoubt(_)), "{left}");
+                left.into_operation().unwrap()
+            }
+            false => TableOperation::insert_or_replace(&b),
+        };
         let mut batch = lossy.batch();
         batch.replace(&stored).unwrap();
         match is_pushed {
-            true => batch.push(TableOperation::insert(&b)).unwrap(),
+            true => batch.push(operation).unwrap(),
             false => batch.insert(&b).unwrap(),
         };
         let written = batch.submit().await;
-        if is_pushed {
+        if is_leftover {
             let error = written.unwrap_err();
             assert_eq!(kind_in_doubt(&error), Some(ErrorKind::ConditionNotMet), "{error}");
             continue;

@@ -20,7 +20,7 @@ use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::operation_kind::{Effect, OperationKind};
 use crate::protocol::batch_request::{batch_boundary, changes, content_type, post};
 use crate::protocol::endpoint::Endpoint;
-use crate::protocol::operation::{OperationInternals, TableOperation};
+use crate::protocol::operation::{OperationInternals, TableOperation, shared::is_shared};
 use crate::protocol::profile::ProfileInternals;
 use crate::protocol::request::{Call, RowWrites};
 use crate::protocol::row_hash::{RowHash, RowHashes};
@@ -216,10 +216,11 @@ impl ChangeSet {
             .map_err(|Broken { rule, error }| self.reject(operation, rule, error))
     }
 
-    /// Adds an operation that belongs to no other call.
-    pub fn add_unshared(&mut self, operation: TableOperation) -> Result<(), RejectedOperation> {
+    /// Adds an operation that no other call will send.
+    pub fn add_own(&mut self, operation: TableOperation) -> Result<(), RejectedOperation> {
+        let is_shared = is_shared(&operation);
         self.add(operation)?;
-        self.operations.set_last_unshared();
+        self.operations.set_last_unshared(!is_shared);
         Ok(())
     }
 

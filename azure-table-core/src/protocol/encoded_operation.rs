@@ -40,6 +40,8 @@ pub(super) struct More {
     pub is_echoed: bool,
     /// Only the write id can show that the write was applied.
     pub needs_write_id: bool,
+    /// An earlier call may have applied the operation, with the same write id.
+    pub is_shared: bool,
 }
 
 impl Default for More {
@@ -49,6 +51,7 @@ impl Default for More {
             condition: Condition::Exists,
             is_echoed: false,
             needs_write_id: false,
+            is_shared: false,
         }
     }
 }

@@ -10,6 +10,7 @@
 //! "Delete Entity", "Query Entities".
 
 mod combined;
+pub mod shared;
 
 use std::fmt;
 

@@ -8,8 +8,8 @@
 //! one of them succeeded.
 //!
 //! A batch is atomic, so one of its rows with our id shows that all were applied, even if others have replaced or
-//! deleted the rest. However, an earlier call may have applied an operation that was built elsewhere, with the same id.
-//! Only the id of an operation that the batch built itself therefore counts for the other rows.
+//! deleted the rest. However, an earlier call may have applied an operation that is sent again, with the same id. Only
+//! the id of an operation that no other call has sent therefore counts for the other rows.
 //!
 //! A row that still has the ETag of our condition shows that nothing of ours was applied, whatever the clocks say. The
 //! same holds for a row that differs from our content and is older than the service's clocks may differ, unless another
@@ -125,11 +125,10 @@ pub fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: Date
         .filter(|(write, _)| write.kind != OperationKind::Delete)
         .peekable();
     let has_written = written.peek().is_some();
-    // A row to delete that exists shows that nothing was applied, unless it was inserted since. Only an id can show
-    // which.
+    // A row to delete that exists shows that nothing was applied, unless it was inserted since. Only an id of this
+    // batch can show which.
     let is_left = |write: &RowWrite<'_>| write.kind == OperationKind::Delete && of_write(write, stored).is_some();
-    let is_known_by_id = writes.iter().any(|write| write.write_id.is_some());
-    if !is_known_by_id && writes.iter().any(is_left) {
+    if writes.iter().any(is_left) {
         return Verdict::Unknown;
     }
     if has_all && has_written && written.all(|(_, evidence)| *evidence == Evidence::Ours) {
@@ -419,6 +418,28 @@ mod tests {
         assert_eq!(judged(false, &[older.clone(), own], true), Verdict::Unknown);
         assert_eq!(judged(false, &[older], true), Verdict::NotApplied);
         assert_eq!(judged(true, &[theirs], true), Verdict::Unknown, "no row is left");
+    }
+
+    /// An earlier call may have written the other row.
+    #[test]
+    fn row_that_the_batch_deletes_and_that_exists_outweighs_the_id_of_another_call() {
+        let id = Guid::random();
+        let batch = [
+            TableOperation::insert_or_replace(&entity("a", "1")),
+            TableOperation::delete::<DynamicEntity>(("p", "b")),
+        ];
+        let mut writes = writes(&batch);
+        writes[0].write_id = Some(id);
+        let mut own = stored("a", "1", AFTER);
+        own.insert("Write", id);
+        let rows = [own, stored("b", "x", AFTER)];
+        let judged = |rows: &[DynamicEntity]| judge(&writes, rows, SENT.parse().unwrap(), true);
+        assert_eq!(judged(&rows), Verdict::Unknown);
+        assert_eq!(
+            judged(&rows[..1]),
+            applied(&[None, None]),
+            "the rows are as the batch leaves them"
+        );
     }
 
     /// Its other rows may be stored on further pages.

@@ -31,8 +31,7 @@ pub struct WriteFacts {
     pub is_echoed: bool,
     /// Only its write id can show that it was applied: others may write the same content.
     pub needs_write_id: bool,
-    /// No other call has its write id, because the batch built the operation. The id therefore shows that the batch was
-    /// applied.
+    /// No other call has sent its write id. The id therefore shows that its batch was applied.
     pub is_unshared: bool,
 }
 

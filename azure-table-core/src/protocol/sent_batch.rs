@@ -79,10 +79,10 @@ impl Operations {
         });
     }
 
-    /// Records that the last operation belongs to no other call.
-    pub fn set_last_unshared(&mut self) {
+    /// Records if the last operation belongs to no other call.
+    pub fn set_last_unshared(&mut self, is_unshared: bool) {
         if let Some(last) = self.places.last_mut() {
-            last.facts.is_unshared = true;
+            last.facts.is_unshared = is_unshared;
         }
     }
 

@@ -150,7 +150,7 @@ impl<E> TableBatch<E> {
         let written = self.written(entity);
         match self.pipeline.settings.check_variant().is_ok() && self.change_set.insert(&written) {
             true => Ok(self),
-            false => self.build(TableOperation::insert(&written)),
+            false => self.push(TableOperation::insert(&written)),
         }
     }
 
@@ -159,7 +159,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn insert_echo(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.build(TableOperation::insert_echo(&self.written(entity)))
+        self.push(TableOperation::insert_echo(&self.written(entity)))
     }
 
     /// Adds a replace.
@@ -169,7 +169,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn replace(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.build(TableOperation::replace(&self.written(entity)))
+        self.push(TableOperation::replace(&self.written(entity)))
     }
 
     /// Adds a merge.
@@ -179,7 +179,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn merge(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.build(TableOperation::merge(&self.written(entity)))
+        self.push(TableOperation::merge(&self.written(entity)))
     }
 
     /// Adds an insert-or-replace: inserts the entity, or replaces the stored one.
@@ -187,7 +187,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn insert_or_replace(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.build(TableOperation::insert_or_replace(&self.written(entity)))
+        self.push(TableOperation::insert_or_replace(&self.written(entity)))
     }
 
     /// Adds an insert-or-merge: inserts the entity, or merges it into the stored one.
@@ -195,7 +195,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn insert_or_merge(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.build(TableOperation::insert_or_merge(&self.written(entity)))
+        self.push(TableOperation::insert_or_merge(&self.written(entity)))
     }
 
     /// Adds a patch: a write of single columns of a stored entity.
@@ -258,29 +258,15 @@ impl<E> TableBatch<E> {
     /// The operation is sent as it was encoded. The handle of a [`variant`](crate::TableClient::variant) does not add a
     /// missing tag.
     ///
-    /// An operation may have been sent before. So after a lost response, its `write_id` does not show that this batch
-    /// was applied. For a row that has to show it, use [`insert`](Self::insert), [`replace`](Self::replace) or
-    /// [`merge`](Self::merge) of this batch.
+    /// A bulk's [leftover](crate::bulk::Leftover) that is in doubt may have been applied before. So after a lost
+    /// response, its `write_id` does not show that this batch was applied, unless all rows are as the batch leaves them.
     ///
     /// # Errors
     /// See [`insert`](Self::insert).
     #[doc(alias = "add")]
     pub fn push(&mut self, operation: TableOperation) -> Result<&mut Self, RejectedOperation> {
-        self.add(operation, ChangeSet::add)
-    }
-
-    /// Adds an operation that was built for this batch: its write id shows that this batch was applied.
-    fn build(&mut self, operation: TableOperation) -> Result<&mut Self, RejectedOperation> {
-        self.add(operation, ChangeSet::add_unshared)
-    }
-
-    fn add(
-        &mut self,
-        operation: TableOperation,
-        add: impl FnOnce(&mut ChangeSet, TableOperation) -> Result<(), RejectedOperation>,
-    ) -> Result<&mut Self, RejectedOperation> {
         match self.pipeline.settings.check_variant() {
-            Ok(()) => add(&mut self.change_set, operation)?,
+            Ok(()) => self.change_set.add_own(operation)?,
             Err(e) => return Err(self.change_set.reject(operation, BatchRule::Valid, e)),
         }
         Ok(self)

@@ -12,6 +12,7 @@ use azure_table_core::model::etag::ETag;
 use azure_table_core::model::key_texts::KeyTexts;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::operation::TableOperation;
+use azure_table_core::protocol::operation::shared::shared;
 
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::partition_writes::outcomes::WriteOutcome;
@@ -97,7 +98,10 @@ impl Leftover {
 
     /// Returns the operation to send again, or `None` if it could not be encoded.
     pub fn into_operation(self) -> Option<TableOperation> {
-        self.operation
+        match self.why {
+            LeftoverReason::InDoubt(_) => self.operation.map(shared),
+            LeftoverReason::Rejected(_) | LeftoverReason::NotAttempted => self.operation,
+        }
     }
 
     /// Returns the reason.

@@ -101,7 +101,7 @@ impl Spec for SubmitSpec {
             sealing::seal(&mut operation, table, key)?;
             // Its size may break a rule that it did not break before.
             match self.sent.row_write(index).facts.is_unshared {
-                true => change_set.add_unshared(operation)?,
+                true => change_set.add_own(operation)?,
                 false => change_set.add(operation)?,
             }
         }
