@@ -279,6 +279,7 @@ impl Transport for Replay {
             match outcome {
                 Outcome::Responded(response) => {
                     let mut response = of_today(response);
+                    echo_id(&exchange, &mut response);
                     response.extensions_mut().insert(MaskedKeys);
                     Ok(response)
                 }
@@ -308,6 +309,16 @@ fn of_today(mut response: Response<Bytes>) -> Response<Bytes> {
         response.headers_mut().insert(DATE, now);
     }
     response
+}
+
+/// Replaces an echoed id by the id of the current request: each call has a new one.
+fn echo_id(came: &Exchange, response: &mut Response<Bytes>) {
+    if let Some(echoed) = response.headers_mut().get_mut("x-ms-client-request-id")
+        && let Some(id) = came.client_request_id()
+        && let Ok(id) = HeaderValue::from_str(id)
+    {
+        *echoed = id;
+    }
 }
 
 impl fmt::Debug for Replay {

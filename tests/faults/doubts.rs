@@ -20,6 +20,7 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::{Request, Response};
 
+use azure_table_tests::errors::kind_in_doubt;
 use azure_table_tests::promises::Following;
 
 /// A row that shows who wrote it.
@@ -395,6 +396,64 @@ async fn row_with_another_key_than_requested_is_an_invalid_response() {
     assert!(rows.get(("g", "other")).await.unwrap().is_some());
 }
 
+#[tokio::test(start_paused = true)]
+async fn operation_that_reads_another_key_is_an_invalid_response() {
+    let place = Place::new().await;
+    let rows = place.marked();
+    let get = || TableOperation::get::<Marked>(("g", "old"));
+    let other = ResponseTemplate::row(&place.truth_of("other").await);
+    let alone = place.faults.add(other.clone());
+    let mut errors = vec![rows.execute(get()).await.unwrap_err()];
+    place.faults.remove(&alone);
+    let inside = place.faults.add(ResponseTemplate::batch([other]));
+    let mut batch = rows.batch();
+    batch.push(get()).unwrap();
+    errors.extend([
+        rows.execute(get()).via_batch().await.unwrap_err(),
+        rows.get(("g", "old")).via_batch().await.unwrap_err(),
+        batch.submit().await.unwrap_err(),
+    ]);
+    for error in errors {
+        assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
+        assert_eq!(error.entity(), Some(("g", "old")), "{error}");
+    }
+    assert!(rows.get(("g", "other")).via_batch().await.unwrap().is_some());
+    place.faults.remove(&inside);
+    assert_eq!(rows.execute(get()).await.unwrap().status(), 200);
+}
+
+/// The response of another call says nothing about this one, whatever it contains.
+#[tokio::test(start_paused = true)]
+async fn response_with_the_id_of_another_request_is_an_invalid_response() {
+    let place = Place::new().await;
+    let theirs = |response: ResponseTemplate| response.header("x-ms-client-request-id", "theirs");
+    let old = place.old().await;
+    let row = place.faults.add(theirs(ResponseTemplate::row(&old)));
+    let rows = place.marked();
+    let error = rows.get(("g", "old")).client_request_id("mine").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("\"theirs\"") && text.contains("\"mine\""), "{text}");
+    place.faults.remove(&row);
+
+    let written = place.faults.add(theirs(ResponseTemplate::written()));
+    let mut batch = rows.batch();
+    batch.insert(&marked("new", "s3cret")).unwrap();
+    for error in [
+        rows.insert(&marked("new", "s3cret")).await.unwrap_err(),
+        batch.submit().await.unwrap_err(),
+    ] {
+        let last = kind_in_doubt(&error);
+        assert_eq!(last, Some(ErrorKind::InvalidResponse), "{error}");
+    }
+    place.faults.remove(&written);
+    let applied = Fault::RespondAfterApplying(theirs(ResponseTemplate::written()));
+    place.faults.add(FaultRule::new(applied).first(1));
+    let service = place.service.retry(azure_table::ExponentialRetry::default());
+    let rows = service.table::<Marked>("Rows").unwrap();
+    rows.insert(&marked("new", "s3cret")).await.unwrap();
+}
+
 /// The retries of the call are over before the doubt exists: the read back has failed too.
 #[tokio::test(start_paused = true)]
 async fn doubt_after_all_retries_is_resolved_once_the_service_is_back() {
@@ -427,6 +486,22 @@ async fn write_in_doubt_is_read_back_before_each_retry() {
     rows.insert_or_replace(&marked("old", "mine")).await.unwrap();
     assert_eq!(third.hits(), 0);
     assert_eq!(place.old().await.secret, "mine");
+}
+
+/// The same at the end of the call.
+#[tokio::test(start_paused = true)]
+async fn write_in_doubt_is_read_back_before_its_call_fails() {
+    let place = Place::new().await;
+    let busy = || ResponseTemplate::new(503).code("ServerBusy").message("Busy.");
+    let faults = &place.faults;
+    faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
+    // Both attempts of the first read-back.
+    faults.add(FaultRule::new(busy()).on_reads().first(2));
+    let second = faults.add(FaultRule::new(busy()).on_writes());
+    let service = place.service.retry(LinearRetry::new(Duration::ZERO, 1));
+    let rows = service.table::<Marked>("Rows").unwrap();
+    rows.insert_or_replace(&marked("old", "mine")).await.unwrap();
+    assert_eq!((second.hits(), faults.requests()), (1, 5));
 }
 
 #[tokio::test(start_paused = true)]

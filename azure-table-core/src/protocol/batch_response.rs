@@ -17,6 +17,7 @@ use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::etag::ETag;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
+use crate::protocol::get;
 use crate::protocol::profile::ProfileRules;
 use crate::protocol::response;
 use crate::protocol::sent_batch::SentBatch;
@@ -32,7 +33,7 @@ const UNPREFIXED_AT_FIRST: [&str; 4] = [
 
 /// Returns the results in the order of the operations, or the failure. A failed batch applied nothing.
 pub fn read_response(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<TableResult>> {
-    let request_id = response::request_id(&response);
+    let (request_id, is_masked) = (response::request_id(&response), get::is_masked(&response));
     // Cosmos DB rejects some batches as a whole, with the index in the text (recorded of one row twice).
     let whole = |error: Error| match error.batch_index() {
         Some(index) => of_operation(sent, error, Some(index)),
@@ -76,6 +77,13 @@ pub fn read_response(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
             false => Bytes::new(),
         };
         results.push(TableResult::of_response(requested, status, etag, body).map_err(unreadable)?);
+        // A get is alone in its batch.
+        if requested.kind == OperationKind::Get
+            && !is_masked
+            && let Some(key) = sent.keys(0)
+        {
+            get::check_keys(message.body, key).map_err(|e| e.with_request_id(request_id.clone()))?;
+        }
     }
     if messages.len() != sent.len() {
         let why = format!(
@@ -112,6 +120,7 @@ pub fn only(response: Response<Bytes>) -> Result<Response<Bytes>> {
     };
     let mut only = Response::new(response.body().slice_ref(message.body));
     *only.status_mut() = status;
+    only.extensions_mut().clone_from(response.extensions());
     // The headers of the batch apply to its only part, except headers about the body's format.
     only.headers_mut().clone_from(response.headers());
     for form in [CONTENT_TYPE, CONTENT_LENGTH, TRANSFER_ENCODING] {

@@ -56,7 +56,7 @@ pub fn read_response<P>(
             Err(error)
         };
     }
-    let is_masked = response.extensions().get::<MaskedKeys>().is_some();
+    let is_masked = is_masked(&response);
     let response = response::expect(response, &[StatusCode::OK])?;
     let entity = read::entity(
         response::json(&response)?,
@@ -70,6 +70,19 @@ pub fn read_response<P>(
     entity
         .map(Some)
         .map_err(|e| e.with_request_id(response::request_id(&response)))
+}
+
+/// Checks the keys of an entity that is read later.
+pub(crate) fn check_keys(body: &[u8], key: (&str, &str)) -> Result<()> {
+    read::entity(body, MetadataLevel::Minimal, None, |row| match has_key(row, key) {
+        true => Ok(()),
+        false => Err(other_entity(row, key)),
+    })
+}
+
+/// Returns `true` if the keys of a response may differ from the requested ones.
+pub(crate) fn is_masked(response: &Response<Bytes>) -> bool {
+    response.extensions().get::<MaskedKeys>().is_some()
 }
 
 /// Compares the keys that the row has: a projection may lack them.

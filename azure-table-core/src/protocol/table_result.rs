@@ -25,8 +25,8 @@ use crate::model::row::Row;
 #[cfg(feature = "encryption")]
 use crate::model::row::decryption::with_opener;
 use crate::model::variant_mark::MarkedVariant;
-use crate::protocol::response;
 use crate::protocol::row_write::WrittenRow;
+use crate::protocol::{get, response};
 
 /// The expected content of a response.
 #[doc(hidden)]
@@ -245,8 +245,12 @@ impl fmt::Debug for TableResult {
     }
 }
 
-/// Returns the result of a single operation.
-pub fn read_response(requested: Requested, response: Response<Bytes>) -> Result<TableResult> {
+/// Returns the result of a single operation. `key` is that of a get.
+pub fn read_response(
+    requested: Requested,
+    key: Option<(&str, &str)>,
+    response: Response<Bytes>,
+) -> Result<TableResult> {
     let is_read = requested.kind == OperationKind::Get;
     if is_read && response.status() == StatusCode::NOT_FOUND {
         let error = response::error(&response);
@@ -261,11 +265,14 @@ pub fn read_response(requested: Requested, response: Response<Bytes>) -> Result<
         false => &[StatusCode::NO_CONTENT, StatusCode::CREATED],
     };
     let response = response::expect(response, expected)?;
+    let key = key.filter(|_| !get::is_masked(&response) && response::is_json_object(response.body()));
+    let checked = key.map_or(Ok(()), |key| get::check_keys(response.body(), key));
     let (status, etag, request_id) = (
         response.status().as_u16(),
         response::etag(&response),
         response::request_id(&response),
     );
-    TableResult::of_response(requested, status, etag, response.into_body())
+    checked
+        .and_then(|()| TableResult::of_response(requested, status, etag, response.into_body()))
         .map_err(|e| e.with_status(status).with_request_id(request_id))
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use azure_table_core::model::clock::{self, Instant};
 use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_core::model::error_text::Shown;
 use azure_table_core::model::location::Location;
 use azure_table_core::protocol::profile::ProfileInternals;
 use azure_table_core::protocol::request::Call;
@@ -18,13 +19,14 @@ use azure_table_core::transport::connection_limit::{self, ConnectionPermit, is_o
 use azure_table_core::transport::deadline::{Deadline, timed_out};
 use azure_table_core::transport::{Delivery, Transport, TransportError, into_source};
 use bytes::Bytes;
-use http::Request;
+use http::{Request, Response};
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
 use crate::pipeline::ended::{Ended, Rejection};
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
+use crate::pipeline::preparation::X_MS_CLIENT_REQUEST_ID;
 use crate::pipeline::retry::Failure;
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::is_far;
@@ -123,7 +125,11 @@ impl Pipeline {
         } = ready;
         let (started, instant) = (clock::now(), Instant::now());
         let outcome = match clock::within(limit, transport.send(*request)).await {
-            Some(Ok(response)) => Ok(response),
+            Some(Ok(response)) => match of_another_call(call, &response) {
+                // This call's own response is lost.
+                Some(error) => Err((Delivery::MaybeSent, error)),
+                None => Ok(response),
+            },
             Some(Err(e)) => {
                 let reached = e.delivery();
                 let why = failure(&e, self.endpoint.base_of(location), transport);
@@ -234,6 +240,21 @@ impl Pipeline {
         let patience = attempt_timeout.max(self.settings.attempt_time()).saturating_mul(2);
         connection_limit::acquire(in_flight, deadline, patience).await.map(Some)
     }
+}
+
+/// Returns the error of a response that echoes the id of another call. Cosmos DB echoes none.
+fn of_another_call(call: &Call, response: &Response<Bytes>) -> Option<Error> {
+    let echoed = response.headers().get(&X_MS_CLIENT_REQUEST_ID)?;
+    let sent = call.request.headers().get(&X_MS_CLIENT_REQUEST_ID)?;
+    (echoed != sent).then(|| {
+        let [echoed, sent] = [echoed, sent].map(|id| String::from_utf8_lossy(id.as_bytes()));
+        Error::invalid_response(format!(
+            "the response has the client request id {}, and the request has {}: check the proxies between this client \
+             and the service",
+            Shown(&echoed),
+            Shown(&sent),
+        ))
+    })
 }
 
 /// Returns the message of a request without a complete response. It names the setting to change if the process has

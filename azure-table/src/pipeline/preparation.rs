@@ -16,7 +16,7 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 
 const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
-const X_MS_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
+pub(super) const X_MS_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
 
 /// The maximum length of a call's id, in characters.
 ///

@@ -246,7 +246,10 @@ async fn values_that_differ_per_run_are_masked() {
         let mut row = DynamicEntity::new("p", Guid::random().to_string());
         row.insert("At", DateTime::now());
         table.insert(&row).await?;
-        table.get((row.partition_key.as_str(), row.row_key.as_str())).await?;
+        let key = (row.partition_key.as_str(), row.row_key.as_str());
+        table.get(key).await?;
+        table.get(key).via_batch().await?;
+        table.execute(TableOperation::get::<DynamicEntity>(key)).await?;
         Ok(())
     }
     let file = file("masked");

@@ -7,6 +7,7 @@ use azure_table_core::model::encryption::{Opener, SealingKey};
 use azure_table_core::model::entity::ReadEntity;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::etag::{self, ETag};
+use azure_table_core::model::key_texts::KeyTexts;
 use azure_table_core::model::name::TableName;
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::model::variant_mark::MarkedVariant;
@@ -64,6 +65,7 @@ macro_rules! write_operation {
                 let spec = WriteSpec {
                     requested,
                     operation: Some(operation),
+                    key: None,
                     output: $read,
                     rejection: None $(.or(Some(($status, $rejected))))?,
                     variant: pipeline.settings.variant,
@@ -171,6 +173,8 @@ struct WriteSpec<T> {
     requested: Requested,
     /// Taken when the request is built.
     operation: Option<TableOperation>,
+    /// The key of a get, which the response must have.
+    key: Option<KeyTexts>,
     /// Reads the result for the caller.
     output: fn(TableResult) -> Result<T>,
     /// The error status of a regular result, and the function that turns rejections into outputs.
@@ -211,6 +215,11 @@ impl<T> Spec for WriteSpec<T> {
     fn call(&mut self, endpoint: &Endpoint, table: &str) -> Result<Call> {
         let operation = self.operation.take().ok_or_else(ended)?;
         operation.check()?;
+        if operation.kind() == OperationKind::Get {
+            self.key = operation
+                .keys()
+                .map(|(partition_key, row_key)| KeyTexts::new(partition_key, row_key));
+        }
         let call = operation.call(endpoint, table)?;
         Ok(match self.rejection {
             Some((status, _)) => call.expecting(status),
@@ -254,7 +263,7 @@ impl<T> Spec for WriteSpec<T> {
     }
 
     fn read_response(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
-        match table_result::read_response(self.requested, response) {
+        match table_result::read_response(self.requested, self.key.as_ref().map(KeyTexts::pair), response) {
             Ok(result) => self.applied(result),
             Err(e) => self.rejected(e, is_in_doubt),
         }
