@@ -107,6 +107,77 @@ async fn policy_is_added_to_the_existing_ones() {
     assert!(body(&requests[1]).contains("<Permission>ra</Permission>"));
 }
 
+/// The response with a list of policies.
+fn policies(ids: &[&str]) -> ResponseTemplate {
+    let policies = ids.iter().map(|id| {
+        format!(
+            "<SignedIdentifier><Id>{id}</Id><AccessPolicy><Permission>r</Permission></AccessPolicy></SignedIdentifier>"
+        )
+    });
+    response(&format!(
+        "<SignedIdentifiers>{}</SignedIdentifiers>",
+        policies.collect::<String>()
+    ))
+}
+
+#[tokio::test]
+async fn policy_that_a_concurrent_change_restores_is_revoked_again() {
+    let written = || ResponseTemplate::new(204);
+    for (is_all, first, restored, left) in [
+        (false, Some(["old", "leaked"]), ["leaked", "new"], &["new"][..]),
+        (true, None, ["old", "new"], &[]),
+    ] {
+        let rest = [written(), policies(&restored), written(), policies(left)];
+        let responses = first.map(|ids| policies(&ids)).into_iter().chain(rest);
+        let server = Server::responding_in_turn(responses).await;
+        let table = server.service().table::<DynamicEntity>("Things").unwrap();
+        let revoked = match is_all {
+            true => table.revoke_all_access_policies().await.unwrap(),
+            false => table.revoke_access_policy("leaked").await.unwrap(),
+        };
+        assert_eq!(revoked.iter().map(|policy| &*policy.id).collect::<Vec<_>>(), left);
+        let requests = server.requests().await;
+        let writes: Vec<_> = requests
+            .iter()
+            .filter(|request| request.method == "PUT")
+            .map(body)
+            .collect();
+        assert_eq!(writes.len(), 2);
+        assert!(writes.iter().all(|body| !body.contains("leaked")), "{writes:?}");
+        assert_eq!(writes[0].contains("<Id>old</Id>"), !is_all);
+        assert_eq!(writes[1].contains("<Id>new</Id>"), !is_all);
+    }
+}
+
+#[tokio::test]
+async fn revocation_that_others_undo_each_time_names_the_policy() {
+    let rounds = (0..4).flat_map(|_| [ResponseTemplate::new(204), policies(&["leaked"])]);
+    let server = Server::responding_in_turn([policies(&["leaked"])].into_iter().chain(rounds)).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let error = table.revoke_access_policy("leaked").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    assert!(
+        error.to_string().contains("[\"leaked\"] again after 4 writes"),
+        "{error}"
+    );
+    assert_eq!(server.requests().await.len(), 9);
+}
+
+/// The policy is removed, but a concurrent change may have restored it.
+#[tokio::test]
+async fn revocation_that_cannot_be_confirmed_is_in_doubt() {
+    let responses = [
+        policies(&["leaked"]),
+        ResponseTemplate::new(204),
+        ResponseTemplate::new(403),
+    ];
+    let server = Server::responding_in_turn(responses).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let error = table.revoke_access_policy("leaked").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    assert_eq!(error.last_failure().unwrap().kind(), ErrorKind::Forbidden);
+}
+
 #[tokio::test]
 async fn invalid_change_of_policies_is_rejected_before_the_write() {
     let there = "<SignedIdentifiers><SignedIdentifier><Id>old</Id></SignedIdentifier></SignedIdentifiers>";

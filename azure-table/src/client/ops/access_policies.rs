@@ -1,7 +1,8 @@
 //! Reads and changes the stored access policies of a table.
 //!
 //! The service stores only the whole list: a change reads it, changes it and writes it back. The list has no ETag, so
-//! one of two concurrent changes may be lost.
+//! one of two concurrent changes may be lost. A revocation must not be: it reads the list again, and repeats the write
+//! while another one has restored what was revoked.
 
 use std::sync::Arc;
 
@@ -29,13 +30,26 @@ struct Changed {
     change: Change,
 }
 
+/// The number of writes of a revocation that others undo each time.
+const WRITES: usize = 4;
+
 /// A change of the list.
 pub(crate) enum Change {
     Add(StoredAccessPolicy),
     Replace(StoredAccessPolicy),
     Revoke(String),
-    /// Removes all policies, or replaces them.
+    RevokeAll,
     Set(Vec<StoredAccessPolicy>),
+}
+
+impl Change {
+    fn revokes(&self, policy: &StoredAccessPolicy) -> bool {
+        match self {
+            Self::Revoke(id) => policy.id == *id,
+            Self::RevokeAll => true,
+            Self::Add(_) | Self::Replace(_) | Self::Set(_) => false,
+        }
+    }
 }
 
 impl ChangeAccessPolicies {
@@ -53,25 +67,46 @@ impl Arguments for Changed {
     const OPERATION: OperationKind = OperationKind::ChangeAccessPolicies;
 
     fn first(self, endpoint: &Endpoint) -> Result<Call> {
+        let table = self.table.as_str();
         match self.change {
-            Change::Set(list) => set(endpoint, self.table.as_str(), &list),
-            Change::Add(_) | Change::Replace(_) | Change::Revoke(_) => table_acl::get(endpoint, self.table.as_str()),
+            Change::Set(list) => set(endpoint, table, &list),
+            Change::RevokeAll => set(endpoint, table, &[]),
+            Change::Add(_) | Change::Replace(_) | Change::Revoke(_) => table_acl::get(endpoint, table),
         }
     }
 
     async fn run(self, steps: Steps) -> Result<Vec<StoredAccessPolicy>> {
-        let table = self.table.as_str();
-        let list = match self.change {
-            Change::Set(list) => list,
-            change => {
-                let call = table_acl::get(steps.endpoint(), table);
-                let present = steps.call(call, |response, _| table_acl::policies(response)).await?;
-                changed(present, change).map_err(|e| e.in_operation(OperationKind::SetAccessPolicies, Some(table)))?
-            }
+        let (table, change) = (self.table.as_str(), &self.change);
+        let read = async || {
+            let call = table_acl::get(steps.endpoint(), table);
+            steps.call(call, |response, _| table_acl::policies(response)).await
         };
-        let call = set(steps.endpoint(), table, &list);
-        steps.call(call, |response, _| table_acl::were_set(response)).await?;
-        Ok(list)
+        let named = |e: Error| e.in_operation(OperationKind::SetAccessPolicies, Some(table));
+        let stored = match change {
+            Change::Set(_) | Change::RevokeAll => Vec::new(),
+            Change::Add(_) | Change::Replace(_) | Change::Revoke(_) => read().await?,
+        };
+        let mut list = changed(stored, change).map_err(named)?;
+        let mut restored = Vec::new();
+        for earlier in 0..WRITES {
+            let call = set(steps.endpoint(), table, &list);
+            let written = steps.call(call, |response, _| table_acl::were_set(response)).await;
+            written.map_err(|e| if earlier > 0 { e.maybe_applied(true) } else { e })?;
+            if matches!(change, Change::Add(_) | Change::Replace(_) | Change::Set(_)) {
+                return Ok(list);
+            }
+            list = read().await.map_err(|e| e.maybe_applied(true))?;
+            restored = list.extract_if(.., |policy| change.revokes(policy)).collect();
+            if restored.is_empty() {
+                return Ok(list);
+            }
+        }
+        let ids: Vec<&str> = restored.iter().map(|policy| policy.id.as_str()).collect();
+        let why = format!(
+            "the table has the access policies {ids:?} again after {WRITES} writes without them: stop other changes of \
+             its policies, then revoke again"
+        );
+        Err(named(Error::new(ErrorKind::Conflict, why)))
     }
 }
 
@@ -79,7 +114,7 @@ fn set(endpoint: &Endpoint, table: &str, list: &[StoredAccessPolicy]) -> Result<
     table_acl::set(endpoint, table, list).map_err(|e| e.in_operation(OperationKind::SetAccessPolicies, Some(table)))
 }
 
-fn changed(mut list: Vec<StoredAccessPolicy>, change: Change) -> Result<Vec<StoredAccessPolicy>> {
+fn changed(mut list: Vec<StoredAccessPolicy>, change: &Change) -> Result<Vec<StoredAccessPolicy>> {
     let position = |id: &str| list.iter().position(|policy| policy.id == id);
     let missing = |id: &str| {
         let ids: Vec<&str> = list.iter().map(|policy| policy.id.as_str()).collect();
@@ -94,17 +129,18 @@ fn changed(mut list: Vec<StoredAccessPolicy>, change: Change) -> Result<Vec<Stor
                 let why = format!("the table already has an access policy {:?}: replace it", policy.id);
                 return Err(Error::new(ErrorKind::AlreadyExists, why));
             }
-            None => list.push(policy),
+            None => list.push(policy.clone()),
         },
         Change::Replace(policy) => {
             let at = position(&policy.id).ok_or_else(|| missing(&policy.id))?;
-            list[at] = policy;
+            list[at] = policy.clone();
         }
         Change::Revoke(id) => {
-            let at = position(&id).ok_or_else(|| missing(&id))?;
+            let at = position(id).ok_or_else(|| missing(id))?;
             list.remove(at);
         }
-        Change::Set(new) => list = new,
+        Change::RevokeAll => list.clear(),
+        Change::Set(new) => list.clone_from(new),
     }
     Ok(list)
 }

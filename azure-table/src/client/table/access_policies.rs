@@ -7,6 +7,9 @@ use crate::client::ops::single_request::GetAccessPolicies;
 use crate::client::table_handle::TableClient;
 
 /// Stored access policies: the permissions and lifetime of shared access signatures.
+///
+/// The service stores only the whole list, without an ETag. A change overwrites changes that others make between its
+/// read and its write, or before the client sends it again.
 impl<E> TableClient<E> {
     /// Reads the stored access policies of the table.
     ///
@@ -23,9 +26,9 @@ impl<E> TableClient<E> {
 
     /// Adds a stored access policy. A table has at most 5. The policy takes effect within 30 s.
     ///
-    /// The service stores only the whole list, without an ETag. One of two concurrent changes may be lost.
+    /// One of two concurrent changes may be lost: let one process change the policies of a table.
     ///
-    /// Requests: 2. Lost response: [harmless](crate::guide::operations).
+    /// Requests: 2. Lost response: [repeated](crate::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`access_policies`](Self::access_policies).
@@ -39,9 +42,11 @@ impl<E> TableClient<E> {
 
     /// Replaces the stored access policy with the same id.
     ///
-    /// All signatures that name it change with it, within 30 s.
+    /// All signatures that name it change with it. The service does not document how soon.
     ///
-    /// Requests: 2. Lost response: [harmless](crate::guide::operations).
+    /// One of two concurrent changes may be lost: let one process change the policies of a table.
+    ///
+    /// Requests: 2. Lost response: [repeated](crate::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`access_policies`](Self::access_policies).
@@ -52,14 +57,18 @@ impl<E> TableClient<E> {
         self.change_access_policies(Change::Replace(policy))
     }
 
-    /// Removes a stored access policy, and revokes all signatures that name it, within 30 s.
+    /// Removes a stored access policy, and revokes all signatures that name it. The service does not document how soon.
     ///
-    /// The other policies stay.
+    /// The other policies stay. A concurrent change may restore the policy: the client reads the list again, and
+    /// repeats its write up to three times until the policy is gone. A change that ends later can still restore it, so
+    /// let one process change the policies of a table.
     ///
-    /// Requests: 2. Lost response: [harmless](crate::guide::operations).
+    /// Requests: 3, and 2 more after each undo. Lost response: [repeated](crate::guide::operations).
     ///
     /// # Errors
-    /// The errors of [`replace_access_policy`](Self::replace_access_policy).
+    /// - The errors of [`replace_access_policy`](Self::replace_access_policy).
+    /// - `Conflict`: other changes restored the policy after each of four writes.
+    /// - [`InDoubt`](crate::ErrorKind::InDoubt): the policy was removed, and the list could not be read again.
     ///
     /// Source: REST "Set Table ACL".
     pub fn revoke_access_policy(&self, id: impl Into<String>) -> ChangeAccessPolicies {
@@ -68,19 +77,23 @@ impl<E> TableClient<E> {
 
     /// Removes all stored access policies, and revokes all signatures that name one.
     ///
-    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    /// The client makes sure of it as in [`revoke_access_policy`](Self::revoke_access_policy).
+    ///
+    /// Requests: 2, and 2 more after each undo. Lost response: [repeated](crate::guide::operations).
     ///
     /// # Errors
-    /// The errors of [`access_policies`](Self::access_policies).
+    /// The errors of [`revoke_access_policy`](Self::revoke_access_policy), except `NotFound`.
     ///
     /// Source: REST "Set Table ACL".
     pub fn revoke_all_access_policies(&self) -> ChangeAccessPolicies {
-        self.change_access_policies(Change::Set(Vec::new()))
+        self.change_access_policies(Change::RevokeAll)
     }
 
     /// Replaces all stored access policies with `policies`, at most 5.
     ///
-    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    /// One of two concurrent changes may be lost: let one process change the policies of a table.
+    ///
+    /// Requests: 1. Lost response: [repeated](crate::guide::operations).
     ///
     /// # Errors
     /// The errors of [`add_access_policy`](Self::add_access_policy).

@@ -29,7 +29,8 @@ pub(super) const ENTRIES: &[Entry] = &[
             change(after, true, |on| on.table.revoke_all_access_policies().with(&on.call))
         },
     )
-    .on(Subject::Policies),
+    .on(Subject::Policies)
+    .calls(2),
     Entry::new("add access policy", &["TableClient::add_access_policy"], |given| {
         let new = policy(fastrand::i64(0..5), given.value);
         let after = match at(given, &new.id) {
@@ -69,7 +70,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         },
     )
     .on(Subject::Policies)
-    .calls(2),
+    .calls(3),
 ];
 
 /// A policy of this id, with a distinct expiry.
