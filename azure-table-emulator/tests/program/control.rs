@@ -290,7 +290,7 @@ async fn clock_is_set_advanced_and_reset() {
 }
 
 #[tokio::test]
-async fn load_throttles_until_it_is_taken_away() {
+async fn load_throttles_until_the_initial_model_is_restored() {
     let running = Running::start(&["--port=0", "--control=0", "-q", "--model=today"]);
     let port = Port::of(&running);
     assert_eq!(port.json("GET /load", "")["model"], "today");
@@ -309,7 +309,11 @@ async fn load_throttles_until_it_is_taken_away() {
     );
     port.ok("PUT /load", &load.to_string());
     port.ok("DELETE /load", "");
-    assert_eq!(port.json("GET /load", "")["model"], Value::Null);
+    let load = port.json("GET /load", "");
+    assert_eq!(
+        (&load["model"], &load["partitionEntitiesPerSecond"]),
+        (&"today".into(), &Value::Null)
+    );
     for n in 3..30 {
         blogs.insert(&DynamicEntity::new("p", n.to_string())).await.unwrap();
     }

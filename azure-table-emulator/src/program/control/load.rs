@@ -25,6 +25,8 @@ pub(crate) struct Load(Arc<RwLock<Current>>);
 struct Current {
     emulator: Emulator,
     model: Option<ModelJson>,
+    /// The model of the command line.
+    initial: Option<ModelJson>,
 }
 
 /// A model: a preset, numbers, or a preset with other numbers.
@@ -81,7 +83,12 @@ impl Load {
             model: Some(preset.name().to_owned()),
             ..ModelJson::default()
         });
-        Self(Arc::new(RwLock::new(Current { emulator, model })))
+        let initial = model.clone();
+        Self(Arc::new(RwLock::new(Current {
+            emulator,
+            model,
+            initial,
+        })))
     }
 
     /// Sends requests to this emulator from now on.
@@ -103,10 +110,11 @@ impl Load {
         }
     }
 
-    /// Sets another model, or none. Requests in flight keep theirs.
+    /// Sets another model, or with `None` the initial one. Requests in flight keep theirs.
     pub(super) fn set(&self, json: Option<ModelJson>) -> Result<(), String> {
-        let model = json.as_ref().map(ModelJson::model).transpose()?;
         let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let json = json.or_else(|| current.initial.clone());
+        let model = json.as_ref().map(ModelJson::model).transpose()?;
         current.emulator = current.emulator.clone().service_model(model);
         current.model = json;
         Ok(())

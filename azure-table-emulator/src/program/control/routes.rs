@@ -47,7 +47,7 @@ pub(super) fn router(steered: Arc<Steered>) -> Router {
         .route("/faults/{id}", delete(faults::remove))
         .route("/clock", get(clock::get).put(clock::set).delete(clock::reset))
         .route("/clock/advance", post(clock::advance))
-        .route("/load", get(load::get).put(load::set).delete(load::clear))
+        .route("/load", get(load::get).put(load::set).delete(load::reset))
         .route_layer(middleware::from_fn(reject_parameters));
     Router::new()
         .route("/tables", get(tables::list).delete(tables::clear))

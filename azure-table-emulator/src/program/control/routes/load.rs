@@ -1,4 +1,4 @@
-//! The model of the service's load: read, set and removed.
+//! The model of the service's load: read, set and reset.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) async fn set(State(steered): State<Arc<Steered>>, request: Request) -
     Ok(json(&steered.load.json()))
 }
 
-pub(super) async fn clear(State(steered): State<Arc<Steered>>) -> Result<Response, Rejection> {
+pub(super) async fn reset(State(steered): State<Arc<Steered>>) -> Result<Response, Rejection> {
     steered.load.set(None).map_err(Rejection::bad_request)?;
     Ok(nothing())
 }
