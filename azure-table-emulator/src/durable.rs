@@ -32,14 +32,16 @@ use crate::store::journal::Journal;
 /// | policy | a response waits until its changes | after the process was killed | after a power failure |
 /// |---|---|---|---|
 /// | `Always` | are written and synced | nothing acknowledged is lost | nothing acknowledged is lost |
-/// | `Interval` | are in memory | at most the last interval is lost | at most the last interval is lost |
+/// | `Interval` | are in memory | the newest changes are lost | the newest changes are lost |
 /// | `Never` | are written, not synced | nothing acknowledged is lost | anything may be lost, and the folder damaged |
 ///
 /// Under each policy a batch is stored entirely or not at all. Only the newest changes can be lost: if a change
 /// survives, so do all changes before it. A damaged folder is not opened.
 ///
-/// The lost interval includes the duration of the write itself. When more than 64 MiB of changes are pending, responses
-/// wait too.
+/// With `Interval`, the changes of the interval and of up to two writes to the disk can be lost, also when a write
+/// fails, as on a full disk. When more than 64 MiB of changes are pending, responses wait too.
+///
+/// After a failed write nothing more is acknowledged: the emulator answers each request with 500.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SyncPolicy {

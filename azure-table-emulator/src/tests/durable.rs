@@ -11,6 +11,7 @@ use self::crash::{Machine, new_disk};
 use self::disk::Disk;
 use super::*;
 use crate::snapshot::EmulatorSnapshot;
+use crate::store::journal::Journal;
 
 /// A test's folder, removed with its contents on drop.
 struct Folder(PathBuf);
@@ -329,4 +330,28 @@ fn emulator_stops_after_a_failed_write_and_the_folder_has_all_acknowledged_chang
             assert_eq!(table(&again.to_string()), table(&before));
         }
     }
+}
+
+#[test]
+fn emulator_with_an_interval_acknowledges_nothing_after_a_failed_write() {
+    let disk = new_disk();
+    let mut machine = Machine::with_journal(&disk, Journal::new(Some(Duration::ZERO))).unwrap();
+    let emulator = machine.emulator.clone();
+    machine.run(fill(&emulator));
+    machine.store();
+    let before = emulator.snapshot().to_string();
+    disk.fail_after(0, io::ErrorKind::StorageFull);
+    let path = "Blogs(PartitionKey='p',RowKey='late')";
+    let acknowledged = machine.run(send(&emulator, "PUT", path, &[], "{}"));
+    assert_eq!(acknowledged.status(), 204);
+    machine.store();
+    for method in ["PUT", "GET"] {
+        let (status, code, why) = error(&machine.run(send(&emulator, method, path, &[], "{}")));
+        assert_eq!((status, &*code), (500, "InternalError"));
+        assert!(why.contains("no storage space"), "{why}");
+    }
+    drop(machine);
+    // The acknowledged change is lost, as the documentation of `Interval` says.
+    let again = Machine::start(&Disk::of(disk.bytes())).unwrap().emulator.snapshot();
+    assert_eq!(again.to_string(), before);
 }

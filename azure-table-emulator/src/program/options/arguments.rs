@@ -112,7 +112,7 @@ pub(super) struct StorageArguments {
     pub(super) data: Option<PathBuf>,
     /// When a change reaches the disk [default: always]
     ///   always    synced before its response: it survives a power cut
-    ///   interval  each second: a kill loses up to the last second
+    ///   interval  each second: a kill or a full disk loses the last second and the time of two writes
     ///   never     written before its response: it survives a kill, but no power cut
     #[arg(long, value_name = "WHEN", hide_possible_values = true, verbatim_doc_comment)]
     pub(super) sync: Option<Sync>,

@@ -41,8 +41,11 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn start(disk: &Disk) -> std::io::Result<Self> {
+        Self::with_journal(disk, Journal::new(None))
+    }
+
+    pub(super) fn with_journal(disk: &Disk, journal: Journal) -> std::io::Result<Self> {
         let (database, accounts, last_write) = Database::open(disk.clone(), Some(&STORAGE))?;
-        let journal = Journal::new(None);
         let mut emulator = Emulator::new();
         emulator.service.store = SharedStore::recorded(accounts, last_write, &journal);
         let writer = Writer::new(journal.clone(), database);
