@@ -114,8 +114,9 @@ impl<E: TableEntity> TableClient<E> {
     /// The closure returns the same as with [`modify`](Self::modify): nothing, which saves the row; a
     /// [`Change`](crate::Change); or a `Result` of either. An `Err` ends the operation.
     ///
-    /// Properties that the struct does not declare stay in the row, unlike with `modify` and `replace`. A field that
-    /// the closure sets to `None` is removed. A row that does not read as an `E` is a failure, unless the query
+    /// Properties that the struct does not declare stay in the row, unlike with `modify` and `replace`.
+    /// [`upgrade_where`](Self::upgrade_where) with `drop_unknown` removes them. A field that the closure sets to `None`
+    /// is removed. A row that does not read as an `E` is a failure, unless the query
     /// [skips](crate::TableQuery::skip_bad_rows) it.
     ///
     /// With [`project`](crate::TableQuery::project) on the query, the closure gets the projection. Only its columns are
