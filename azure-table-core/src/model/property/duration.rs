@@ -34,7 +34,7 @@ impl Property for Duration {
     }
 
     fn is_rounded(&self) -> bool {
-        self.subsec_nanos() % 100 > 0
+        !self.subsec_nanos().is_multiple_of(100)
     }
 }
 
