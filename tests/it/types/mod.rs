@@ -3,6 +3,8 @@
 //! Feature `full` of this crate: the types of other crates as well.
 
 mod borrowed;
+#[cfg(feature = "full")]
+mod dotnet;
 mod flags;
 #[cfg(feature = "full")]
 mod foreign;

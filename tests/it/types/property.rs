@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use azure_table::{Column, DateTime, DynamicEntity, EdmType, Filter, Guid, TableEntity, TableProperty};
+use azure_table::{Column, DateTime, DynamicEntity, EdmType, Filter, Guid, TableEntity};
 use bytes::Bytes;
 
 use super::fresh_table;
@@ -319,75 +319,4 @@ async fn a_truncated_time_is_read_as_it_was_written() {
     };
     table.insert(&entity).await.unwrap();
     assert_eq!(table.get(&entity).await.unwrap(), Some(entity));
-}
-
-/// Rows as Azure.Data.Tables 12.13.0 wrote them.
-const OF_DOTNET: &str = r#"[
-    {"PartitionKey": "net", "RowKey": "all", "Money": 5, "Single": 2, "Span": "PT1S", "Colour": "Green",
-        "Many": "A, B", "Count": 7},
-    {"PartitionKey": "net", "RowKey": "undefined", "Money": 1.5, "Single": 1.5, "Span": "P1DT12H", "Colour": "8",
-        "Many": "8", "Count": 7}
-]"#;
-
-#[derive(TableProperty, Clone, Debug, PartialEq)]
-enum Colour {
-    Red,
-    Green,
-    #[table(other)]
-    Undefined(String),
-}
-
-#[derive(TableEntity, Debug, PartialEq)]
-#[table(rename_all = "PascalCase")]
-struct OfDotnet {
-    #[table(partition_key)]
-    group: String,
-    #[table(row_key)]
-    row: String,
-    money: f64,
-    single: f64,
-    span: String,
-    colour: Colour,
-    many: String,
-    /// An `int` in the class that wrote it.
-    count: i64,
-}
-
-#[derive(TableEntity, Debug)]
-#[table(rename_all = "PascalCase")]
-struct WithDuration {
-    #[table(partition_key)]
-    group: String,
-    #[table(row_key)]
-    row: String,
-    span: Duration,
-}
-
-/// As the guide for .NET has it: each of these types loses or refuses values if it is declared as in .NET.
-#[tokio::test]
-async fn rows_of_dotnet_are_read_with_the_types_of_its_guide() {
-    let table = fresh_table::<OfDotnet>().await;
-    let rows: Vec<DynamicEntity> = serde_json::from_str(OF_DOTNET).unwrap();
-    for row in &rows {
-        table.typed::<DynamicEntity>().insert(row).await.unwrap();
-    }
-    let read = table.query().all().await.unwrap();
-    let values: Vec<_> = read
-        .iter()
-        .map(|row| (row.money, row.single, &*row.span, &row.colour, &*row.many, row.count))
-        .collect();
-    let undefined = Colour::Undefined("8".into());
-    assert_eq!(
-        values,
-        [
-            (5.0, 2.0, "PT1S", &Colour::Green, "A, B", 7),
-            (1.5, 1.5, "P1DT12H", &undefined, "8", 7),
-        ]
-    );
-    for (colour, rows) in [(Colour::Green, 1), (Colour::Red, 0)] {
-        let found = table.query().filter(OfDotnet::COLOUR.eq(colour));
-        assert_eq!(found.count().await.unwrap(), rows);
-    }
-    let error = table.typed::<WithDuration>().query().all().await.unwrap_err();
-    assert!(error.to_string().contains("property `Span`"), "{error}");
 }
