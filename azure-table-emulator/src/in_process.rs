@@ -38,7 +38,8 @@ use crate::response::observer::{Observe, ResponseEvent, Seen};
 use crate::rules::{COSMOS, MAX_PAGE};
 use crate::service::Service;
 use crate::settings::adverse::Fate;
-use crate::settings::{Account, EmulatorClock, PageEnds, Settings, TimestampSkew};
+use crate::settings::timestamp_skew::TimestampSkew;
+use crate::settings::{Account, EmulatorClock, PageEnds, Settings};
 use crate::snapshot::EmulatorSnapshot;
 use crate::store::SharedStore;
 

@@ -4,7 +4,7 @@ use crate::in_process::Emulator;
 use crate::settings::adverse::Adverse;
 
 impl Emulator {
-    /// Makes the service do its worst, by a seed: does a program survive all that the live service may do?
+    /// Simulates the worst that the service may do, by the choices of a seed.
     ///
     /// Wherever the service leaves room, the seed chooses, within what is known of it and nothing else:
     ///

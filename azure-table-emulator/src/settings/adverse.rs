@@ -3,17 +3,20 @@
 //! Defines [`Adverse`], which draws the [`Choices`] of each request. Nothing else varies: each choice has the number of
 //! its fact.
 //!
-//! | fact | choice | source |
-//! |--:|---|---|
-//! | 1 | a Timestamp is up to 29 s before or after the clock, by partition; `Date` omits the fraction | not measured; `changes` allows for 30 s |
-//! | 2 | a page ends anywhere, also before its first row | REST "Query timeout and pagination"; azure-cosmos-table-dotnet issue 54 |
-//! | 3 | a continuation leads to no further row | recorded of azure-data-tables, `query_tables_with_marker`; recorded last pages of Cosmos DB |
-//! | 4 | Cosmos DB lists tables in no order | recorded of azure-data-tables, `query_tables_with_marker` |
-//! | 5 | a deletion takes 40 s; until then the table is missing, in conflict, or still accessible | REST "Delete Table"; azure-sdk-for-net issue 23600, azure-sdk-for-go issue 10813 |
-//! | 6 | 500, even if the write was applied; 503 `ServerBusy`, which applies nothing | REST "Setting timeouts for Table service operations", "Table service error codes" |
-//! | 7 | 429 of Cosmos DB, without a time to wait | recorded; azure-sdk-for-net issue 13554 |
-//! | 8 | a connection closes before the request, before the response or within it | HTTP |
-//! | 9 | a read of Cosmos DB is as old as the secondary, if that lags | "Consistency levels in Azure Cosmos DB" |
+//! 1. a Timestamp is up to 29 s before or after the clock, by partition; `Date` omits the fraction (not measured;
+//!    `changes` allows for 30 s)
+//! 2. a page ends anywhere, also before its first row (REST "Query timeout and pagination"; azure-cosmos-table-dotnet
+//!    issue 54)
+//! 3. a continuation leads to no further row (recorded of azure-data-tables, `query_tables_with_marker`; recorded last
+//!    pages of Cosmos DB)
+//! 4. Cosmos DB lists tables in no order (recorded of azure-data-tables, `query_tables_with_marker`)
+//! 5. a deletion takes 40 s; until then the table is missing, in conflict, or still accessible (REST "Delete Table";
+//!    azure-sdk-for-net issue 23600, azure-sdk-for-go issue 10813)
+//! 6. 500, even if the write was applied; 503 `ServerBusy`, which applies nothing (REST "Setting timeouts for Table
+//!    service operations", "Table service error codes")
+//! 7. 429 of Cosmos DB, without a time to wait (recorded; azure-sdk-for-net issue 13554)
+//! 8. a connection closes before the request, before the response or within it (HTTP)
+//! 9. a read of Cosmos DB is as old as the secondary, if that lags ("Consistency levels in Azure Cosmos DB")
 //!
 //! A seed omits some facts and repeats others, so that seeds differ in more than their order. The choices for a request
 //! depend on the seed, on the request and on its number among equal ones, not on other requests.
@@ -33,7 +36,7 @@ use http::Response;
 
 use crate::rules::service_error::ServiceError;
 use crate::rules::{Continuation, ServiceRules};
-use crate::settings::TimestampSkew;
+use crate::settings::timestamp_skew::TimestampSkew;
 
 /// The time that a deletion of a table takes.
 pub(crate) const DELETION_TIME: Duration = Duration::from_secs(40);

@@ -37,6 +37,11 @@ const ALLOWED: [(&str, &str, &str); 24] = [
         "the number of runs of each pair, 1 by default",
     ),
     (
+        "tests/faults/adverse.rs",
+        "seeds",
+        "the number of seeds of each promise, 20 by default",
+    ),
+    (
         "tests/src/explorations/",
         "",
         "tasks of a body, which checks what they did",

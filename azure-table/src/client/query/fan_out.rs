@@ -149,7 +149,8 @@ impl<E: TableEntity, P> FanOut<E, P> {
 
     /// Yields the rows as they arrive, page by page.
     ///
-    /// By default the rows are in the order of their keys, as one query would yield them.
+    /// By default the rows are in the order of their keys, as one query would yield them. On Cosmos DB only the parts
+    /// are: the rows of each are in the order of their insertion.
     pub fn unordered(mut self) -> Self {
         self.order = Order::AsTheyCome;
         self

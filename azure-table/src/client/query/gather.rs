@@ -23,7 +23,7 @@ pub(crate) mod families;
 /// | slot | takes |
 /// |---|---|
 /// | `Option<A>` | the only row of the variant `A`; a second one is an error |
-/// | `Vec<A>` | all rows of the variant `A` as they arrive, in the order of their keys |
+/// | `Vec<A>` | all rows of the variant `A` as they arrive, in the order of their keys; on Cosmos DB of insertion |
 /// | [`Families<A, B>`](crate::query::Families) | the rows of `A`, each with those `B` whose RowKeys extend its own |
 /// | a tuple of one to eight of these | each row goes to the first slot that takes its variant |
 ///

@@ -175,12 +175,13 @@ impl ListTables {
     }
 
     fn begin(&mut self, prefetch: Prefetch) -> PageStream<String> {
+        let profile = self.pipeline.endpoint.profile();
         let prepared = self.prepare(prefetch);
         let shape = Shape::of_tables(Arc::clone(&self.namespace));
         let (pipeline, options) = (Arc::clone(&self.pipeline), std::mem::take(&mut self.options));
         match prepared {
             Ok(query) => PageStream::new(pipeline, options, query, self.from.take(), shape),
-            Err(e) => PageStream::rejected(pipeline, QueryRequest::tables("", Profile::Storage), e, shape),
+            Err(e) => PageStream::rejected(pipeline, QueryRequest::tables("", profile), e, shape),
         }
     }
 
