@@ -9,8 +9,14 @@ use std::borrow::Cow;
 use crate::model::edm::{Edm, EdmType};
 use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::ordinal::utf16_len;
-use crate::model::property_writer::{MAX_BINARY_BYTES, MAX_STRING_UNITS, PropertyWriter};
+use crate::model::property_writer::PropertyWriter;
 use crate::model::row::Row;
+
+/// The length of a full piece of text, in UTF-16 units. Sources disagree about the service's exact limit near 32,768,
+/// and the size of a piece is part of the stored form.
+const PIECE_UNITS: usize = 32_000;
+/// The length of a full piece of bytes.
+const PIECE_BYTES: usize = 64_000;
 
 /// A value that can be stored in pieces, `#[table(chunked)]`: `String`, `Vec<u8>`, or an `Option` of them.
 #[diagnostic::on_unimplemented(
@@ -65,13 +71,13 @@ impl Chunked for String {
 
 /// Returns the number of bytes of `text` that fit into one property.
 fn end_of_piece(text: &str) -> usize {
-    if text.len() <= MAX_STRING_UNITS {
+    if text.len() <= PIECE_UNITS {
         return text.len();
     }
     let mut units = 0;
     for (at, character) in text.char_indices() {
         units += character.len_utf16();
-        if units > MAX_STRING_UNITS {
+        if units > PIECE_UNITS {
             return at;
         }
     }
@@ -86,7 +92,7 @@ impl Chunked for Vec<u8> {
             return Some(vec![Edm::Binary(Cow::Borrowed(&[]))]);
         }
         Some(
-            self.chunks(MAX_BINARY_BYTES)
+            self.chunks(PIECE_BYTES)
                 .map(|piece| Edm::Binary(Cow::Borrowed(piece)))
                 .collect(),
         )
@@ -185,8 +191,8 @@ pub fn read<T: Chunked>(row: &Row<'_>, name: &str) -> Result<T> {
 /// Returns `true` if a piece is full. Text may end one unit early, before a character of two units.
 fn is_full(piece: &Edm<'_>) -> bool {
     match piece {
-        Edm::String(text) => utf16_len(text) >= MAX_STRING_UNITS - 1,
-        Edm::Binary(bytes) => bytes.len() == MAX_BINARY_BYTES,
+        Edm::String(text) => utf16_len(text) >= PIECE_UNITS - 1,
+        Edm::Binary(bytes) => bytes.len() >= PIECE_BYTES,
         _ => false,
     }
 }
@@ -199,16 +205,16 @@ mod tests {
     fn text_is_cut_between_characters_at_the_limit_of_units() {
         for (text, pieces) in [
             (String::new(), 1),
-            ("x".repeat(MAX_STRING_UNITS), 1),
-            ("x".repeat(MAX_STRING_UNITS + 1), 2),
-            ("\u{1f600}".repeat(MAX_STRING_UNITS), 2),
-            (format!("x{}", "\u{1f600}".repeat(MAX_STRING_UNITS / 2)), 2),
+            ("x".repeat(PIECE_UNITS), 1),
+            ("x".repeat(PIECE_UNITS + 1), 2),
+            ("\u{1f600}".repeat(PIECE_UNITS), 2),
+            (format!("x{}", "\u{1f600}".repeat(PIECE_UNITS / 2)), 2),
         ] {
             let cut = text.pieces().unwrap();
             assert_eq!(cut.len(), pieces);
             assert_eq!(String::join(cut).unwrap(), text);
         }
-        let bytes = vec![7_u8; MAX_BINARY_BYTES + 1];
+        let bytes = vec![7_u8; PIECE_BYTES + 1];
         assert_eq!(bytes.pieces().unwrap().len(), 2);
         assert_eq!(None::<String>.pieces(), None);
     }
