@@ -22,8 +22,9 @@ use super::term::{Term, service_time};
 ///
 /// For other holders, a lease ends a [margin](Self::margin) after its duration, by the service's clock. Its own holder
 /// stops a margin before the end, by its own clock. The clocks must therefore run at the same speed, within the margin,
-/// but need not show the same time. A suspended process cannot stop in time, and its later writes must be rejected:
-/// store the token with your writes, and reject a lower one.
+/// but need not show the same time. The service compares two clocks of its own, of Timestamps and of `Date`: if they
+/// differ by more than two margins, two leases may be valid at a time. A suspended process cannot stop in time, and its
+/// later writes must be rejected: store the token with your writes, and reject a lower one.
 ///
 /// **Cost.** [`acquire`](Self::acquire): one read, and one write if the lease is free. Each [`renew`](Lease::renew)
 /// and [`release`](Lease::release): one write. [`run`](Lease::run) renews after a third of the duration. Holders that
@@ -105,7 +106,7 @@ pub(super) struct LeaseRow {
 impl Leases {
     /// Creates a handle to the leases in a table, each with the duration `time`.
     ///
-    /// The margin is a tenth of it.
+    /// The margin is a tenth of it, but at least 2 s, or a quarter of a duration below 8 s.
     pub fn new<E: TableEntity>(table: &TableClient<E>, time: Duration) -> Self {
         Self {
             table: on_primary(&table.typed()),

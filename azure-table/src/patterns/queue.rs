@@ -22,9 +22,11 @@ use super::term::{Term, service_time};
 /// the order of their [IDs](Item::id), if each is completed; Cosmos DB does not guarantee the order. The ID is the same
 /// in every delivery: use it to skip work that is already done.
 ///
-/// For other workers, an item is free again by the service's clock, one tenth of the visibility time after its end. Its
-/// worker stops by its own clock, one tenth before the end. The clocks must therefore run at the same speed, within a
-/// tenth, but need not show the same time.
+/// For other workers, an item is free again by the service's clock, a margin after the end of the visibility time. Its
+/// worker stops by its own clock, a margin before the end. The margin is a tenth of that time, but at least 2 s, or a
+/// quarter of a time below 8 s. The clocks must therefore run at the same speed, within the margin, but need not show
+/// the same time. If the service's clocks of Timestamps and of `Date` differ by more than two margins, two workers may
+/// have an item.
 ///
 /// The items are any type with serde's traits, stored as JSON, in rows whose RowKey is `{prefix}{id}`. Queries of your
 /// own rows exclude them with [`without_row_keys`](azure_table::TableQuery::without_row_keys). As an
@@ -43,7 +45,7 @@ use super::term::{Term, service_time};
 /// | `abandon` | Replace | 1 |
 /// | `complete` | Delete | 1 |
 ///
-/// **Crash.** The item of a worker that ended is free a tenth after its visibility time. A lost response to `push`,
+/// **Crash.** The item of a worker that ended is free a margin after its visibility time. A lost response to `push`,
 /// `take` or `extend` is read back. If that fails as well, an item may be held without a known worker, and is delivered
 /// later.
 ///

@@ -16,16 +16,20 @@ pub(super) struct Term {
     margin: Duration,
 }
 
+/// The least margin of a time from 8 s on. The service's clocks may differ by two margins: a Timestamp comes from
+/// another one than the `Date` of a response.
+const LEAST_MARGIN: Duration = Duration::from_secs(2);
 /// The maximum time, because an [`Instant`] has a limited range. Longer times are reduced to it.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);
 
 impl Term {
-    /// Creates a term of this time, with a tenth of it as margin.
+    /// Creates a term of this time. Its margin is a tenth of it, at least [`LEAST_MARGIN`] or a quarter of a short
+    /// time.
     pub(super) fn new(time: Duration) -> Self {
         let time = time.min(LONGEST);
         Self {
             time,
-            margin: time / 10,
+            margin: (time / 10).max(LEAST_MARGIN.min(time / 4)),
         }
     }
 
