@@ -382,6 +382,9 @@ fn stream<T>(table: &TableClient<EventRow>, partition: &str, position: u64) -> L
 
 /// The events of a [`Log`], each with its position. Also a `futures::Stream`.
 ///
+/// It ends after the last stored event. If all remaining events were trimmed, before or while it reads, it ends without
+/// an error: compare the next position with the start and the end of [`position`](LogReader::position).
+///
 /// # Errors
 /// - [`InvalidInput`](ErrorKind::InvalidInput): the event at the position was trimmed.
 /// - [`Other`](ErrorKind::Other): an event is not a `T`.

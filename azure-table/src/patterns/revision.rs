@@ -34,7 +34,9 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 /// Two rows around the partition that hold the same version, such as `!` and `~`, would save both reads. They would not
 /// keep the promise: a batch in doubt is sent again with the version of its first attempt. If another transaction comes
 /// between the two attempts, a reader finds equal versions around torn pages. An ETag is new each time. With a
-/// [`Fence`](super::Fence) such rows are sound: see the guide [`membership`](crate::guide::membership).
+/// [`Fence`](super::Fence) such rows are sound on Table storage: see the guide
+/// [`membership`](crate::guide::membership). Cosmos DB returns rows in the order of their insertion, so there both may
+/// come first and show nothing.
 ///
 /// ```
 /// use azure_table::patterns::Revision;

@@ -17,7 +17,9 @@ use super::term::{Term, service_time};
 /// takes one request instead of three.
 ///
 /// **Promise.** At most one entity of the table has a value, whatever the clocks of the machines show. No transaction
-/// spans two partitions, so the value is first reserved, then confirmed in the transaction that writes its entity.
+/// spans two partitions, so the value is first reserved, then confirmed in the transaction that writes its entity. Each
+/// read must see all earlier writes. With the weaker consistency levels of Cosmos DB it does not, and two entities may
+/// have one value.
 ///
 /// A value has two rows. One is in the partition of its entity, with the RowKey `{prefix}{value}`: choose a prefix that
 /// no entity's RowKey begins with. The other, its claim, is in a second table, in a partition of its own: the

@@ -117,7 +117,9 @@ impl StateStorage {
         self
     }
 
-    /// Reads the state. One that was never stored is empty.
+    /// Reads the state as it was at one moment. One that was never stored is empty.
+    ///
+    /// On Cosmos DB, whose rows are in the order of insertion, the state must fit one page.
     ///
     /// # Errors
     /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): a store interrupted each of [`MAX_READS`]

@@ -85,6 +85,7 @@ impl<E> TableClient<E> {
     /// The table may be gone after any error but `InvalidInput`, not only after `InDoubt`.
     /// - `InvalidInput`: this call's timeout is below `total_timeout`. Nothing was deleted.
     /// - `Conflict`: the service was still deleting the table after `total_timeout`. The table is gone.
+    /// - `AlreadyExists`: another client created the table after it was deleted. It may have rows.
     /// - `Timeout`, or the kind of the last failure: `total_timeout` has passed.
     ///
     /// Source: REST "Delete Table".
