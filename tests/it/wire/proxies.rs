@@ -302,7 +302,7 @@ async fn failing_proxy_leaves_no_write_in_doubt(network: Network) {
 
 #[tokio::test]
 async fn failed_tunnel_names_the_proxy_and_its_status() {
-    let answering = |response: &'static str| async move {
+    let responding = |response: &'static str| async move {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let task = tokio::spawn(async move {
@@ -318,10 +318,12 @@ async fn failed_tunnel_names_the_proxy_and_its_status() {
         ("HTTP/1.1 200 OK\r\n", "it sent no complete response"),
         ("SSH-2.0\r\n\r\n", "its response is not HTTP/1.1"),
     ] {
-        let (address, task) = answering(response).await;
+        let (address, task) = responding(response).await;
         let endpoint = format!("{CONTOSO};TableEndpoint=https://{HOST}");
         let service = TableServiceClient::from_connection_string(&endpoint).unwrap();
-        let transport = Network::Hyper.builder().proxy(format!("http://user:SECRET@{address}"));
+        let transport = Network::Hyper
+            .builder()
+            .proxy(format!("http://user:x@SECRET@{address}"));
         let service = service.transport(transport.build().unwrap()).retry(NoRetry);
         let error = format!("{:?}", service.ping().await.unwrap_err());
         let expected = format!("no tunnel through the proxy {address}: {why}");

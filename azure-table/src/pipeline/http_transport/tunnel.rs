@@ -1,12 +1,11 @@
 //! A tunnel through an HTTP proxy. Its errors name the proxy and its status, which the errors of hyper-util do not.
 
-use std::error::Error as StdError;
-use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::task::{Poll, ready};
 
+use azure_table_core::model::error::{Error, ErrorInternals as _, ErrorKind};
 use http::Uri;
 use hyper::rt::{Read, ReadBuf, Write};
 use hyper_util::client::proxy::matcher::Intercept;
@@ -16,36 +15,16 @@ use crate::pipeline::http_transport::secure::BoxError;
 /// The maximum length of the head of the proxy's response, in bytes.
 const MAX_HEAD: usize = 8 << 10;
 
-/// A tunnel that could not be opened. Does not show the user and password of the proxy.
-#[derive(Debug)]
-struct TunnelError {
-    proxy: String,
-    source: BoxError,
-}
-
-impl fmt::Display for TunnelError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no tunnel through the proxy {}", self.proxy)
-    }
-}
-
-impl StdError for TunnelError {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(&*self.source)
-    }
-}
-
 /// Opens a tunnel to `endpoint` over a connection to the proxy.
 pub(super) async fn open<S: Read + Write + Unpin>(
     connecting: impl Future<Output = Result<S, BoxError>>,
     proxy: &Intercept,
     endpoint: &Uri,
 ) -> Result<S, BoxError> {
-    let address = |uri: &Uri, port| format!("{}:{}", uri.host().unwrap_or_default(), uri.port_u16().unwrap_or(port));
     let opening = async {
         let mut stream = connecting.await?;
-        let target = address(endpoint, 443);
-        let mut request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n").into_bytes();
+        let (host, port) = (endpoint.host().unwrap_or_default(), endpoint.port_u16().unwrap_or(443));
+        let mut request = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n").into_bytes();
         if let Some(authorization) = proxy.basic_auth() {
             request.extend([&b"Proxy-Authorization: "[..], authorization.as_bytes(), b"\r\n"].concat());
         }
@@ -56,15 +35,13 @@ pub(super) async fn open<S: Read + Write + Unpin>(
             status => Err(format!("it responded with the status {status}").into()),
         }
     };
-    let proxy = address(
-        proxy.uri(),
-        if proxy.uri().scheme_str() == Some("https") {
-            443
-        } else {
-            80
-        },
-    );
-    opening.await.map_err(|source| TunnelError { proxy, source }.into())
+    opening.await.map_err(|source: BoxError| {
+        let authority = proxy.uri().authority().map_or("", |authority| authority.as_str());
+        // hyper-util leaves the rest of a password behind its first `@`.
+        let address = authority.rsplit('@').next().unwrap_or_default();
+        let why = format!("no tunnel through the proxy {address}");
+        Error::new(ErrorKind::Connection, why).with_source(source).into()
+    })
 }
 
 async fn write(stream: &mut (impl Write + Unpin), mut bytes: &[u8]) -> io::Result<()> {
@@ -77,24 +54,18 @@ async fn write(stream: &mut (impl Write + Unpin), mut bytes: &[u8]) -> io::Resul
     poll_fn(|cx| Pin::new(&mut *stream).poll_flush(cx)).await
 }
 
-/// Reads the head of a response, and returns its status.
+/// Reads the head of a response byte by byte, because what follows belongs to the endpoint. Returns its status.
 async fn status(stream: &mut (impl Read + Unpin)) -> Result<u16, BoxError> {
-    let (mut head, mut length) = (vec![0; MAX_HEAD], 0);
-    while ![&b"\r\n\r\n"[..], b"\n\n"]
-        .iter()
-        .any(|end| head[..length].ends_with(end))
-    {
-        let read = poll_fn(|cx| {
-            // No byte after the head: it belongs to the endpoint.
-            let end = MAX_HEAD.min(length + 1);
-            let mut piece = ReadBuf::new(&mut head[length..end]);
-            ready!(Pin::new(&mut *stream).poll_read(cx, piece.unfilled()))?;
-            Poll::Ready(io::Result::Ok(piece.filled().len()))
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") && !head.ends_with(b"\n\n") {
+        let byte = poll_fn(|cx| {
+            let mut byte = [0];
+            let mut buffer = ReadBuf::new(&mut byte);
+            ready!(Pin::new(&mut *stream).poll_read(cx, buffer.unfilled()))?;
+            Poll::Ready(io::Result::Ok(buffer.filled().first().copied()))
         });
-        match read.await? {
-            0 => return Err("it sent no complete response".into()),
-            read => length += read,
-        }
+        let byte = byte.await?.filter(|_| head.len() < MAX_HEAD);
+        head.push(byte.ok_or("it sent no complete response")?);
     }
     let code = head.strip_prefix(b"HTTP/1.").and_then(|rest| rest.get(2..5));
     let code = code.and_then(|code| std::str::from_utf8(code).ok()?.parse().ok());
