@@ -259,7 +259,8 @@ impl<E> TableBatch<E> {
     /// missing tag.
     ///
     /// A bulk's [leftover](crate::bulk::Leftover) that is in doubt may have been applied before. So after a lost
-    /// response, its `write_id` does not show that this batch was applied, unless all rows are as the batch leaves them.
+    /// response, its `write_id` does not show that this batch was applied, unless all rows are as the batch leaves
+    /// them.
     ///
     /// # Errors
     /// See [`insert`](Self::insert).

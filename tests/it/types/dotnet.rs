@@ -1,5 +1,5 @@
-//! Rows as Azure.Data.Tables 12.13.0 ("v12") and WindowsAzure.Storage 9.3.3 ("classic") store them on .NET 10: the types
-//! that read them, and those that do not.
+//! Rows as Azure.Data.Tables 12.13.0 ("v12") and WindowsAzure.Storage 9.3.3 ("classic") store them on .NET 10: the
+//! types that read them, and those that do not.
 
 use std::time::Duration;
 

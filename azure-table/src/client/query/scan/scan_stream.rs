@@ -204,8 +204,8 @@ impl<P> ScanStream<P> {
     ///
     /// [`position`](Self::position) is then after this page, so a program that processes whole pages repeats none when
     /// it resumes, except a page that the query's limit cuts short. The rows of a page are of one range, in the order
-    /// of their keys. After [`try_next`](Self::try_next), returns the rest of its page. If a row cannot be read, returns
-    /// the rows before it and then the error, and the position stays before the page.
+    /// of their keys. After [`try_next`](Self::try_next), returns the rest of its page. If a row cannot be read,
+    /// returns the rows before it and then the error, and the position stays before the page.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
