@@ -22,9 +22,9 @@ pub(crate) const CLAIMS: [Claim; 11] = [
         .explored(127, "200+")
         .bound(200),
     claim!("two workers never own one queue", exclusive)
-        .explored(14, "728 / 2,000+")
+        .explored(9, "360 / 2,000+")
         .bound(2_000)
-        .advance(Duration::from_secs(60))
+        .advance(Duration::from_secs(50))
         .shares_memory(),
     claim!("two workers that take a queue from a third never share it", stolen)
         .callers(3)
