@@ -27,6 +27,8 @@ use crate::fault::Fault;
 
 /// The maximum number of requests in one run.
 const MOST_REQUESTS: usize = 10_000;
+/// The maximum number of polls of one request. The emulator has no I/O, and only yields during long scans.
+const MOST_POLLS: usize = 1_000_000;
 
 /// Chooses the next step.
 pub trait Chooser: Send {
@@ -287,21 +289,22 @@ impl State {
 /// Executes a request with this outcome.
 fn execute(held: &Held, outcome: RequestOutcome) -> TransportResult {
     let (behind, request) = (&*held.behind, held.request.clone());
-    let execution = pin!(async {
+    let mut execution = pin!(async {
         match outcome {
             RequestOutcome::Delivered => behind.send(request).await,
             RequestOutcome::RequestLost => Fault::LoseRequest.happen(behind, request).await,
             RequestOutcome::ResponseLost => Fault::LoseResponse.happen(behind, request).await,
         }
     });
-    match execution.poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(response) => response,
-        // The emulator has no I/O, and sleeps only by a service model.
-        Poll::Pending => Err(TransportError::new(
-            Delivery::MaybeSent,
-            io::Error::other("the service of an exploration must respond without waiting"),
-        )),
+    for _ in 0..MOST_POLLS {
+        if let Poll::Ready(response) = execution.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return response;
+        }
     }
+    Err(TransportError::new(
+        Delivery::MaybeSent,
+        io::Error::other("the service of an exploration must respond without waiting"),
+    ))
 }
 
 /// The future of a request at the gate. After it is dropped, for example with its task, a waiting write may still
