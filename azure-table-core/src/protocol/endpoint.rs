@@ -224,12 +224,12 @@ pub(super) fn parts(url: &str) -> Result<(Uri, Authority, String)> {
     if ![Scheme::HTTP, Scheme::HTTPS].contains(scheme) {
         return Err(invalid("the scheme must be http or https"));
     }
-    // Host names are case-insensitive; the searches below are not.
-    let authority: Authority = authority
-        .as_str()
-        .to_ascii_lowercase()
-        .parse()
-        .map_err(|_| invalid(absolute))?;
+    // Host names are case-insensitive; the searches below are not. A default port is the same address without it.
+    let authority = match (scheme.as_str(), authority.port_u16()) {
+        ("http", Some(80)) | ("https", Some(443)) => authority.host(),
+        _ => authority.as_str(),
+    };
+    let authority: Authority = authority.to_ascii_lowercase().parse().map_err(|_| invalid(absolute))?;
     let prefix = uri.path().trim_end_matches('/').to_owned();
     Ok((uri, authority, prefix))
 }
@@ -307,7 +307,24 @@ mod tests {
         ] {
             let endpoint = Endpoint::parse(url, None).unwrap();
             assert_eq!((endpoint.account(), endpoint.profile()), (Some(account), profile));
-            assert_eq!(endpoint.base(), url.trim_end_matches('/'));
+            assert_eq!(endpoint.base(), url.trim_end_matches('/').trim_end_matches(":443"));
+        }
+    }
+
+    #[test]
+    fn default_port_is_the_same_address() {
+        let parse = |url: &str| Endpoint::parse(url, None).unwrap();
+        for (with, without) in [
+            (
+                "https://contoso.table.cosmos.azure.com:443/",
+                "https://contoso.table.cosmos.azure.com",
+            ),
+            ("http://[::1]:80/a", "http://[::1]/a"),
+        ] {
+            assert_eq!(parse(with), parse(without));
+        }
+        for (one, other) in [("https://h:80/a", "https://h/a"), ("http://h:443/a", "http://h/a")] {
+            assert_ne!(parse(one), parse(other));
         }
     }
 
