@@ -23,7 +23,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Sends one signed request and returns its complete response.
 ///
-/// The client calls it once per attempt. Implementations do not retry, follow redirects or inspect the status.
+/// The client calls it once per attempt. Implementations do not retry, follow redirects or inspect the status. They
+/// keep `x-ms-client-request-id`: a response that echoes another one is rejected.
 pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// Sends `request` to the host of its absolute URI.
     ///

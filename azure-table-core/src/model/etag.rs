@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 /// memory. Keeping one keeps the text of all of them, at most 100.
 ///
 /// If the response to a write was lost and others may have changed the row since, the write returns an ETag that no row
-/// has. The next write under it fails with [`ConditionNotMet`](crate::model::error::ErrorKind::ConditionNotMet).
+/// has. The next write under it fails: with [`ConditionNotMet`](crate::model::error::ErrorKind::ConditionNotMet), or
+/// `NotFound` if the row is gone.
 ///
 /// Source: REST "Insert Entity", header `ETag`; `odata.etag` in the JSON of reads.
 #[derive(Clone, Serialize, Deserialize)]

@@ -79,7 +79,7 @@ pub enum LeftoverReason {
     Rejected(Arc<Error>),
     /// It may have been applied: the response was lost, or the service failed.
     ///
-    /// Read the row before you send the operation again. An upsert can be sent unchanged.
+    /// Read the row before you send the operation again. Also an upsert overwrites what others wrote since.
     InDoubt(Arc<Error>),
     /// The bulk ended before it was sent. Nothing was applied.
     NotAttempted,
