@@ -40,6 +40,7 @@ pub mod read_back;
 #[doc(hidden)]
 pub mod request;
 #[doc(hidden)]
+pub mod requested_key;
 pub mod response;
 #[doc(hidden)]
 pub mod row_hash;

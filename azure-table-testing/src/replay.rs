@@ -13,8 +13,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azure_table_core::model::clock;
-use azure_table_core::protocol::get::MaskedKeys;
 use azure_table_core::protocol::profile::{Profile, ProfileInternals};
+use azure_table_core::protocol::requested_key::MaskedKeys;
 use azure_table_core::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::header::{DATE, HeaderValue};

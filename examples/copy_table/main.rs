@@ -3,7 +3,8 @@
 //! `cargo run -p azure-table-examples --example copy_table` copies between two emulators inside of this process, one
 //! of Azure Storage and one of Cosmos DB, with an interruption. On accounts each side is a table, or a file `*.jsonl`:
 //! `copy_table Quakes Quakes` copies, `copy_table Quakes q.jsonl` dumps, `copy_table q.jsonl Quakes` loads, and
-//! `copy_table --diff Quakes q.jsonl` compares and fails if rows differ. `AZURE_STORAGE_CONNECTION_STRING` is the account of the first side.
+//! `copy_table --diff Quakes q.jsonl` compares and fails if rows differ. `AZURE_STORAGE_CONNECTION_STRING` is the
+//! account of the first side.
 //! `AZURE_TABLE_TARGET` is the second side's account, if it differs. After Ctrl-C the same command resumes.
 //!
 //! Source: AzCopy 7, which exported and imported tables.

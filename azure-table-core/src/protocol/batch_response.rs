@@ -17,8 +17,8 @@ use crate::model::error::{Error, ErrorInternals, Result};
 use crate::model::etag::ETag;
 use crate::model::operation_kind::OperationKind;
 use crate::protocol::batch::MAX_BATCH_OPERATIONS;
-use crate::protocol::get;
 use crate::protocol::profile::ProfileRules;
+use crate::protocol::requested_key;
 use crate::protocol::response;
 use crate::protocol::sent_batch::SentBatch;
 use crate::protocol::table_result::TableResult;
@@ -33,7 +33,7 @@ const UNPREFIXED_AT_FIRST: [&str; 4] = [
 
 /// Returns the results in the order of the operations, or the failure. A failed batch applied nothing.
 pub fn read_response(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<TableResult>> {
-    let (request_id, is_masked) = (response::request_id(&response), get::is_masked(&response));
+    let (request_id, is_masked) = (response::request_id(&response), requested_key::is_masked(&response));
     // Cosmos DB rejects some batches as a whole, with the index in the text (recorded of one row twice).
     let whole = |error: Error| match error.batch_index() {
         Some(index) => of_operation(sent, error, Some(index)),
@@ -82,7 +82,7 @@ pub fn read_response(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<
             && !is_masked
             && let Some(key) = sent.keys(0)
         {
-            get::check_keys(message.body, key).map_err(|e| e.with_request_id(request_id.clone()))?;
+            requested_key::check_keys(message.body, key).map_err(|e| e.with_request_id(request_id.clone()))?;
         }
     }
     if messages.len() != sent.len() {

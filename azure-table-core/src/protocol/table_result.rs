@@ -26,7 +26,7 @@ use crate::model::row::Row;
 use crate::model::row::decryption::with_opener;
 use crate::model::variant_mark::MarkedVariant;
 use crate::protocol::row_write::WrittenRow;
-use crate::protocol::{get, response};
+use crate::protocol::{requested_key, response};
 
 /// The expected content of a response.
 #[doc(hidden)]
@@ -265,8 +265,8 @@ pub fn read_response(
         false => &[StatusCode::NO_CONTENT, StatusCode::CREATED],
     };
     let response = response::expect(response, expected)?;
-    let key = key.filter(|_| !get::is_masked(&response) && response::is_json_object(response.body()));
-    let checked = key.map_or(Ok(()), |key| get::check_keys(response.body(), key));
+    let key = key.filter(|_| !requested_key::is_masked(&response) && response::is_json_object(response.body()));
+    let checked = key.map_or(Ok(()), |key| requested_key::check_keys(response.body(), key));
     let (status, etag, request_id) = (
         response.status().as_u16(),
         response::etag(&response),

@@ -13,7 +13,7 @@
 //! time of all retries before each retry of the write.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use azure_table_core::model::clock;
 use azure_table_core::model::datetime::DateTime;
@@ -26,11 +26,11 @@ use azure_table_core::protocol::request::Call;
 use azure_table_core::protocol::row_write::RowWrite;
 use azure_table_core::protocol::{continuation, get, query, response};
 use azure_table_core::transport::BoxFuture;
+use azure_table_core::transport::deadline::Deadline;
 use bytes::Bytes;
 use http::Response;
 
 use crate::pipeline::Pipeline;
-use crate::pipeline::attempt::Limits;
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::RetryPolicy;
@@ -65,7 +65,7 @@ impl Pipeline {
         call: &Call,
         options: &CallOptions,
         first_sent: SystemTime,
-        limits: &Limits,
+        (deadline, attempt_timeout): (&Deadline, Duration),
         notifications: &mut Notifications<'_>,
     ) -> Verdict {
         let Some(table) = call.table.as_deref().filter(|_| !call.rows.is_empty()) else {
@@ -73,7 +73,10 @@ impl Pipeline {
         };
         let writes = &*call.rows.iter().collect::<Vec<_>>();
         let diagnostics = &mut notifications.history.diagnostics;
-        let verdict = match self.stored(table, writes, limits, options, diagnostics).await {
+        let verdict = match self
+            .stored(table, writes, (deadline, attempt_timeout), options, diagnostics)
+            .await
+        {
             Ok(Stored { rows, .. }) if read_back::keeps_an_etag(writes, &rows) => Verdict::NotApplied,
             Ok(Stored {
                 rows,
@@ -102,13 +105,12 @@ impl Pipeline {
         &self,
         table: &str,
         writes: &[RowWrite<'_>],
-        limits: &Limits,
+        (deadline, attempt_timeout): (&Deadline, Duration),
         options: &CallOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Stored> {
-        let deadline = &limits.deadline;
         let policy = Arc::clone(options.get().retry.as_ref().unwrap_or(&self.retry));
-        let policy = policy.limit_elapsed(limits.attempt_timeout);
+        let policy = policy.limit_elapsed(attempt_timeout);
         let mut options = options.clone().for_write().retry(policy);
         if let ([write], true) = (writes, options.get().via_batch) {
             options.get_mut().timeout = deadline.remaining();

@@ -204,7 +204,10 @@ impl Attempts<'_, '_> {
                 Next::AskPolicy | Next::ReadBack | Next::Fail => {}
             }
             if next.reads_back() {
-                let (limits, notifications) = (&self.limits, &mut *self.notifications);
+                let (limits, notifications) = (
+                    (&self.limits.deadline, self.limits.attempt_timeout),
+                    &mut *self.notifications,
+                );
                 let read = self
                     .pipeline
                     .read_back(self.call, self.options, first_sent, limits, notifications);

@@ -146,8 +146,10 @@ impl Counts {
     pub(crate) fn interrupt(&self, mut error: Error) -> Error {
         if self.applied + self.gone + self.in_doubt > 0 {
             error = error.maybe_applied(true);
-            // It covers the writes of one request only.
-            error.parts_mut().doubt = None;
+            // It covers the writes of one request only, which are all if there is one.
+            if self.applied + self.gone > 0 || self.in_doubt > 1 {
+                error.parts_mut().doubt = None;
+            }
         }
         error
     }
