@@ -41,6 +41,7 @@ pub mod read_back;
 pub mod request;
 #[doc(hidden)]
 pub mod requested_key;
+#[doc(hidden)]
 pub mod response;
 #[doc(hidden)]
 pub mod row_hash;
