@@ -121,7 +121,7 @@ impl Store {
         self.expenses.insert_or_replace(&saved.expense).await?;
         // A bulk and no batch: an expense may have no item, or more than 100.
         let items = self.items.bulk().insert_or_replace(&saved.items).await?;
-        Ok(items.ensure_no_leftovers()?)
+        items.ensure_no_leftovers()
     }
 
     /// Counts the stored rows of an expense, and of its items.

@@ -334,7 +334,7 @@ mod tests {
         let sent_at = Instant::now();
         let requested = [Some(Duration::from_secs(20)), None];
         for (partition, requested) in ["a", "b"].into_iter().zip(requested) {
-            assert!(rate.throttled(partition, sent_at, &throttled(requested)));
+            assert!(rate.throttled(partition, sent_at, &mut None, &throttled(requested)));
             tokio::time::advance(2 * TOGETHER).await;
         }
         for (partition, seconds) in [("b", 4.0..4.1), ("a", 20.0..20.1)] {

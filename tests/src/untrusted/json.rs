@@ -104,7 +104,9 @@ pub fn check_entity(body: &[u8]) {
     let read = entity(body);
     match oracle::entity(body) {
         Verdict::Rows(rows) if rows.iter().any(|row| !is_requested(row)) => {
-            let error = read.expect_err("an entity that was not requested is not returned");
+            let Err(error) = read else {
+                panic!("{read:?} was not requested")
+            };
             assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
             assert_presentable(&error);
         }
