@@ -7,6 +7,7 @@ use azure_table::query::BadRow;
 use azure_table::{
     Continuation, DynamicEntity, Emulator, ErrorKind, Filter, Key, TableClient, TableEntity, TableServiceClient,
 };
+use futures::{StreamExt as _, TryStreamExt as _};
 
 #[derive(TableEntity, Debug, Clone, PartialEq)]
 struct Blog {
@@ -247,14 +248,24 @@ async fn rows_before_a_bad_row_are_yielded_before_its_error() {
         "the limit is reached"
     );
 
-    // The position stays at the page that has the row.
+    // A job that stores a position after each page repeats no row, and receives the error each time.
     let mut pages = blogs.query().pages();
     let full = pages.try_next().await.unwrap().unwrap();
-    let cut = pages.try_next().await.unwrap().unwrap();
-    assert_eq!((full.items().len(), cut.items().len()), (4, 2));
-    assert_eq!(cut.continuation(), full.continuation());
-    assert!(pages.try_next().await.is_err());
-    assert!(pages.try_next().await.unwrap().is_none());
+    assert_eq!(full.items().len(), 4);
+    for mut pages in [
+        pages,
+        blogs.query().resume_from(full.continuation().clone()).pages(),
+        blogs.query().filter(Blog::ID.ge(6)).pages(),
+    ] {
+        assert_eq!(pages.try_next().await.unwrap_err().entity(), error.entity());
+        assert!(pages.try_next().await.unwrap().is_none());
+    }
+    assert_eq!(blogs.query().pages().collect::<Vec<_>>().await.len(), 2);
+    let last = blogs.query().last_rows(3, 2).await.unwrap_err();
+    assert_eq!(last.entity(), error.entity(), "{last}");
+    let limited: Vec<_> = blogs.query().limit(6).pages().try_collect().await.unwrap();
+    assert_eq!(limited[1].items().len(), 2);
+    assert!(limited[1].continuation().is_finished(), "it does not repeat the page");
 
     let mut scan = blogs.query().scan().stream();
     assert_eq!(scan.try_next_page().await.unwrap().unwrap().len(), 4);

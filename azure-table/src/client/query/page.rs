@@ -12,7 +12,7 @@ pub struct Page<P> {
     pub(super) request_charge: Option<f64>,
     /// The service's time at which it was requested, or a little earlier.
     pub(super) requested_at: Option<DateTime>,
-    /// A row of the page cannot be read. These are the rows before it, and the error follows.
+    /// A row of the page cannot be read. These are the rows before it, and the error follows. It is never public.
     pub(crate) is_cut: bool,
 }
 
@@ -32,8 +32,7 @@ impl<P> Page<P> {
     /// Returns the position after this page, the continuation token of the next one.
     ///
     /// It [is finished](Continuation::is_finished) after the last page, and after a page that
-    /// [`limit`](crate::TableQuery::limit) cut short. After the rows before one that cannot be read, it is the position
-    /// of the same page.
+    /// [`limit`](crate::TableQuery::limit) cut short.
     pub fn continuation(&self) -> &Continuation {
         &self.continuation
     }

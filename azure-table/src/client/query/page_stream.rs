@@ -132,7 +132,7 @@ fn departure() -> BoxFuture<'static, ()> {
 
 /// The pages of a query: a [`Stream`] with its own `try_next`.
 ///
-/// Ends after the last page or an error. If a row cannot be read, the rows before it are a page, and the error follows.
+/// Ends after the last page or an error. A page with a row that cannot be read is an error.
 #[must_use = "nothing is sent until it is polled"]
 pub struct PageStream<P> {
     pipeline: Arc<Pipeline>,
@@ -220,7 +220,7 @@ impl<P> PageStream<P> {
     /// # Errors
     /// See [`TableQuery`](crate::TableQuery).
     pub async fn try_next(&mut self) -> Result<Option<Page<P>>> {
-        poll_fn(|cx| self.poll_page(cx)).await.transpose()
+        poll_fn(|cx| self.poll_whole_page(cx)).await.transpose()
     }
 
     /// Returns the items of all pages.
@@ -249,6 +249,16 @@ impl<P> PageStream<P> {
             .map_err(|e| e.in_operation(request.operation(), request.table()))
     }
 
+    /// Returns the next page, or the error of a page that is cut: the rows before it have no position to resume from.
+    fn poll_whole_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Page<P>>>> {
+        match ready!(self.poll_page(cx)) {
+            Some(Ok(page)) if page.is_cut => self.poll_page(cx),
+            page => Poll::Ready(page),
+        }
+    }
+
+    /// Returns the next page. If a row cannot be read, the rows before it are a page that is cut, and the error
+    /// follows.
     pub(crate) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Page<P>>>> {
         let polled = self.poll_decoded(cx);
         match self.is_part {
@@ -275,7 +285,7 @@ impl<P> PageStream<P> {
                 }
                 if let Some(arrived) = self.arrived.take() {
                     let page = match read {
-                        Ok(_) => self.page(*arrived, false),
+                        Ok(_) => self.page(*arrived),
                         Err(e) => self.cut(*arrived, e),
                     };
                     if page.is_err() {
@@ -361,17 +371,17 @@ impl<P> PageStream<P> {
         if arrived.rows.is_empty() {
             return Err(error);
         }
-        arrived.next = Some(arrived.from.take().unwrap_or_default());
-        let page = self.page(arrived, true)?;
-        self.state = match self.query.limit {
-            Some(0) => State::Done,
-            _ => State::Rejected(error),
-        };
+        arrived.next = None;
+        let mut page = self.page(arrived)?;
+        page.is_cut = self.query.limit != Some(0);
+        if page.is_cut {
+            self.state = State::Rejected(error);
+        }
         Ok(page)
     }
 
     /// Returns a page whose rows are decoded.
-    fn page(&mut self, arrived: Arrived<P>, is_cut: bool) -> Result<Page<P>> {
+    fn page(&mut self, arrived: Arrived<P>) -> Result<Page<P>> {
         let Arrived {
             rows,
             mut call,
@@ -396,7 +406,7 @@ impl<P> PageStream<P> {
             requested_at: diagnostics::sent_at(&call.diagnostics).and_then(|at| at.try_into().ok()),
             request_id: diagnostics::take_request_id(&mut call.diagnostics),
             request_charge: call.diagnostics.request_charge(),
-            is_cut,
+            is_cut: false,
         };
         if let Some(wanted) = &mut self.query.limit {
             if page.items.len() > *wanted {
@@ -404,7 +414,7 @@ impl<P> PageStream<P> {
                 page.continuation = continuation::end(self.query.request.identity(&self.pipeline.endpoint));
             }
             *wanted -= page.items.len();
-            if *wanted > 0 && !is_cut {
+            if *wanted > 0 {
                 self.go_on(page.next());
             }
         }
@@ -463,7 +473,7 @@ impl<P> Stream for PageStream<P> {
     type Item = Result<Page<P>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.get_mut().poll_page(cx)
+        self.get_mut().poll_whole_page(cx)
     }
 }
 

@@ -11,7 +11,6 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::mem;
-use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
@@ -21,7 +20,6 @@ use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::continuation::Continuation;
 use azure_table_core::protocol::profile::ProfileInternals;
-use futures_core::Stream as _;
 
 use crate::client::bulk::engine::Engine;
 use crate::client::bulk::engine_settings::EngineSettings;
@@ -214,7 +212,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
                 Some((None, _)) => return self.complete(run),
                 None => {}
             }
-            match ready!(Pin::new(&mut run.walk.pages).poll_next(cx)) {
+            match ready!(run.walk.pages.poll_page(cx)) {
                 Some(Ok(page)) => self.take(run, page),
                 Some(Err(e)) => return Poll::Ready(Err(e.into())),
                 None => return self.complete(run),
