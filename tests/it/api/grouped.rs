@@ -662,6 +662,34 @@ async fn rejected_write_of_a_dropped_caller_is_not_sent_again() {
     assert_eq!(stored(&table, "3").await, None);
 }
 
+/// The first batch was applied, so the second finds no row. Sent alone, each delete would remove a newer row.
+#[tokio::test(start_paused = true)]
+async fn lost_deletes_of_dropped_callers_are_not_sent_alone() {
+    let slow = Slow::new().await;
+    let plain = slow.table();
+    for name in ["1", "2", "3"] {
+        plain.insert(&row("p", name, 1)).await.unwrap();
+    }
+    slow.spy.clear();
+    let table = plain.grouped();
+    slow.faults
+        .add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch).first(1));
+    let dropped = |row| tokio::time::timeout(LATENCY / 2, table.delete(("p", row)));
+    let inserted = async {
+        tokio::time::sleep(LATENCY * 5 / 4).await;
+        plain.insert(&row("p", "1", 2)).await
+    };
+    let (one, two, awaited, inserted) = futures::join!(dropped("1"), dropped("2"), table.delete(("p", "3")), inserted);
+    assert!(one.is_err() && two.is_err());
+    let error = awaited.unwrap_err();
+    assert_eq!(kind_in_doubt(&error), Some(ErrorKind::NotFound), "{error}");
+    inserted.unwrap();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(slow.sizes(), [3, 1, 3, 1], "only the awaited delete is sent alone");
+    assert_eq!(stored(&plain, "1").await, Some(2.into()));
+    assert_eq!(table.settings().group().unwrap().pending, 0);
+}
+
 /// The minute counts from the throttling of the write itself.
 #[tokio::test(start_paused = true)]
 async fn write_fails_after_it_was_throttled_for_a_minute() {

@@ -34,7 +34,7 @@ enum Stage {
     /// In a request with the deadline `ends`.
     Left {
         ends: Option<Instant>,
-        /// It can no longer be withdrawn, since it is in doubt.
+        /// Its caller can no longer withdraw it, since it is in doubt.
         is_final: bool,
     },
     Withdrawn,
@@ -68,7 +68,7 @@ impl Slot {
         let mut inner = self.lock();
         match inner.stage {
             // Sent again later, it could overwrite a newer version.
-            Stage::Waiting | Stage::Left { is_final: false, .. } if inner.is_abandoned => {
+            Stage::Waiting | Stage::Left { .. } if inner.is_abandoned => {
                 inner.stage = Stage::Withdrawn;
             }
             Stage::Waiting => inner.stage = Stage::Left { ends, is_final: false },
@@ -91,7 +91,7 @@ impl Slot {
         }
     }
 
-    /// Keeps a write that may have been applied: it is sent until its outcome is known.
+    /// Keeps a write that may have been applied: while its caller waits, it is sent until its outcome is known.
     pub(super) fn set_in_doubt(&self) {
         if let Stage::Left { is_final, .. } = &mut self.lock().stage {
             *is_final = true;
