@@ -115,6 +115,20 @@ mod tests {
     }
 
     #[test]
+    fn margin_is_a_tenth_and_at_least_two_seconds_or_a_quarter() {
+        for (time, margin) in [
+            (60_000, 6_000),
+            (20_000, 2_000),
+            (10_000, 2_000),
+            (8_000, 2_000),
+            (4_000, 1_000),
+        ] {
+            let [time, margin] = [time, margin].map(Duration::from_millis);
+            assert_eq!(Term::new(time).margin(), margin, "{time:?}");
+        }
+    }
+
+    #[test]
     fn every_term_ends() {
         let term = Term::new(Duration::MAX);
         assert!(term.valid_until() > Instant::now());
