@@ -14,8 +14,8 @@ impl Emulator {
     ///   succeed on rows that vanish
     /// - 500, also after the write was applied, 503, and 429 on Cosmos DB
     /// - closed connections, lost and incomplete responses
-    /// - on Cosmos DB, lists of tables in no order, and reads as old as a [secondary that lags](Self::secondary_lag),
-    ///   as with its weaker consistency levels
+    /// - on Cosmos DB, lists of tables in no order, and, if [`secondary_lag`](Self::secondary_lag) is set, reads as old
+    ///   as the secondary, as with its weaker consistency levels
     ///
     /// A seed omits some of these and repeats others: run a test with many. The choices for a request depend on the
     /// seed, the request and its number among equal ones, so the same seed repeats them. The `Debug` output lists the
