@@ -37,6 +37,9 @@ const SLOW: [&str; 9] = [
 
 const TABLE: &str = "Rows";
 
+/// The time at which a run on an adverse service begins. It is fixed, because the Timestamps depend on it.
+const ADVERSE_START: &str = "2026-06-15T00:00:00Z";
+
 /// A promise that holds in every order of the requests, and with any fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
@@ -145,12 +148,13 @@ impl Place {
     fn on_adverse_service(emulator: &Emulator, seed: u64) -> Self {
         create(emulator);
         let timeout = CallOptions::new().timeout(TIMEOUT);
-        let adverse = Following::new(&emulator.clone().adverse(seed));
+        let following = |emulator: &Emulator| Following::from(emulator, ADVERSE_START.parse().unwrap());
+        let adverse = following(&emulator.clone().adverse(seed));
         Self {
             to: To::Emulator {
                 emulator: emulator.clone(),
                 faulty: TableServiceClient::from_transport(adverse).with(&timeout),
-                sound: TableServiceClient::from_transport(Following::new(emulator)),
+                sound: TableServiceClient::from_transport(following(emulator)),
             },
             table: TABLE.to_owned(),
             recovers: false,
@@ -368,7 +372,7 @@ pub fn on_adverse_services<'a>(
     for promise in promises {
         for (name, service) in [("Storage", Emulator::new as fn() -> _), ("Cosmos DB", Emulator::cosmos)] {
             for seed in seeds.clone() {
-                let emulator = service().shared_clock(EmulatorClock::fixed(DateTime::now()));
+                let emulator = service().shared_clock(EmulatorClock::fixed(ADVERSE_START.parse().unwrap()));
                 let held = catch_unwind(AssertUnwindSafe(|| {
                     on_paused_clock(seed, async {
                         (promise.hold)(Place::on_adverse_service(&emulator, seed)).await
@@ -420,7 +424,11 @@ pub struct Following {
 impl Following {
     /// Begins at the current time.
     pub fn new(emulator: &Emulator) -> Self {
-        let at = DateTime::now();
+        Self::from(emulator, DateTime::now())
+    }
+
+    /// Begins at this time.
+    fn from(emulator: &Emulator, at: DateTime) -> Self {
         Self {
             emulator: emulator.clone(),
             started: (at, Instant::now()),
