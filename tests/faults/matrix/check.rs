@@ -182,8 +182,8 @@ impl Case<'_> {
             .ok_or(Broken::WrongVersion)
     }
 
-    /// A merge keeps other properties. If it is read back, they may be of a later write, so its ETag matches no row. The
-    /// reads before the first write read nothing back.
+    /// A merge keeps other properties. If it is read back, they may be of a later write, so its ETag matches no row.
+    /// The reads before the first write read nothing back.
     fn may_withhold_etag(&self, write: &Write, reported: Option<&ETag>) -> bool {
         let is_merge = matches!(write, Write::Merge(..) | Write::InsertOrMerge(_) | Write::Patch(..));
         let is_of_no_row = reported.is_none_or(|etag| etag.as_str().contains("2000-01-01"));

@@ -209,7 +209,8 @@ impl Membership {
     /// # Errors
     /// - The errors of [`delete_where`](TableClient::delete_where), and of a row that it left, such as one that was
     ///   written meanwhile.
-    /// - [`Unsupported`](azure_table::ErrorKind::Unsupported): on Cosmos DB, whose filters find no row by its Timestamp.
+    /// - [`Unsupported`](azure_table::ErrorKind::Unsupported): on Cosmos DB, whose filters find no row by its
+    ///   Timestamp.
     pub async fn remove_defunct(&self, before: DateTime) -> Result<u64> {
         let is_defunct = Silo::STATUS.ne(Status::Active) & Column::timestamp().lt(before);
         let defunct = self.silos().without_row_keys(row::VERSION).filter(is_defunct);
