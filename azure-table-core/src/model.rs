@@ -19,6 +19,8 @@ pub mod error;
 #[doc(hidden)]
 pub mod error_text;
 pub mod etag;
+#[doc(hidden)]
+pub mod fnv;
 pub mod guid;
 pub mod key;
 pub mod key_shape;

@@ -177,7 +177,7 @@ impl PageEnds {
 /// Clones share one clock. It runs with the system's time ([`system`](Self::system)) or is stopped
 /// ([`fixed`](Self::fixed)), and can be moved in either case. Timestamps of rows never go back and never repeat,
 /// whatever the clock does. The clock shows no time before 1970, which no `Date` header can express: an earlier time
-/// counts as 1970-01-01T00:00:00Z.
+/// counts as 1970-01-01T00:00:00Z. It stops in the year 9000, because later Timestamps could repeat.
 ///
 /// Clients sign with the system's time. As in the service, a request older than 15 minutes by this clock is rejected.
 /// To test expiry, use a shared access signature, or set the clock close to the system's time.

@@ -12,6 +12,7 @@ use crate::codec::odata::literal::Doubled;
 use crate::codec::url;
 use crate::model::entity::MetadataLevel;
 use crate::model::error::{Error, ErrorInternals, Result};
+use crate::model::fnv;
 use crate::model::key::after_prefix;
 use crate::model::operation_kind::OperationKind;
 use crate::model::row::Row;
@@ -110,9 +111,7 @@ impl QueryRequest {
             .chain(list)
             .chain([b'\n'])
             .chain(filter.bytes())
-            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-            })
+            .fold(fnv::START, fnv::add)
     }
 
     /// Checks that the continuation belongs to this query.

@@ -28,6 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use azure_table_core::model::datetime::DateTime;
+use azure_table_core::model::fnv;
 use azure_table_core::protocol::inbound::{Inbound, Verb};
 use azure_table_core::transport::injected_fault::{CutResponse, InjectedFault};
 use azure_table_core::transport::{Delivery, TransportError};
@@ -350,12 +351,10 @@ impl Fate {
     }
 }
 
-/// Returns the hash FNV-1a, which is the same in every build.
+/// Returns a hash that is the same in every build.
 fn hash(texts: &[&str]) -> u64 {
     let bytes = texts.iter().flat_map(|text| text.bytes().chain([0]));
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    bytes.fold(fnv::START, fnv::add)
 }
 
 #[cfg(test)]

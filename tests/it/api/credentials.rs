@@ -113,15 +113,20 @@ fn reading(key: &AccountKey, expiry: DateTime) -> SasToken {
     sas.expiry(expiry).sign(key).unwrap()
 }
 
-#[tokio::test]
-async fn renewable_signature_is_fetched_once_and_again_after_a_rejection() {
-    let emulator = emulator(KEY);
+/// Creates the table `Things`. Returns the key of its account.
+async fn owner_of_things(emulator: &Emulator) -> AccountKey {
     let key = AccountKey::new("contoso", KEY).unwrap();
     let owner = TableServiceClient::new(ENDPOINT, key.clone())
         .unwrap()
         .transport(emulator.clone());
     owner.dynamic_table("Things").unwrap().create_table().await.unwrap();
+    key
+}
 
+#[tokio::test]
+async fn renewable_signature_is_fetched_once_and_again_after_a_rejection() {
+    let emulator = emulator(KEY);
+    let key = owner_of_things(&emulator).await;
     let fetches = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&fetches);
     // The first signature is of a key that the account no longer has.
@@ -150,11 +155,7 @@ async fn renewing(
 ) -> (TableClient, Arc<AtomicUsize>) {
     let behind = EmulatorClock::fixed(DateTime::now() - Duration::from_secs(60));
     let emulator = emulator(KEY).shared_clock(behind);
-    let key = AccountKey::new("contoso", KEY).unwrap();
-    let owner = TableServiceClient::new(ENDPOINT, key.clone())
-        .unwrap()
-        .transport(emulator.clone());
-    owner.dynamic_table("Things").unwrap().create_table().await.unwrap();
+    let key = owner_of_things(&emulator).await;
     let fetches = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&fetches);
     let sas = RenewableSas::new(move || {

@@ -7,6 +7,7 @@ use std::fmt::{self, Write as _};
 use serde::{Deserialize, Serialize};
 
 use crate::model::error::ValueError;
+use crate::model::fnv;
 use crate::model::key::{ReadTableKey, TableKey};
 
 /// One of `N` buckets, as part of a PartitionKey.
@@ -103,10 +104,10 @@ impl<const N: u16> Bucket<N> {
 }
 
 const fn fnv_1a(bytes: &[u8]) -> u64 {
-    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut hash = fnv::START;
     let mut rest = bytes;
     while let [byte, tail @ ..] = rest {
-        hash = (hash ^ *byte as u64).wrapping_mul(0x0000_0100_0000_01b3);
+        hash = fnv::add(hash, *byte);
         rest = tail;
     }
     hash

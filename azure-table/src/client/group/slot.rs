@@ -62,8 +62,7 @@ impl Slot {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Claims the write for a request. Returns `false` if its caller has withdrawn it, or has left and the service
-    /// rejected the request before.
+    /// Claims the write for a request. Returns `false` if its caller has withdrawn it or has left.
     pub(super) fn claim(&self, ends: Option<Instant>) -> bool {
         let mut inner = self.lock();
         match inner.stage {

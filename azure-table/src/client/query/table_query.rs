@@ -197,18 +197,21 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     ///   [`TableKey::SORTED`](crate::TableKey::SORTED).
     #[doc(alias = "range")]
     pub fn between(mut self, from: KeyPrefix<E>, to: KeyPrefix<E>) -> Self {
-        self.settings.keys = Some(match prefix::start(&to).ends_before(prefix::start(&from)) {
-            _ if prefix::differ_unsorted(&from, &to) => Err(format!(
+        let (start, end) = (prefix::start(&from), prefix::start(&to));
+        self.settings.keys = Some(if prefix::differ_unsorted(&from, &to) {
+            Err(format!(
                 "the range of keys from {from} to {to}: the two differ in a field whose text does not sort as its values \
                  do, such as an enum that is stored by name; select each of its values by `key_prefixes`"
             )
-            .into()),
-            false => Ok(between(prefix::start(&from), prefix::start(&to))),
-            true => Err(format!(
+            .into())
+        } else if end.ends_before(start) {
+            Err(format!(
                 "the range of keys ends at {to}, before its first row at {from}: swap the two (a `Descending` field has its \
                  greatest value first)"
             )
-            .into()),
+            .into())
+        } else {
+            Ok(between(start, end))
         });
         self
     }
