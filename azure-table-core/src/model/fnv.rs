@@ -1,5 +1,5 @@
-//! The hash FNV-1a: the same in every process and every build, so it may be stored. It does not withstand inputs that are
-//! chosen to collide.
+//! The hash FNV-1a: the same in every process and every build, so it may be stored. It does not withstand inputs that
+//! are chosen to collide.
 //!
 //! Source: Fowler, Noll, Vo, "FNV hash", the 64-bit parameters.
 
