@@ -95,8 +95,8 @@ pub(super) struct ServiceArguments {
     /// [default: 0]
     #[arg(long, value_name = "MS", value_parser = number_or_zero, allow_negative_numbers = true, verbatim_doc_comment)]
     pub(super) timestamp_skew: Option<usize>,
-    /// Do the worst that the service may do, by the choices of a seed: Timestamps off by 30 s, short
-    /// and empty pages, 500 and 503, lost responses; --timestamp-skew is then ignored
+    /// Do the worst that the service may do, by the choices of a seed: Timestamps off by 30 s,
+    /// short and empty pages, 500 and 503, lost responses; --timestamp-skew is then ignored
     #[arg(long, value_name = "SEED", verbatim_doc_comment)]
     pub(super) adverse: Option<u64>,
     /// Simulate latency and throttling of the service: today or 2010 [default: none]
