@@ -145,6 +145,8 @@ impl Options {
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) method: Method,
+    /// It reads rows: a GET, alone or in a batch.
+    pub(crate) reads: bool,
     pub(crate) is_secondary: bool,
     pub(crate) headers: HeaderMap,
 }
@@ -180,6 +182,7 @@ impl Transport for Inspector {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         self.sent.lock().unwrap().push(Sent {
             method: request.method().clone(),
+            reads: request.method() == Method::GET || request.body().windows(5).any(|text| text == b"\nGET "),
             is_secondary: request.uri().to_string().contains("-secondary"),
             headers: request.headers().clone(),
         });

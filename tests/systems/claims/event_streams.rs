@@ -41,7 +41,7 @@ pub(crate) const CLAIMS: [Claim; 21] = [
     .callers(1)
     .explored(6, "1")
     .without_faults(),
-    claim!("metadata is replaced under the ETag", writing::metadata).explored(2, "2 / 15"),
+    claim!("metadata is replaced under the ETag", writing::metadata).explored(2, "2 / 16"),
     claim!("the version is linearizable", writing::linearizable)
         .callers(3)
         .explored(8, "1,680")

@@ -122,7 +122,7 @@ impl Partition {
         self.table.typed()
     }
 
-    async fn header(&self) -> Result<Option<Versioned<Header>>> {
+    pub(super) async fn header(&self) -> Result<Option<Versioned<Header>>> {
         self.headers()
             .get((&self.partition_key, &self.prefix))
             .versioned()

@@ -135,7 +135,6 @@ impl Stream {
         let version = self.version + transaction.events;
         let header = self.header(version);
         let mut batch = self.partition.headers().batch();
-        // Not by `push`: only an operation of this batch has a write id that shows that the batch was applied.
         match self.etag.clone() {
             None => batch.insert(&header),
             Some(etag) => {
@@ -165,13 +164,25 @@ impl Stream {
         }
         let results = batch.submit().await.map_err(|e| failed(e, &rows))?;
         let mut etags = results.iter().map(|result| result.etag().cloned());
-        self.etag = etags.next().flatten();
+        let etag = etags.next().flatten();
         self.version = version;
+        self.etag = match etag {
+            // After a lost response, the header has metadata that this stream has not read, perhaps newer.
+            None if self.metadata.is_none() => self.merged().await.or_else(|| self.etag.take()),
+            None => self.etag.take(),
+            etag => etag,
+        };
         written.extend(rows.into_iter().zip(etags).filter_map(|(row, etag)| match row {
             Row::Included(row_key) => Some((row_key, etag?)),
             Row::Event(_) | Row::Id(_) => None,
         }));
         Ok(())
+    }
+
+    /// Reads the ETag of the header, unless another writer has written events since: then the next write is a conflict.
+    async fn merged(&self) -> Option<ETag> {
+        let header = self.partition.header().await.ok().flatten()?;
+        (header.version == self.version.cast_signed()).then_some(header.etag)
     }
 
     fn header(&self, version: u32) -> Header {
