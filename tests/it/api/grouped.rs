@@ -716,6 +716,29 @@ async fn write_fails_after_it_was_throttled_for_a_minute() {
     );
 }
 
+/// Without a verdict of the service, a failure does not show that it accepts writes again.
+#[tokio::test(start_paused = true)]
+async fn failures_without_a_verdict_do_not_prolong_throttling() {
+    let slow = Slow::new().await;
+    let table = slow.table().grouped().with(&CallOptions::new().retry(NoRetry));
+    let busy = ResponseTemplate::new(503).code("ServerBusy");
+    slow.faults.add(FaultRule::new(busy).on(OperationKind::Insert));
+    slow.faults
+        .add(FaultRule::new(ResponseTemplate::internal_error()).on(OperationKind::Delete));
+    let started = tokio::time::Instant::now();
+    let throttled = row("busy", "1", 1);
+    let throttled = async { (table.insert(&throttled).await, started.elapsed().as_secs()) };
+    let failing = async {
+        for _ in 0..90 {
+            assert!(table.delete(("broken", "1")).await.is_err());
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    };
+    let ((result, seconds), ()) = join(throttled, failing).await;
+    assert_eq!(result.unwrap_err().kind(), ErrorKind::Throttled);
+    assert!((60..70).contains(&seconds), "{seconds}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn lost_response_of_a_batch_is_read_back_for_all() {
     let slow = Slow::new().await;
