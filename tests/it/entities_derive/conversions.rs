@@ -423,6 +423,32 @@ async fn a_long_value_is_stored_in_pieces() {
     assert_eq!(table.get(()).await.unwrap(), Some(long));
 }
 
+/// The size of a piece is part of the stored form. Earlier versions wrote pieces of the service's limits.
+#[tokio::test]
+async fn pieces_of_earlier_versions_are_read() {
+    let table = table::<Long>().await;
+    let long = Long {
+        text: "x".repeat(70_000),
+        bytes: Some(vec![7; 140_000]),
+        other: 1,
+    };
+    table.insert(&long).await.unwrap();
+    let row = stored(&table).await;
+    for index in ["", "_1"] {
+        assert_eq!(row.get(&format!("Text{index}")), Some(&"x".repeat(32_000).into()));
+        assert_eq!(row.get(&format!("bytes{index}")), Some(&vec![7_u8; 64_000].into()));
+    }
+    let mut old = row;
+    for (index, start) in ["", "_1", "_2"].into_iter().zip(0..) {
+        let text = &long.text[start * 32_768..long.text.len().min((start + 1) * 32_768)];
+        old.insert(format!("Text{index}"), text);
+        let bytes = long.bytes.as_ref().and_then(|bytes| bytes.chunks(65_536).nth(start));
+        old.insert(format!("bytes{index}"), bytes.unwrap().to_vec());
+    }
+    table.typed().insert_or_replace(&old).await.unwrap();
+    assert_eq!(table.get(()).await.unwrap(), Some(long));
+}
+
 #[tokio::test]
 async fn pieces_that_a_shorter_merge_left_are_not_read() {
     let table = table::<Long>().await;
