@@ -1,5 +1,7 @@
 //! Requests of queries, and how they follow their pages.
 
+use std::sync::{Arc, Mutex};
+
 use azure_table::{DynamicEntity, ErrorKind, Filter};
 use azure_table_tests::entity::{AllTypes, Post};
 use futures::TryStreamExt;
@@ -204,4 +206,32 @@ async fn limit_is_not_the_page_size_if_rows_may_be_dropped() {
     let table = server.service().table::<DynamicEntity>("Things").unwrap();
     table.query().skip_bad_rows(|_| ()).first().await.unwrap();
     assert_eq!(line(&server.only_request().await), "GET /acct/Things()");
+}
+
+/// The service stores such text, and no `str` can hold it.
+#[tokio::test]
+async fn row_with_half_of_a_surrogate_pair_is_skipped_alone() {
+    let texts = [("1", "whole"), ("2", r"\ud83d"), ("3", r"\ud83d\ude00")];
+    let rows = texts.map(|(key, text)| format!(r#"{{"PartitionKey":"p","RowKey":"{key}","V":"{text}"}}"#));
+    let body = format!(r#"{{"value":[{}]}}"#, rows.join(","));
+    let server = Server::responding(ResponseTemplate::new(200).set_body_string(body)).await;
+    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let skipped = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&skipped);
+    let query = table
+        .query()
+        .skip_bad_rows(move |bad| log.lock().unwrap().push(bad.to_string()));
+    let rows = query.all().await.unwrap();
+    let keys: Vec<&str> = rows.iter().map(|row| row.row_key.as_str()).collect();
+    assert_eq!(keys, ["1", "3"]);
+    let skipped = skipped.lock().unwrap();
+    assert_eq!(skipped.len(), 1);
+    assert!(
+        skipped[0].contains(r#"entity ("p", "2"): property `V`: "#),
+        "{skipped:?}"
+    );
+    assert!(
+        skipped[0].ends_with("text with half of a surrogate pair"),
+        "{skipped:?}"
+    );
 }
