@@ -7,7 +7,7 @@ use std::time::Duration;
 use azure_table::operation::Resolution;
 use azure_table::service::StoredAccessPolicy;
 use azure_table::testing::{Simulation, explore};
-use azure_table::{Guid, NoRetry, TableClient, TableEntity};
+use azure_table::{CallOptions, Error, Guid, NoRetry, TableClient, TableEntity};
 use futures::future::{join, join_all};
 
 use super::{Case, Tally};
@@ -40,7 +40,7 @@ impl Counter {
 const TABLE: &str = "Counters";
 
 /// Returns every operation that coordinates with others.
-pub const ALL: [Case; 13] = [
+pub const ALL: [Case; 14] = [
     Case {
         name: "`modify` by two tasks",
         explore: |faults| {
@@ -82,6 +82,10 @@ pub const ALL: [Case; 13] = [
     Case {
         name: "`update_where` over two rows, against `modify` of one",
         explore: |faults| explore(update_where).isolated().faults(faults).run(),
+    },
+    Case {
+        name: "`update_where` over pages of one row without retries, beside a patch",
+        explore: |faults| explore(interrupted_update_where).isolated().faults(faults).run(),
     },
     Case {
         name: "`insert`, then `get` by the same task, beside a delete",
@@ -262,6 +266,29 @@ async fn update_where(simulation: Simulation) {
     }
     if modified.is_ok() {
         assert!(n >= 10, "the change of the other task is gone: {n}");
+    }
+}
+
+/// The error stands for all rows: a caller that does not see it in doubt begins again.
+async fn interrupted_update_where(simulation: Simulation) {
+    let (_, clients) = start(&simulation, &["m", "n"], &["a", "b"]);
+    let once = clients[0].with(&CallOptions::new().retry(NoRetry));
+    let pages = once.query().partition("g").page_size(1);
+    let (updated, _) = join(
+        async { once.update_where(pages, |counter| counter.count += 1).await },
+        clients[1].patch(("g", "n"), [Counter::NOTE.set(1)]),
+    )
+    .await;
+    let changed = count(&simulation, "m").await + count(&simulation, "n").await;
+    match updated {
+        Ok(report) => assert!(changed >= report.applied() as i64, "{changed} after {report:?}"),
+        Err(interrupted) => {
+            let error = Error::from(interrupted);
+            assert!(
+                changed == 0 || error.may_have_applied(),
+                "{changed} rows changed: {error}"
+            );
+        }
     }
 }
 
