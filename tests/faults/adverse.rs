@@ -15,22 +15,19 @@ use azure_table::{
 };
 use azure_table_tests::explorations::Tally;
 use azure_table_tests::explorations::patterns::promises;
-use azure_table_tests::promises::{Place, Promise, on_adverse_services};
+use azure_table_tests::promises::{ADVERSE_SEEDS, Place, Promise, adverse_seeds, on_adverse_services};
 use futures::StreamExt as _;
 use futures::future::join;
 
-/// The number of seeds of each promise and service.
-const SEEDS: u64 = 20;
-
 #[test]
 fn promises_of_patterns_hold_on_adverse_services() {
-    let broken = on_adverse_services(promises(), 0..seeds());
+    let broken = on_adverse_services(promises(), adverse_seeds());
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
 #[test]
 fn operations_of_several_requests_hold_on_adverse_services() {
-    let broken = on_adverse_services(OPERATIONS.iter(), 0..seeds());
+    let broken = on_adverse_services(OPERATIONS.iter(), adverse_seeds());
     assert!(broken.is_empty(), "{broken:#?}");
     let succeeded = SUCCEEDED.take();
     let services = ["Storage", "Cosmos"];
@@ -38,7 +35,7 @@ fn operations_of_several_requests_hold_on_adverse_services() {
         .into_iter()
         .flat_map(|service| CALLS.map(|call| (call, service.to_owned())));
     // Few seeds may have no success.
-    let is_missing = |call: &(&str, String)| seeds() >= SEEDS && !succeeded.contains_key(call);
+    let is_missing = |call: &(&str, String)| adverse_seeds().end >= ADVERSE_SEEDS && !succeeded.contains_key(call);
     assert_eq!(calls.find(is_missing), None, "it never succeeded: {succeeded:#?}");
 }
 
@@ -71,10 +68,6 @@ fn counted<T, E>(place: &Place, call: &'static str, result: Result<T, E>) -> Opt
     let service = format!("{:?}", place.client("a").profile());
     SUCCEEDED.with_borrow_mut(|succeeded| *succeeded.entry((call, service)).or_default() += 1);
     Some(value)
-}
-
-fn seeds() -> u64 {
-    std::env::var("AZURE_TABLE_ADVERSE_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap())
 }
 
 const OPERATIONS: [Promise; 8] = [
@@ -322,7 +315,7 @@ async fn periods(place: Place) {
 async fn reads_of_cosmos_db_miss_a_row_only_if_the_secondary_lags() {
     let found = async |lag| {
         let mut found = BTreeSet::new();
-        for seed in 0..SEEDS {
+        for seed in 0..ADVERSE_SEEDS {
             let calm = Emulator::cosmos().secondary_lag(lag);
             calm.seed(TABLE, std::iter::empty::<DynamicEntity>()).unwrap();
             // In both locations, so that the secondary has the table.

@@ -40,6 +40,9 @@ const TABLE: &str = "Rows";
 /// The time at which a run on an adverse service begins. It is fixed, because the Timestamps depend on it.
 const ADVERSE_START: &str = "2026-06-15T00:00:00Z";
 
+/// The default number of seeds of each promise and adverse service. With fewer, a call may never succeed.
+pub const ADVERSE_SEEDS: u64 = 20;
+
 /// A promise that holds in every order of the requests, and with any fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
@@ -62,6 +65,8 @@ pub struct Place {
     pub retries_succeed: bool,
     /// No fault happens.
     pub is_faultless: bool,
+    /// The service does its worst: its clocks differ by half a minute.
+    pub is_adverse: bool,
     meter: Meter,
 }
 
@@ -86,6 +91,7 @@ impl Place {
             recovers: true,
             retries_succeed: true,
             is_faultless: false,
+            is_adverse: false,
             meter: Meter::default(),
         }
     }
@@ -105,6 +111,7 @@ impl Place {
             recovers: true,
             retries_succeed: true,
             is_faultless: true,
+            is_adverse: false,
             meter: Meter::default(),
         }
     }
@@ -119,6 +126,7 @@ impl Place {
             recovers: true,
             retries_succeed: true,
             is_faultless: true,
+            is_adverse: false,
             meter: Meter::default(),
         }
     }
@@ -139,6 +147,7 @@ impl Place {
             recovers: mode == Mode::Once,
             retries_succeed: mode == Mode::Once && !SLOW.contains(&scenario.name),
             is_faultless: false,
+            is_adverse: false,
             meter: Meter::default(),
         };
         (place, faults)
@@ -160,6 +169,7 @@ impl Place {
             recovers: false,
             retries_succeed: false,
             is_faultless: false,
+            is_adverse: true,
             meter: Meter::default(),
         }
     }
@@ -358,6 +368,11 @@ fn scenarios() -> Vec<Scenario> {
     let all = Scenario::all(&Emulator::new(), &Arc::new(AtomicU64::new(0)));
     let is_of_clock = |name: &str| name.starts_with("date") || name.starts_with("clock") || name == "mixed";
     all.into_iter().filter(|scenario| !is_of_clock(scenario.name)).collect()
+}
+
+/// Returns the seeds of adverse services: as many as `AZURE_TABLE_ADVERSE_SEEDS`, 20 by default.
+pub fn adverse_seeds() -> Range<u64> {
+    0..std::env::var("AZURE_TABLE_ADVERSE_SEEDS").map_or(ADVERSE_SEEDS, |seeds| seeds.parse().unwrap())
 }
 
 /// Runs promises on an adverse service with each seed, as Table storage and as Cosmos DB. Returns the broken ones with

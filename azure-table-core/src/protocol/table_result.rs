@@ -144,7 +144,7 @@ impl TableResult {
     ///
     /// `None` after a delete and when no entity was found. Also `None` if the response was lost and the stored row,
     /// which shows that the write was applied, has other content: others have written or deleted it since, or a merge
-    /// kept other properties.
+    /// kept other properties. Of a batch, other rows may show it, while short pages hid this one.
     pub fn etag(&self) -> Option<&ETag> {
         self.etag.as_ref()
     }

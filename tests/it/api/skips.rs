@@ -37,8 +37,8 @@ const ALLOWED: [(&str, &str, &str); 25] = [
         "the number of runs of each pair, 1 by default",
     ),
     (
-        "tests/faults/adverse.rs",
-        "seeds",
+        "tests/src/promises.rs",
+        "adverse_seeds",
         "the number of seeds of each promise, 20 by default",
     ),
     (

@@ -1,4 +1,4 @@
-//! A claim of a system, and the four ways to check it.
+//! A claim of a system, and the five ways to check it.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use azure_table::testing::{Exploration, explore};
 use azure_table::{DynamicEntity, TableServiceClient};
 use azure_table_tests::Backend;
-use azure_table_tests::promises::{Place, Promise, Traffic, under_every_fault};
+use azure_table_tests::promises::{Place, Promise, Traffic, adverse_seeds, on_adverse_services, under_every_fault};
 use futures::future::LocalBoxFuture;
 
 /// The random runs of each claim and fault.
@@ -152,14 +152,7 @@ pub(crate) fn on_the_emulator(claims: &[Claim]) {
 /// Checks each claim with every fault of `Faults`: once, always, at random.
 pub(crate) fn under_faults(claims: &[Claim]) {
     let seeds = std::env::var("AZURE_TABLE_FAULT_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
-    let promises: Vec<_> = claims
-        .iter()
-        .filter(|claim| claim.is_faulted)
-        .map(|claim| Promise {
-            name: claim.name,
-            hold: claim.hold,
-        })
-        .collect();
+    let promises = faulted(claims);
     let result = under_every_fault(promises.iter(), seeds);
     println!(
         "{} runs, {} faults, {} broken",
@@ -173,6 +166,21 @@ pub(crate) fn under_faults(claims: &[Claim]) {
         promises.is_empty() || result.hits > result.runs / 2,
         "the faults were not met"
     );
+}
+
+fn faulted(claims: &[Claim]) -> Vec<Promise> {
+    let claims = claims.iter().filter(|claim| claim.is_faulted);
+    let promises = claims.map(|claim| Promise {
+        name: claim.name,
+        hold: claim.hold,
+    });
+    promises.collect()
+}
+
+/// Checks each claim on services that do their worst.
+pub(crate) fn on_services_at_their_worst(claims: &[Claim]) {
+    let broken = on_adverse_services(faulted(claims).iter(), adverse_seeds());
+    assert!(broken.is_empty(), "{broken:#?}");
 }
 
 /// Checks each claim in every order of its requests, without and with lost ones, and its numbers.
@@ -242,7 +250,7 @@ macro_rules! claim {
 }
 pub(crate) use claim;
 
-/// Defines the four tests of a list of claims.
+/// Defines the five tests of a list of claims.
 macro_rules! check {
     ($claims:expr) => {
         #[test]
@@ -253,6 +261,11 @@ macro_rules! check {
         #[test]
         fn under_every_fault() {
             crate::kit::under_faults(&$claims);
+        }
+
+        #[test]
+        fn on_services_at_their_worst() {
+            crate::kit::on_services_at_their_worst(&$claims);
         }
 
         #[test]

@@ -5,7 +5,7 @@ mod pages;
 mod upgrade;
 
 use azure_table::testing::Spy;
-use azure_table::{DateTime, DynamicEntity, Emulator, ErrorKind, Key, Result, TableServiceClient};
+use azure_table::{DateTime, DynamicEntity, Emulator, ErrorKind, Key, Profile, Result, TableServiceClient};
 use azure_table_systems::membership::{Membership, Silo, Status, View};
 use azure_table_tests::explorations::Tally;
 use azure_table_tests::promises::Place;
@@ -110,7 +110,9 @@ async fn init(place: Place) {
     if let (Ok(a), Ok(b)) = (&a, &b) {
         assert!(a ^ b, "exactly one creates it");
     }
-    let rows: Vec<DynamicEntity> = place.table_behind().query().partition(CLUSTER).all().await.unwrap();
+    let mut rows: Vec<DynamicEntity> = place.table_behind().query().partition(CLUSTER).all().await.unwrap();
+    // Cosmos DB returns them in the order of their insertion.
+    rows.sort_by(|a, b| a.row_key.cmp(&b.row_key));
     tally([a, b]).check(rows.len() as i64 / 3);
     if !rows.is_empty() {
         let view = behind(&place).read_all().await.unwrap();
@@ -337,11 +339,14 @@ async fn cleanup(place: Place) {
         assert!(members.update(&view.silos[at], &view.version).await.unwrap());
         view = members.read_all().await.unwrap();
     }
-    assert_eq!(
-        members.remove_defunct(DateTime::from_unix_seconds(0)).await.unwrap(),
-        0,
-        "all are newer"
-    );
+    match members.remove_defunct(DateTime::from_unix_seconds(0)).await {
+        Ok(removed) => assert_eq!(removed, 0, "all are newer"),
+        Err(e) => {
+            let is_cosmos = place.behind().profile() == Profile::Cosmos;
+            assert!(is_cosmos && e.kind() == ErrorKind::Unsupported, "{e}");
+            return;
+        }
+    }
     let (a, b) = (self::members(&place, "a"), self::members(&place, "b"));
     let later = DateTime::from_unix_seconds(4_000_000_000);
     let (removed, beat) = join(a.remove_defunct(later), b.report_alive(&view.silos[0], later)).await;

@@ -166,7 +166,7 @@ impl Catalogue {
     /// Writes all of these entries of one package, or none.
     ///
     /// Returns the new ETag of each. It is `None` if the response was lost and others have written or deleted the entry
-    /// since.
+    /// since, or short pages hid it.
     ///
     /// # Errors
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists), [`NotFound`](ErrorKind::NotFound),

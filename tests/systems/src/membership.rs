@@ -7,8 +7,7 @@
 //!
 //! - Every insert and update moves the version by one. A write under an older version is rejected, whatever row it
 //!   changes.
-//! - On Table storage, a [`View`] has all silos as they were at one moment, in any number of pages. Cosmos DB returns
-//!   rows in the order of insertion, where boundary rows show nothing: there the view must fit one page.
+//! - A [`View`] has all silos as they were at one moment, in any number of pages.
 //! - [`report_alive`](Membership::report_alive) does not move the version, so heartbeats delay no update.
 //! - Writers of an older layout, without boundary rows, may take part: no read of theirs or ours fails.
 //!
@@ -24,7 +23,8 @@
 //! The version row is the header of a [`Fence`]: each batch replaces it under the ETag that its writer read. The
 //! boundary rows sort before and after all others, and every batch writes the new version into both. If they are
 //! equal, no batch was applied between the first page and the last. Their `Status` keeps them from a cleanup that
-//! does not know them.
+//! does not know them. Cosmos DB returns rows in the order of insertion, where they show nothing: there a view also
+//! compares the ETags of the version row before and after.
 //!
 //! Equal versions suffice here because the header guards them: no version is written twice. Without a guard they would
 //! not, see [`Revision`](azure_table::patterns::Revision).
@@ -34,7 +34,7 @@
 //! | call | requests | entities |
 //! |---|---|--:|
 //! | [`init`](Membership::init) | Batch | 3 |
-//! | [`read_all`](Membership::read_all), [`read`](Membership::read) | a Query per page, for up to five reads | all |
+//! | [`read_all`](Membership::read_all), [`read`](Membership::read) | a Query per page, for up to five reads; on Cosmos DB two Gets more | all |
 //! | [`insert`](Membership::insert), [`update`](Membership::update) | Batch | 4 |
 //! | [`report_alive`](Membership::report_alive) | Merge | 1 |
 //! | [`gateways`](Membership::gateways) | a Query per page | gateways |
@@ -76,7 +76,7 @@ mod row;
 use azure_table::filter::InKey;
 use azure_table::patterns::Fence;
 use azure_table::{Column, DateTime, ErrorKind, Key, Result, TableClient, TableEntity, TableOperation, TableQuery};
-use azure_table::{Error, LocationMode, Versioned};
+use azure_table::{ETag, Error, LocationMode, Profile, Versioned};
 
 use self::row::{Bound, End, Row, Start, VersionRow};
 pub use self::row::{Silo, Status};
@@ -248,6 +248,7 @@ impl Membership {
             .versioned();
         let mut bounds = (None, None);
         for _ in 0..MAX_READS {
+            let before = self.guard().await?;
             type Rows = (
                 Option<Versioned<Start>>,
                 Vec<Versioned<Silo>>,
@@ -257,12 +258,22 @@ impl Membership {
             let (start, silos, version, end): Rows = query.clone().gather().await?;
             let version = version.ok_or_else(|| self.without_version())?;
             bounds = (start.map(|row| row.bound.number), end.map(|row| row.bound.number));
-            if is_from_one_moment(bounds, version.number) {
+            if is_from_one_moment(bounds, version.number) && before == self.guard().await? {
                 let version = TableVersion(version);
                 return Ok(View { version, silos });
             }
         }
         Err(self.interrupted(bounds))
+    }
+
+    /// Returns the ETag of the version row on Cosmos DB, whose first page may have both boundary rows.
+    async fn guard(&self) -> Result<Option<ETag>> {
+        if self.table.settings().profile() != Profile::Cosmos {
+            return Ok(None);
+        }
+        let version = self.table.typed::<VersionRow>().get((&self.cluster,));
+        let version = version.location_mode(LocationMode::PrimaryOnly).versioned();
+        Ok(version.await?.map(|row| row.etag))
     }
 
     async fn write_silo(&self, operation: TableOperation, version: &TableVersion) -> Result<bool> {

@@ -29,7 +29,7 @@
 //!
 //! | call | requests | entities |
 //! |---|---|--:|
-//! | [`load`](StateStorage::load) | a Query per page, for up to five reads | all |
+//! | [`load`](StateStorage::load) | a Query per page, for up to five reads; on Cosmos DB two Gets more | all |
 //! | [`store`](StoredState::store) | a Batch per 97 versions, at least one | versions, and 3 per batch |
 //!
 //! State and metadata are text, such as JSON. The versions of one batch share its limit of 4 MiB.
@@ -82,7 +82,7 @@ mod row;
 use std::collections::BTreeMap;
 
 use azure_table::patterns::Fence;
-use azure_table::{ETag, Error, LocationMode, Result, TableClient, TableEntity, TableOperation, Versioned};
+use azure_table::{ETag, Error, LocationMode, Profile, Result, TableClient, TableEntity, TableOperation, Versioned};
 
 pub use self::row::Prepared;
 use self::row::{End, KeyRow, Row, Start, StateRow, bounds};
@@ -119,8 +119,6 @@ impl StateStorage {
 
     /// Reads the state as it was at one moment. One that was never stored is empty.
     ///
-    /// On Cosmos DB, whose rows are in the order of insertion, the state must fit one page.
-    ///
     /// # Errors
     /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): a store interrupted each of [`MAX_READS`]
     ///   reads. The error has the version before and after the last of them.
@@ -138,6 +136,7 @@ impl StateStorage {
             .versioned();
         let mut bounds = (None, None);
         for _ in 0..MAX_READS {
+            let before = self.guard().await?;
             type Rows = (
                 Option<Versioned<Start>>,
                 Option<Versioned<KeyRow>>,
@@ -147,11 +146,22 @@ impl StateStorage {
             let (start, key, states, end): Rows = query.clone().gather().await?;
             bounds = (start.map(|row| row.entity.version), end.map(|row| row.entity.version));
             // Without boundary rows, the writers are of an older layout: their stores are not noticed.
-            if bounds.0 == bounds.1 {
+            if bounds.0 == bounds.1 && before == self.guard().await? {
                 return self.stored(key, states);
             }
         }
         Err(self.interrupted(bounds))
+    }
+
+    /// Returns the ETag of the row `k` on Cosmos DB. There rows are in the order of insertion, and the first page may
+    /// have both boundary rows.
+    async fn guard(&self) -> Result<Option<ETag>> {
+        if self.table.settings().profile() != Profile::Cosmos {
+            return Ok(None);
+        }
+        let key = self.table.typed::<KeyRow>().get((&self.partition,));
+        let key = key.location_mode(LocationMode::PrimaryOnly).versioned();
+        Ok(key.await?.map(|row| row.etag))
     }
 
     fn stored(&self, key: Option<Versioned<KeyRow>>, states: Vec<Versioned<StateRow>>) -> Result<StoredState> {

@@ -164,7 +164,11 @@ pub(super) async fn large(place: Place) {
             continue;
         };
         match &committed {
-            Ok(etags) => assert_eq!(etags[index].as_ref(), Some(&row.etag)),
+            // Short pages may hide the row when the transaction is read back.
+            Ok(etags) => match &etags[index] {
+                Some(etag) => assert_eq!(*etag, row.etag),
+                None => assert!(place.is_adverse),
+            },
             Err(e) if e.may_have_applied() => assert!(!place.is_explored(), "{e}"),
             Err(e) => assert_eq!(row.url, "seed", "{e}"),
         }

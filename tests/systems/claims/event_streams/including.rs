@@ -242,7 +242,9 @@ pub(super) async fn across_transactions(place: Place) {
                 assert_eq!(data.as_deref(), Some("3").filter(|_| key == "replaced"));
             }
             (Err(WriteError::Other(e)), version @ (0 | 98)) => {
-                assert!(is_fault(&place, &e), "{e}");
+                // After a lost response, the first transaction has no ETag of the row, which carries no write id.
+                let is_without_etag = version == 98 && !place.retries_succeed && e.kind() == ErrorKind::InvalidInput;
+                assert!(is_fault(&place, &e) || is_without_etag, "{e}");
                 let stored = events(&place, key).await.len() as u32;
                 assert!(stored == version || (e.may_have_applied() && stored > version), "{e}");
             }

@@ -96,6 +96,7 @@ impl Stream {
     ///   the transaction was not written.
     /// - [`WriteError::Other`] with [`InvalidInput`](ErrorKind::InvalidInput), before the first request: an event has
     ///   more than 99 operations, an operation cannot follow another on the same row, or is in another partition.
+    ///   Later: an earlier transaction included the row, and after a lost response its ETag is not known.
     /// - [`WriteError::Other`] with [`InDoubt`](ErrorKind::InDoubt): the transaction may have been written.
     pub async fn write<E: PropertyGroup>(
         &mut self,
