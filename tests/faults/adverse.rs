@@ -4,6 +4,9 @@
 //! `AZURE_TABLE_ADVERSE_SEEDS` is the number of seeds. A broken promise prints its seed and the choices of the service.
 //! Each operation must succeed for at least one seed, or its promise holds by failing.
 
+mod cursors;
+mod writes;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,21 +16,21 @@ use azure_table::{
     DateTime, DynamicEntity, Emulator, Error, ErrorKind, Filter, Guid, Profile, TableClient, TableEntity, TableName,
     TableServiceClient,
 };
-use azure_table_tests::explorations::Tally;
-use azure_table_tests::explorations::patterns::promises;
+use azure_table_tests::explorations::{Tally, operations, patterns};
 use azure_table_tests::promises::{ADVERSE_SEEDS, Place, Promise, adverse_seeds, on_adverse_services};
 use futures::StreamExt as _;
 use futures::future::join;
 
 #[test]
 fn promises_of_patterns_hold_on_adverse_services() {
-    let broken = on_adverse_services(promises(), adverse_seeds());
+    let broken = on_adverse_services(patterns::promises(), adverse_seeds());
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
 #[test]
 fn operations_of_several_requests_hold_on_adverse_services() {
-    let broken = on_adverse_services(OPERATIONS.iter(), adverse_seeds());
+    let promises = OPERATIONS.iter().chain(&cursors::PROMISES).chain(&writes::PROMISES);
+    let broken = on_adverse_services(promises.chain(&operations::PROMISES), adverse_seeds());
     assert!(broken.is_empty(), "{broken:#?}");
     let succeeded = SUCCEEDED.take();
     let services = ["Storage", "Cosmos"];
@@ -40,7 +43,7 @@ fn operations_of_several_requests_hold_on_adverse_services() {
 }
 
 /// The calls of the promises that must succeed for a seed.
-const CALLS: [&str; 14] = [
+const CALLS: [&str; 24] = [
     "modify",
     "all",
     "count",
@@ -55,6 +58,16 @@ const CALLS: [&str; 14] = [
     "recreate_table",
     "insert",
     "drop_before",
+    "scan",
+    "changes",
+    "resumed delete_where",
+    "resumed update_where",
+    "gather",
+    "fan_out",
+    "bulk insert",
+    "bulk delete",
+    "chunked",
+    "encrypted",
 ];
 
 thread_local! {
@@ -118,16 +131,21 @@ struct Counter {
     write: Option<Guid>,
 }
 
-async fn modify(place: Place) {
-    let [a, b] = place.clients::<Counter>(TABLE);
-    for group in ["a", "b", "c"] {
-        let counter = Counter {
+impl Counter {
+    fn new(group: &str) -> Self {
+        Self {
             group: group.into(),
             name: "visits".into(),
             count: 0,
             write: None,
-        };
-        place.emulator().seed(TABLE, [counter]).unwrap();
+        }
+    }
+}
+
+async fn modify(place: Place) {
+    let [a, b] = place.clients::<Counter>(TABLE);
+    for group in ["a", "b", "c"] {
+        place.emulator().seed(TABLE, [Counter::new(group)]).unwrap();
         let add =
             async |table: &TableClient<Counter>| table.modify((group, "visits"), |counter| counter.count += 1).await;
         let (a, b) = join(add(&a), add(&b)).await;

@@ -1,0 +1,134 @@
+//! Writes of many rows, and rows whose form is not that of their entity.
+
+use azure_table::{BulkReport, DynamicEntity, Guid, TableEntity};
+use azure_table_tests::promises::{Place, Promise};
+
+use super::{TABLE, counted, rows};
+
+pub(super) const PROMISES: [Promise; 4] = [
+    Promise {
+        name: "a bulk of inserts counts what it wrote",
+        hold: |place| Box::pin(bulk_insert(place)),
+    },
+    Promise {
+        name: "a bulk of deletes counts what it deleted",
+        hold: |place| Box::pin(bulk_delete(place)),
+    },
+    Promise {
+        name: "a chunked text is read as it was written",
+        hold: |place| Box::pin(chunked(place)),
+    },
+    Promise {
+        name: "an encrypted text is read as it was written",
+        hold: |place| Box::pin(encrypted(place)),
+    },
+];
+
+fn check(report: &BulkReport, written: usize) {
+    let (least, doubts) = (report.applied(), report.in_doubt());
+    let possible = least..=least + doubts;
+    assert!(
+        possible.contains(&(written as u64)),
+        "{written} were written: {report:?}"
+    );
+}
+
+async fn bulk_insert(place: Place) {
+    let [table, _] = place.clients::<DynamicEntity>(TABLE);
+    let key = |n: u32| DynamicEntity::new(["p", "q", "r"][n as usize % 3], n.to_string());
+    let result = table.bulk().insert((0..40).map(key)).await;
+    let behind = place.behind().dynamic_table(TABLE).unwrap();
+    let written = behind.query().allow_table_scan().count().await.unwrap();
+    match &result {
+        Ok(report) => check(report, written),
+        Err(interrupted) => check(interrupted.report(), written),
+    }
+    counted(&place, "bulk insert", result);
+}
+
+async fn bulk_delete(place: Place) {
+    let [table, _] = place.clients::<DynamicEntity>(TABLE);
+    let keys = rows(&place);
+    let result = table.bulk().delete(keys.iter().map(|key| ("p", key.as_str()))).await;
+    let behind = place.behind().dynamic_table(TABLE).unwrap();
+    let left = behind.query().partition("p").count().await.unwrap();
+    match &result {
+        Ok(report) => check(report, keys.len() - left),
+        Err(interrupted) => check(interrupted.report(), keys.len() - left),
+    }
+    counted(&place, "bulk delete", result);
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+struct Note {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    id: String,
+    #[table(chunked)]
+    text: String,
+    #[table(write_id)]
+    write: Option<Guid>,
+}
+
+async fn chunked(place: Place) {
+    let [table, _] = place.clients::<Note>(TABLE);
+    let note = |text: &str| Note {
+        group: "p".into(),
+        id: "1".into(),
+        text: text.repeat(40_000),
+        write: None,
+    };
+    place.emulator().seed(TABLE, [note("a")]).unwrap();
+    let change = |note: &mut Note| note.text = format!("b{}", &note.text[1..]);
+    let changed = counted(&place, "chunked", table.modify(("p", "1"), change).await);
+    let behind = place.behind().table::<Note>(TABLE).unwrap();
+    let stored = behind.get(("p", "1")).await.unwrap().unwrap();
+    assert_eq!(stored.text[1..], note("a").text[1..]);
+    assert!(changed.is_none() || stored.text.starts_with('b'));
+    if let Ok(Some(read)) = table.get(("p", "1")).await {
+        assert_eq!(read.text, stored.text);
+    }
+}
+
+#[cfg(feature = "full")]
+async fn encrypted(place: Place) {
+    use azure_table::encryption::{DataKey, LocalKeys};
+
+    #[derive(TableEntity, Clone, Debug)]
+    struct Secret {
+        #[table(partition_key)]
+        group: String,
+        #[table(row_key)]
+        id: String,
+        #[table(encrypted)]
+        text: String,
+        #[table(write_id)]
+        write: Option<Guid>,
+    }
+
+    let keys = LocalKeys::new("k", DataKey::from_bytes([7; 32]));
+    drop(place.clients::<Secret>(TABLE));
+    let table = |service: azure_table::TableServiceClient| service.encryption(keys.clone()).table::<Secret>(TABLE);
+    let (table, behind) = (table(place.client("a")).unwrap(), table(place.behind()).unwrap());
+    let secret = Secret {
+        group: "p".into(),
+        id: "1".into(),
+        text: "a".into(),
+        write: None,
+    };
+    let is_inserted = table.insert(&secret).await.is_ok();
+    let changed = table.modify(("p", "1"), |secret| secret.text.push('b')).await;
+    if is_inserted {
+        let stored = behind.get(("p", "1")).await.unwrap().unwrap();
+        assert!(["a", "ab"].contains(&stored.text.as_str()), "{}", stored.text);
+        assert!(changed.is_err() || stored.text == "ab", "{}", stored.text);
+    }
+    counted(&place, "encrypted", changed);
+}
+
+/// Without the feature, nothing is encrypted.
+#[cfg(not(feature = "full"))]
+async fn encrypted(place: Place) {
+    counted(&place, "encrypted", Ok::<_, ()>(()));
+}
