@@ -21,8 +21,9 @@ pub(crate) mod seed;
 pub(crate) mod tables;
 
 use azure_table_core::codec::odata::time::is_etag;
-use azure_table_core::filter::expression::Expression;
+use azure_table_core::filter::expression::{Comparison, Expression};
 use azure_table_core::filter::parse::parse_to;
+use azure_table_core::model::edm::EdmValue;
 use azure_table_core::protocol::inbound::target::Target;
 use azure_table_core::protocol::inbound::{Inbound, Verb};
 
@@ -177,8 +178,34 @@ impl<'a> OperationCall<'a> {
     }
 }
 
+/// Returns a filter by which `X'…'` also equals the text with these bytes.
+fn with_texts(filter: Expression) -> Expression {
+    match filter {
+        Expression::Comparison {
+            name,
+            operator: Comparison::Eq,
+            value: EdmValue::Binary(bytes),
+        } => {
+            let text = std::str::from_utf8(&bytes)
+                .ok()
+                .map(|text| EdmValue::from(text.to_owned()));
+            let text = text.map(|text| Expression::comparison(name.clone(), Comparison::Eq, text));
+            let own = Expression::comparison(name, Comparison::Eq, EdmValue::Binary(bytes));
+            text.into_iter().fold(own, Expression::or)
+        }
+        Expression::And(parts) => Expression::And(parts.into_iter().map(with_texts).collect()),
+        Expression::Or(parts) => Expression::Or(parts.into_iter().map(with_texts).collect()),
+        Expression::Not(inner) => Expression::Not(Box::new(with_texts(*inner))),
+        other => other,
+    }
+}
+
 fn filter(options: &Options, rules: &ServiceRules) -> Result<Option<Expression>> {
     let parsed = options.filter.as_deref().map(parse_to).transpose();
+    let parsed = parsed.map(|filter| match rules.compares_bytes_with_text {
+        true => filter.map(with_texts),
+        false => filter,
+    });
     parsed.map_err(|(error, at)| {
         let service_error = rules.invalid_filter.clone();
         let service_error = service_error.unwrap_or_else(|| ServiceError::from(error));

@@ -27,6 +27,8 @@ use crate::rules::service_error::RaisedBy;
 use crate::rules::{ServiceRules, TENANT};
 
 const SERVER_NAME: &str = "Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0";
+/// The server in front of the service.
+const FRONT_END: &str = "Microsoft-HTTPAPI/2.0";
 const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
 const X_MS_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
 const X_MS_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");
@@ -153,18 +155,22 @@ impl OperationResponse {
         let is_storage = trace.rules.has_storage_form;
         let raised_by = self.rejected.map(|(raised_by, _)| raised_by);
         let is_at_the_door = matches!(raised_by, Some(RaisedBy::FrontEnd | RaisedBy::Challenge));
-        if let (Some((_, code)), true) = (self.rejected, is_storage && (is_at_the_door || !self.is_odata)) {
+        let is_before_the_service = matches!(raised_by, Some(RaisedBy::FrontEnd | RaisedBy::Version));
+        let has_code = is_at_the_door || !self.is_odata && raised_by != Some(RaisedBy::Version);
+        if let (Some((_, code)), true) = (self.rejected, is_storage && has_code) {
             put(X_MS_ERROR_CODE, code);
         }
         if self.status == 401 {
             put(WWW_AUTHENTICATE, &challenge(trace.rules));
         }
-        if is_storage && raised_by == Some(RaisedBy::FrontEnd) {
-            // A failed authentication was seen with exactly these headers (live, 2026).
+        put(X_MS_REQUEST_ID, &trace.id.to_string());
+        if is_storage && is_before_the_service {
+            // A failed authentication was seen with exactly these headers (live, 2021; the recorders of 2026 took the
+            // id and the server out).
+            put(SERVER, FRONT_END);
             *response.body_mut() = self.body.into();
             return response;
         }
-        put(X_MS_REQUEST_ID, &trace.id.to_string());
         if is_storage {
             put(X_MS_VERSION, &trace.version);
             put(SERVER, SERVER_NAME);

@@ -73,6 +73,8 @@ pub(crate) struct ServiceRules {
     pub(crate) checks_version: bool,
     /// Filters on the Timestamp are evaluated. Otherwise they find no row.
     pub(crate) filters_by_timestamp: bool,
+    /// A binary constant also equals the text with its bytes.
+    pub(crate) compares_bytes_with_text: bool,
     /// The maximum `$top`, if limited.
     pub(crate) max_top: Option<usize>,
     /// The maximum size of a batch's body, in bytes.
@@ -118,7 +120,7 @@ pub(crate) struct ServiceRules {
     /// Times have all seven digits of their second.
     pub(crate) has_full_times: bool,
     pub(crate) continuation: Continuation,
-    /// A full page of tables is never the last one: an empty page follows.
+    /// A full page of tables that match a filter is never the last one: an empty page follows.
     pub(crate) has_empty_last_page: bool,
 
     /// The index of the operation precedes the text of each error in a batch; see [`ServiceRules::at_index`].
@@ -201,6 +203,7 @@ pub(crate) static STORAGE: ServiceRules = ServiceRules {
     has_service_operations: true,
     checks_version: true,
     filters_by_timestamp: true,
+    compares_bytes_with_text: false,
     max_top: Some(MAX_PAGE),
     max_batch_bytes: MAX_BODY_BYTES,
     invalid_filter: None,
@@ -260,6 +263,8 @@ pub(crate) static COSMOS: ServiceRules = ServiceRules {
     // Documented in "Query tables and entities by using an OData filter"; seen live (data-migration-desktop-tool issue
     // 239).
     filters_by_timestamp: false,
+    // Recorded of azure-data-tables (April 2021), of `eq`.
+    compares_bytes_with_text: true,
     max_top: None,
     max_batch_bytes: 2 << 20,
     invalid_filter: Some(ServiceError::INVALID_URL),
@@ -297,7 +302,7 @@ pub(crate) static COSMOS: ServiceRules = ServiceRules {
     has_full_times: true,
     // Recorded of azure-data-tables: see `store/rows.rs`.
     continuation: Continuation::Places,
-    // Recorded.
+    // Recorded (2021); without a filter the last page has no continuation (`query_tables_with_marker`, 2026).
     has_empty_last_page: true,
     has_every_index: true,
     // Recorded.
@@ -361,14 +366,14 @@ impl ServiceRules {
         }
     }
 
-    /// Returns the error of an operation in a batch. An error of the store for the first operation has no index, unless
-    /// every error has one. In that case only the error for a missing table has none (recorded of azure-data-tables,
-    /// `new_non_existent_table`).
-    pub(crate) fn at_index(&self, service_error: ServiceError, index: usize) -> ServiceError {
+    /// Returns the error of an operation in a batch of `count` operations. An error of the store for the only operation
+    /// has no index, unless every error has one. In that case only the error for a missing table has none (recorded of
+    /// azure-data-tables, `new_non_existent_table`).
+    pub(crate) fn at_index(&self, service_error: ServiceError, index: usize, count: usize) -> ServiceError {
         if self.has_every_index && service_error.code == ServiceError::TABLE_NOT_FOUND.code {
             return service_error;
         }
-        if index > 0 || service_error.raised_by != RaisedBy::Store || self.has_every_index {
+        if count > 1 || service_error.raised_by != RaisedBy::Store || self.has_every_index {
             let message = format!("{index}:{}", service_error.message).into();
             return ServiceError {
                 message,

@@ -10,6 +10,7 @@ mod browsers;
 mod cosmos;
 #[cfg(feature = "durable")]
 mod durable;
+mod forms;
 mod operations;
 mod pages;
 mod regions;

@@ -1,19 +1,22 @@
 //! Parses OData `$filter` text to an [`Expression`]: the reverse of `expression.rs` and `literal.rs`.
 //!
 //! Accepts what the service documents: six comparisons between one property and one constant in either order, `and`,
-//! `or`, `not (…)`, parentheses, and constants of the eight types. `true` and `false` are conditions too, as users
-//! report (Azurite issues 1573, 1787 and 2450). Rejects functions and arithmetic, which the service does not have, and
-//! everything else that was not seen to work.
+//! `or`, `not (…)`, parentheses, and constants of the eight types. A property alone is a condition: that it is `true`.
+//! `true` and `false` are conditions too, as users report (Azurite issues 1573, 1787 and 2450). Rejects functions and
+//! arithmetic, which the service does not have, and everything else that was not seen to work.
 //!
 //! The error texts follow OData's parser, as far as they were seen:
 //! - an unexpected word (recording `entity_query_invalid_filter` of azure-data-tables, 2024);
 //! - a number as the whole filter (Azurite issue 1185);
-//! - a constant that is too large.
+//! - a constant that is too large;
+//! - a character that begins nothing (recorded in 2020 of `<`);
+//! - a key as a condition (the tests of azure-storage-net).
 //!
-//! Not confirmed, and rejected here: a property alone as condition (`Active`), `not` without parentheses.
+//! Not confirmed, and rejected here: `not` without parentheses before a comparison.
 //! Not confirmed, and accepted here: `NaN`, `Infinity`, `INF` and their negatives as constants of type Edm.Double.
 //!
-//! Source: REST "Querying tables and entities"; "Query operators supported for the Table service".
+//! Source: REST "Querying tables and entities"; "Query operators supported for the Table service"; "Constructing Filter
+//! Strings for the Table Designer".
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -36,8 +39,19 @@ pub enum ParseError {
         at: usize,
         filter: Box<str>,
     },
-    /// The filter is a constant that is neither `true` nor `false`.
+    /// A character begins no part of a filter.
+    Character {
+        character: char,
+        at: usize,
+        filter: Box<str>,
+    },
+    /// The filter is a constant that is neither `true` nor `false`, or a key.
     NotBoolean,
+    /// A condition of a chain is a property with a declared type.
+    Operands {
+        types: [&'static str; 2],
+        operator: &'static str,
+    },
     /// A constant does not fit its type.
     Literal {
         type_name: &'static str,
@@ -54,6 +68,18 @@ impl fmt::Display for ParseError {
         match self {
             Self::Invalid => f.write_str("One of the request inputs is not valid."),
             Self::Syntax { at, filter } => write!(f, "Syntax error at position {at} in '{filter}'."),
+            Self::Character { character, at, filter } => write!(
+                f,
+                "Syntax error: character '{character}' is not valid at position {at} in '{filter}'."
+            ),
+            Self::Operands {
+                types: [left, right],
+                operator,
+            } => write!(
+                f,
+                "A binary operator with incompatible types was detected. Found operand types '{left}' and '{right}' \
+                 for operator kind '{operator}'."
+            ),
             Self::NotBoolean => f.write_str("The $filter expression must evaluate to a single boolean value."),
             Self::Literal {
                 type_name,
@@ -119,6 +145,7 @@ pub fn parse_to(text: &str) -> std::result::Result<Expression, (ParseError, usiz
         at: 0,
         started: 0,
         depth: 0,
+        declared: None,
     };
     parser.whole().map_err(|error| (error, parser.started))
 }
@@ -142,12 +169,15 @@ struct Parser<'a> {
     /// The start of the word that was read last.
     started: usize,
     depth: usize,
+    /// The type of the condition that was parsed last, if it is a declared property alone and thus no Boolean.
+    declared: Option<&'static str>,
 }
 
 impl<'a> Parser<'a> {
     fn whole(&mut self) -> Result<Expression> {
         let expression = self.or()?;
         match self.next()? {
+            Token::End if self.declared.is_some() => Err(ParseError::NotBoolean),
             Token::End => Ok(expression),
             _ => Err(self.syntax()),
         }
@@ -161,9 +191,14 @@ impl<'a> Parser<'a> {
             return ParseError::Invalid;
         }
         ParseError::Syntax {
-            at: self.text[..self.at].encode_utf16().count(),
+            at: self.units(self.at),
             filter: self.text.into(),
         }
+    }
+
+    /// Returns the number of UTF-16 units before a byte of the text.
+    fn units(&self, at: usize) -> usize {
+        self.text[..at].encode_utf16().count()
     }
 
     fn or(&mut self) -> Result<Expression> {
@@ -185,11 +220,21 @@ impl<'a> Parser<'a> {
         if !self.take_word(word)? {
             return Ok(first);
         }
-        let mut parts = VecDeque::from([first, part(self)?]);
-        while self.take_word(word)? {
+        let mut left = self.declared.take();
+        let mut parts = VecDeque::from([first]);
+        loop {
             parts.push_back(part(self)?);
+            let types = [left.take(), self.declared.take()];
+            if types.iter().any(Option::is_some) {
+                return Err(ParseError::Operands {
+                    types: types.map(|declared| declared.unwrap_or("Edm.Boolean")),
+                    operator: if word == "and" { "And" } else { "Or" },
+                });
+            }
+            if !self.take_word(word)? {
+                return Ok(join(parts));
+            }
         }
-        Ok(join(parts))
     }
 
     fn condition(&mut self) -> Result<Expression> {
@@ -202,13 +247,16 @@ impl<'a> Parser<'a> {
                     _ => Err(ParseError::Invalid),
                 }
             }
-            Token::Word("not") if matches!(self.peek()?, Token::Open | Token::Word("not")) => {
+            Token::Word("not") if self.is_before_condition()? => {
                 // Parentheses count their own depth.
                 let inner = match self.peek()? {
                     Token::Open => self.condition()?,
                     _ => self.nested(Self::condition)?,
                 };
-                Ok(Expression::Not(Box::new(inner)))
+                match self.declared {
+                    Some(_) => Err(ParseError::Invalid),
+                    None => Ok(Expression::Not(Box::new(inner))),
+                }
             }
             Token::Literal(EdmValue::Boolean(value)) if !self.is_before_operator()? => Ok(match value {
                 true => Expression::And(VecDeque::new()),
@@ -219,6 +267,29 @@ impl<'a> Parser<'a> {
                 self.comparison()
             }
         }
+    }
+
+    /// Returns `true` if a condition follows `not`: one in parentheses, another `not`, or a property alone.
+    fn is_before_condition(&mut self) -> Result<bool> {
+        Ok(match self.peek()? {
+            Token::Open | Token::Word("not") => true,
+            Token::Word(word) if Comparison::from_name(word).is_none() => {
+                let start = self.at;
+                self.next()?;
+                let is_alone = self.ends_condition()?;
+                self.at = start;
+                is_alone
+            }
+            _ => false,
+        })
+    }
+
+    /// Returns `true` if the next token cannot continue a condition.
+    fn ends_condition(&mut self) -> Result<bool> {
+        Ok(matches!(
+            self.peek()?,
+            Token::End | Token::Close | Token::Word("and" | "or")
+        ))
     }
 
     fn is_before_operator(&mut self) -> Result<bool> {
@@ -239,6 +310,17 @@ impl<'a> Parser<'a> {
     fn comparison(&mut self) -> Result<Expression> {
         let begins_filter = self.text[..self.at].trim_start().is_empty();
         let left = self.operand()?;
+        if let Operand::Property(name) = left
+            && !matches!(name, "not" | "and" | "or")
+            && self.ends_condition()?
+        {
+            self.declared = match name {
+                "PartitionKey" | "RowKey" | "TableName" => Some("Edm.String"),
+                "Timestamp" => Some("Edm.DateTime"),
+                _ => None,
+            };
+            return Ok(Expression::comparison(name.to_owned(), Comparison::Eq, true.into()));
+        }
         let operator = match self.next()? {
             Token::Word(word) if is_arithmetic(word) => return Err(ParseError::Unsupported),
             Token::Word(word) => match (Comparison::from_name(word), &left) {
@@ -310,7 +392,13 @@ impl<'a> Parser<'a> {
             '\'' => self.quoted().map(|text| Token::Literal(EdmValue::from(text))),
             '0'..='9' | '-' => self.number().map(Token::Literal),
             _ if begins_name(first) => self.word(),
-            _ => Err(ParseError::Invalid),
+            // They are parts of OData.
+            ',' | '=' | '/' | '?' | '.' | '*' | ':' => Err(ParseError::Invalid),
+            character => Err(ParseError::Character {
+                character,
+                at: self.units(self.at),
+                filter: self.text.into(),
+            }),
         }
     }
 
@@ -491,16 +579,17 @@ mod tests {
             "X eq X'012'",
             "X eq X'0g'",
             "I eq 1 and",
-            "B",
-            "not B",
+            "and",
+            "I eq 1 and or",
+            "not",
             "not I eq 1",
+            "not RowKey",
             "I eq J",
             "1 eq 1",
             "time'x' eq I",
             "-",
             "I eq -",
             "I eq -x",
-            "I eq #",
             "'",
             "()",
         ] {
@@ -529,6 +618,10 @@ mod tests {
             assert_eq!(parse(text), Err(ParseError::NotBoolean), "{text}");
         }
         assert_eq!(parse("(aaa bbb)"), Err(ParseError::Invalid));
+        for (text, at) in [("<class 'filter'>", 0), ("S eq '\u{1F600}' and (I eq <", 21)] {
+            let expected = format!("Syntax error: character '<' is not valid at position {at} in '{text}'.");
+            assert_eq!(parse(text).unwrap_err().to_string(), expected);
+        }
         for text in [
             "I eq 99999999999",
             "L eq 9223372036854775808L",
@@ -546,6 +639,36 @@ mod tests {
             "I eq 1 add 1",
         ] {
             assert_eq!(parse(text), Err(ParseError::Unsupported), "{text}");
+        }
+    }
+
+    #[test]
+    fn property_alone_is_true() {
+        for (text, expected) in [
+            ("B", "B eq true"),
+            ("B and N eq 1", "B eq true and N eq 1"),
+            ("(B) or N eq 0", "B eq true or N eq 0"),
+            ("not B", "not (B eq true)"),
+            ("not (B) and not C", "(not (B eq true)) and (not (C eq true))"),
+            (
+                "PartitionKey eq 'Rick Riordan' and Format eq 'Hardback' and IsPublished",
+                "PartitionKey eq 'Rick Riordan' and Format eq 'Hardback' and IsPublished eq true",
+            ),
+        ] {
+            assert_eq!(read(text), expected);
+        }
+        for text in ["PartitionKey", "(RowKey)", "Timestamp"] {
+            assert_eq!(parse(text), Err(ParseError::NotBoolean), "{text}");
+        }
+        for (text, types, operator) in [
+            (
+                "(PartitionKey ) and (RowKey ge '000050')",
+                ["Edm.String", "Edm.Boolean"],
+                "And",
+            ),
+            ("B or Timestamp", ["Edm.Boolean", "Edm.DateTime"], "Or"),
+        ] {
+            assert_eq!(parse(text), Err(ParseError::Operands { types, operator }), "{text}");
         }
     }
 

@@ -24,16 +24,30 @@ pub(crate) fn no_account(site: &Site) -> String {
     format!("no account {}", Shown(&site.account))
 }
 
+/// A rejection of a signature.
+pub(crate) struct Fault {
+    /// Quotes nothing from the header, because a client may have put a key in the account's place.
+    pub(crate) why: Cow<'static, str>,
+    /// The string that a valid signature would sign, if the signature is readable.
+    pub(crate) to_sign: Option<String>,
+}
+
+impl<T: Into<Cow<'static, str>>> From<T> for Fault {
+    fn from(why: T) -> Self {
+        Self {
+            why: why.into(),
+            to_sign: None,
+        }
+    }
+}
+
 /// Checks the signature, and the age of the request if `now` is given.
-///
-/// Fails with the reason. The reason quotes nothing from the header, because a client may have put a key in the
-/// account's place.
 pub(crate) fn check(
     site: &Site,
     key: Option<&SigningKey>,
     head: &Parts,
     now: Option<DateTime>,
-) -> std::result::Result<(), Cow<'static, str>> {
+) -> std::result::Result<(), Fault> {
     let key = key.ok_or_else(|| no_account(site))?;
     let authorization = header(&head.headers, "authorization").ok_or("no Authorization")?;
     let (scheme, credential) = authorization
@@ -55,9 +69,9 @@ pub(crate) fn check(
         check_date(date, now)?;
     }
     let signed = |name| header(&head.headers, name).unwrap_or_default();
-    let is_of = |path: &str| {
+    let to_sign = |path: &str| {
         let resource = canonicalized_resource(account, path, head.uri.query());
-        let to_sign = match scheme {
+        match scheme {
             "SharedKey" => shared_key(
                 head.method.as_str(),
                 signed("content-md5"),
@@ -67,12 +81,18 @@ pub(crate) fn check(
             )
             .concat(),
             _ => shared_key_lite(date, resource).concat(),
-        };
-        key.verify(&to_sign, signature)
+        }
     };
+    let is_of = |path: &str| key.verify(&to_sign(path), signature);
     let path = head.uri.path();
     let is_signed = is_of(path) || site.primary_path(path).is_some_and(|path| is_of(&path));
-    is_signed.then_some(()).ok_or(WRONG_SIGNATURE.into())
+    match is_signed {
+        true => Ok(()),
+        false => Err(Fault {
+            to_sign: Some(to_sign(path)),
+            ..WRONG_SIGNATURE.into()
+        }),
+    }
 }
 
 pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

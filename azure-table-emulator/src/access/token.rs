@@ -50,8 +50,31 @@ struct Head {
     _alg: String,
 }
 
+/// The reason why a token is not valid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It is for this audience.
+    Audience(String),
+    Other(Cow<'static, str>),
+}
+
+impl Fault {
+    pub(super) fn why(self) -> Cow<'static, str> {
+        match self {
+            Self::Audience(audience) => format!("a token for another audience, {}", Shown(&audience)).into(),
+            Self::Other(why) => why,
+        }
+    }
+}
+
+impl<T: Into<Cow<'static, str>>> From<T> for Fault {
+    fn from(why: T) -> Self {
+        Self::Other(why.into())
+    }
+}
+
 /// Returns the reason why a token is not valid for any of `audiences` now, or `None` if it is.
-pub(super) fn fault(token: &str, audiences: &BTreeSet<String>, now: DateTime) -> Option<Cow<'static, str>> {
+pub(super) fn fault(token: &str, audiences: &BTreeSet<String>, now: DateTime) -> Option<Fault> {
     if audiences.is_empty() {
         return Some("a token that the emulator does not know".into());
     }
@@ -66,8 +89,7 @@ pub(super) fn fault(token: &str, audiences: &BTreeSet<String>, now: DateTime) ->
         .iter()
         .any(|audience| audiences.contains(canonical(audience)))
     {
-        let shown = audiences_of_token.first().map_or("", String::as_str);
-        return Some(format!("a token for another audience, {}", Shown(shown)).into());
+        return Some(Fault::Audience(audiences_of_token.first().cloned().unwrap_or_default()));
     }
     // Saturating casts: a time out of range never passes.
     if let Ok(late) = now.duration_since(DateTime::from_unix_seconds(claims.exp as i64)) {
@@ -106,7 +128,7 @@ mod tests {
     fn tokens_are_checked_by_audience_and_times() {
         let audiences = BTreeSet::from(["https://storage.azure.com".to_owned()]);
         let now = DateTime::from_unix_seconds(1_000);
-        let fault = |token: &str| super::fault(token, &audiences, now);
+        let fault = |token: &str| super::fault(token, &audiences, now).map(Fault::why);
         for good in [
             r#"{"aud":"https://storage.azure.com","exp":1001}"#,
             r#"{"aud":"https://storage.azure.com/","exp":1001.5,"nbf":1000}"#,

@@ -151,11 +151,12 @@ impl<'a> BatchCalls<'a> {
             Err((index, service_error))
                 if rules.rejects_whole_batches && service_error == ServiceError::DUPLICATE_ROW =>
             {
-                Err(rules.at_index(service_error, index))
+                Err(rules.at_index(service_error, index, operations.len()))
             }
             Err((index, service_error)) => {
                 let form = form_of_part(operations.get(index).ok_or(ServiceError::INVALID_INPUT)?);
-                let response = OperationResponse::service_error(&rules.at_index(service_error, index), form, trace);
+                let service_error = rules.at_index(service_error, index, operations.len());
+                let response = OperationResponse::service_error(&service_error, form, trace);
                 Ok(vec![(response, content_id(index))])
             }
         }
@@ -281,6 +282,7 @@ fn has_invalid_length(operation: &Inbound<'_>) -> bool {
 fn form_of_part(request: &Inbound<'_>) -> ErrorForm {
     ErrorForm {
         is_conditional: true,
+        is_data_xml: false,
         ..ErrorForm::of(request)
     }
 }

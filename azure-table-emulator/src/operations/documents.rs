@@ -14,9 +14,10 @@
 //! Source: REST "Set Table Service Properties", "Get Table Service Properties", "Get Table Service Stats", "Get Table
 //! ACL", "Set Table ACL", "Get User Delegation Key"; recorded answers.
 
+use azure_table_core::codec::xml::Element;
 use azure_table_core::model::datetime::DateTime;
 use azure_table_core::protocol::access_policy::{self};
-use azure_table_core::protocol::service_properties::{self};
+use azure_table_core::protocol::service_properties::{self, cors};
 use azure_table_core::protocol::service_statistics::{self};
 use azure_table_core::protocol::signature::SigningKey;
 use azure_table_core::protocol::user_delegation_key::{self, KeyInfo, MAX_LIFE};
@@ -35,6 +36,14 @@ pub(crate) fn properties(store: &Store, call: &OperationCall<'_>) -> OperationRe
 /// Handles `PUT /?restype=service&comp=properties`.
 pub(crate) fn set_properties(store: &mut Store, call: &OperationCall<'_>, trace: &Trace) -> Result<OperationResponse> {
     let mut properties = service_properties::from_xml(call.xml()).map_err(|_| ServiceError::INVALID_XML)?;
+    // Both are read in the tests of the SDKs; of the second only the status.
+    if properties.cors.iter().flatten().any(cors::has_too_many_names) {
+        return Err(ServiceError::INVALID_XML_NODE);
+    }
+    let sets_version = |root: Element| root.child("DefaultServiceVersion").is_some();
+    if Element::read(call.xml()).is_some_and(sets_version) {
+        return Err(ServiceError::INVALID_XML);
+    }
     service_properties::check(&properties).map_err(|_| ServiceError::INVALID_XML)?;
     // Full names are returned before prefixes (recorded of azure-data-tables, `set_cors`, 2026).
     for rule in properties.cors.iter_mut().flatten() {
@@ -87,9 +96,28 @@ pub(crate) fn set_policies(
         [] => Vec::new(),
         document => access_policy::list_from_xml(document).map_err(|_| ServiceError::INVALID_XML)?,
     };
+    if has_short_fraction(call.xml()) {
+        return Err(ServiceError::INVALID_XML);
+    }
     access_policy::check_list(&policies).map_err(|_| ServiceError::INVALID_XML)?;
     store.set_policies(call.replica(), table, policies, trace.time)?;
     Ok(OperationResponse::set(204))
+}
+
+/// Returns `true` if a time of a policy has a fraction of a second of other than seven digits. Recorded of three digits,
+/// which are rejected, and of seven (azure-data-tables, 2020 and 2021).
+fn has_short_fraction(document: &[u8]) -> bool {
+    let Some(root) = Element::read(document) else {
+        return false;
+    };
+    let bodies = root
+        .children("SignedIdentifier")
+        .filter_map(|signed| signed.child("AccessPolicy"));
+    let mut times = bodies.flat_map(|body| ["Start", "Expiry"].map(|name| body.child(name)));
+    times.any(|time| {
+        let fraction = time.and_then(|time| time.text().trim().split_once('.'));
+        fraction.is_some_and(|(_, digits)| digits.trim_end_matches('Z').len() != 7)
+    })
 }
 
 /// Handles `POST /?restype=service&comp=userdelegationkey`.

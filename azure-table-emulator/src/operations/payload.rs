@@ -10,7 +10,7 @@ use azure_table_core::codec::url;
 use azure_table_core::model::datetime;
 use azure_table_core::model::edm::{Edm, EdmType};
 use azure_table_core::model::name::SYSTEM_PROPERTIES;
-use percent_encoding::utf8_percent_encode;
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use crate::json_text::{name, text, text_member};
 use crate::request::options::Select;
@@ -19,6 +19,9 @@ use crate::rules::{MemberOrder, ServiceRules};
 use crate::store::members::{Members, StoredMember};
 use crate::store::row::{Row, RowId, time_text};
 use crate::store::site::Site;
+
+/// The characters that are encoded in a selection. Only a space was seen.
+const ENCODED_IN_SELECT: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'%');
 
 /// The parameters of the JSON of a table's entities, or of tables.
 #[derive(Debug)]
@@ -129,7 +132,9 @@ impl PayloadShape<'_> {
     fn metadata_url(&self, out: &mut Vec<u8>, below: &str, element: &str) {
         if self.level > Level::None {
             let select = self.select.filter(|_| self.order() == MemberOrder::MetadataFirst);
-            let select = select.map_or(String::new(), |select| format!("&$select={}", select.text));
+            // Encoded once more (recorded of azure-data-tables, 2020).
+            let select = select.map(|select| utf8_percent_encode(&select.text, ENCODED_IN_SELECT));
+            let select = select.map_or(String::new(), |select| format!("&$select={select}"));
             let (base, table) = (&self.site.base, self.table);
             let url = format!("{base}{below}/$metadata#{table}{element}{select}");
             text_member(out, "odata.metadata", &url);

@@ -94,7 +94,7 @@ pub(crate) async fn list(shared: &SharedStore, call: &OperationCall<'_>) -> Resu
         found.push(table);
     }
 
-    let is_full = rules.has_empty_last_page && found.len() == limit;
+    let is_full = rules.has_empty_last_page && page.is_filtered && found.len() == limit;
     if let (Some(last), true) = (found.last(), next.is_empty() && (is_full || choices.ends_empty)) {
         next = continuation::of_table(&format!("{}\0", last.position), last.created, page, rules);
     }

@@ -8,6 +8,7 @@
 
 use azure_table_core::codec::url;
 use azure_table_core::model::error_text::Shown;
+use azure_table_core::model::name::begins_name;
 
 use crate::rules::ServiceRules;
 use crate::rules::service_error::{Result, ServiceError};
@@ -33,7 +34,7 @@ impl Options {
             match name.as_str() {
                 // An empty filter means no filter (Azurite issues 1573 and 1880, seen live).
                 "$filter" => options.filter = Some(value).filter(|text| !text.trim().is_empty()),
-                "$select" => options.select = Some(Select::new(value)),
+                "$select" => options.select = Some(Select::new(value, rules)?),
                 "$top" => options.top = Some(top(&value, rules)?),
                 "$format" => options.format = Some(value),
                 "NextPartitionKey" => options.next_partition_key = Some(value),
@@ -71,16 +72,23 @@ fn top(text: &str, rules: &ServiceRules) -> Result<usize> {
 /// The requested properties.
 #[derive(Debug)]
 pub(crate) struct Select {
-    /// The text of the query.
+    /// The text of the query without space around it.
     pub(crate) text: String,
     names: Vec<String>,
 }
 
 impl Select {
-    fn new(text: String) -> Self {
+    /// Parses the text. Cosmos DB leaves the space around a name in it (recorded of azure-data-tables, 2020).
+    fn new(text: String, rules: &ServiceRules) -> Result<Self> {
+        let text = text.trim().to_owned();
+        let is_name = |first: char| begins_name(first) || "*,".contains(first);
+        if rules.has_storage_form && !text.chars().next().is_none_or(is_name) {
+            return Err(ServiceError::no_identifier(0));
+        }
+        let trimmed = |name| if rules.has_storage_form { str::trim(name) } else { name };
         let mut names: Vec<String> = text
             .split(',')
-            .map(str::trim)
+            .map(trimmed)
             .filter(|name| !name.is_empty())
             .map(str::to_owned)
             .collect();
@@ -89,7 +97,7 @@ impl Select {
         }
         names.sort_by(|a, b| azure_table_core::model::ordinal::compare(a, b));
         names.dedup();
-        Self { text, names }
+        Ok(Self { text, names })
     }
 
     /// Returns the names in ordinal order, or `None` if all properties are requested.

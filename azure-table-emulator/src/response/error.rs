@@ -12,10 +12,13 @@ use crate::json_text::{name, text_member};
 use crate::response::format::{ErrorForm, Level, Prefer};
 use crate::response::observer::Note;
 use crate::response::{Content, OperationResponse, Trace};
-use crate::rules::service_error::{RaisedBy, ServiceError};
+use crate::rules::service_error::{RaisedBy, ServiceError, WRONG_SIGNATURE};
 
 /// The software that the service names (recorded in 2024 and 2026).
 const SDK: &str = "documentdb-dotnet-sdk/2.14.0 Host/64-bit MicrosoftWindowsNT/10.0.20348.0";
+
+/// The type of an error in XML about tables or entities.
+const DATA_XML: &str = "application/xml;charset=utf-8";
 
 impl OperationResponse {
     /// Creates the response of an error, in the form that the request requires.
@@ -38,7 +41,7 @@ impl OperationResponse {
             ..Self::new(
                 service_error.status,
                 document.into(),
-                Content::Other("application/xml;charset=utf-8".to_owned()),
+                Content::Other(DATA_XML.to_owned()),
             )
         }
     }
@@ -49,16 +52,22 @@ fn with_id_and_time(service_error: &ServiceError, trace: &Trace) -> String {
     format!("{}\nRequestId:{}\nTime:{time}", service_error.message, trace.id)
 }
 
-/// Creates an error as the storage services write it: XML if the response would be.
+/// Creates an error as the storage services write it: XML if the response would be, if the version cannot be read
+/// (recorded of azure-data-tables, 2020), and for some requests that accept anything (recorded of the same).
 fn with_request_id(service_error: &ServiceError, form: ErrorForm, trace: &Trace) -> OperationResponse {
     let message = with_id_and_time(service_error, trace);
-    let (body, content) = if form.is_xml {
-        let document = xml::error_document("m:", service_error.code, &message);
-        (document.into(), Content::Xml)
+    let is_at_the_door = matches!(service_error.raised_by, RaisedBy::FrontEnd | RaisedBy::Challenge);
+    let document = |prefix| xml::error_document(prefix, service_error.code, &message).into();
+    let (body, content) = if service_error.raised_by == RaisedBy::Version {
+        (unreadable_version(service_error, &message), Content::Xml)
+    } else if form.is_xml || is_at_the_door && form.is_front_end_xml {
+        (document("m:"), Content::Xml)
+    } else if form.is_data_xml && !is_at_the_door {
+        (document(""), Content::Other(DATA_XML.to_owned()))
     } else {
         let content = match service_error.raised_by {
-            RaisedBy::FrontEnd | RaisedBy::Challenge => Content::Other("application/json".to_owned()),
             RaisedBy::Parsing | RaisedBy::Store => Content::Json(form.level),
+            _ => Content::Other("application/json".to_owned()),
         };
         (error_object(service_error.code, "en-US", &message), content)
     };
@@ -73,6 +82,18 @@ fn with_request_id(service_error: &ServiceError, form: ErrorForm, trace: &Trace)
     }
 }
 
+/// Returns the document for a version that cannot be read.
+fn unreadable_version(service_error: &ServiceError, message: &str) -> Vec<u8> {
+    format!(
+        "{}<?xml version=\"1.0\" encoding=\"utf-8\" standalone=\"yes\"?>\n<error \
+         xmlns=\"http://schemas.microsoft.com/ado/2007/08/dataservices/metadata\">\n  <code>{}</code>\n  <message \
+         xml:lang=\"en-US\">{message}</message>\n</error>",
+        xml::BYTE_ORDER_MARK,
+        service_error.code
+    )
+    .into()
+}
+
 /// Creates an error in JSON, even if XML was requested (recorded).
 fn with_activity_id(service_error: &ServiceError, form: &ErrorForm, id: Guid) -> OperationResponse {
     let (code, text) = words(service_error, id);
@@ -80,7 +101,8 @@ fn with_activity_id(service_error: &ServiceError, form: &ErrorForm, id: Guid) ->
     body.extend_from_slice(b"\r\n");
     let content = match &form.accept {
         _ if form.is_xml => Content::Json(Level::Full),
-        Some(accept) if repeats_accept(service_error) => Content::Other(accept.clone()),
+        Some(accept) if repeats_accept(service_error, form) => Content::Other(accept.clone()),
+        _ if is_one_of(service_error, &[ServiceError::NO_RANGES]) => Content::Json(Level::Minimal),
         _ if !repeats_level(service_error, form) => Content::Json(Level::Full),
         _ if form.is_plain => Content::Other("application/json".to_owned()),
         _ => Content::Json(form.level),
@@ -116,13 +138,11 @@ fn repeats_level(service_error: &ServiceError, form: &ErrorForm) -> bool {
         )
 }
 
-/// Returns `true` if an error repeats the media type of `Accept`, as it was sent. Errors about a shared access
-/// signature do (recorded of seven SDKs).
-fn repeats_accept(service_error: &ServiceError) -> bool {
-    is_one_of(
-        service_error,
-        &[ServiceError::PERMISSION_MISMATCH, ServiceError::NO_RANGES],
-    )
+/// Returns `true` if an error repeats the media type of `Accept`, as it was sent. The errors for the permissions of a
+/// shared access signature do (recorded of seven SDKs), and for a wrong signature unless the request deletes.
+fn repeats_accept(service_error: &ServiceError, form: &ErrorForm) -> bool {
+    let is_wrong_signature = service_error.message.starts_with(WRONG_SIGNATURE);
+    is_one_of(service_error, &[ServiceError::PERMISSION_MISMATCH]) || is_wrong_signature && !form.is_conditional
 }
 
 /// Returns `true` if an error is one of the `known` ones. In a batch it is none of them, because its text begins with

@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use azure_table_core::protocol::inbound::target::Target;
 use azure_table_core::protocol::inbound::{Inbound, Verb};
 
 use crate::rules::ServiceRules;
@@ -18,6 +19,10 @@ pub(crate) struct ErrorForm {
     pub(crate) level: Level,
     /// The header as it was sent.
     pub(crate) accept: Option<String>,
+    /// Errors of tables and entities are XML too: the request writes, and accepts anything.
+    pub(crate) is_data_xml: bool,
+    /// The same for errors found before the request is parsed.
+    pub(crate) is_front_end_xml: bool,
     /// The request names no metadata level.
     pub(crate) is_plain: bool,
     /// The request deletes, or has an If-Match.
@@ -30,8 +35,13 @@ impl ErrorForm {
     pub(crate) fn of(request: &Inbound<'_>) -> Self {
         let accept = request.headers.get("accept");
         let level = accept.as_deref().and_then(|accept| Level::parse(accept).ok());
+        let accepts_anything = accept.as_deref() == Some("*/*");
+        let is_batch = request.target == Ok(Target::Batch);
+        let is_change = matches!(request.verb, Ok(Verb::Put | Verb::Merge | Verb::Delete));
         Self {
             is_xml: is_xml(request),
+            is_data_xml: accepts_anything && is_change,
+            is_front_end_xml: accepts_anything && request.method != "GET" || accept.is_none() && is_batch,
             level: level.unwrap_or_default(),
             is_plain: level.is_some() && accept.as_deref().is_some_and(|accept| !accept.contains("odata=")),
             accept: accept.map(Cow::into_owned),

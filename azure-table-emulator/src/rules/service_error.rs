@@ -33,15 +33,21 @@ pub(crate) struct ServiceError {
 pub(crate) enum RaisedBy {
     /// Before the request is parsed: few headers, but `x-ms-error-code`.
     FrontEnd,
-    /// For a missing token: with the URL of the token authority.
+    /// For a missing credential: since 2020-12-06 with the URL of the token authority.
     Challenge,
+    /// For a version that cannot be read: XML without `x-ms-error-code`.
+    Version,
     /// While the request is parsed: no `Cache-Control`; in a batch the index precedes the text, including `0:`.
     Parsing,
-    /// By the store: in a batch the index precedes the text, except for the first operation.
+    /// By the store: the index precedes the text in a batch of several operations.
     Store,
 }
 
-use RaisedBy::{Challenge, FrontEnd, Parsing, Store};
+use RaisedBy::{Challenge, FrontEnd, Parsing, Store, Version};
+
+/// The beginning of Cosmos DB's text about a wrong signature.
+pub(crate) const WRONG_SIGNATURE: &str = "The input authorization token can't serve the request. Please check that the \
+     expected payload is built as per the protocol, and check the key being used. ";
 
 impl ServiceError {
     const fn new(status: u16, code: &'static str, message: &'static str, raised_by: RaisedBy) -> Self {
@@ -101,6 +107,12 @@ impl ServiceError {
         Self::with(400, "InvalidInput", message, Parsing)
     }
 
+    /// Creates the error for a selection that begins with no name. Recorded of azure-data-tables (2020).
+    pub(crate) fn no_identifier(at: usize) -> Self {
+        let message = format!("An identifier was expected at position {at}.");
+        Self::with(400, "InvalidInput", message, Parsing)
+    }
+
     /// Creates the error for a character in a table's name. Recorded of Cosmos DB.
     pub(crate) fn character_of_table_name(character: char) -> Self {
         let message = format!("The table name contains an invalid character {character}.");
@@ -114,6 +126,23 @@ impl ServiceError {
              https://docs.microsoft.com/en-us/rest/api/storageservices/Understanding-the-Table-Service-Data-Model"
         );
         Self::with(400, "PropertyNameInvalid", message, Parsing)
+    }
+
+    /// Creates the error of Cosmos DB for a wrong signature. Recorded of azure-data-tables (2020 and 2021).
+    pub(crate) fn wrong_signature(to_sign: &str) -> Self {
+        let message = format!("{WRONG_SIGNATURE}Server used the following payload to sign: '{to_sign}'");
+        Self::with(403, "Forbidden", message, Parsing)
+    }
+
+    /// Creates the error of Cosmos DB for a token with another audience. The text is not known completely.
+    ///
+    /// Source: azure-sdk-for-net issue 47332.
+    pub(crate) fn other_audience(audience: &str, accepted: &str) -> Self {
+        let message = format!(
+            "Request blocked by Auth : Provided AAD token is intended for [{audience}]. This database account accepts \
+             tokens intended for [{accepted}]"
+        );
+        Self::with(401, "Unauthorized", message, Challenge)
     }
 
     pub(crate) fn source_ip_mismatch(address: std::net::IpAddr) -> Self {
@@ -140,6 +169,9 @@ service_errors! {
         "The requested URI does not represent any resource on the server.";
     /// Seen for an unknown `x-ms-version`.
     INVALID_HEADER_VALUE = 400 "InvalidHeaderValue", FrontEnd,
+        "The value for one of the HTTP headers is not in the correct format.";
+    /// Recorded for `12.0.0b1` (2020).
+    UNREADABLE_VERSION = 400 "InvalidHeaderValue", Version,
         "The value for one of the HTTP headers is not in the correct format.";
     BODY_TOO_LARGE = 413 "RequestBodyTooLarge", Parsing,
         "The request body is too large and exceeds the maximum permissible limit.";
@@ -292,8 +324,9 @@ service_errors! {
         "This request is not authorized to perform this operation using this service.";
     PROTOCOL_MISMATCH = 403 "AuthorizationProtocolMismatch", Store,
         "This request is not authorized to perform this operation using this protocol.";
-    /// Cosmos DB for a signature with a range of rows, whether the row is in it or not. Recorded.
-    NO_RANGES = 501 "NotImplemented", Store,
+    /// Cosmos DB for a signature with a range of rows, whether the row is in it or not. Recorded (since May 2022; 501
+    /// until December 2021).
+    NO_RANGES = 405 "MethodNotAllowed", Store,
         "Shared access signature with PartitionKey or RowKey are not supported";
     /// Recorded of azure-data-tables, `table_client_location_mode` (2024).
     WRITE_TO_SECONDARY = 403 "InsufficientAccountPermissions", Store,
@@ -301,6 +334,11 @@ service_errors! {
     /// Recorded.
     NO_AUTHENTICATION = 401 "NoAuthenticationInformation", Challenge,
         "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.";
+    /// Before 2020-12-06. Recorded of a batch and of a table's deletion; for others inferred.
+    ///
+    /// Source: azure-sdk-for-js issue 10973; recordings of 2017 and 2021.
+    NO_AUTHORIZATION = 404 "ResourceNotFound", Challenge,
+        "The specified resource does not exist.";
     /// Recorded of a token of another tenant (azure-data-tables, `supported_version`, 2022, and `error_handling`,
     /// 2026).
     INVALID_TOKEN = 401 "InvalidAuthenticationInfo", FrontEnd,
@@ -321,9 +359,7 @@ impl From<ParseError> for ServiceError {
         match error {
             ParseError::Unsupported => Self::NOT_IMPLEMENTED,
             ParseError::Invalid => Self::INVALID_INPUT,
-            ParseError::Syntax { .. } | ParseError::NotBoolean | ParseError::Literal { .. } => {
-                Self::with(400, "InvalidInput", error.to_string(), Parsing)
-            }
+            error => Self::with(400, "InvalidInput", error.to_string(), Parsing),
         }
     }
 }

@@ -42,5 +42,10 @@ pub(crate) fn is_taken(version: &str, is_strict: bool) -> bool {
 
 fn is_later(version: &str) -> bool {
     let newest = VERSIONS.rsplit(' ').next().unwrap_or_default();
-    version.len() == newest.len() && version > newest && datetime::of_service(version).is_ok()
+    version > newest && is_date(version)
+}
+
+/// Returns `true` if a version has the form of all versions.
+pub(crate) fn is_date(version: &str) -> bool {
+    version.len() == ACCOUNT_SIGNATURES.len() && datetime::of_service(version).is_ok()
 }

@@ -225,3 +225,42 @@ async fn all_headers_of_a_response_can_be_exposed() {
     let expected = format!("{head},x-ms-continuation-NextTableName,{tail}");
     assert_eq!(header(&page, "access-control-expose-headers"), expected);
 }
+
+/// The tests of azure-storage-net (2018), and the methods of the management API.
+#[tokio::test]
+async fn limits_and_methods_of_rules_are_those_of_the_service() {
+    let emulator = with_table().await;
+    let names = |count: usize, end: &str| (0..count).map(|n| format!("h{n}{end}")).collect::<Vec<_>>().join(",");
+    let rule = |origins: &str, methods: &str, allowed: &str, exposed: &str| {
+        format!(
+            "<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>{origins}</AllowedOrigins>\
+             <AllowedMethods>{methods}</AllowedMethods><AllowedHeaders>{allowed}</AllowedHeaders>\
+             <ExposedHeaders>{exposed}</ExposedHeaders><MaxAgeInSeconds>1</MaxAgeInSeconds></CorsRule></Cors>\
+             </StorageServiceProperties>"
+        )
+    };
+    for (document, code) in [
+        (rule(&names(65, ""), "GET", "", ""), "InvalidXmlNodeValue"),
+        (rule("*", "GET", &names(65, ""), ""), "InvalidXmlNodeValue"),
+        (rule("*", "GET", "", &names(65, "")), "InvalidXmlNodeValue"),
+        (rule("*", "GET", &names(3, "*"), ""), "InvalidXmlNodeValue"),
+        (rule("*", "get", "", ""), "InvalidXmlDocument"),
+        (
+            "<StorageServiceProperties><DefaultServiceVersion>2009-09-19</DefaultServiceVersion></StorageServiceProperties>"
+                .to_owned(),
+            "InvalidXmlDocument",
+        ),
+    ] {
+        let response = send(&emulator, "PUT", PROPERTIES, &[], &document).await;
+        let (status, found, _) = error(&response);
+        assert_eq!((status, &*found), (400, code), "{document}");
+    }
+    let set = send(&emulator, "PUT", PROPERTIES, &[], &rule("*", "TRACE,CONNECT", "", "")).await;
+    assert_eq!(set.status(), 202);
+    let read = send(&emulator, "GET", PROPERTIES, &[], "").await;
+    assert!(
+        body(&read).contains("<AllowedMethods>TRACE,CONNECT</AllowedMethods>"),
+        "{}",
+        body(&read)
+    );
+}

@@ -5,6 +5,8 @@ mod names;
 mod order;
 mod values;
 
+use azure_table_core::codec::url;
+
 use super::*;
 
 const COSMOS: &str = "https://devstoreaccount1.table.cosmos.azure.com";
@@ -283,4 +285,31 @@ async fn emulator_can_be_cosmos_db_at_any_url() {
     let older = "https://devstoreaccount1.table.cosmosdb.azure.com";
     let response = send_to(&Emulator::new(), older, "GET", "?restype=service&comp=stats", &[], "").await;
     assert_eq!(error(&response).0, 405);
+}
+
+/// `query_tables_with_marker` (2026): four tables, two per page.
+#[tokio::test]
+async fn last_full_page_of_tables_has_no_continuation_without_a_filter() {
+    let emulator = with_table().await;
+    for name in ["B2", "B3", "B4"] {
+        let table = format!("{{\"TableName\":\"{name}\"}}");
+        assert_eq!(ask(&emulator, "POST", "Tables", &[], &table).await.status(), 201);
+    }
+    for (query, is_followed) in [("$top=2", false), ("$top=2&$filter=TableName%20ge%20'B'", true)] {
+        let first = ask(&emulator, "GET", &format!("Tables?{query}"), &[], "").await;
+        let next = url::encode(header(&first, "x-ms-continuation-nexttablename")).to_string();
+        assert!(!next.is_empty());
+        let last = ask(
+            &emulator,
+            "GET",
+            &format!("Tables?{query}&NextTableName={next}"),
+            &[],
+            "",
+        )
+        .await;
+        let json: serde_json::Value = serde_json::from_slice(last.body()).unwrap();
+        assert_eq!(json["value"].as_array().unwrap().len(), 2);
+        let next = header(&last, "x-ms-continuation-nexttablename");
+        assert_eq!(!next.is_empty(), is_followed, "{query}");
+    }
 }

@@ -128,3 +128,19 @@ async fn path_of_the_secondary_may_be_signed_with_or_without_its_suffix() {
     let host = "http://devstoreaccount1-secondary.table.localhost";
     assert_eq!(send_to(&emulator, host, "GET", "Blogs", &[], "").await.status(), 200);
 }
+
+/// The tests of azure-storage-net (2018).
+#[tokio::test]
+async fn query_in_a_batch_is_accepted_by_the_secondary() {
+    let emulator = with_table().await;
+    let multipart = [("content-type", "multipart/mixed; boundary=b")];
+    let part = "Content-Type: application/http\n\nGET /Blogs(PartitionKey='p',RowKey='r') HTTP/1.1\nAccept: application/json\n\n";
+    let query = format!("--b\n{part}\n--b--\n");
+    let response = send_to(&emulator, SECONDARY, "POST", "$batch", &multipart, &query).await;
+    assert_eq!(response.status(), 202);
+    assert!(body(&response).contains("HTTP/1.1 404"), "{}", body(&response));
+    let change = "--c\nContent-Type: application/http\n\nPUT /Blogs(PartitionKey='p',RowKey='r') HTTP/1.1\n\n{}\n--c--";
+    let changes = format!("--b\nContent-Type: multipart/mixed; boundary=c\n\n{change}\n--b--\n");
+    let response = send_to(&emulator, SECONDARY, "POST", "$batch", &multipart, &changes).await;
+    assert_eq!(error(&response).1, "InsufficientAccountPermissions");
+}

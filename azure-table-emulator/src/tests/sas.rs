@@ -106,6 +106,8 @@ async fn invalid_signature_fails_like_a_wrong_key() {
             ("se", "2999-01-01T00"),
             ("se", "2020-01-01T00:00:00"),
             ("se", "2020-01-01T00:00:00.5Z"),
+            ("se", "2999-01-01T00:00:00.265131Z"),
+            ("st", "2020-01-01T00:00:00.265131Z"),
             ("st", "2998-01-01"),
             ("st", "x"),
             ("sp", ""),
@@ -125,7 +127,6 @@ async fn invalid_signature_fails_like_a_wrong_key() {
         tokens.push(good.replace("se=2999", "se=2998"));
         tokens.push(good.replace("sig=", "sig=x"));
         tokens.push(format!("{good}&sp=r"));
-        tokens.push(good.split("&sig=").next().unwrap().to_owned());
         tokens.push(good.replace("sv=", "x="));
         for token in tokens {
             let response = try_with(
@@ -142,7 +143,7 @@ async fn invalid_signature_fails_like_a_wrong_key() {
                 "{token}"
             );
             assert_eq!(header(&response, "x-ms-error-code"), "AuthenticationFailed");
-            assert_eq!(response.headers().len(), 3);
+            assert_eq!(response.headers().len(), 5);
         }
     }
     for (base, change) in [
@@ -179,10 +180,7 @@ async fn valid_signature_is_accepted_in_every_form() {
             TABLE,
             &[("tn", "BLOGS"), ("st", "2020-01-01"), ("se", "2999-01-01T01:02Z")],
         ),
-        (
-            TABLE,
-            &[("st", "2020-01-01T00:00:00"), ("se", "2999-01-01T01:02:03.123Z")],
-        ),
+        (TABLE, &[("st", "2020-01-01T00:00:00"), ("se", "2999-01-01T01:02:03Z")]),
         (
             TABLE,
             &[("st", "2020-01-01T00:00+02:00"), ("se", "2999-01-01T01:02:03-02:00")],

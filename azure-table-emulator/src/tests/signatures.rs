@@ -9,7 +9,7 @@ async fn requests_without_a_valid_signature_are_rejected() {
     let emulator = with_table().await.account("other", "AAEC").unwrap();
     let text = "Server failed to authenticate the request. Make sure the value of Authorization header is formed \
                 correctly including the signature.";
-    let mut requests = vec![unsigned("GET", "Tables", &[], "")];
+    let mut requests = Vec::new();
     for (account, key) in [(DEVELOPMENT_ACCOUNT, "AAEC"), ("other", "AAEC"), ("nobody", "AAEC")] {
         let mut request = unsigned("GET", "Tables", &[], "");
         sign(&mut request, account, key);
@@ -24,7 +24,12 @@ async fn requests_without_a_valid_signature_are_rejected() {
         let response = emulator.send(request).await.unwrap();
         assert_eq!(error(&response), rejected(403, "AuthenticationFailed", text));
         assert_eq!(header(&response, "x-ms-error-code"), "AuthenticationFailed");
-        assert_eq!(response.headers().len(), 3);
+        // Recorded from September to December 2021.
+        assert_eq!(
+            header_names(&response),
+            ["content-type", "date", "server", "x-ms-error-code", "x-ms-request-id"]
+        );
+        assert_eq!(header(&response, "server"), "Microsoft-HTTPAPI/2.0");
     }
 
     let mut lite = unsigned("GET", "Tables", &[], "");

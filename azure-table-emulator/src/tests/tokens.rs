@@ -58,7 +58,14 @@ async fn challenge_names_the_token_authority() {
                 "x-ms-request-id",
                 "x-ms-version",
             ][..],
-            _ => &["content-type", "date", "www-authenticate", "x-ms-error-code"],
+            _ => &[
+                "content-type",
+                "date",
+                "server",
+                "www-authenticate",
+                "x-ms-error-code",
+                "x-ms-request-id",
+            ],
         };
         assert_eq!(header_names(&response), names);
     }
@@ -79,8 +86,37 @@ async fn text_that_is_not_a_token_is_malformed() {
     let text =
         "Authentication information is not given in the correct format. Check the value of Authorization header.";
     assert_eq!(error(&response), rejected(400, "InvalidAuthenticationInfo", text));
-    assert_eq!(header_names(&response), ["content-type", "date", "x-ms-error-code"]);
+    assert_eq!(
+        header_names(&response),
+        ["content-type", "date", "server", "x-ms-error-code", "x-ms-request-id"]
+    );
     assert_eq!(header(&response, "content-type"), "application/json");
+}
+
+/// azure-sdk-for-net issue 47332.
+#[tokio::test]
+async fn token_for_another_audience_is_unauthorized_on_cosmos_db() {
+    let emulator = Emulator::new().token_audience("https://cosmos.azure.com");
+    let base = "https://devstoreaccount1.table.cosmos.azure.com";
+    let bearer = format!("Bearer {}", token("https://storage.azure.com", 60));
+    let headers = [VERSION, ("authorization", &*bearer)];
+    let response = emulator
+        .send(unsigned_at(base, "GET", "Tables", &headers, ""))
+        .await
+        .unwrap();
+    let json: serde_json::Value = serde_json::from_slice(response.body()).unwrap();
+    let error = &json["odata.error"];
+    assert_eq!(
+        (response.status().as_u16(), error["code"].as_str()),
+        (401, Some("Unauthorized"))
+    );
+    let text = error["message"]["value"].as_str().unwrap();
+    let said = "Provided AAD token is intended for [https://storage.azure.com]. This database account accepts tokens \
+                intended for [https://cosmos.azure.com]";
+    assert!(
+        text.starts_with("Request blocked by Auth ") && text.contains(said),
+        "{text}"
+    );
 }
 
 /// Creates an unsigned token for an audience, valid for `seconds`.
@@ -145,8 +181,7 @@ async fn older_versions_and_plain_http_are_rejected_without_a_challenge() {
     let bad = ("authorization", "Bearer bad");
     let good = ("authorization", "Bearer good");
     for (headers, base) in [
-        (&[old][..], SECURE),
-        (&[old, bad], SECURE),
+        (&[old, bad][..], SECURE),
         (&[("x-ms-version", "2017-04-17"), good], SECURE),
         (&[VERSION, good], BASE),
         (&[VERSION, good], "https://nobody.table.core.windows.net"),

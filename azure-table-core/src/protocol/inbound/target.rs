@@ -25,7 +25,8 @@ pub enum Target {
     Policies(String),
     Entities(String),
     Entity(String, RowId),
-    /// The list of tables below a table. Only a `GET` of it differs from one of the table's entities.
+    /// The list of tables below a table, or an entity below its table's name. Only a `GET` of them differs from one of
+    /// the table's entities.
     TablesBelow(String),
     /// An entity of a table, addressed by a wrong number of keys.
     WrongKeys(String),
@@ -91,7 +92,7 @@ impl Target {
         let (name, keys) = name_and_keys(below.strip_prefix('/').unwrap_or(below), paths).ok_or(TargetFault::Path)?;
         let whole = match name.split_once('/') {
             None => Self::named(&name, &keys)?,
-            Some(segments) => Self::below(segments, &keys, paths)?,
+            Some(segments) => Self::below(segments, &keys, is_get, paths)?,
         };
         let (restype, component) = (parameter(query, "restype"), parameter(query, "comp"));
         let whole = match whole {
@@ -109,7 +110,7 @@ impl Target {
     }
 
     /// Returns the target of a path with further segments.
-    fn below((first, further): (&str, &str), keys: &str, paths: Paths<'_>) -> Result<Self, TargetFault> {
+    fn below((first, further): (&str, &str), keys: &str, is_get: bool, paths: Paths<'_>) -> Result<Self, TargetFault> {
         if !paths.ignores_further_segments {
             let is_entity = matches!(Self::named("Table", keys), Ok(Self::Entity(..)));
             return Err(TargetFault::Segments { is_entity });
@@ -123,6 +124,8 @@ impl Target {
             "" | "/" | "Tables" | "$batch" => Self::named(first, keys),
             // Recorded of an insert.
             _ if keys.is_empty() && first.eq_ignore_ascii_case(further) => Self::named(first, keys),
+            // Recorded of azure-data-tables (2020): as for the list of tables there.
+            _ if is_get && first.eq_ignore_ascii_case(further) => Ok(Self::TablesBelow(first.to_owned())),
             _ => Err(TargetFault::Path),
         }
     }

@@ -16,8 +16,10 @@ const MAX_CORS_NAMES: usize = 64;
 const MAX_CORS_PREFIXES: usize = 2;
 /// The maximum length of an origin or a header, in characters.
 const MAX_CORS_TEXT: usize = 256;
-/// The verbs that a rule can name. `PATCH` is newer than the others.
-const CORS_METHODS: &[&str] = &["DELETE", "GET", "HEAD", "MERGE", "PATCH", "POST", "OPTIONS", "PUT"];
+/// The verbs that a rule can name. `PATCH` is newer than the others; the management API lists `CONNECT` and `TRACE` too.
+const CORS_METHODS: &[&str] = &[
+    "CONNECT", "DELETE", "GET", "HEAD", "MERGE", "PATCH", "POST", "OPTIONS", "PUT", "TRACE",
+];
 
 /// A CORS rule: allows requests that a browser sends for a page of another origin.
 ///
@@ -39,7 +41,8 @@ const CORS_METHODS: &[&str] = &["DELETE", "GET", "HEAD", "MERGE", "PATCH", "POST
 pub struct CorsRule {
     /// The allowed origins: 1 to 64 of at most 256 characters, such as `https://contoso.com`, or `*` for any.
     pub allowed_origins: Vec<String>,
-    /// The allowed methods: at least one of `DELETE`, `GET`, `HEAD`, `MERGE`, `OPTIONS`, `PATCH`, `POST`, `PUT`.
+    /// The allowed methods: at least one of `CONNECT`, `DELETE`, `GET`, `HEAD`, `MERGE`, `OPTIONS`, `PATCH`, `POST`,
+    /// `PUT`, `TRACE`.
     pub allowed_methods: Vec<String>,
     /// The allowed request headers, or `*` for any.
     ///
@@ -146,6 +149,18 @@ impl CorsRule {
         }
         Ok(())
     }
+}
+
+/// Returns `true` if a list of the rule is longer than its limit.
+pub fn has_too_many_names(rule: &CorsRule) -> bool {
+    let too_many = |names: &[String]| {
+        let prefixes = names
+            .iter()
+            .filter(|name| name.len() > 1 && name.ends_with('*'))
+            .count();
+        prefixes > MAX_CORS_PREFIXES || names.len() - prefixes > MAX_CORS_NAMES
+    };
+    rule.allowed_origins.len() > MAX_CORS_NAMES || too_many(&rule.allowed_headers) || too_many(&rule.exposed_headers)
 }
 
 #[cfg(test)]

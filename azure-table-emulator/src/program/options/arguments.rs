@@ -83,8 +83,9 @@ pub(super) struct ServiceArguments {
     #[arg(long = "account", value_name = "NAME:@FILE", verbatim_doc_comment)]
     pub(super) accounts: Vec<String>,
     /// storage, or cosmos for Azure Cosmos DB for Table [default: storage]
-    /// The official clients for .NET, Python and JavaScript recognize Cosmos DB by the host
-    /// localhost with any port but 10002, the client for Go by localhost with port 8902.
+    /// Azure.Data.Tables and the clients for Python and JavaScript recognize Cosmos DB by the
+    /// host localhost with any port but 10002, the client for Go by localhost with port 8902,
+    /// Microsoft.Azure.Cosmos.Table by https://localhost.
     /// Merges that are not tunnelled through POST are accepted too
     #[arg(long, value_name = "SERVICE", hide_possible_values = true, verbatim_doc_comment)]
     pub(super) profile: Option<Service>,

@@ -280,9 +280,9 @@ async fn errors_of_a_signature_repeat_the_accepted_media_type() {
         for range in [&[("spk", "p"), ("srk", "r")][..], &[("epk", "p"), ("erk", "r")]] {
             let token = sas::token(sas::TABLE, &[&[named], range].concat());
             let response = send("POST", "Blogs", &row, &token).await;
-            assert_eq!(error(&response), rejected(501, "NotImplemented", text));
+            assert_eq!(error(&response), rejected(405, "MethodNotAllowed", text));
             assert!(body(&response).contains(r"\r\nActivityId: "), "{}", body(&response));
-            assert_eq!(header(&response, "content-type"), "application/json");
+            assert_eq!(header(&response, "content-type"), MINIMAL_TYPE);
         }
     }
 }
@@ -305,4 +305,30 @@ async fn path_that_is_not_encoded_is_rejected_in_the_form_of_cosmos() {
     let response = ask(&with_table().await, "GET", path, &[], "").await;
     assert_eq!(error(&response).0, 400);
     assert_eq!(response.headers().get("x-ms-version"), None);
+}
+
+/// Recorded of azure-data-tables from October 2020 to September 2021.
+#[tokio::test]
+async fn wrong_signature_is_forbidden_and_shows_the_string_to_sign() {
+    let emulator = with_table().await;
+    for (method, path, media_type) in [
+        ("GET", "Tables", "application/json;odata=minimalmetadata"),
+        ("DELETE", "Tables('Blogs')", FULL),
+    ] {
+        let mut request = unsigned_at(COSMOS, method, path, &[MINIMAL], "");
+        let other = "b3RoZXI=";
+        sign(&mut request, DEVELOPMENT_ACCOUNT, other);
+        let response = emulator.send(request).await.unwrap();
+        let (status, code, text) = error(&response);
+        assert_eq!((status, &*code), (403, "Forbidden"));
+        let begin = format!(
+            "The input authorization token can't serve the request. Please check that the expected payload is built as \
+             per the protocol, and check the key being used. Server used the following payload to sign: '{method}\n\n\n"
+        );
+        assert!(
+            text.starts_with(&begin) && text.ends_with(&format!("/{path}'")),
+            "{text}"
+        );
+        assert_eq!(header(&response, "content-type"), media_type);
+    }
 }

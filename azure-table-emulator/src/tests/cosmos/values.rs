@@ -109,3 +109,23 @@ async fn selection_is_not_part_of_the_metadata_url() {
         body(&page)
     );
 }
+
+/// Recorded of azure-data-tables: three exchanges of April 2021, and `query_entities_with_select` of September 2020.
+#[tokio::test]
+async fn binary_constant_equals_text_and_selected_names_keep_their_space() {
+    let emulator = with_table().await;
+    let row = r#"{"PartitionKey":"foo","RowKey":"r","Text":"foo"}"#;
+    assert_eq!(ask(&emulator, "POST", "Blogs", &[], row).await.status(), 201);
+    for (filter, count) in [
+        ("PartitionKey%20eq%20X'666f6f'", 1),
+        ("RowKey%20eq%20'r'%20and%20(Text%20eq%20X'666f6f')", 1),
+        ("Text%20eq%20X'666f'", 0),
+        ("Text%20eq%20X'ff'", 0),
+    ] {
+        let found = ask(&emulator, "GET", &format!("Blogs?$filter={filter}"), &[], "").await;
+        let json: serde_json::Value = serde_json::from_slice(found.body()).unwrap();
+        assert_eq!(json["value"].as_array().unwrap().len(), count, "{filter}");
+    }
+    let selected = ask(&emulator, "GET", "Blogs?$select=age,%20sex", &[], "").await;
+    assert!(body(&selected).contains("\" sex\":null"), "{}", body(&selected));
+}

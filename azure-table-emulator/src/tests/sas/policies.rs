@@ -27,7 +27,7 @@ async fn read(emulator: &Emulator, changes: &[(&str, &str)]) -> (u16, String) {
     }
 }
 
-const FULL: &str = "<Expiry>2999-01-01T00:00:00.5Z</Expiry><Permission>r</Permission>";
+const FULL: &str = "<Expiry>2999-01-01T00:00:00.5000000Z</Expiry><Permission>r</Permission>";
 const NAMED: &[(&str, &str)] = &[("si", "readers"), ("sp", ""), ("se", "")];
 
 #[tokio::test]

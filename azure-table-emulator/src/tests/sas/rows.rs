@@ -112,7 +112,7 @@ async fn operations_of_a_batch_are_checked_separately() {
         );
         let (status, text) = batch(&[update, update], &token(base, &[("sp", "r")])).await;
         assert_eq!(status, "403");
-        assert!(text.contains(&format!("\"{PERMISSION}")), "{text}");
+        assert!(text.contains(&format!("\"0:{PERMISSION}")), "{text}");
     }
     let range = token(TABLE, &[("spk", "b"), ("srk", "2"), ("epk", "b"), ("erk", "8")]);
     let (status, text) = batch(&[&insert("8"), &insert("9")], &range).await;

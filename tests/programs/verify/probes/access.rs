@@ -188,4 +188,66 @@ pub(super) const PROBES: &[Probe] = &[
     )
     .on(On::Cosmos)
     .header("www-authenticate"),
+    Probe::of(
+        Line(
+            "on Cosmos DB an old request, an unknown account, no authorization before 2020-12-06",
+            "403 `AuthenticationFailed` (recorded of a wrong signature: `Forbidden`)",
+        ),
+        &[get(NO_ROWS).headers(&[("x-ms-version", "2019-02-02")]).auth(Auth::None)],
+    )
+    .on(On::Cosmos),
+    Probe::of(
+        Line(
+            "requests without authorization before 2020-12-06, other than a batch and a deletion (recorded)",
+            "404 `ResourceNotFound`",
+        ),
+        &[
+            get(NO_ROWS).headers(&[("x-ms-version", "2019-02-02")]).auth(Auth::None),
+            get("Tables?$top=1")
+                .headers(&[("x-ms-version", "2019-02-02")])
+                .auth(Auth::None),
+        ],
+    )
+    .on(On::Storage),
+    Probe::of(
+        Line(
+            "other rejections before a request is parsed than of its credential",
+            "the headers of a failed authentication",
+        ),
+        &[get(NO_ROWS).headers(&[("x-ms-version", "2019-02-03")])],
+    )
+    .header("server")
+    .on(On::Storage),
+    Probe::of(
+        Line(
+            "such a rejection of an insert or a deletion with `Accept: */*`",
+            "XML, as recorded of `$batch`, PUT and PATCH",
+        ),
+        &[
+            send("POST", "<T>", Body::Row("r", ""))
+                .headers(&[("Accept", "*/*"), ("Authorization", "SharedKey account:AAAA")])
+                .auth(Auth::None),
+            delete("<R:r>")
+                .headers(&[("Accept", "*/*"), ("Authorization", "SharedKey account:AAAA")])
+                .auth(Auth::None),
+        ],
+    )
+    .header("content-type")
+    .on(On::Storage),
+    Probe::of(
+        Line(
+            "a fraction of a second in a shared access signature, other than six digits; in a stored policy, other \
+             than three or seven",
+            "403 `AuthenticationFailed`; 400 `InvalidXmlDocument`",
+        ),
+        &[get(NO_ROWS).auth(table_sas!(
+            "2019-02-02",
+            "<T>",
+            "r",
+            "st" = "2020-01-01T00:00:00.1234567Z",
+            "se" = "<soon>"
+        ))],
+    )
+    .on(On::Storage)
+    .needs(Needs::Key),
 ];

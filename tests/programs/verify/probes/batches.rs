@@ -70,23 +70,36 @@ pub(super) const PROBES: &[Probe] = &[
     .body(),
     Probe::of(
         Line(
-            "a rejection of the first operation of a batch",
-            "`0:` precedes the text of faults found while the batch is read, not of those that the store finds; on \
-             Cosmos DB of both",
+            "a fault of the only change of a batch that is found while the batch is read",
+            "`0:` precedes the text, as of each of several (recorded); not of one that the store finds (recorded), but \
+             on Cosmos DB",
         ),
         &[
             insert("there", "").setup(),
             // Found while the batch is read, and found by the store.
             batch(Body::Changes(&[
                 "POST /<T>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"new\",\"A@odata.type\":\"Edm.Guid\",\"A\":\"x\"}",
-                "POST /<T>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"other\"}",
             ])),
             batch(Body::Changes(&[
                 "POST /<T>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"there\"}",
-                "POST /<T>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"other\"}",
             ])),
         ],
     ),
+    Probe::of(
+        Line(
+            "a lone query in a batch with a `Content-ID`",
+            "is not echoed (in January 2014 it was)",
+        ),
+        &[
+            insert("r", "").setup(),
+            batch(Body::Batch(
+                "--batch_1\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\nGET /<R:r> \
+                 HTTP/1.1\nAccept: application/json;odata=nometadata\nContent-ID: 0\n\n\n--batch_1--\n",
+            )),
+        ],
+    )
+    .body()
+    .on(On::Storage),
     Probe::of(
         Line(
             "an operation of a batch that a shared access signature does not allow",

@@ -10,6 +10,18 @@ const DOUBLED: (&str, &str) = ("If-Match", "W/\"datetime''2020-01-01T00%3A00%3A0
 pub(super) const PROBES: &[Probe] = &[
     Probe::of(
         Line(
+            "a property of 1 MiB or more",
+            "400 `EntityTooLarge` (seen; the size from which on is not known)",
+        ),
+        &[
+            insert("r", r#""A":"<x*300000>""#),
+            insert("r", r#""A":"<x*524288>""#),
+            insert("r", r#""A":"<x*1048576>""#),
+        ],
+    )
+    .on(On::Storage),
+    Probe::of(
+        Line(
             "an entity over 1 MiB",
             "the limit applies to the published formula of an entity's size, on Cosmos DB (2 MiB) as well",
         ),

@@ -1,6 +1,6 @@
 //! Probes of queries: options, filters, order and pages.
 
-use crate::probe::{Body, Line, Needs, Probe, delete, get, insert, send, table};
+use crate::probe::{Body, Line, Needs, On, Probe, delete, get, insert, send, table};
 
 pub(super) const PROBES: &[Probe] = &[
     Probe::of(
@@ -31,8 +31,9 @@ pub(super) const PROBES: &[Probe] = &[
     Probe::of(
         Line(
             "a filter with a fault",
-            "the generic text, but for a word too many outside of parentheses (recorded), a constant as the whole \
-             filter, a constant that is too large",
+            "the generic text, but for a word too many outside of parentheses (recorded), a character that begins \
+             nothing (recorded of `<`), a constant as the whole filter, a constant that is too large, a key as a \
+             condition",
         ),
         &[
             get("<T>()?$filter=A%20eq"),
@@ -41,17 +42,84 @@ pub(super) const PROBES: &[Probe] = &[
             get("<T>()?$filter=A%20like%201"),
             get("<T>()?$filter='text'"),
             get("<T>()?$filter=A%20eq%2099999999999999999999"),
+            get("<T>()?$filter=A%20eq%20%23"),
+            get("<T>()?$filter=RowKey%20or%20A%20eq%201"),
         ],
     ),
     Probe::of(
-        Line("`$select=*`", "all properties"),
+        Line(
+            "a key or the Timestamp compared with a constant of another type",
+            "no row (live probably 400 as for a key as a condition)",
+        ),
+        &[
+            get("<T>()?$filter=PartitionKey%20eq%205"),
+            get("<T>()?$filter=Timestamp%20ge%20'2020-01-01'"),
+        ],
+    ),
+    Probe::of(
+        Line(
+            "`not B` for a Boolean on rows without it, a number or text alone as a condition",
+            "the row is returned; 400 `InvalidInput`",
+        ),
+        &[
+            insert("r", "").setup(),
+            get("<T>()?$filter=PartitionKey%20eq%20'<K>'%20and%20not%20B"),
+            get("<T>()?$filter=PartitionKey%20eq%20'<K>'%20and%201"),
+            get("<T>()?$filter=PartitionKey%20eq%20'<K>'%20and%20'x'"),
+        ],
+    )
+    .body(),
+    Probe::of(
+        Line(
+            "`TableName eq` in another case",
+            "finds the table (seen of `ge` and `lt`)",
+        ),
+        &[
+            table(r#"{"TableName":"<N>Aa"}"#).setup(),
+            get("Tables?$filter=TableName%20eq%20'<N>aA'"),
+            delete("Tables('<N>Aa')").setup(),
+        ],
+    )
+    .body()
+    .on(On::Storage),
+    Probe::of(
+        Line(
+            "a `$filter` in the read of one entity",
+            "404 `ResourceNotFound` if the entity does not match (the code was seen), 400 if the filter has a fault; \
+             on Cosmos DB too",
+        ),
+        &[
+            insert("r", r#""A":1"#).setup(),
+            get("<R:r>?$filter=A%20eq%201"),
+            get("<R:r>?$filter=A%20eq%202"),
+            get("<R:r>?$filter=A%20eq"),
+        ],
+    ),
+    Probe::of(
+        Line(
+            "`$select=*`, a selection with other than names after its first",
+            "all properties; `null` for each",
+        ),
         &[
             insert("r", r#""A":1,"B":"b""#).setup(),
             get("<T>()?$select=*&$filter=PartitionKey%20eq%20'<K>'"),
             get("<R:r>?$select=*"),
+            get("<R:r>?$select=A,['B']"),
         ],
     )
     .body(),
+    Probe::of(
+        Line(
+            "characters of a selection that `odata.metadata` repeats encoded",
+            "a space (recorded), and what no URL contains",
+        ),
+        &[
+            insert("r", "").setup(),
+            get("<R:r>?$select=A,%22B%25").headers(&[("Accept", "application/json;odata=minimalmetadata")]),
+        ],
+    )
+    .body()
+    .on(On::Storage),
     Probe::of(
         Line("more than 15 comparisons in a filter", "are accepted"),
         &[get("<T>()?$filter=A%20eq%200<%20or%20A%20eq%201*15>")],

@@ -104,7 +104,8 @@ pub(super) const PROBES: &[Probe] = &[
     .needs(Needs::Key),
     Probe::of(
         Line(
-            "Atom, in which the live service responds to versions before 2015-12-11 without `Accept`",
+            "Atom, in which the live service responds to versions before 2015-12-11 and, in 2020, to inserts without \
+             `Accept`",
             "",
         ),
         &[

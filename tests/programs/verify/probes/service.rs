@@ -76,7 +76,10 @@ pub(super) const PROBES: &[Probe] = &[
     .on(On::Storage)
     .needs(Needs::Properties),
     Probe::of(
-        Line("a service property that does not exist", "is ignored"),
+        Line(
+            "a service property that does not exist; `DefaultServiceVersion`",
+            "is ignored; 400 `InvalidXmlDocument` (the status was seen)",
+        ),
         &[send(
             "PUT",
             PROPERTIES,

@@ -22,6 +22,20 @@ pub(super) const REASONS: &[(Line, &str)] = &[
         "a token must not be sent unencrypted",
     ),
     (
+        Line(
+            "on Cosmos DB a token for another audience",
+            "401 `Unauthorized` (seen) with a challenge, and a text of which the beginning and the end are not known",
+        ),
+        "it would need a token of Entra ID for another service",
+    ),
+    (
+        Line(
+            "on Cosmos DB Orleans' membership and reminders, which require rows in the order of their keys",
+            "do not start, because rows are in the order of insertion",
+        ),
+        "it takes Orleans itself",
+    ),
+    (
         Line("the properties of a new account", "all are off"),
         "nothing shows that an account is new",
     ),
