@@ -108,10 +108,14 @@ async fn batch_creates_its_missing_table_if_the_handle_has_the_option() {
     assert!(single.get(("p", "0")).await.unwrap().is_some());
 }
 
-/// Storage omits the index if the first operation fails in the store.
+/// Storage omits the index only if the batch has one operation.
 #[tokio::test(start_paused = true)]
-async fn failure_of_the_store_without_a_number_is_of_the_first_operation() {
-    let failure = failure("The specified entity already exists.").replace("InvalidInput", "EntityAlreadyExists");
-    let error = insert_two(parts(&[("409 Conflict", &failure)])).await.unwrap_err();
-    assert_eq!((error.batch_index(), error.entity()), (Some(0), Some(("p", "0"))));
+async fn failure_of_several_operations_is_at_its_index_or_at_none() {
+    for (index, expected) in [("0:", Some(0)), ("", None)] {
+        let failure = failure(&format!("{index}The specified entity already exists."));
+        let failure = failure.replace("InvalidInput", "EntityAlreadyExists");
+        let error = insert_two(parts(&[("409 Conflict", &failure)])).await.unwrap_err();
+        let row = expected.map(|_| ("p", "0"));
+        assert_eq!((error.batch_index(), error.entity()), (expected, row));
+    }
 }

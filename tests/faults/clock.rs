@@ -53,6 +53,32 @@ async fn wrong_clock_is_corrected_once() {
     }
 }
 
+/// On Cosmos DB a wrong signature has the code of a missing permission.
+#[tokio::test]
+async fn wrong_clock_is_corrected_on_cosmos_db() {
+    let there = std::time::SystemTime::now() + Duration::from_secs(3_600);
+    let date = httpdate::fmt_http_date(there);
+    for (text, is_corrected) in [
+        (
+            "The input authorization token can't serve the request. Please check it.",
+            true,
+        ),
+        ("Request originated from an address that the firewall blocks.", false),
+    ] {
+        let body = format!("{{\"odata.error\":{{\"code\":\"Forbidden\",\"message\":{{\"value\":\"{text}\"}}}}}}");
+        let headers = [("date", date.as_str()), ("content-type", "application/json")];
+        let canned = Canned::new([Step::response(403, &headers, &body), Step::status(204)]);
+        let key = azure_table::AccountKey::new("contoso", "a2V5").unwrap();
+        let service = TableServiceClient::new("https://contoso.table.cosmos.azure.com", key).unwrap();
+        let table = service.transport(canned.clone()).dynamic_table("Things").unwrap();
+        let deleted = table.delete_table().await;
+        assert_eq!(deleted.is_ok(), is_corrected, "{deleted:?}");
+        if let Err(error) = deleted {
+            assert_eq!(error.kind(), ErrorKind::Forbidden);
+        }
+    }
+}
+
 /// A clock that is off by five minutes may soon be off by more, and the request takes time to arrive.
 #[tokio::test]
 async fn clock_is_corrected_from_five_minutes_on() {

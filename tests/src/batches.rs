@@ -73,7 +73,7 @@ pub async fn failed_batch_applies_nothing(backend: &Backend) {
     backend.drop_table(&table).await;
 }
 
-/// A failing first operation is named too, although the service sends no index for it.
+/// A failing first operation is named too.
 pub async fn failing_first_operation_is_named(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     let mut batch = table.batch();

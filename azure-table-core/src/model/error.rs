@@ -48,7 +48,8 @@ pub enum ErrorKind {
     Conflict,
     /// 412: the ETag of the stored entity differs.
     ConditionNotMet,
-    /// 401 (except an exceeded token limit), or 403 `AuthenticationFailed`: the service does not accept the credential.
+    /// 401 (except an exceeded token limit), 403 `AuthenticationFailed`, or Cosmos DB's 403 for a wrong signature: the
+    /// service does not accept the credential.
     Unauthenticated,
     /// Any other 403: the credential does not permit the operation.
     Forbidden,

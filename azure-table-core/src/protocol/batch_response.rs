@@ -1,8 +1,7 @@
 //! The response to an entity group transaction: a result per operation, or the operation that failed.
 //!
-//! The index of a failed operation is never guessed. It comes from the message, from a batch of one operation, or from
-//! the four codes that Storage was seen to report without an index exactly when the first operation failed. Otherwise
-//! it is `None`, as it is for a missing table of Cosmos DB.
+//! The index of a failed operation is never guessed. It comes from the message, or from a batch of one operation, in
+//! which Storage omits it. Otherwise it is `None`, as it is for a missing table of Cosmos DB.
 //!
 //! Source: REST "Performing entity group transactions"; the forms seen of Storage and Cosmos DB.
 
@@ -22,14 +21,6 @@ use crate::protocol::requested_key;
 use crate::protocol::response;
 use crate::protocol::sent_batch::SentBatch;
 use crate::protocol::table_result::TableResult;
-
-/// Storage errors that have no index when the first operation failed, and one otherwise.
-const UNPREFIXED_AT_FIRST: [&str; 4] = [
-    "EntityAlreadyExists",
-    "ResourceNotFound",
-    "UpdateConditionNotSatisfied",
-    "PropertyValueTooLarge",
-];
 
 /// Returns the results in the order of the operations, or the failure. A failed batch applied nothing.
 pub fn read_response(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<TableResult>> {
@@ -219,8 +210,7 @@ fn failure(sent: &SentBatch, status: u16, message: &Message<'_>, request_id: Opt
     let index = error.batch_index().or_else(|| {
         // The table is missing, not the first row: see `table_is_missing`.
         let is_of_table = status == 404 && !sent.names_missing_tables;
-        let first = sent.len() == 1 || error.code().is_some_and(|code| UNPREFIXED_AT_FIRST.contains(&code));
-        (first && !is_of_table).then_some(0)
+        (sent.len() == 1 && !is_of_table).then_some(0)
     });
     of_operation(sent, error, index)
 }

@@ -25,6 +25,11 @@ const X_MS_REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-ch
 
 /// The text that HTTP.sys sends, in HTML, for a URL that it rejects.
 const INVALID_URL: &str = "Bad Request - Invalid URL";
+/// The beginning of Cosmos DB's text about a wrong signature, whose code `Forbidden` also means a missing permission or a
+/// firewall.
+///
+/// Source: recordings of azure-data-tables (2020 and 2021).
+const WRONG_SIGNATURE: &str = "The input authorization token can't serve the request";
 /// The maximum number of characters of an unexpected response that an error shows.
 const EXCERPT: usize = 80;
 
@@ -78,6 +83,12 @@ pub fn error_of(
     };
     if let Some((code, message)) = said {
         let (index, message) = message.as_deref().map(split_message).unzip();
+        let is_wrong_signature = code == "Forbidden" && message.is_some_and(|text| text.starts_with(WRONG_SIGNATURE));
+        // The string to sign has several lines.
+        let message = message.map(|text| match is_wrong_signature {
+            true => text.split(" Server used").next().unwrap_or_default(),
+            false => text,
+        });
         let error = Error::of_response(
             status,
             Some(without_signatures(&code)),
@@ -87,10 +98,10 @@ pub fn error_of(
         .at_batch_index(index.flatten());
         // Cosmos DB rejects the 101st token as if it were a wrong one (azure-sdk-for-net issue 47191).
         let is_limit = message.is_some_and(|message| message.to_ascii_lowercase().contains("aad token limit"));
-        return if status == 401 && is_limit {
-            error.with_kind(ErrorKind::Throttled)
-        } else {
-            error
+        return match status {
+            401 if is_limit => error.with_kind(ErrorKind::Throttled),
+            403 if is_wrong_signature => error.with_kind(ErrorKind::Unauthenticated),
+            _ => error,
         };
     }
     if is_address_rejected(status, text) {
@@ -242,6 +253,24 @@ mod tests {
             error_of(401, None, None, other.as_bytes(), None).kind(),
             ErrorKind::Unauthenticated
         );
+    }
+
+    #[test]
+    fn wrong_signature_of_cosmos_db_is_no_missing_permission() {
+        let error = |text: &str| {
+            let body = serde_json::json!({"odata.error": {"code": "Forbidden", "message": {"value": text}}});
+            error_of(403, None, None, body.to_string().as_bytes(), None)
+        };
+        let text = "The input authorization token can't serve the request. Please check that the expected payload is \
+                    built as per the protocol, and check the key being used.";
+        let wrong = error(&format!(
+            "{text} Server used the following payload to sign: 'GET\n\n\nSat, 1\n/a/b'\r\nActivityId: x, y\n"
+        ));
+        assert_eq!(
+            (wrong.kind(), wrong.code(), wrong.service_message()),
+            (ErrorKind::Unauthenticated, Some("Forbidden"), Some(text))
+        );
+        assert_eq!(error("Blocked by the firewall.").kind(), ErrorKind::Forbidden);
     }
 
     #[test]

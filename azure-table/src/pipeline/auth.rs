@@ -8,11 +8,11 @@ use std::any::Any;
 use std::fmt;
 use std::time::SystemTime;
 
-use azure_table_core::model::error::{Error, Result};
+use azure_table_core::model::error::{Error, ErrorKind, Result};
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::endpoint::Endpoint;
 use azure_table_core::protocol::http_request::X_MS_VERSION;
-use azure_table_core::protocol::profile::Profile;
+use azure_table_core::protocol::profile::{Profile, ProfileInternals as _};
 use azure_table_core::protocol::response;
 use azure_table_core::transport::BoxFuture;
 use bytes::Bytes;
@@ -151,9 +151,13 @@ impl AuthorizationFailure<'_> {
 
     /// Returns `true` if the service rejects the credential itself, and not the operation.
     ///
-    /// This is status 401, which Cosmos DB uses, or 403 `AuthenticationFailed`.
+    /// This is status 401, 403 `AuthenticationFailed`, or on Cosmos DB 403 `Forbidden` with its text about a wrong
+    /// signature.
     pub fn is_unauthenticated(&self) -> bool {
-        self.status == 401 || self.code == Some("AuthenticationFailed")
+        let is_of_cosmos = || {
+            self.context.profile().is_cosmos() && response::error(self.response).kind() == ErrorKind::Unauthenticated
+        };
+        self.status == 401 || self.code == Some("AuthenticationFailed") || is_of_cosmos()
     }
 
     /// Returns the headers of the response.

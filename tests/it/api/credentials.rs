@@ -54,6 +54,28 @@ async fn rotated_key_is_used_by_all_clones() {
     service.ping().await.unwrap();
 }
 
+/// Cosmos DB reports a wrong signature as `Forbidden`.
+#[tokio::test]
+async fn rotated_key_is_advised_and_renewed_on_cosmos_db() {
+    let key = AccountKey::new("contoso", KEY).unwrap();
+    let service = TableServiceClient::new("https://contoso.table.cosmos.azure.com", key.clone())
+        .unwrap()
+        .transport(emulator(OTHER_KEY));
+    let table = service.dynamic_table("Things").unwrap();
+    let error = table.create_table().await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::Unauthenticated, Some("Forbidden"))
+    );
+    let text = error.to_string();
+    assert!(
+        text.contains("not a current key of account contoso") && !text.contains("to sign"),
+        "{text}"
+    );
+    key.rotate(OTHER_KEY).unwrap();
+    table.create_table().await.unwrap();
+}
+
 /// The key is rotated while a request that was signed with the old one is in flight.
 #[tokio::test]
 async fn attempt_overtaken_by_a_rotation_is_repeated() {
