@@ -48,7 +48,11 @@ async fn modify_writes_once_more_than_it_may_conflict() {
         let rule = faults.add(changed_meanwhile());
         let modify = table.modify(("p", "r"), change);
         let error = modify.max_conflicts(conflicts).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::ConditionNotMet, "{error}");
+        assert_eq!(
+            (error.kind(), error.status()),
+            (ErrorKind::Contention, Some(412)),
+            "{error}"
+        );
         let reported = format!(
             "{} conflicting writes, more than the limit of {conflicts}: raise `max_conflicts`, or reduce concurrent writers",
             conflicts + 1

@@ -48,6 +48,9 @@ pub enum ErrorKind {
     Conflict,
     /// 412: the ETag of the stored entity differs.
     ConditionNotMet,
+    /// Other writers came first more often than `max_conflicts` allows. Nothing was applied. Reduce concurrent writers,
+    /// spread them over several rows, or raise the limit.
+    Contention,
     /// 401 (except an exceeded token limit), 403 `AuthenticationFailed`, or Cosmos DB's 403 for a wrong signature: the
     /// service does not accept the credential.
     Unauthenticated,
@@ -131,11 +134,23 @@ impl Error {
     ///
     /// ```
     /// use azure_table::{Error, ErrorKind};
-    /// let error = Error::condition_not_met("the header changed during 3 reads, more than the limit of 2");
+    /// let error = Error::condition_not_met("the order was shipped since it was read");
     /// assert_eq!((error.kind(), error.status()), (ErrorKind::ConditionNotMet, None));
     /// ```
     pub fn condition_not_met(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::ConditionNotMet, message)
+    }
+
+    /// Creates an error of the kind [`Contention`](ErrorKind::Contention), for code that reads and writes again after
+    /// a conflict.
+    ///
+    /// ```
+    /// use azure_table::{Error, ErrorKind};
+    /// let error = Error::contention("the header changed during 3 reads, more than the limit of 2");
+    /// assert_eq!((error.kind(), error.status()), (ErrorKind::Contention, None));
+    /// ```
+    pub fn contention(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Contention, message)
     }
 
     /// Creates an error of the kind [`Other`](ErrorKind::Other) from an error of the program's own code.

@@ -238,7 +238,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// writes. This is not confirmed for Cosmos DB accounts with weaker consistency levels.
     ///
     /// # Errors
-    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): transactions interrupted more reads than
+    /// - [`Contention`](ErrorKind::Contention): transactions interrupted more reads than
     ///   [`max_conflicts`](Self::max_conflicts) allows. The error has their number, and the first and the last ETag.
     /// - [`InvalidInput`](ErrorKind::InvalidInput): the query is of another table, or begins at a continuation; the
     ///   header was deleted.
@@ -257,8 +257,9 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// times, so it must have no side effects.
     ///
     /// # Errors
-    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet), for a new header [`AlreadyExists`](ErrorKind::AlreadyExists):
-    ///   more conflicts than [`max_conflicts`](Self::max_conflicts) allows.
+    /// - [`Contention`](ErrorKind::Contention): more conflicts than [`max_conflicts`](Self::max_conflicts) allows. If it
+    ///   is 0, the conflict itself: [`ConditionNotMet`](ErrorKind::ConditionNotMet), for a new header
+    ///   [`AlreadyExists`](ErrorKind::AlreadyExists).
     /// - The error of an operation, with its [`batch_index`](crate::Error::batch_index): the header is 0, the
     ///   operations follow from 1. Nothing was written.
     /// - [`InvalidInput`](ErrorKind::InvalidInput): an operation has another partition, there are more than 99, or two
@@ -299,7 +300,12 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
                     }
                     return Ok(());
                 }
-                Err(e) if is_conflict(&e) && conflicts < self.conflicts => conflicts += 1,
+                Err(e) if is_conflict(&e) && self.conflicts > 0 => {
+                    conflicts += 1;
+                    if conflicts > self.conflicts {
+                        return Err(contention(conflicts, self.conflicts, &e));
+                    }
+                }
                 Err(e) => return Err(e),
             }
         }
@@ -326,6 +332,13 @@ impl<H: TableEntity + ReadEntity> VersionRow for Fence<H> {
 fn is_conflict(error: &azure_table::Error) -> bool {
     let is_other_header = matches!(error.kind(), ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists);
     is_other_header && error.batch_index() == Some(0)
+}
+
+fn contention(conflicts: u32, most: u32, last: &azure_table::Error) -> azure_table::Error {
+    azure_table::Error::contention(format!(
+        "{conflicts} conflicting transactions, more than the limit of {most}: raise `max_conflicts`, or reduce concurrent \
+         writers; the last: {last}"
+    ))
 }
 
 fn missing<H>(key: &Key<H>) -> azure_table::Error {

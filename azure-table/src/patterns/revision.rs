@@ -116,7 +116,7 @@ impl Revision {
     /// for Cosmos DB accounts with weaker consistency levels.
     ///
     /// # Errors
-    /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): transactions interrupted more reads than
+    /// - [`Contention`](azure_table::ErrorKind::Contention): transactions interrupted more reads than
     ///   [`max_conflicts`](Self::max_conflicts) allows. The error has their number, and the first and the last ETag.
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the query is of another table, or begins at a
     ///   continuation.

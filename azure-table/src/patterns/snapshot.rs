@@ -57,7 +57,7 @@ impl<E: TableEntity, P> Rows<E, P> {
     /// Reads the rows until no transaction wrote `row` meanwhile.
     ///
     /// # Errors
-    /// - `ConditionNotMet`: transactions interrupted more reads than allowed.
+    /// - `Contention`: transactions interrupted more reads than allowed.
     pub(super) async fn read(self, row: &mut impl VersionRow) -> Result<Vec<P>> {
         let first = row.read().await?;
         let mut before = first.clone();
@@ -79,7 +79,7 @@ impl<E: TableEntity, P> Rows<E, P> {
     fn interrupted(&self, changes: u32, first: Option<ETag>, last: Option<ETag>) -> Error {
         let ((partition_key, row_key), most) = (&self.keys, self.conflicts);
         let shown = |version: Option<ETag>| version.map_or("absent".to_owned(), |etag| etag.to_string());
-        Error::condition_not_met(format!(
+        Error::contention(format!(
             "no snapshot: the row ({partition_key:?}, {row_key:?}) changed during each of {changes} reads, from {} to {}; \
              `max_conflicts` is {most}: raise it, or select fewer rows",
             shown(first),

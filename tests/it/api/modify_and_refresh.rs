@@ -68,7 +68,7 @@ async fn modify_that_always_conflicts_is_an_error() {
         futures::executor::block_on(async { other.replace(&self::counter(runs)).await }).unwrap();
     });
     let error = modify.max_conflicts(3).await.unwrap_err();
-    assert_eq!((error.kind(), runs), (ErrorKind::ConditionNotMet, 4));
+    assert_eq!((error.kind(), runs), (ErrorKind::Contention, 4));
     assert!(
         error
             .to_string()

@@ -136,7 +136,7 @@ async fn snapshot_is_read_again_after_each_transaction_that_interrupts_it() -> R
     let first = rows.get(("g's", "$header")).await?.unwrap().etag.unwrap();
     let error = fence.snapshot(rows.query()).await.unwrap_err();
     let last = rows.get(("g's", "$header")).await?.unwrap().etag.unwrap();
-    assert_eq!(error.kind(), ErrorKind::ConditionNotMet);
+    assert_eq!(error.kind(), ErrorKind::Contention);
     let text = format!(
         "no snapshot: the row (\"g's\", \"$header\") changed during each of 3 reads, from {first} to {last}; `max_conflicts` is 2: \
          raise it, or select fewer rows"
@@ -301,6 +301,22 @@ async fn fence_with_a_new_header_inserts_it_or_continues_with_the_stored_one() -
     assert_eq!(first.etag(), second.etag());
     assert_eq!(first.snapshot(rows.query()).await?.len(), 2);
 
+    // Another process opens the fence and writes, between each read and write of this one.
+    let mut third = Fence::open(&headers, &header()).await?.max_conflicts(1);
+    let error = third
+        .transact(|header| {
+            let (headers, mut other) = (headers.clone(), header.clone());
+            other.rows += 1;
+            futures::executor::block_on(async { headers.insert_or_replace(&other).await })?;
+            add(header)
+        })
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Contention);
+    let text = "2 conflicting transactions, more than the limit of 1: raise `max_conflicts`, or reduce concurrent writers; \
+                the last: ";
+    assert!(error.to_string().starts_with(text), "{error}");
+
     let mut late = Fence::with_new_header(&headers, header()).max_conflicts(0);
     let error = late.transact(add).await.unwrap_err();
     assert_eq!((error.kind(), error.batch_index()), (ErrorKind::AlreadyExists, Some(0)));
@@ -313,7 +329,7 @@ async fn header_that_was_deleted_and_inserted_again_interrupts_a_snapshot() -> R
     let (fence, rows) = interrupted(1, true).await?;
     let mut fence = fence.max_conflicts(0);
     let error = fence.snapshot(rows.query()).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::ConditionNotMet, "{error}");
+    assert_eq!(error.kind(), ErrorKind::Contention, "{error}");
     assert_eq!(fence.snapshot(rows.query()).await?.len(), 3);
     Ok(())
 }

@@ -142,7 +142,7 @@ impl Membership {
     /// Reads all silos.
     ///
     /// # Errors
-    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): a transaction interrupted each of [`MAX_READS`] reads. The
+    /// - [`Contention`](ErrorKind::Contention): a transaction interrupted each of [`MAX_READS`] reads. The
     ///   error has the version before and after the last of them.
     /// - [`InvalidInput`](ErrorKind::InvalidInput): the cluster has no version.
     /// - The errors of a query.
@@ -305,7 +305,7 @@ impl Membership {
 
     fn interrupted(&self, (before, after): (Option<i32>, Option<i32>)) -> Error {
         let shown = |version: Option<i32>| version.map_or("absent".to_owned(), |number| number.to_string());
-        Error::condition_not_met(format!(
+        Error::contention(format!(
             "no view of the cluster {:?}: updates interrupted each of {MAX_READS} reads, the last from version {} to \
              {}; read it again later",
             self.cluster,

@@ -120,7 +120,7 @@ impl StateStorage {
     /// Reads the state as it was at one moment. One that was never stored is empty.
     ///
     /// # Errors
-    /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): a store interrupted each of [`MAX_READS`]
+    /// - [`Contention`](azure_table::ErrorKind::Contention): a store interrupted each of [`MAX_READS`]
     ///   reads. The error has the version before and after the last of them.
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the committed version has no row.
     /// - The errors of a query.
@@ -182,7 +182,7 @@ impl StateStorage {
 
     fn interrupted(&self, (before, after): (Option<String>, Option<String>)) -> Error {
         let shown = |version: Option<String>| version.unwrap_or_else(|| "absent".to_owned());
-        Error::condition_not_met(format!(
+        Error::contention(format!(
             "the state {:?} was not loaded: stores interrupted each of {MAX_READS} reads, the last from version {} \
              to {}; load it again later",
             self.partition,

@@ -165,7 +165,8 @@ impl<E, F, R> ModifyEntity<E, F, R> {
 }
 
 impl<E, F, R, N> ModifyEntity<E, F, R, N> {
-    /// Sets the number of conflicting writes that the call tolerates; 50 by default.
+    /// Sets the number of conflicting writes that the call tolerates; 50 by default. With one more, the call fails with
+    /// [`Contention`](crate::ErrorKind::Contention).
     ///
     /// The waits between the attempts are random and grow up to 1 s.
     pub fn max_conflicts(mut self, most: u32) -> Self {
@@ -301,7 +302,7 @@ where
                 "{} conflicting writes, more than the limit of {}: raise `max_conflicts`, or reduce concurrent writers",
                 self.conflicts, self.most_conflicts
             );
-            return Err(error.with_message(why));
+            return Err(error.with_kind(ErrorKind::Contention).with_message(why));
         }
         let most = FIRST_WAIT
             .saturating_mul(1 << (self.conflicts - 1).min(16))

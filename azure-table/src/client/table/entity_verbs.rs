@@ -90,9 +90,8 @@ impl<E> TableClient<E> {
     /// with `timestamp` or `write_id` keeps the value that was read.
     ///
     /// The closure may return nothing, which saves the entity; a [`Change`](crate::Change); or a `Result` of either. An
-    /// `Err` ends the call, and nothing is written. The error type is your own if it has `From<azure_table::Error>`; a
-    /// closure with `?` names it: `|counter| -> Result<(), AppError> { .. }`. The call then returns
-    /// `Result<Versioned<E>, AppError>`.
+    /// `Err` ends the call, and nothing is written. Its type is your own if it has `From<azure_table::Error>`, as
+    /// `Refused` below has: the call then fails with the closure's reason or with the client's error.
     ///
     /// ```
     /// use azure_table::{Change, Emulator, TableEntity, TableServiceClient};
@@ -121,6 +120,25 @@ impl<E> TableClient<E> {
     ///         Change::Save
     ///     })
     ///     .await?;
+    ///
+    /// #[derive(Debug)]
+    /// enum Refused {
+    ///     Limit(i64),
+    ///     Table(azure_table::Error),
+    /// }
+    /// impl From<azure_table::Error> for Refused {
+    ///     fn from(error: azure_table::Error) -> Self {
+    ///         Self::Table(error)
+    ///     }
+    /// }
+    /// let refused = counters.modify(("visits", "home"), |counter| match counter.value {
+    ///     limit @ 2.. => Err(Refused::Limit(limit)),
+    ///     _ => {
+    ///         counter.value += 1;
+    ///         Ok(())
+    ///     }
+    /// });
+    /// assert!(matches!(refused.await, Err(Refused::Limit(2))));
     /// # Ok(())
     /// # }
     /// ```
@@ -130,7 +148,7 @@ impl<E> TableClient<E> {
     /// # Errors
     /// - `NotFound`: no entity has this key, and [`or_insert`](ModifyEntity::or_insert) is not set, or the closure
     ///   returned [`Change::Keep`](crate::Change::Keep) for the new entity.
-    /// - `ConditionNotMet`: more conflicting writes than [`max_conflicts`](ModifyEntity::max_conflicts) allows.
+    /// - `Contention`: more conflicting writes than [`max_conflicts`](ModifyEntity::max_conflicts) allows.
     /// - [`InDoubt`](crate::ErrorKind::InDoubt): a response was lost, also that to the insert of `or_insert`, and no
     ///   `write_id` shows whose change is stored.
     /// - `Timeout`: the effective timeout, which covers all reads, writes and waits, has elapsed. The source of the

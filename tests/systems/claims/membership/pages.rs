@@ -72,7 +72,7 @@ pub(super) async fn always_torn(place: Place) {
         .read_all()
         .await
         .unwrap_err();
-    assert_eq!((error.kind(), reads.number()), (ErrorKind::ConditionNotMet, 5));
+    assert_eq!((error.kind(), reads.number()), (ErrorKind::Contention, 5));
     assert!(error.to_string().contains("the last from version 6 to 7"), "{error}");
 }
 

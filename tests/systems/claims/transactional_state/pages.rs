@@ -60,7 +60,7 @@ pub(super) async fn always_torn(place: Place) {
         version
     };
     let error = StateStorage::new(&table, STATE).page_size(3).load().await.unwrap_err();
-    assert_eq!((error.kind(), reads.number()), (ErrorKind::ConditionNotMet, 5));
+    assert_eq!((error.kind(), reads.number()), (ErrorKind::Contention, 5));
     let text = error.to_string();
     let (from, to) = text.split_once("from version ").unwrap().1.split_once(" to ").unwrap();
     assert_ne!(from, to);
@@ -75,7 +75,7 @@ pub(super) async fn one_bound(place: Place) {
         .await
         .unwrap();
     let error = storage.load().await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::ConditionNotMet);
+    assert_eq!(error.kind(), ErrorKind::Contention);
     assert!(error.to_string().contains("to absent"), "{error}");
 }
 
