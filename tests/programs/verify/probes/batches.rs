@@ -1,7 +1,7 @@
 //! Probes of batches.
 
 use super::access::READ;
-use crate::probe::{Auth, Body, Line, Needs, Probe, batch, get, insert};
+use crate::probe::{Auth, Body, Line, Needs, On, Probe, batch, get, insert};
 
 /// Two change sets with an insert each.
 const TWO_SETS: &str = "\
