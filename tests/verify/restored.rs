@@ -83,6 +83,8 @@ fn changing() -> Options {
 async fn properties_are_restored_after_restoring_failed_five_times() {
     let busy = Busy::new(5).await;
     let ran = verify(changing(), busy.clone()).await;
+    // The suite's own write takes four of them: restoring is sent again in any case.
+    assert!(!ran.output.contains("restore the service properties"), "{}", ran.output);
     assert!(busy.has_own_properties().await, "{}", ran.output);
     assert_eq!(ran.file, "", "{}", ran.output);
 }
