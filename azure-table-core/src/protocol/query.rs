@@ -100,15 +100,12 @@ impl QueryRequest {
         let (account, service) = endpoint.place();
         let account = account.bytes().map(|b| b.to_ascii_lowercase());
         // Table names contain no slash.
-        let list = self
-            .table()
-            .unwrap_or("/tables")
-            .bytes()
-            .map(|b| b.to_ascii_lowercase());
+        let list = self.table().unwrap_or("/tables").to_owned();
+        let list = endpoint.profile().rules().table_in_set(list);
         let filter = self.filter.as_deref().unwrap_or_default();
         let place = account.chain([b'\n']).chain(service.bytes()).chain([b'\n']);
         place
-            .chain(list)
+            .chain(list.bytes())
             .chain([b'\n'])
             .chain(filter.bytes())
             .fold(fnv::START, fnv::add)

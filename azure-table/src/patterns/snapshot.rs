@@ -40,7 +40,11 @@ impl<E: TableEntity, P> Rows<E, P> {
         // Shows a query, because a read of the header may be sent as a batch.
         let own = table.query().allow_table_scan().request_text()?;
         let request = query.clone().request_text()?;
-        if table_address(&own) != table_address(&request) || request.contains("NextPartitionKey=") {
+        let is_same = table
+            .settings()
+            .profile()
+            .is_same_table(table_address(&own), table_address(&request));
+        if !is_same || request.contains("NextPartitionKey=") {
             return Err(Error::invalid_input(format!(
                 "a snapshot reads the table {} from its first row on: create the query with a client of this table, and \
                  without `resume_from`",
@@ -89,6 +93,6 @@ impl<E: TableEntity, P> Rows<E, P> {
 }
 
 /// Returns the address of the table in the text of a request: the first line, up to the keys.
-fn table_address(request: &str) -> Option<&str> {
-    request.lines().next()?.split('(').next()
+fn table_address(request: &str) -> &str {
+    request.split(['(', '\n']).next().unwrap_or_default()
 }

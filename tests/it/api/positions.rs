@@ -100,6 +100,42 @@ async fn position_of_another_account_or_service_is_rejected() -> Result<()> {
     Ok(())
 }
 
+/// `Blogs` and `bLOGS` name one table on Table storage, and two on Cosmos DB.
+#[tokio::test]
+async fn position_of_a_table_in_another_case_is_accepted_if_it_names_the_same_table() -> Result<()> {
+    for (emulator, is_same) in [(Emulator::new(), true), (Emulator::cosmos(), false)] {
+        let faults = Faults::new(emulator);
+        let service = TableServiceClient::from_transport(faults.clone()).retry(NoRetry);
+        let all = Positions::of(service.clone(), &faults).await?;
+        service.ensure_tables(["bLOGS"]).await?;
+        let other = service.dynamic_table("bLOGS")?;
+        let query = || other.query().page_size(2);
+        let write = other.delete_where(query()).resume_from(all.write.clone()).await;
+        let results = [
+            query().resume_from(all.query.clone()).all().await.map(drop),
+            query().scan().resume_from(all.scan.clone()).count().await.map(drop),
+            other
+                .changes()
+                .max_polls(1)
+                .resume_from(all.changes.clone())
+                .stream()
+                .try_next()
+                .await
+                .map(drop),
+            write.map(drop).map_err(|interrupted| interrupted.into_error()),
+        ];
+        for result in results {
+            let kind = result.as_ref().map_err(azure_table::Error::kind);
+            assert_eq!(
+                kind,
+                if is_same { Ok(&()) } else { Err(ErrorKind::InvalidInput) },
+                "{result:?}"
+            );
+        }
+    }
+    Ok(())
+}
+
 /// Returns the two stored forms of a position, after a check that both are read back.
 fn stored<T: Display + FromStr + Serialize + DeserializeOwned + PartialEq + Debug>(position: &T) -> [String; 2]
 where

@@ -333,3 +333,16 @@ async fn header_that_was_deleted_and_inserted_again_interrupts_a_snapshot() -> R
     assert_eq!(fence.snapshot(rows.query()).await?.len(), 3);
     Ok(())
 }
+
+/// `Rows` and `rOWS` name one table on Table storage, and two on Cosmos DB.
+#[tokio::test]
+async fn snapshot_of_a_table_in_another_case_is_read_if_it_names_the_same_table() -> Result<()> {
+    for (emulator, is_same) in [(Emulator::new(), true), (Emulator::cosmos(), false)] {
+        let service = TableServiceClient::from_transport(emulator);
+        let (mut fence, _) = filled(&service, &["a", "b"]).await?;
+        let read = fence.snapshot(service.dynamic_table("rOWS")?.query()).await;
+        let read = read.map(|rows: Vec<DynamicEntity>| rows.len()).map_err(|e| e.kind());
+        assert_eq!(read, if is_same { Ok(2) } else { Err(ErrorKind::InvalidInput) });
+    }
+    Ok(())
+}
