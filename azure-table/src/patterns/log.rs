@@ -3,11 +3,13 @@
 //! Defines [`Log`], [`LogReader`], [`LogStream`], the header and the rows of a log. Its transactions use `fence.rs`.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
+use azure_table::operation::GetEntity;
 use azure_table::patterns::Fence;
 use azure_table::query::EntityStream;
 use azure_table::{Error, ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation};
@@ -30,8 +32,8 @@ use super::conflict::on_primary;
 /// **Cost.** [`open`](Self::open): one read; two more requests for a new log. [`append`](Self::append) and
 /// [`append_at`](Self::append_at): one batch of the events and the header; one more read and batch per conflict.
 /// [`append_once`](Self::append_once): the same with one more row; at most two batches and one read if it was appended
-/// before. [`position`](Self::position): one read. [`read_from`](Self::read_from): one request per 1,000 events. A
-/// [`reader`](Self::reader) reads at the same cost, and creating it sends nothing. [`trim`](Self::trim): one batch for
+/// before. [`position`](Self::position): one read. [`read_from`](Self::read_from): one request per 1,000 events, and one
+/// read at the end. A [`reader`](Self::reader) reads at the same cost, and creating it sends nothing. [`trim`](Self::trim): one batch for
 /// the header, one request per 1,000 rows to find them, one batch per 100 to delete them.
 ///
 /// | call | requests | entities |
@@ -44,8 +46,8 @@ use super::conflict::on_primary;
 /// | `append_once`, 2 events | Batch | 4 |
 /// | `append_once` again | Batch, Get | 5 |
 /// | `position` | Get | 1 |
-/// | `read_from`, 8 events | Query | 8 |
-/// | `reader`, `read_from`, 8 events | Query | 8 |
+/// | `read_from`, 8 events | Query, Get | 9 |
+/// | `reader`, `read_from`, 8 events | Query, Get | 9 |
 /// | `reader`, `position` | Get | 1 |
 /// | `trim`, 8 events and a key | Batch, Query, Batch, Query, Delete | 19 |
 ///
@@ -314,7 +316,7 @@ impl<T: DeserializeOwned> Log<T> {
 /// logs.create_table().await?;
 ///
 /// let order = Log::<String>::reader(&logs, "order-7");
-/// let mut events = order.read_from(0);               // one request per 1,000 events
+/// let mut events = order.read_from(0);               // one request per 1,000 events, and one
 /// let mut next = 0;
 /// while let Some((position, _)) = events.try_next().await? {
 ///     next = position + 1;
@@ -375,6 +377,7 @@ fn stream<T>(table: &TableClient<EventRow>, partition: &str, position: u64) -> L
     let rows = query.filter(EventRow::POSITION.ge(position) & EventRow::POSITION.le(u64::MAX));
     LogStream {
         rows: rows.stream(),
+        header: Some(table.typed().get((partition,))),
         next: position,
         event: PhantomData,
     }
@@ -382,8 +385,8 @@ fn stream<T>(table: &TableClient<EventRow>, partition: &str, position: u64) -> L
 
 /// The events of a [`Log`], each with its position. Also a `futures::Stream`.
 ///
-/// It ends after the last stored event. If all remaining events were trimmed, before or while it reads, it ends without
-/// an error: compare the next position with the start and the end of [`position`](LogReader::position).
+/// It ends after the last stored event. Then it reads the header, which shows whether the remaining events were trimmed,
+/// before or while it read.
 ///
 /// # Errors
 /// - [`InvalidInput`](ErrorKind::InvalidInput): the event at the position was trimmed.
@@ -392,6 +395,8 @@ fn stream<T>(table: &TableClient<EventRow>, partition: &str, position: u64) -> L
 #[must_use = "nothing is sent until the stream is read"]
 pub struct LogStream<T> {
     rows: EntityStream<EventRow>,
+    /// The read of the header after the last event, until it ends.
+    header: Option<GetEntity<LogRow>>,
     /// The position of the next event.
     next: u64,
     event: PhantomData<fn() -> T>,
@@ -400,20 +405,40 @@ pub struct LogStream<T> {
 impl<T: DeserializeOwned> LogStream<T> {
     /// Reads the next event and its position. Returns `None` after the last event.
     pub async fn try_next(&mut self) -> Result<Option<(u64, T)>> {
-        let row = self.rows.try_next().await?;
-        row.map(|row| self.event(&row)).transpose()
+        poll_fn(|cx| self.poll_event(cx)).await
+    }
+
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<(u64, T)>>> {
+        if let Some(row) = ready!(Pin::new(&mut self.rows).poll_next(cx)) {
+            return Poll::Ready(row.and_then(|row| self.event(&row)).map(Some));
+        }
+        let Some(read) = &mut self.header else {
+            return Poll::Ready(Ok(None));
+        };
+        let header = ready!(Pin::new(read).poll(cx));
+        self.header = None;
+        let first = header?.map_or(0, |header| header.positions().start);
+        Poll::Ready(if self.next < first {
+            Err(self.trimmed(first))
+        } else {
+            Ok(None)
+        })
     }
 
     fn event(&mut self, row: &EventRow) -> Result<(u64, T)> {
         if row.position != self.next {
-            return Err(Error::invalid_input(format!(
-                "the event {} of the log was trimmed: read from {} on",
-                self.next, row.position
-            )));
+            return Err(self.trimmed(row.position));
         }
         self.next += 1;
         let event = serde_json::from_str(&row.event).map_err(Error::other)?;
         Ok((row.position, event))
+    }
+
+    fn trimmed(&self, first: u64) -> Error {
+        Error::invalid_input(format!(
+            "the event {} of the log was trimmed: read from {first} on",
+            self.next
+        ))
     }
 }
 
@@ -421,8 +446,7 @@ impl<T: DeserializeOwned> Stream for LogStream<T> {
     type Item = Result<(u64, T)>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let row = Pin::new(&mut self.rows).poll_next(cx);
-        row.map(|row| row.map(|row| row.and_then(|row| self.event(&row))))
+        self.poll_event(cx).map(Result::transpose)
     }
 }
 

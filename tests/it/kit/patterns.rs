@@ -190,14 +190,14 @@ async fn log_has_the_documented_cost() -> Result<()> {
 }
 
 #[tokio::test]
-async fn log_that_does_not_exist_is_read_as_empty_with_one_query_and_not_created() -> Result<()> {
+async fn log_that_does_not_exist_is_read_as_empty_and_not_created() -> Result<()> {
     let costs = Costs::new().await?;
     let reader = Log::<String>::reader(&costs.table(), "g");
     assert_eq!(costs.spy.exchanges().len(), 1, "only the table was created");
     costs.spy.clear();
     assert_eq!(reader.read_from(0).try_next().await?, None);
     let requests: Vec<_> = costs.spy.exchanges().iter().map(Exchange::kind).collect();
-    assert_eq!(requests, [Some(OperationKind::Query)]);
+    assert_eq!(requests, [Some(OperationKind::Query), Some(OperationKind::Get)]);
     assert_eq!(reader.position().await?, 0..0);
     assert_eq!(costs.table().query().count().await?, 0, "a row was written");
 
@@ -211,6 +211,40 @@ async fn log_that_does_not_exist_is_read_as_empty_with_one_query_and_not_created
         trimmed.to_string().contains("event 0 of the log was trimmed"),
         "{trimmed}"
     );
+    Ok(())
+}
+
+/// Otherwise a reader would take events that it missed for a log without them, and never append behind them.
+#[tokio::test]
+async fn log_whose_events_were_all_trimmed_does_not_end_normally() -> Result<()> {
+    let costs = Costs::new().await?;
+    let mut log = Log::open(&costs.table(), "g").await?;
+    let events: Vec<String> = (0..1_500).map(|n: u32| n.to_string()).collect();
+    for part in events.chunks(99) {
+        log.append(part).await?;
+    }
+    let reader = Log::<String>::reader(&costs.table(), "g");
+    let mut reading = reader.read_from(0);
+    assert!(reading.try_next().await?.is_some());
+    log.trim(1_500).await?;
+    let error = loop {
+        match reading.try_next().await {
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("it ended"),
+            Err(e) => break e,
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    let text = "event 1000 of the log was trimmed: read from 1500 on";
+    assert!(error.to_string().contains(text), "{error}");
+    let error = reader.read_from(0).try_collect::<Vec<_>>().await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("event 0 of the log was trimmed: read from 1500 on"),
+        "{error}"
+    );
+    assert_eq!(reader.read_from(1_500).try_next().await?, None);
     Ok(())
 }
 
