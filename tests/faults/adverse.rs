@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use azure_table::patterns::TablePerPeriod;
+use azure_table::patterns::{TablePerPeriod, UniqueInTable};
 use azure_table::{
     DateTime, DynamicEntity, Emulator, Error, ErrorKind, Filter, Guid, Profile, TableClient, TableEntity, TableName,
     TableServiceClient,
@@ -350,4 +350,30 @@ async fn reads_of_cosmos_db_miss_a_row_only_if_the_secondary_lags() {
     };
     assert_eq!(found(Duration::ZERO).await, BTreeSet::from([true]));
     assert_eq!(found(Duration::from_secs(60)).await, BTreeSet::from([false, true]));
+}
+
+/// A row that a read misses does not show that its value is free.
+#[tokio::test(start_paused = true)]
+async fn value_is_unique_on_cosmos_db_although_reads_lag() {
+    let lag = Duration::from_secs(60);
+    let mut rejected = 0;
+    for seed in 0..adverse_seeds().end {
+        let calm = Emulator::cosmos().secondary_lag(lag);
+        for table in [TABLE, "Claims"] {
+            calm.seed(table, std::iter::empty::<DynamicEntity>()).unwrap();
+        }
+        // In both locations, so that the secondary has the tables.
+        calm.clock().advance(2 * lag);
+        let [calm, adverse] = [calm.clone(), calm.adverse(seed)].map(|emulator| {
+            let service = TableServiceClient::from_transport(emulator);
+            let (table, claims) = (service.table(TABLE).unwrap(), service.dynamic_table("Claims").unwrap());
+            UniqueInTable::<Counter>::new(&table, &claims, "~")
+        });
+        assert!(calm.insert(&Counter::new("one"), "value").await.unwrap());
+        if let Ok(inserted) = adverse.insert(&Counter::new("two"), "value").await {
+            assert!(!inserted, "seed {seed}: both have the value");
+            rejected += 1;
+        }
+    }
+    assert!(rejected > 0);
 }
