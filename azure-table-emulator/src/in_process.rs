@@ -391,7 +391,9 @@ impl Emulator {
     ///
     /// # Errors
     /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): a name, key or value that the
-    ///   service would reject. The entities before it are stored.
+    ///   service would reject; or the table is being [deleted](Self::deletion_time). The entities before it are stored.
+    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the
+    ///   folder.
     pub fn seed<E: TableEntity>(&self, table: &str, entities: impl IntoIterator<Item = E>) -> Result<()> {
         seed::seed(&self.service.store, self.settings(), table, entities)
     }
@@ -410,7 +412,9 @@ impl Emulator {
     ///
     /// # Errors
     /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): the snapshot is of [Cosmos
-    ///   DB](Self::cosmos) and the emulator is not, or vice versa.
+    ///   DB](Self::cosmos) and the emulator is not, or vice versa. Nothing changes.
+    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the
+    ///   folder.
     pub fn restore(&self, snapshot: &EmulatorSnapshot) -> Result<()> {
         snapshot.restore_to(&self.service.store, self.settings().rules())
     }

@@ -123,7 +123,7 @@ impl Service {
     fn catch_up(&self, now: DateTime) {
         let lag = self.settings.secondary_lag;
         if !lag.is_zero() {
-            self.store.write().catch_up(now - lag);
+            self.store.write().catch_up(now, lag);
         }
     }
 

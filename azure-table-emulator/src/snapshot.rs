@@ -97,7 +97,7 @@ impl EmulatorSnapshot {
                 "the snapshot is of {theirs}, the emulator is {own}"
             )));
         }
-        store.write().replace_all(self.accounts.clone(), self.last_write);
+        store.replace_all(self.accounts.clone(), self.last_write);
         store.block_until_stored()
     }
 
@@ -331,8 +331,7 @@ impl Reading {
             let rows = &mut table.ok_or_else(no_table)?.rows;
             let (id, properties, timestamp) = entity::parse(line, rules)?;
             if rows.contains_key(&id) {
-                let fault = Fault::of_line("it occurs twice".to_owned());
-                return Err(fault.of_entity(&id.partition_key, &id.row_key));
+                return Err(Fault::twice(&id.partition_key, &id.row_key));
             }
             let timestamp = timestamp.unwrap_or_else(|| tick(&mut self.now));
             snapshot.last_write = snapshot.last_write.max(timestamp);

@@ -13,6 +13,7 @@ pub(crate) mod account;
 #[cfg(feature = "durable")]
 pub(crate) mod journal;
 pub(crate) mod members;
+mod replacement;
 pub(crate) mod row;
 pub(crate) mod rows;
 pub(crate) mod site;
@@ -125,6 +126,8 @@ pub(crate) struct Store {
     /// The tables that are being deleted, by account and the compared form of their names, if requests may reach them.
     lingering: Option<BTreeMap<(String, String), Table>>,
     last_write: DateTime,
+    /// Changes when all accounts are replaced.
+    epoch: i64,
     /// The journal of changes to be stored.
     #[cfg(feature = "durable")]
     journal: Option<Journal>,
@@ -171,6 +174,7 @@ impl Default for Store {
             secondary: None,
             lingering: None,
             last_write: DateTime::MIN,
+            epoch: 0,
             #[cfg(feature = "durable")]
             journal: None,
         }
@@ -195,31 +199,16 @@ impl Store {
         account.is_some_and(|account| account.leaving.get(&key).is_some_and(|until| now < *until))
     }
 
-    /// Brings the secondary to the state of `time`, unless it is ahead of that already.
-    pub(crate) fn catch_up(&mut self, time: DateTime) {
+    /// Brings the secondary to the state of `lag` before `now`, unless it is ahead of that already.
+    pub(crate) fn catch_up(&mut self, now: DateTime, lag: Duration) {
         if let Some(secondary) = &mut self.secondary {
-            secondary.catch_up(time);
+            secondary.catch_up(now, lag);
         }
     }
 
     /// Returns all accounts in the primary, and the Timestamp of the latest write.
     pub(crate) fn all(&self) -> (&Accounts, DateTime) {
         (&self.primary, self.last_write)
-    }
-
-    /// Replaces all accounts, in both locations. The time of the latest write never goes back: an ETag from before
-    /// matches no later row.
-    pub(crate) fn replace_all(&mut self, accounts: Accounts, last_write: DateTime) {
-        let last_write = last_write.max(self.last_write);
-        if let Some(secondary) = &mut self.secondary {
-            *secondary = Secondary::of(&accounts);
-        }
-        #[cfg(feature = "durable")]
-        if let Some(journal) = &self.journal {
-            journal.record(Entry::Restore(accounts.clone(), last_write));
-        }
-        self.primary = accounts;
-        self.last_write = last_write;
     }
 
     /// Returns an account in the addressed location, or `None` if nothing was written to it.
@@ -297,19 +286,6 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes the tables of all accounts, in one change. Their names are available immediately.
-    pub(crate) fn clear(&mut self) {
-        let emptied = |(name, account): (&String, &Account)| {
-            let account = Account {
-                properties: account.properties.clone(),
-                ..Account::default()
-            };
-            (name.clone(), account)
-        };
-        let accounts = self.primary.iter().map(emptied).collect();
-        self.replace_all(accounts, self.last_write);
-    }
-
     /// Deletes the tables of an account, in one change. Their names are available immediately.
     pub(crate) fn clear_account(&mut self, replica: Replica<'_>, now: DateTime) {
         let Some(account) = self.primary.get(replica.account) else {
@@ -383,6 +359,7 @@ impl Store {
             last_write,
             #[cfg(feature = "durable")]
             journal,
+            ..
         } = self;
         let key = replica.rules.table_key(table);
         let is_lingering = replica.deleted == Deleted::Lingering;

@@ -79,7 +79,8 @@ impl Emulator {
     ///
     /// # Errors
     /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): the account does not exist, or a
-    ///   name, key or value that the service would reject. The message names line and column. Nothing is stored.
+    ///   name, key or value that the service would reject, or a key twice. The message names line and column. Nothing
+    ///   is stored.
     /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the
     ///   folder.
     pub fn seed_lines(&self, account: &str, table: &str, lines: &str) -> Result<usize> {
@@ -117,7 +118,7 @@ impl Emulator {
     /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the
     ///   folder.
     pub fn clear(&self) -> Result<()> {
-        self.service.store.write().clear();
+        self.service.store.clear();
         self.service.store.block_until_stored()
     }
 

@@ -14,7 +14,6 @@
 use std::sync::Arc;
 
 use azure_table_core::filter::key_range::KeyRange;
-use azure_table_core::model::datetime::DateTime;
 use azure_table_core::model::ordinal;
 
 use crate::operations::OperationCall;
@@ -25,7 +24,7 @@ use crate::request::continuation::{self, Next, Position};
 use crate::request::options::Options;
 use crate::response::OperationResponse;
 use crate::response::format::Level;
-use crate::rules::service_error::Result;
+use crate::rules::service_error::{Result, ServiceError};
 use crate::rules::{Continuation, ServiceRules};
 use crate::settings::PageEnds;
 use crate::store::SharedStore;
@@ -50,9 +49,9 @@ pub(crate) async fn page(shared: &SharedStore, call: &OperationCall<'_>, table: 
     let rules = call.site().rules;
     let start = match (position(&call.options, rules)?, rules.continuation) {
         (Some(Position::Keys(from)), _) => Position::Keys(from.max(first.clone())),
-        (Some(place @ Position::Place(_)), _) => place,
+        (Some(place @ Position::Place(..)), _) => place,
         (None, Continuation::Keys) => Position::Keys(first.clone()),
-        (None, Continuation::Places) => Position::Place(0),
+        (None, Continuation::Places) => Position::Place(0, 0),
     };
     let choices = call.site().choices;
     let limit = call.caller.page_size(call.options.top);
@@ -84,6 +83,13 @@ pub(crate) async fn page(shared: &SharedStore, call: &OperationCall<'_>, table: 
                     .ok_or_else(|| call.replica().missing_table())?;
                 if reader.as_ref().is_some_and(|reader| !table.rows.knows(reader)) {
                     continue 'state;
+                }
+                page.origin = store.origin(table);
+                if let Position::Place(_, origin) = start
+                    && query.earlier.is_some()
+                    && origin != page.origin
+                {
+                    return Err(ServiceError::INVALID_INPUT.because("the continuation is of an earlier table"));
                 }
                 if let Some(next) = page.take_turn(table, reader.as_deref()) {
                     return Ok(page.into_response(next, level));
@@ -124,8 +130,8 @@ struct Page<'q> {
     query: &'q Query<'q>,
     /// The first row that was not examined.
     from: Position,
-    /// The time at which the table was created.
-    created: DateTime,
+    /// Identifies the rows to which places belong.
+    origin: i64,
     body: Vec<u8>,
     rows: usize,
     looked_at: usize,
@@ -145,7 +151,7 @@ impl<'q> Page<'q> {
         Self {
             query,
             from,
-            created: DateTime::MIN,
+            origin: 0,
             body,
             rows: 0,
             looked_at: 0,
@@ -160,7 +166,6 @@ impl<'q> Page<'q> {
         let nothing = Changed::new();
         let changed = reader.map(Reader::changed);
         let changed = changed.as_deref().unwrap_or(&nothing);
-        self.created = table.created;
         let mut turn = ScanTurn::new();
         let mut next = Some(Next::new());
         if self.query.limit == 0 {
@@ -171,22 +176,22 @@ impl<'q> Page<'q> {
         if query.begins_empty {
             return Some(match &from {
                 Position::Keys(id) => self.next_at(0, &id.partition_key, Some(&id.row_key)),
-                Position::Place(place) => self.next_at(*place, "", None),
+                Position::Place(place, _) => self.next_at(*place, "", None),
             });
         }
-        let is_by_place = matches!(from, Position::Place(_));
+        let is_by_place = matches!(from, Position::Place(..));
         let rows: Box<dyn Iterator<Item = Placed<'_>> + '_> = match &from {
             Position::Keys(start) => {
                 let rows = table.rows.before(changed, start);
                 let rows = rows.take_while(|(id, _)| query.reaches(id));
                 Box::new(rows.map(|(id, row)| (0, id, row)))
             }
-            Position::Place(from) => table.rows.by_place(changed, query.range, *from),
+            Position::Place(from, _) => table.rows.by_place(changed, query.range, *from),
         };
         for placed @ (place, id, row) in rows {
             if !turn.take(query.condition.comparisons(), row.members.annotated().len()) {
                 self.from = match is_by_place {
-                    true => Position::Place(place),
+                    true => Position::Place(place, 0),
                     false => Position::Keys(id.clone()),
                 };
                 next = None;
@@ -240,13 +245,13 @@ impl<'q> Page<'q> {
     fn next_at(&self, place: u64, partition_key: &str, row_key: Option<&str>) -> Next {
         match self.from {
             Position::Keys(_) => continuation::of_row(partition_key, row_key),
-            Position::Place(_) => {
+            Position::Place(..) => {
                 let page = continuation::Page {
                     earlier: self.query.earlier,
                     items: self.rows,
                     is_filtered: self.query.is_filtered,
                 };
-                continuation::of_place(place, self.created, page)
+                continuation::of_place(place, self.origin, page)
             }
         }
     }

@@ -3,6 +3,8 @@
 //! Defines [`seed`] and [`seed_lines`]. They bypass HTTP and signatures, and nothing else: the rows are the same as
 //! after an upsert by a client.
 
+use std::collections::BTreeSet;
+
 use azure_table_core::model::datetime::DateTime;
 use azure_table_core::model::edm::Edm;
 use azure_table_core::model::entity::TableEntity;
@@ -16,6 +18,7 @@ use crate::request::body;
 use crate::rules::ServiceRules;
 use crate::settings::Settings;
 use crate::snapshot::entity;
+use crate::snapshot::line::Fault;
 use crate::store::account::Replica;
 use crate::store::members::Properties;
 use crate::store::row::RowId;
@@ -42,10 +45,12 @@ pub(crate) fn seed<E: TableEntity>(
     let replica = Replica::primary(DEVELOPMENT_ACCOUNT, settings.rules());
     check_name(table, replica.rules)?;
     let now = settings.clock.now();
-    if shared.read().table(replica, table).is_none() {
-        let created = shared.write().create_table(replica, table, now);
+    let mut store = shared.write();
+    if store.table(replica, table).is_none() {
+        let created = store.create_table(replica, table, now);
         created.map_err(|service_error| invalid(table, &service_error.message))?;
     }
+    drop(store);
     for entity in entities {
         let (partition_key, row_key) = key_texts(&entity)?.into_pair();
         let mut written = Written::default();
@@ -88,8 +93,12 @@ pub(crate) fn seed_lines(
     check_name(table, replica.rules)?;
     let lines = lines.strip_prefix('\u{feff}').unwrap_or(lines);
     let lines = (1..).zip(lines.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let mut ids = BTreeSet::new();
     let changes = lines.map(|(number, line)| {
         let (id, properties, _) = entity::parse(line, replica.rules).map_err(|fault| fault.in_line(number, line))?;
+        if !ids.insert(id.clone()) {
+            return Err(Fault::twice(&id.partition_key, &id.row_key).in_line(number, line));
+        }
         let action = Action::Replace(properties, None);
         Ok(Change { id, action })
     });

@@ -23,6 +23,13 @@ use crate::store::row::{RowId, is_key};
 
 /// Parses the body of an insert, which contains the keys.
 pub(crate) fn insert(body: &[u8], rules: &ServiceRules) -> Result<(RowId, Properties)> {
+    let (id, mut properties) = stored(body, rules)?;
+    drop_second_etag(&mut properties, rules);
+    Ok((id, properties))
+}
+
+/// Parses a row in the form of an insert: a merge may have made it, so that it has properties which an insert drops.
+pub(crate) fn stored(body: &[u8], rules: &ServiceRules) -> Result<(RowId, Properties)> {
     let Entity {
         partition_key,
         row_key,
@@ -46,7 +53,14 @@ pub(crate) fn update(body: &[u8], rules: &ServiceRules) -> Result<Properties> {
         }
     }
     properties.retain(|(name, _)| !is_key(name));
+    drop_second_etag(&mut properties, rules);
     Ok(properties)
+}
+
+fn drop_second_etag(properties: &mut Properties, rules: &ServiceRules) {
+    if rules.drops_second_etag && properties.iter().any(|(name, _)| **name == *"etag") {
+        properties.retain(|(name, _)| **name != *"Etag");
+    }
 }
 
 /// Checks keys and properties as an insert does, independently of the rest of the row.
@@ -150,9 +164,6 @@ impl<'a> Entity<'a> {
                     entity.properties.push((name.into(), value.into_owned()));
                 }
             }
-        }
-        if rules.drops_second_etag && entity.properties.iter().any(|(name, _)| **name == *"etag") {
-            entity.properties.retain(|(name, _)| **name != *"Etag");
         }
         Ok(entity)
     }

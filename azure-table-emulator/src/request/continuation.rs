@@ -8,7 +8,8 @@
 //!   second header is `NA`.
 //! - A token of tables is an id. With a filter it also contains the numbers of pages and of tables so far.
 //!
-//! The emulator keeps no state for a token, so a token works while the table exists. Not confirmed: the numbers after
+//! The emulator keeps no state for a token, so a token works while the table exists. One with a place is rejected after
+//! its table was replaced, because places changed. Not confirmed: the numbers after
 //! the counts, and the beginning of an id.
 //!
 //! Source: recorded continuation headers, of Cosmos DB `query_entities_with_top_and_next`, `query_entities_each_page`,
@@ -42,8 +43,8 @@ const SEPARATOR: char = '\u{1}';
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Position {
     Keys(RowId),
-    /// A number in the order of insertion.
-    Place(u64),
+    /// A number in the order of insertion, and the origin of the rows that it counts.
+    Place(u64, i64),
 }
 
 /// The parts of a token besides a position.
@@ -62,9 +63,9 @@ pub(crate) fn of_row(partition_key: &str, row_key: Option<&str>) -> Next {
     partition.into_iter().chain(row).collect()
 }
 
-/// Returns the position of a row by its place, in the table that was created at `created`.
-pub(crate) fn of_place(place: u64, created: DateTime, page: Page<'_>) -> Next {
-    let id = STANDARD.encode([created.ticks().to_le_bytes(), place.to_le_bytes()].concat());
+/// Returns the position of a row by its place, among rows of this origin.
+pub(crate) fn of_place(place: u64, origin: i64, page: Page<'_>) -> Next {
+    let id = STANDARD.encode([origin.to_le_bytes(), place.to_le_bytes()].concat());
     let [before, behind] = AROUND_ROW;
     let token = match page {
         Page { is_filtered: true, .. } => format!("{}{BEHIND_COUNTS}", page.counted(&id)),
@@ -93,8 +94,11 @@ pub(crate) fn row(partition: Option<&str>, row: Option<&str>, rules: &ServiceRul
             let id: [u8; 16] = id
                 .and_then(|id| id.try_into().ok())
                 .ok_or(ServiceError::INVALID_INPUT)?;
-            let [.., a, b, c, d, e, f, g, h] = id;
-            Ok(Some(Position::Place(u64::from_le_bytes([a, b, c, d, e, f, g, h]))))
+            let [origin, place] = [0, 8].map(|half| std::array::from_fn(|byte| id[half + byte]));
+            Ok(Some(Position::Place(
+                u64::from_le_bytes(place),
+                i64::from_le_bytes(origin),
+            )))
         }
     }
 }
@@ -200,10 +204,10 @@ mod tests {
             items: 2,
             is_filtered,
         };
-        let place = |page| of_place(0x0142_0902, DateTime::MIN, page)[0].1.clone();
+        let place = |page| of_place(0x0142_0902, 0, page)[0].1.clone();
         let id = "AAAAAAAAAAACCUIBAAAAAA==";
         let object = format!(r#"{{"token":"{id}","range":{{"min":"","max":"FF"}}}}"#);
-        assert_eq!(of_place(1, DateTime::MIN, page(None, false))[1].1, "NA");
+        assert_eq!(of_place(1, 0, page(None, false))[1].1, "NA");
         assert_eq!(place(page(None, false)), object);
         assert_eq!(place(page(Some("x"), false)), format!("[{object}]"));
         assert_eq!(
@@ -212,7 +216,7 @@ mod tests {
         );
         for token in [page(None, false), page(Some("x"), false), page(None, true)].map(place) {
             let read = row(Some(&token), Some("NA"), &COSMOS).unwrap();
-            assert_eq!(read, Some(Position::Place(0x0142_0902)), "{token}");
+            assert_eq!(read, Some(Position::Place(0x0142_0902, 0)), "{token}");
         }
         for wrong in [
             "",

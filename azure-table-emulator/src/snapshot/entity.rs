@@ -1,7 +1,7 @@
 //! A row as a line of a snapshot.
 //!
-//! Writes and parses the line. Values are parsed and checked like an insert of the same JSON (`request/body.rs`); this
-//! file locates a fault in the line.
+//! Writes and parses the line. Values are parsed and checked like an insert of the same JSON (`request/body.rs`), but
+//! none is dropped; this file locates a fault in the line.
 
 use azure_table_core::codec::json::write::Object;
 use azure_table_core::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
@@ -50,7 +50,7 @@ pub(crate) fn parse(
     let timestamp = look(line)?;
     let rejected =
         |service_error: ServiceError| Fault::of_line(format!("{}: {}", service_error.code, service_error.message));
-    let (id, properties) = body::insert(line.as_bytes(), rules).map_err(rejected)?;
+    let (id, properties) = body::stored(line.as_bytes(), rules).map_err(rejected)?;
     check_limits(&id, &properties, rules)
         .map_err(rejected)
         .map_err(|fault| fault.of_entity(&id.partition_key, &id.row_key))?;

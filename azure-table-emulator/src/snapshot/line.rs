@@ -39,6 +39,10 @@ impl Fault {
         Self { at: None, what }
     }
 
+    pub(crate) fn twice(partition_key: &str, row_key: &str) -> Self {
+        Self::of_line("it occurs twice".to_owned()).of_entity(partition_key, row_key)
+    }
+
     pub(crate) fn of_entity(mut self, partition_key: &str, row_key: &str) -> Self {
         self.what = format!("entity ({}, {}): {}", Shown(partition_key), Shown(row_key), self.what);
         self

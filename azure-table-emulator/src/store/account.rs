@@ -4,6 +4,7 @@
 //! is no copy: both locations share one state. Not confirmed: the properties of a new account (here everything is off).
 
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
 use azure_table_core::model::datetime::DateTime;
 use azure_table_core::protocol::access_policy::StoredAccessPolicy;
@@ -155,11 +156,22 @@ impl Secondary {
 
     /// Records an effect in the primary at `time`.
     pub(crate) fn send(&mut self, time: DateTime, account: &str, effect: Effect) {
+        self.rewind(time);
         self.on_the_way.push_back((time, account.to_owned(), effect));
     }
 
-    /// Applies the effects up to and including `time`.
-    pub(crate) fn catch_up(&mut self, time: DateTime) {
+    /// Lets no effect happen after now: the clock may have gone back since.
+    fn rewind(&mut self, now: DateTime) {
+        let later = self.on_the_way.iter_mut().rev();
+        for (happened, ..) in later.take_while(|(happened, ..)| *happened > now) {
+            *happened = now;
+        }
+    }
+
+    /// Applies the effects up to and including the time `lag` before `now`.
+    pub(crate) fn catch_up(&mut self, now: DateTime, lag: Duration) {
+        self.rewind(now);
+        let time = now - lag;
         while self.on_the_way.front().is_some_and(|(happened, ..)| *happened <= time) {
             if let Some((_, account, effect)) = self.on_the_way.pop_front() {
                 self.accounts.entry(account).or_default().apply(effect);

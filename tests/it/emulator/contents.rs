@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use azure_table::emulator::EmulatorClock;
 use azure_table::testing::{Fault, Faults};
-use azure_table::{DateTime, Emulator, EmulatorServer, ErrorKind, NoRetry, TableServiceClient};
+use azure_table::{DateTime, DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, TableServiceClient};
 
 const ACCOUNT: &str = "devstoreaccount1";
 
@@ -25,11 +25,28 @@ fn lines_are_stored_all_or_none_and_read_back() {
     let wrong = format!("{ROWS}\n\n{{\"PartitionKey\":\"p\"}}");
     let error = emulator.seed_lines(ACCOUNT, "New", &wrong).unwrap_err();
     assert_eq!(error.to_string(), "line 4: RowKey is missing");
+    let twice = format!("{ROWS}\n{{\"RowKey\":\"1\",\"PartitionKey\":\"p\"}}");
+    let error = emulator.seed_lines(ACCOUNT, "New", &twice).unwrap_err();
+    assert_eq!(error.to_string(), "line 3: entity (\"p\", \"1\"): it occurs twice");
     let error = emulator.seed_lines("other", "New", ROWS).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert_eq!(names(&emulator), [("Blogs".to_owned(), 2), ("Copy".to_owned(), 2)]);
     assert!(emulator.table_lines("other", "Blogs", 10).is_none());
     emulator.check_storage().unwrap();
+}
+
+#[test]
+fn concurrent_seeds_share_a_new_table() {
+    for round in 0..50 {
+        let emulator = Emulator::new();
+        std::thread::scope(|scope| {
+            for part in ["a", "b", "c", "d"] {
+                let emulator = &emulator;
+                scope.spawn(move || emulator.seed("Blogs", [DynamicEntity::new(part, "1")]).unwrap());
+            }
+        });
+        assert_eq!(names(&emulator), [("Blogs".to_owned(), 4)], "{round}");
+    }
 }
 
 #[tokio::test]

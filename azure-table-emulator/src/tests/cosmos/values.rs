@@ -129,3 +129,28 @@ async fn binary_constant_equals_text_and_selected_names_keep_their_space() {
     let selected = ask(&emulator, "GET", "Blogs?$select=age,%20sex", &[], "").await;
     assert!(body(&selected).contains("\" sex\":null"), "{}", body(&selected));
 }
+
+/// A merge adds `Etag` beside `etag`, or the other way around.
+#[tokio::test]
+async fn snapshot_and_lines_keep_etag_beside_its_other_case() {
+    let emulator = with_table().await;
+    let row = "Blogs(PartitionKey='p',RowKey='r')";
+    for body in [r#"{"etag":"a"}"#, r#"{"Etag":"b"}"#] {
+        assert_eq!(ask(&emulator, "PUT", row, &[], body).await.status(), 204);
+        let merge = [("x-http-method", "MERGE"), ("if-match", "*")];
+        let other = if body.contains("etag") {
+            r#"{"Etag":"c"}"#
+        } else {
+            r#"{"etag":"d"}"#
+        };
+        assert_eq!(ask(&emulator, "POST", row, &merge, other).await.status(), 204);
+        let text = emulator.snapshot().to_string();
+        assert!(text.contains("\"etag\":") && text.contains("\"Etag\":"), "{text}");
+        assert_eq!(text.parse::<EmulatorSnapshot>().unwrap().to_string(), text);
+        let lines = emulator.table_lines(DEVELOPMENT_ACCOUNT, "Blogs", 1).unwrap();
+        emulator.seed_lines(DEVELOPMENT_ACCOUNT, "Blogs", &lines).unwrap();
+        let properties = |lines: &str| lines.split_once("Z\"").unwrap().1.to_owned();
+        let after = emulator.table_lines(DEVELOPMENT_ACCOUNT, "Blogs", 1).unwrap();
+        assert_eq!(properties(&after), properties(&lines));
+    }
+}
