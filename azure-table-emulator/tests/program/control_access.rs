@@ -3,11 +3,12 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use azure_table::Guid;
 
-use crate::control::ask;
+use crate::control::{Port, ROWS, ask};
+use crate::process::LIMIT;
 use crate::{Running, emulator, failed};
 
 const TOKEN: &str = "0123456789abcdef-token";
@@ -237,4 +238,46 @@ fn options_of_the_port_that_are_wrong_end_the_program() {
         );
         assert!(!said.contains("SECRET"), "{said}");
     }
+}
+
+/// A body without a length takes memory as it arrives.
+#[test]
+fn unfinished_body_without_a_length_does_not_delay_others() {
+    let (_running, port) = Port::start();
+    let mut slow = TcpStream::connect(&port.0).unwrap();
+    let head = format!(
+        "POST /tables/Slow HTTP/1.1\r\nHost: {}\r\nTransfer-Encoding: chunked\r\n\r\n",
+        port.0
+    );
+    slow.write_all(format!("{head}2\r\n{{\"\r\n").as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    port.ok("POST /tables/Blogs", ROWS);
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+}
+
+/// The port takes a snapshot of the length of its own, and rejects other bodies of that length at once.
+#[test]
+fn snapshot_may_be_longer_than_other_bodies() {
+    let (_running, port) = Port::start();
+    let announce = |request: &str| {
+        let mut stream = TcpStream::connect(&port.0).unwrap();
+        let head = format!(
+            "{request} HTTP/1.1\r\nHost: {}\r\nContent-Length: 400000000\r\n\r\n",
+            port.0
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    let status = |mut stream: TcpStream, limit: Duration| {
+        let mut status = [0; 12];
+        stream.set_read_timeout(Some(limit)).unwrap();
+        stream
+            .read_exact(&mut status)
+            .ok()
+            .map(|()| String::from_utf8_lossy(&status).into_owned())
+    };
+    let rejected = status(announce("POST /tables/Blogs"), LIMIT);
+    assert_eq!(rejected.as_deref(), Some("HTTP/1.1 413"));
+    assert_eq!(status(announce("PUT /snapshot"), Duration::from_millis(500)), None);
 }

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{FromRequestParts, Path, Request};
 use http::StatusCode;
 use http::request::Parts;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
@@ -18,7 +19,7 @@ use crate::control::response::Rejection;
 use crate::control::steered::{MAX_BODIES, Steered, TIMEOUT};
 use crate::options::DEVELOPMENT_ACCOUNT;
 
-/// The maximum body of a request, in bytes.
+/// The maximum body of a request other than a snapshot, in bytes.
 const MAX_BODY: usize = 256 << 20;
 
 /// The variable segment of a path, decoded.
@@ -81,35 +82,72 @@ impl Parameters {
 
 /// Reads the body. It counts toward the limit on memory until the permit is dropped.
 pub(super) async fn text(steered: &Steered, request: Request) -> Result<(String, SemaphorePermit<'_>), Rejection> {
-    let too_long = || {
-        let why = format_args!("body: more than {MAX_BODY} bytes, the limit").to_string();
-        Rejection::new(StatusCode::PAYLOAD_TOO_LARGE, why)
-    };
+    text_up_to(MAX_BODY, steered, request).await
+}
+
+/// Reads the body of a snapshot, which may be as long as the one that the port returns.
+pub(super) async fn snapshot(steered: &Steered, request: Request) -> Result<(String, SemaphorePermit<'_>), Rejection> {
+    text_up_to(usize::MAX, steered, request).await
+}
+
+async fn text_up_to(
+    most: usize,
+    steered: &Steered,
+    request: Request,
+) -> Result<(String, SemaphorePermit<'_>), Rejection> {
     let (head, body) = request.into_parts();
-    let announced = body.size_hint().exact().map_or(Ok(MAX_BODY), usize::try_from);
-    let length = announced
-        .ok()
-        .filter(|length| *length <= MAX_BODY)
-        .ok_or_else(too_long)?;
-    let kib = u32::try_from(length.div_ceil(1 << 10)).unwrap_or(MAX_BODIES);
-    let permit = steered.bodies.acquire_many(kib).await;
+    let announced = body.size_hint().lower();
+    let announced = usize::try_from(announced).ok().filter(|length| *length <= most);
+    let length = announced.ok_or_else(|| too_long(most))?;
+    let permit = steered.bodies.acquire_many(kib(length)).await;
     let permit = permit.map_err(|e| Rejection::new(StatusCode::SERVICE_UNAVAILABLE, e))?;
-    let body = tokio::time::timeout(TIMEOUT, Limited::new(body, MAX_BODY).collect());
+    let body = tokio::time::timeout(TIMEOUT, read(body, (most, length), steered, permit));
     let body = match head.extensions.get::<Place>() {
         Some(place) => place.receive(body).await,
         None => body.await,
     };
-    let body = body.map_err(|_| {
+    let (body, permit) = body.map_err(|_| {
         let why = format!("body: it did not arrive within {} s", TIMEOUT.as_secs());
         Rejection::new(StatusCode::REQUEST_TIMEOUT, why)
-    })?;
-    let body = body.map_err(|error| match error.is::<LengthLimitError>() {
-        true => too_long(),
-        false => Rejection::bad_request(format_args!("body: {error}")),
-    })?;
-    let text = String::from_utf8(Vec::from(body.to_bytes()));
+    })??;
+    let text = String::from_utf8(body);
     let text = text.map_err(|e| Rejection::bad_request(format_args!("body: it is not UTF-8: {e}")))?;
     Ok((text, permit))
+}
+
+/// Reads a body of at most `most` bytes. One without a length counts toward the limit on memory as it arrives.
+async fn read<'s>(
+    mut body: Body,
+    (most, length): (usize, usize),
+    steered: &'s Steered,
+    mut permit: SemaphorePermit<'s>,
+) -> Result<(Vec<u8>, SemaphorePermit<'s>), Rejection> {
+    let mut bytes = Vec::with_capacity(length.min(MAX_BODY));
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Rejection::bad_request(format_args!("body: {error}")))?;
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
+        let held = kib(bytes.len().max(length));
+        bytes.extend_from_slice(&data);
+        if bytes.len() > most {
+            return Err(too_long(most));
+        }
+        let more = kib(bytes.len().max(length)) - held;
+        let more = steered.bodies.acquire_many(more).await;
+        permit.merge(more.map_err(|e| Rejection::new(StatusCode::SERVICE_UNAVAILABLE, e))?);
+    }
+    Ok((bytes, permit))
+}
+
+/// Returns the part of the limit on memory that a body of this length takes. A longer one takes all.
+fn kib(length: usize) -> u32 {
+    u32::try_from(length.div_ceil(1 << 10)).map_or(MAX_BODIES, |kib| kib.min(MAX_BODIES))
+}
+
+fn too_long(most: usize) -> Rejection {
+    let why = format_args!("body: more than {most} bytes, the limit").to_string();
+    Rejection::new(StatusCode::PAYLOAD_TOO_LARGE, why)
 }
 
 /// Reads a body of one JSON object. The error names the member.

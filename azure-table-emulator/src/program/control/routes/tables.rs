@@ -11,7 +11,7 @@ use azure_table_emulator::EmulatorSnapshot;
 use http::StatusCode;
 use serde::Serialize;
 
-use crate::control::request::{Parameters, Segment, text};
+use crate::control::request::{Parameters, Segment, snapshot as snapshot_text, text};
 use crate::control::response::{Rejection, json, lines, nothing, push_line};
 use crate::control::steered::Steered;
 
@@ -108,7 +108,7 @@ pub(super) async fn snapshot(State(steered): State<Arc<Steered>>) -> Result<Resp
 }
 
 pub(super) async fn restore(State(steered): State<Arc<Steered>>, request: Request) -> Result<Response, Rejection> {
-    let (text, _place) = text(&steered, request).await?;
+    let (text, _place) = snapshot_text(&steered, request).await?;
     let restored = blocking(&steered, move |emulator| {
         emulator.restore(&text.parse::<EmulatorSnapshot>()?)
     });
