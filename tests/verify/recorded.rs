@@ -44,6 +44,7 @@ const LEFT_OUT: &[(&str, &str)] = &[
         "a page of rows that other probes inserted",
     ),
     ("probes/verify", "the same"),
+    ("timeout=31", "a replay signs every request"),
 ];
 
 // Without the waits for a live account.

@@ -186,6 +186,21 @@ mod tests {
         assert_eq!(list_from_xml(none.as_bytes()), Ok(Vec::new()));
     }
 
+    /// The service rejects fractions of three digits (recorded in 2020).
+    #[test]
+    fn times_of_a_request_have_seven_digits() {
+        let policy = StoredAccessPolicy {
+            expiry: Some("2024-01-01T00:00:13.5Z".parse().unwrap()),
+            ..StoredAccessPolicy::new("1")
+        };
+        let document = StoredAccessPolicy::list_to_request(&[policy]);
+        let document = String::from_utf8_lossy(&document);
+        assert!(
+            document.contains("<Expiry>2024-01-01T00:00:13.5000000Z</Expiry>"),
+            "{document}"
+        );
+    }
+
     #[test]
     fn elements_have_any_order_and_policies_may_be_empty() {
         let go = "<SignedIdentifiers><SignedIdentifier><AccessPolicy><Permission>dr</Permission><Expiry>2024-01-01T00:00:00Z</Expiry></AccessPolicy><Id>1</Id></SignedIdentifier><SignedIdentifier><Id>2</Id><AccessPolicy /></SignedIdentifier></SignedIdentifiers>";

@@ -25,8 +25,8 @@ const X_MS_REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-ch
 
 /// The text that HTTP.sys sends, in HTML, for a URL that it rejects.
 const INVALID_URL: &str = "Bad Request - Invalid URL";
-/// The beginning of Cosmos DB's text about a wrong signature, whose code `Forbidden` also means a missing permission or a
-/// firewall.
+/// The beginning of Cosmos DB's text about a wrong signature, whose code `Forbidden` also means a missing permission or
+/// a firewall.
 ///
 /// Source: recordings of azure-data-tables (2020 and 2021).
 const WRONG_SIGNATURE: &str = "The input authorization token can't serve the request";

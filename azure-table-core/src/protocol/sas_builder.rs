@@ -430,6 +430,20 @@ mod tests {
         assert!(TableSas::new(&table).policy("read-only").sign(&key()).is_ok());
     }
 
+    /// Storage rejects a fraction (recorded in 2021).
+    #[test]
+    fn times_of_a_signature_have_no_fraction() {
+        let table = TableName::new("People").unwrap();
+        let at = |text: &str| text.parse::<DateTime>().unwrap();
+        let sas = TableSas::new(&table)
+            .permissions(TablePermissions::READ)
+            .start(at("2033-05-18T03:33:20.265131Z"))
+            .expiry(at("2033-05-18T04:33:20.9999999Z"));
+        let token = sas.sign(&key()).unwrap();
+        let times = "&st=2033-05-18T03%3A33%3A20Z&se=2033-05-18T04%3A33%3A20Z";
+        assert!(token.expose().contains(times), "{}", token.expose());
+    }
+
     fn delegation_key(delegated_tenant: Option<&str>) -> UserDelegationKey {
         let info = KeyInfo {
             start: DateTime::from_unix_seconds(1_999_990_000),

@@ -68,7 +68,8 @@ pub fn addresses(text: &str) -> Option<(IpAddr, IpAddr)> {
     (first.is_ipv4() == last.is_ipv4() && first <= last).then_some((first, last))
 }
 
-/// Parses a time in any form that the service accepts. JavaScript's `toISOString` writes fractions.
+/// Parses a time in any documented form. JavaScript's `toISOString` writes fractions, which Storage rejects in a
+/// signature.
 ///
 /// Source: REST "Formatting DateTime values".
 pub fn time(text: &str) -> Option<DateTime> {

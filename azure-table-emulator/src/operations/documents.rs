@@ -104,8 +104,8 @@ pub(crate) fn set_policies(
     Ok(OperationResponse::set(204))
 }
 
-/// Returns `true` if a time of a policy has a fraction of a second of other than seven digits. Recorded of three digits,
-/// which are rejected, and of seven (azure-data-tables, 2020 and 2021).
+/// Returns `true` if a time of a policy has a fraction of a second of other than seven digits. Recorded of three
+/// digits, which are rejected, and of seven (azure-data-tables, 2020 and 2021).
 fn has_short_fraction(document: &[u8]) -> bool {
     let Some(root) = Element::read(document) else {
         return false;

@@ -273,8 +273,8 @@ async fn empty_part_of_a_change_set_is_rejected_in_its_response() {
     );
 }
 
-/// `vectors/multipart.json`: the SDKs' requests are accepted, and answered as their authors expect. The index of the only
-/// operation is omitted if the live service omits it, unlike in Azurite.
+/// `vectors/multipart.json`: the SDKs' requests are accepted, and answered as their authors expect. The index of the
+/// only operation is omitted if the live service omits it, unlike in Azurite.
 #[tokio::test]
 async fn batches_of_sdks_are_answered() {
     let vectors = std::fs::read(concat!(
@@ -322,8 +322,8 @@ async fn batches_of_sdks_are_answered() {
     );
 }
 
-/// Returns the status of each part, and the code and the index of its error; for the only operation as if the index were
-/// always present.
+/// Returns the status of each part, and the code and the index of its error; for the only operation as if the index
+/// were always present.
 fn statuses_and_codes(response: &Response<Bytes>) -> Vec<(u16, String, String)> {
     let outer = parts(
         response.body(),

@@ -55,7 +55,7 @@ async fn bodies_that_are_not_entities_are_rejected() {
         (
             row(&format!("\"A\":\"{}\"", "x".repeat(4 * MIB - 42))),
             400,
-            "PropertyValueTooLarge",
+            "EntityTooLarge",
         ),
         (Vec::new(), 400, "InvalidInput"),
         (b"{".to_vec(), 400, "InvalidInput"),

@@ -16,7 +16,8 @@ const MAX_CORS_NAMES: usize = 64;
 const MAX_CORS_PREFIXES: usize = 2;
 /// The maximum length of an origin or a header, in characters.
 const MAX_CORS_TEXT: usize = 256;
-/// The verbs that a rule can name. `PATCH` is newer than the others; the management API lists `CONNECT` and `TRACE` too.
+/// The verbs that a rule can name. `PATCH` is newer than the others. The management API lists `CONNECT` and `TRACE`
+/// too.
 const CORS_METHODS: &[&str] = &[
     "CONNECT", "DELETE", "GET", "HEAD", "MERGE", "PATCH", "POST", "OPTIONS", "PUT", "TRACE",
 ];

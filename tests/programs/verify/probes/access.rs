@@ -202,8 +202,10 @@ pub(super) const PROBES: &[Probe] = &[
             "404 `ResourceNotFound`",
         ),
         &[
-            get(NO_ROWS).headers(&[("x-ms-version", "2019-02-02")]).auth(Auth::None),
-            get("Tables?$top=1")
+            get("<T>()?timeout=31&$filter=PartitionKey%20eq%20'<K>'")
+                .headers(&[("x-ms-version", "2019-02-02")])
+                .auth(Auth::None),
+            get("Tables?$top=1&timeout=31")
                 .headers(&[("x-ms-version", "2019-02-02")])
                 .auth(Auth::None),
         ],
@@ -224,10 +226,10 @@ pub(super) const PROBES: &[Probe] = &[
             "XML, as recorded of `$batch`, PUT and PATCH",
         ),
         &[
-            send("POST", "<T>", Body::Row("r", ""))
+            send("POST", "<T>?timeout=31", Body::Row("r", ""))
                 .headers(&[("Accept", "*/*"), ("Authorization", "SharedKey account:AAAA")])
                 .auth(Auth::None),
-            delete("<R:r>")
+            delete("<R:r>?timeout=31")
                 .headers(&[("Accept", "*/*"), ("Authorization", "SharedKey account:AAAA")])
                 .auth(Auth::None),
         ],
