@@ -13,7 +13,7 @@ use std::time::Duration;
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::transport::Delivery;
-use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, TableClient, TableServiceClient};
+use azure_table::{CallOptions, DynamicEntity, Emulator, ErrorKind, NoRetry, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::errors::kind_in_doubt;
 
@@ -180,8 +180,33 @@ async fn timeout_covers_the_whole_call() {
         .await
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert!(error.to_string().contains("no response within 2s"), "{error}");
+    let ended = "no response before the `timeout` of 2s ended";
+    assert!(error.to_string().contains(ended), "{error}");
     assert_eq!(started.elapsed().as_secs(), 2);
+
+    // The last attempt has the rest, and the text has the whole. So has the write of `modify`.
+    let busy = Step::response(503, &[("retry-after", "1")], "");
+    let body = r#"{"PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-01T00:00:00Z"}"#;
+    let stored = Step::response(200, &[("etag", "W/\"1\"")], body);
+    let (reads, writes) = ([busy.clone(), Step::Hang], [busy, stored, Step::Hang]);
+    for (steps, attempts) in [(&reads[..], 2), (&writes[..], 1)] {
+        let table = table(&Canned::new(steps.to_vec())).with(&CallOptions::new().timeout(Duration::from_secs(2)));
+        let error = match attempts {
+            2 => table.get(("p", "r")).await.unwrap_err(),
+            _ => table.modify(("p", "r"), |_| ()).await.unwrap_err(),
+        };
+        assert_eq!(error.attempts(), attempts, "{error}");
+        assert!(error.to_string().contains(ended), "{error}");
+    }
+    let canned = Canned::new([Step::Hang]);
+    let read = table(&canned).get(("p", "r")).attempt_timeout(Duration::from_secs(2));
+    let error = read.retry(NoRetry).await.unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("no response within the `attempt_timeout` of 2s"),
+        "{error}"
+    );
 
     let canned = Canned::new([Step::response(503, &[("retry-after", "6")], "")]);
     let error = table(&canned)

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, ErrorInternals, ErrorKind};
 
 /// The deadline of a call, if it has one.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +28,4 @@ impl Deadline {
             Some(left) => clock::within(left, future).await,
         }
     }
-}
-
-pub fn timed_out(limit: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, format!("no response within {limit:?}"))
 }

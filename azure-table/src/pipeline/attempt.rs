@@ -16,7 +16,7 @@ use azure_table_core::model::location::Location;
 use azure_table_core::protocol::profile::ProfileInternals;
 use azure_table_core::protocol::request::Call;
 use azure_table_core::transport::connection_limit::{self, ConnectionPermit, is_out_of_handles};
-use azure_table_core::transport::deadline::{Deadline, timed_out};
+use azure_table_core::transport::deadline::Deadline;
 use azure_table_core::transport::{Delivery, Transport, TransportError, into_source};
 use bytes::Bytes;
 use http::{Request, Response};
@@ -40,6 +40,8 @@ const MOST_SERVICE_TIME: u64 = 30;
 pub(crate) struct Limits {
     pub(crate) deadline: Deadline,
     pub(super) attempt_timeout: Duration,
+    /// The timeout that the caller set, for the text of an error: the deadline may be that of an earlier call.
+    timeout: Option<Duration>,
 }
 
 impl Limits {
@@ -47,7 +49,45 @@ impl Limits {
         Self {
             deadline: Deadline::new(options.get().timeout),
             attempt_timeout: options.get().attempt_timeout.unwrap_or(settings.attempt_time()),
+            timeout: options.get().whole_timeout.or(options.get().timeout),
         }
+    }
+
+    /// Returns the remaining time of an attempt.
+    ///
+    /// # Errors
+    /// - The timeout of the call has elapsed.
+    fn remaining(&self) -> Result<Remaining> {
+        let remaining = match (self.deadline.remaining(), self.timeout) {
+            (Some(left), timeout @ Some(_)) if left <= self.attempt_timeout => Remaining { left, timeout },
+            _ => Remaining {
+                left: self.attempt_timeout,
+                timeout: None,
+            },
+        };
+        match remaining.left.is_zero() {
+            true => Err(remaining.over("the request was not sent")),
+            false => Ok(remaining),
+        }
+    }
+}
+
+/// The remaining time of an attempt, and the limit that ends it.
+#[derive(Clone, Copy)]
+struct Remaining {
+    left: Duration,
+    /// The timeout of the call, or `None` if the attempt's own ends it.
+    timeout: Option<Duration>,
+}
+
+impl Remaining {
+    /// Returns the error of what the limit ended.
+    fn over(self, what: &str) -> Error {
+        let why = match self.timeout {
+            Some(timeout) => format!("{what} before the `timeout` of {timeout:?} ended"),
+            None => format!("{what} within the `attempt_timeout` of {:?}", self.left),
+        };
+        Error::new(ErrorKind::Timeout, why)
     }
 }
 
@@ -56,24 +96,12 @@ impl Pipeline {
     ///
     /// # Errors
     /// - The client has no transport, no credential is available, or no time is left. Nothing is sent.
-    pub(super) async fn ready(
-        &self,
-        call: &Call,
-        location: Location,
-        Limits {
-            deadline,
-            attempt_timeout,
-        }: &Limits,
-    ) -> Result<Ready<'_>> {
+    pub(super) async fn ready(&self, call: &Call, location: Location, limits: &Limits) -> Result<Ready<'_>> {
         let transport = self.transport.as_ref().map_err(|error| error.copy())?;
         let request = &call.request;
-        let slot = self.slot(deadline, *attempt_timeout).await?;
-        let limit = deadline
-            .remaining()
-            .map_or(*attempt_timeout, |left| left.min(*attempt_timeout));
-        if limit.is_zero() {
-            return Err(out_of_time());
-        }
+        let (deadline, attempt_timeout) = (&limits.deadline, limits.attempt_timeout);
+        let slot = self.slot(deadline, attempt_timeout).await?;
+        let remaining = limits.remaining()?;
         let asks_for_time = self.endpoint.profile().rules().takes_timeout && deadline.remaining().is_some();
         let unsigned = || {
             // Both parts share their bytes with the original: no body is copied.
@@ -82,29 +110,26 @@ impl Pipeline {
                 *unsigned.uri_mut() = self.endpoint.in_secondary(request.uri())?;
             }
             if asks_for_time {
-                ask_for_time(&mut unsigned, limit)?;
+                ask_for_time(&mut unsigned, remaining.left)?;
             }
             Ok(unsigned)
         };
-        let mut authorized = self.authorize_within(limit, &unsigned).await?;
+        let mut authorized = self.authorize_within(remaining, &unsigned).await?;
         // Acquired only now, because the source of a credential may need a connection itself.
         let permit = match transport.connection_limit() {
-            Some(connections) => Some(connection_limit::acquire(connections, deadline, *attempt_timeout).await?),
+            Some(connections) => Some(connection_limit::acquire(connections, deadline, attempt_timeout).await?),
             None => None,
         };
         if permit.as_ref().is_some_and(|permit| permit.waited > FRESH) {
-            authorized = self.authorize_within(limit, &unsigned).await?;
+            authorized = self.authorize_within(remaining, &unsigned).await?;
         }
         // Authorizing and waiting may have taken time.
-        let limit = deadline.remaining().map_or(limit, |left| left.min(limit));
-        if limit.is_zero() {
-            return Err(out_of_time());
-        }
+        let remaining = limits.remaining()?;
         Ok(Ready {
             transport: &**transport,
             authorized,
             location,
-            limit,
+            remaining,
             _permits: (permit, slot),
         })
     }
@@ -120,11 +145,11 @@ impl Pipeline {
                     generation,
                 },
             location,
-            limit,
+            remaining,
             _permits: permits,
         } = ready;
         let (started, instant) = (clock::now(), Instant::now());
-        let outcome = match clock::within(limit, transport.send(*request)).await {
+        let outcome = match clock::within(remaining.left, transport.send(*request)).await {
             Some(Ok(response)) => match of_another_call(call, &response) {
                 // This call's own response is lost.
                 Some(error) => Err((Delivery::MaybeSent, error)),
@@ -139,7 +164,7 @@ impl Pipeline {
                 };
                 Err((reached, Error::new(kind, why).with_source(into_source(e))))
             }
-            None => Err((Delivery::MaybeSent, timed_out(limit))),
+            None => Err((Delivery::MaybeSent, remaining.over("no response"))),
         };
         drop(permits);
         Ended {
@@ -158,14 +183,11 @@ impl Pipeline {
     /// Authorizes an `unsigned` request within a time.
     async fn authorize_within(
         &self,
-        limit: Duration,
+        remaining: Remaining,
         unsigned: impl Fn() -> Result<Request<Bytes>>,
     ) -> Result<Authorized> {
-        let authorized = clock::within(limit, pin!(self.authorize(unsigned))).await;
-        authorized.unwrap_or_else(|| {
-            let why = format!("no credential within {limit:?}: the token source did not respond");
-            Err(Error::new(ErrorKind::Timeout, why))
-        })
+        let authorized = clock::within(remaining.left, pin!(self.authorize(unsigned))).await;
+        authorized.unwrap_or_else(|| Err(remaining.over("no credential: the token source did not respond")))
     }
 
     /// Authorizes an `unsigned` request. Returns it with the generation of the credential.
@@ -276,13 +298,6 @@ fn failure(error: &TransportError, base: &str, transport: &dyn Transport) -> Str
     )
 }
 
-fn out_of_time() -> Error {
-    Error::new(
-        ErrorKind::Timeout,
-        "the `timeout` of the call ended before the request was sent",
-    )
-}
-
 /// A request that waited longer for a connection is signed again: its date must not be mistaken for a wrong clock.
 const FRESH: Duration = Duration::from_secs(60);
 
@@ -295,7 +310,7 @@ pub(super) struct Ready<'a> {
     transport: &'a dyn Transport,
     authorized: Authorized,
     location: Location,
-    limit: Duration,
+    remaining: Remaining,
     _permits: (Option<ConnectionPermit<'a>>, Option<ConnectionPermit<'a>>),
 }
 

@@ -36,6 +36,7 @@ use azure_table_core::protocol::profile::Profile;
 ///
 /// let service = TableServiceClient::from_transport(Emulator::new()).observer(Slow);
 /// ```
+#[doc(alias("SendingRequest", "ResponseReceived"))]
 pub trait Observer: fmt::Debug + Send + Sync + 'static {
     /// Called for each event.
     fn on_event(&self, event: &Event<'_>);

@@ -37,6 +37,7 @@ use crate::pipeline::retry::RetryPolicy;
 /// let one_quick_get = table.get(("Channel9", "1")).with(&quick);
 /// # Ok::<(), azure_table::Error>(())
 /// ```
+#[doc(alias("TableRequestOptions", "TableClientOptions"))]
 #[derive(Clone, Debug, Default)]
 #[must_use = "options have no effect until they are set on a client, a table or a call"]
 pub struct CallOptions {
@@ -50,6 +51,8 @@ pub struct CallOptions {
 pub(crate) struct OptionValues {
     /// The timeout of the whole call, including all attempts and waits.
     pub(crate) timeout: Option<Duration>,
+    /// The timeout that the caller set, if `timeout` is only the rest of it.
+    pub(crate) whole_timeout: Option<Duration>,
     /// The timeout of one attempt.
     pub(crate) attempt_timeout: Option<Duration>,
     /// The caller's own id for the call.
@@ -108,9 +111,15 @@ impl CallOptions {
     pub(crate) fn since(&self, started: Instant) -> Self {
         let mut options = self.clone();
         if let Some(timeout) = self.get().timeout {
-            options.get_mut().timeout = Some(timeout.saturating_sub(started.elapsed()));
+            options.leave(Some(timeout), Some(timeout.saturating_sub(started.elapsed())));
         }
         options
+    }
+
+    /// Sets the rest that earlier requests left of a timeout.
+    pub(crate) fn leave(&mut self, whole: Option<Duration>, rest: Option<Duration>) {
+        let values = self.get_mut();
+        (values.whole_timeout, values.timeout) = (whole, rest);
     }
 
     /// Returns these options for a read that a write depends on.
@@ -312,7 +321,9 @@ impl CallOptions {
         for (name, value) in other.headers.0 {
             values.headers.set(name, value);
         }
-        values.timeout = other.timeout.or(values.timeout);
+        if other.timeout.is_some() {
+            (values.timeout, values.whole_timeout) = (other.timeout, other.whole_timeout);
+        }
         values.attempt_timeout = other.attempt_timeout.or(values.attempt_timeout);
         values.client_request_id = other.client_request_id.or(values.client_request_id.take());
         values.context = other.context.or(values.context.take());

@@ -233,6 +233,7 @@ impl ReadKey {
         // A new option is part of the key unless it is each caller's own.
         let OptionValues {
             timeout: _,
+            whole_timeout: _,
             attempt_timeout,
             client_request_id,
             headers,

@@ -359,7 +359,7 @@ async fn credential_source_that_hangs_ends_with_the_attempt_timeout() {
     assert!(
         error
             .to_string()
-            .contains("no credential within 7s: the token source did not respond"),
+            .contains("no credential: the token source did not respond within the `attempt_timeout` of 7s"),
         "{error}"
     );
 }

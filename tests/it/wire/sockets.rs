@@ -260,7 +260,12 @@ async fn response_byte_by_byte_ends_with_the_attempt_timeout(network: Network) {
         let started = Instant::now();
         let error = server.lost_write().await;
         assert_eq!(kind_in_doubt(&error), Some(ErrorKind::Timeout), "{error}");
-        assert!(error.to_string().contains("no response within 400ms"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("no response within the `attempt_timeout` of 400ms"),
+            "{error}"
+        );
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     }
 }

@@ -98,7 +98,7 @@ impl Steps {
         read_response: impl FnOnce(http::Response<bytes::Bytes>, bool) -> Result<T>,
     ) -> Result<T> {
         let mut options = self.options.clone();
-        options.get_mut().timeout = self.time_of_step();
+        options.leave(self.total, self.time_of_step());
         let CallResponse { response, call, .. } = start(&self.pipeline, call?, options).await?;
         read_response(response, call.in_doubt).map_err(|e| call.complete(e))
     }

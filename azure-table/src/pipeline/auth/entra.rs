@@ -58,6 +58,7 @@ const DEFAULT_SCOPE: &str = "/.default";
 /// ```
 ///
 /// Source: REST "Authorize with Microsoft Entra ID".
+#[doc(alias("TokenCredential", "DefaultAzureCredential"))]
 #[derive(Clone)]
 pub struct EntraCredential {
     source: Source,
@@ -137,6 +138,7 @@ impl EntraCredential {
     ///     })
     /// }
     /// ```
+    #[doc(alias = "EnableTenantDiscovery")]
     pub fn by_tenant(source: impl Fn(&str) -> Made + Send + Sync + 'static) -> Self {
         Self::of(Source::ByTenant(Arc::new(source)))
     }
@@ -152,6 +154,7 @@ impl EntraCredential {
     /// Sets the scope of the tokens, such as `https://cosmos.azure.com/.default` for a custom domain of Cosmos DB.
     ///
     /// It overrides the scope that follows from the cloud, the service and the challenge.
+    #[doc(alias = "Audience")]
     #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scope = Some(scope.into());
