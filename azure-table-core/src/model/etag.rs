@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::error::{Error, Result};
+use crate::model::error_text::Shown;
+
 /// The version of an entity, as the service returned it.
 ///
 /// An ETag is opaque: compare it, send it back, never build one from a Timestamp. The ETags of one batch response share
@@ -56,6 +59,25 @@ impl ETag {
             },
             _ => Self::new(&all[part]),
         }
+    }
+
+    /// Checks that the service accepts this text as an ETag: `"…"` or `W/"…"`, or `*` for any.
+    ///
+    /// # Errors
+    /// - `InvalidInput`: the text has another form.
+    ///
+    /// Source: REST "Table Service Error Codes": 400 for an ETag of another form.
+    pub(crate) fn check(&self) -> Result<()> {
+        let text = self.as_str();
+        let quoted = text.strip_prefix("W/").unwrap_or(text);
+        let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        if text == "*" || inner.is_some_and(|inner| !inner.contains('"')) {
+            return Ok(());
+        }
+        Err(Error::invalid_input(format!(
+            "{} is no ETag, which has the form `W/\"…\"`: pass the whole text that a read or a write returned, quotes included",
+            Shown(text)
+        )))
     }
 
     /// Returns the text, quotes included.

@@ -184,17 +184,17 @@ impl TableOperation {
     /// Requires the stored entity to have this ETag.
     ///
     /// Applies to replace, merge and delete only.
-    pub fn if_match(self, etag: ETag) -> Self {
+    pub fn if_match(mut self, etag: ETag) -> Self {
+        self.encoded = self.encoded.and_then(|encoded| etag.check().map(|()| encoded));
         self.with(|more| more.condition = Condition::Matches(etag))
     }
 
     /// Requires only that the entity exists, with any ETag.
     pub fn unconditionally(self) -> Self {
-        match &self.encoded {
-            Ok(encoded) if *encoded.condition() != Condition::Exists => {
-                self.with(|more| more.condition = Condition::Exists)
-            }
-            _ => self,
+        let is_set = |encoded: &Encoded| *encoded.condition() == Condition::Exists;
+        match self.encoded.as_ref().is_ok_and(is_set) {
+            true => self,
+            false => self.with(|more| more.condition = Condition::Exists),
         }
     }
 

@@ -102,7 +102,7 @@ fn other_pairs_are_rejected_by_name() {
 
 #[test]
 fn etag_of_the_first_counts() {
-    let etag = |text: &str| ETag::new(text);
+    let etag = |text: &str| ETag::new(format!("W/\"{text}\""));
     let conditional = |kind, text| operation(kind, "p", "A").if_match(etag(text));
     for (first, next) in [(Replace, Replace), (Delete, Insert)] {
         let both = conditional(first, "1")

@@ -1,7 +1,9 @@
 //! Writes that update the ETag of the entity, patches of many rows, and tables named by their type.
 
 use azure_table::entity::NamedTable;
-use azure_table::{DynamicEntity, ETag, Emulator, ErrorKind, TableClient, TableEntity, TableServiceClient, Versioned};
+use azure_table::{
+    DynamicEntity, ETag, Emulator, ErrorKind, TableClient, TableEntity, TableOperation, TableServiceClient, Versioned,
+};
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(name = "Blogs")]
@@ -51,6 +53,38 @@ async fn saved_entity_has_the_new_etag() {
     assert_eq!((error.kind(), &stale.etag), (ErrorKind::ConditionNotMet, &held));
     blogs.refresh(&mut stale).await.unwrap();
     blogs.save(&mut stale).await.unwrap();
+}
+
+/// The service rejects such a text with 400 `InvalidInput`.
+#[tokio::test]
+async fn if_match_takes_only_what_has_the_form_of_an_etag() {
+    let blogs = blogs().await;
+    let read = blogs.get(("a", 1)).versioned().await.unwrap().unwrap();
+    for text in [
+        "garbage",
+        "",
+        "W/",
+        "W/\"",
+        "\"",
+        "w/\"1\"",
+        "\"1\", \"2\"",
+        "datetime'2026-01-01T00%3A00%3A00Z'",
+    ] {
+        let error = blogs.replace(&read).if_match(ETag::new(text)).await.unwrap_err();
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0), "{text}");
+        let form = "is no ETag, which has the form `W/\"…\"`: pass the whole text that a read or a write returned";
+        assert!(error.to_string().contains(form), "{error}");
+        let mut batch = blogs.batch();
+        let operation = TableOperation::delete::<Blog>(("a", 1)).if_match(ETag::new(text));
+        assert!(batch.push(operation).is_err(), "{text}");
+    }
+    let stale = blogs
+        .replace(&read)
+        .if_match(ETag::new("W/\"wrong\""))
+        .await
+        .unwrap_err();
+    assert_eq!(stale.kind(), ErrorKind::ConditionNotMet);
+    blogs.replace(&read).if_match(ETag::new("*")).await.unwrap();
 }
 
 /// A .NET entity always has its ETag. A program that forgets `.versioned()` must not overwrite the writes of others.

@@ -32,7 +32,8 @@ macro_rules! conditions {
         impl $name {
             /// Requires that the stored entity has this ETag.
             ///
-            /// Otherwise the call fails with [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet).
+            /// Otherwise the call fails with [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet). A text that is no
+            /// ETag fails with [`InvalidInput`](crate::ErrorKind::InvalidInput) before anything is sent.
             pub fn if_match(mut self, etag: azure_table_core::model::etag::ETag) -> Self {
                 self.operation.spec.change(|operation| operation.if_match(etag));
                 self
