@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use azure_table::bulk::{Interrupted, WritePosition, WriteReport};
+use azure_table::bulk::{Interrupted, LeftoverReason, RowError, WritePosition, WriteReport};
 use azure_table::filter::AccessPath;
 use azure_table::operation::OperationKind;
 use azure_table::query::BadRow;
@@ -255,6 +255,9 @@ async fn update_keeps_unknown_properties() {
         let report = update.await.unwrap();
         let rows = all.query().partition("c1").all().await.unwrap();
         assert_eq!(report.applied(), rows.len() as u64);
+        assert_eq!(report.kept_unknown(), report.applied());
+        let kept = format!(", {} kept properties that the struct does not declare", rows.len());
+        assert!(report.to_string().ends_with(&kept), "{report}");
         for row in rows {
             assert_eq!(row.get("Unknown"), Some(&EdmValue::Int64(7)), "{forget}");
             assert_eq!(
@@ -382,6 +385,10 @@ async fn changed_rows_are_reported_and_the_others_written() {
     let key = |id: u32| Key::<Blog>::from_text("c0", format!("{id:010}")).unwrap();
     let changed = |id| (key(id), ErrorKind::ConditionNotMet, false);
     assert_eq!(failed, [changed(3), changed(9)]);
+    let is_rejected =
+        |row: &RowError<Blog>| matches!(row.reason(), LeftoverReason::Rejected(e) if e.kind() == row.error().kind());
+    assert!(report.leftovers().iter().all(is_rejected));
+    assert_eq!(report.kept_unknown(), 0);
     assert!(
         report.leftovers()[0].to_string().contains("0000000003"),
         "{}",

@@ -110,7 +110,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
             let key = row.key().clone();
             let rejected = |e: Error| e.at_entity(key.partition_key(), key.row_key());
             match self.writes.plan(row)? {
-                Plan::Write(operation) => {
+                Plan::Write(operation) | Plan::WriteBeside(operation) => {
                     let added = change_set.add(operation).map_err(|e| rejected(e.into()));
                     added.map_err(|e| self.named(e))?;
                 }

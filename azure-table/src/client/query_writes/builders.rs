@@ -208,13 +208,9 @@ where
             return Err(Error::invalid_input(why).at_entity(partition_key, row_key).into());
         }
         let planned = now.and_then(|now| match read.row.updated() {
-            Updated::Entity(entity) if !self.is_partial => Ok(Plan::Write(rewrite(
-                entity,
-                &read,
-                &version,
-                (&before, &now),
-                self.variant,
-            ))),
+            Updated::Entity(entity) if !self.is_partial => {
+                Ok(rewrite(entity, &read, &version, (&before, &now), self.variant))
+            }
             _ => Ok(now.patch(&before, &version)?.map_or(Plan::Keep, Plan::Write)),
         });
         Ok(planned.unwrap_or_else(Plan::Reject))
@@ -279,9 +275,12 @@ impl<E: TableEntity + ReadEntity> PlanRows<E> for Upgrade {
         if now.is_stored(&read) && !has_more {
             return Ok(Plan::Keep);
         }
-        Ok(Plan::Write(match self.drops_unknown {
-            true => TableOperation::replace(&AsVariant::new(entity, self.variant)).if_match(row.version.etag),
+        Ok(match self.drops_unknown {
+            true => {
+                let replace = TableOperation::replace(&AsVariant::new(entity, self.variant));
+                Plan::Write(replace.if_match(row.version.etag))
+            }
             false => rewrite(entity, &read, &row.version, (&now, &now), self.variant),
-        }))
+        })
     }
 }

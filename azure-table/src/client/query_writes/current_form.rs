@@ -26,7 +26,7 @@ use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
 use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
 use azure_table_core::protocol::read_back::is_same;
 
-use crate::client::query_writes::row_plan::{ReadRow, RowVersion};
+use crate::client::query_writes::row_plan::{Plan, ReadRow, RowVersion};
 
 /// The properties that a struct writes.
 pub(crate) struct Form {
@@ -165,7 +165,7 @@ pub(crate) fn has_older_names<E: TableEntity>(stored: &DynamicEntity, now: &Form
     names.any(|name| !now.has(name) && schema::has_older_name(E::SCHEMA, name))
 }
 
-/// Returns the operation that writes `entity` into its row. `before` is the form of the entity as it was read.
+/// Returns the plan that writes `entity` into its row. `before` is the form of the entity as it was read.
 ///
 /// Properties that the struct does not know stay. Properties that it knew and no longer writes are removed, older names
 /// and those that the upgrade removed included, which takes a replace. If none is removed, a merge is shorter.
@@ -175,17 +175,23 @@ pub(crate) fn rewrite<E: TableEntity, P>(
     version: &RowVersion<E>,
     (before, now): (&Form, &Form),
     variant: Option<&'static MarkedVariant>,
-) -> TableOperation {
+) -> Plan {
     let is_older = |name: &str| schema::has_older_name(E::SCHEMA, name) || removed.iter().any(|gone| gone == name);
     let goes = |name: &str| !now.has(name) && (before.has(name) || is_older(name));
+    let unknown = stored.properties.iter();
+    let unknown: BTreeMap<_, _> = unknown.filter(|(name, _)| !now.has(name) && !goes(name)).collect();
+    let marks = variant.map_or(&[][..], MarkedVariant::names);
+    let has_unknown = unknown.keys().any(|name| !marks.contains(&name.as_str()));
     let operation = if stored.properties.keys().any(|name| goes(name)) {
-        let unknown = stored.properties.iter();
-        let unknown = unknown.filter(|(name, _)| !now.has(name) && !goes(name)).collect();
         TableOperation::replace(&AsVariant::new(&WithUnknown { entity, unknown }, variant))
     } else {
         TableOperation::merge(&AsVariant::new(entity, variant))
     };
-    operation.if_match(version.etag.clone())
+    let operation = operation.if_match(version.etag.clone());
+    match has_unknown {
+        true => Plan::WriteBeside(operation),
+        false => Plan::Write(operation),
+    }
 }
 
 /// An entity with the stored properties that its struct does not know.

@@ -19,6 +19,7 @@ use azure_table_core::model::entity_key::Key;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::model::operation_kind::OperationKind;
 use azure_table_core::protocol::continuation::Continuation;
+use azure_table_core::protocol::operation::TableOperation;
 use azure_table_core::protocol::profile::ProfileInternals;
 
 use crate::client::bulk::engine::Engine;
@@ -81,8 +82,9 @@ pub(crate) struct Run<E, Row> {
     engine: Engine,
     /// The rows of the page that have no plan yet.
     rows: vec::IntoIter<Row>,
-    /// The keys of the page's planned rows, by the number of their operation. Each is removed with its outcome.
-    keys: Vec<Option<Key<E>>>,
+    /// The keys of the page's planned rows, by the number of their operation, and `true` for rows with properties that
+    /// the struct does not know. Each is removed with its outcome.
+    keys: Vec<Option<(Key<E>, bool)>>,
     /// The position after the page that is written, and the greatest key of that page.
     next: Option<(Option<Continuation>, Option<Key<E>>)>,
     report: WriteReport<E>,
@@ -227,7 +229,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
             let keys = started
                 .iter()
                 .filter_map(|index| run.keys.get(usize::try_from(*index).ok()?)?.as_ref());
-            keys.for_each(|key| run.report.send(key.clone()));
+            keys.for_each(|(key, _)| run.report.send(key.clone()));
             if !started.is_empty() {
                 self.report_progress(&run.report);
             }
@@ -273,10 +275,8 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
             return Ok(());
         }
         match self.writes.plan(row)? {
-            Plan::Write(operation) => {
-                run.engine.push(run.keys.len() as u64, operation);
-                run.keys.push(Some(key));
-            }
+            Plan::Write(operation) => run.push(key, operation, false),
+            Plan::WriteBeside(operation) => run.push(key, operation, true),
             Plan::Keep => run.report.count_unchanged(key),
             Plan::Bad(bad) => match &run.walk.on_bad_row {
                 Some(seen) => {
@@ -295,6 +295,11 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
 }
 
 impl<E: TableEntity, Row> Run<E, Row> {
+    fn push(&mut self, key: Key<E>, operation: TableOperation, has_unknown: bool) {
+        self.engine.push(self.keys.len() as u64, operation);
+        self.keys.push(Some((key, has_unknown)));
+    }
+
     fn reject(&mut self, key: Key<E>, error: Error) {
         let outcome = WriteOutcome::Rejected(self.engine.reject(error));
         self.report.count(key, outcome, (false, self.is_repeatable));
@@ -304,7 +309,8 @@ impl<E: TableEntity, Row> Run<E, Row> {
         let index = usize::try_from(settled.index).ok();
         let key = index.and_then(|index| self.keys.get_mut(index)).and_then(Option::take);
         let is_delete = settled.operation.kind() == OperationKind::Delete;
-        if let Some(key) = key {
+        if let Some((key, has_unknown)) = key {
+            self.report.count_unknown(has_unknown, &settled.outcome);
             self.report.count(key, settled.outcome, (is_delete, self.is_repeatable));
         }
     }

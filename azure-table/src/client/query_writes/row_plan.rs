@@ -42,6 +42,8 @@ pub(crate) trait PlanRows<E> {
 /// The plan for a row.
 pub(crate) enum Plan {
     Write(TableOperation),
+    /// The same, with properties that the struct does not know.
+    WriteBeside(TableOperation),
     Keep,
     /// The row does not fit its entity type.
     Bad(BadRow),

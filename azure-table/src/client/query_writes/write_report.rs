@@ -8,7 +8,7 @@ use azure_table_core::model::entity_key::Key;
 use azure_table_core::model::error::{Error, ErrorInternals, Result};
 use azure_table_core::protocol::continuation::Continuation;
 
-use crate::client::bulk::bulk_report::{Counts, FirstOf};
+use crate::client::bulk::bulk_report::{Counts, FirstOf, LeftoverReason};
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::partition_writes::outcomes::WriteOutcome;
 use crate::client::query_writes::write_position::WritePosition;
@@ -19,6 +19,7 @@ use crate::client::query_writes::write_position::WritePosition;
 #[must_use = "rows may be left: see `leftovers`"]
 pub struct WriteReport<E> {
     counts: Counts,
+    kept_unknown: u64,
     leftovers: Vec<RowError<E>>,
     /// The method and the query; `None` if the writes did not begin.
     subject: Option<(String, u64)>,
@@ -55,6 +56,15 @@ impl<E> RowError<E> {
     pub fn error(&self) -> &Error {
         &self.error
     }
+
+    /// Returns the reason in the form of a [`Leftover`](crate::bulk::Leftover) of a bulk: rejected, or in doubt.
+    pub fn reason(&self) -> LeftoverReason {
+        let error = Arc::clone(&self.error);
+        match error.may_have_applied() {
+            true => LeftoverReason::InDoubt(error),
+            false => LeftoverReason::Rejected(error),
+        }
+    }
 }
 
 impl<E> WriteReport<E> {
@@ -66,6 +76,7 @@ impl<E> WriteReport<E> {
     ) -> Self {
         Self {
             counts: Counts::default(),
+            kept_unknown: 0,
             leftovers: Vec::new(),
             subject,
             from,
@@ -79,6 +90,14 @@ impl<E> WriteReport<E> {
     /// Returns the number of rows that were deleted or written.
     pub fn applied(&self) -> u64 {
         self.counts.applied
+    }
+
+    /// Returns the number of [applied](Self::applied) rows that kept properties which the struct does not declare.
+    ///
+    /// [`drop_unknown`](crate::bulk::UpgradeAll::drop_unknown) removes them. Only updates of whole entities and
+    /// upgrades read them, so other writes count none.
+    pub fn kept_unknown(&self) -> u64 {
+        self.kept_unknown
     }
 
     /// Returns the number of rows that were not written.
@@ -163,6 +182,11 @@ impl<E> WriteReport<E> {
         self.done.push(key);
     }
 
+    /// Counts a row with properties that the struct does not know.
+    pub(crate) fn count_unknown(&mut self, has_unknown: bool, outcome: &WriteOutcome) {
+        self.kept_unknown += u64::from(has_unknown && matches!(outcome, WriteOutcome::Applied(_)));
+    }
+
     /// Records a row that is about to be sent and may not be written twice.
     pub(crate) fn send(&mut self, key: Key<E>) {
         self.in_flight.insert(key);
@@ -221,7 +245,11 @@ impl<E> From<Interrupted<WriteReport<E>>> for Error {
 
 impl<E> fmt::Display for WriteReport<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.counts.fmt(f)
+        self.counts.fmt(f)?;
+        match self.kept_unknown {
+            0 => Ok(()),
+            kept => write!(f, ", {kept} kept properties that the struct does not declare"),
+        }
     }
 }
 
@@ -229,6 +257,7 @@ impl<E> fmt::Debug for WriteReport<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WriteReport")
             .field("counts", &self.counts)
+            .field("kept_unknown", &self.kept_unknown)
             .field("leftovers", &FirstOf::new(self.leftovers.iter(), self.leftovers.len()))
             .field("is_complete", &self.is_complete)
             .finish_non_exhaustive()
