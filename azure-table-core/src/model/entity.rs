@@ -45,6 +45,7 @@ use crate::model::schema::{EntitySchema, GroupSchema, PropertySchema, unreadable
     label = "not a table entity",
     note = "add #[derive(TableEntity)]; for rows without a struct use DynamicEntity"
 )]
+#[doc(alias = "ITableEntity")]
 pub trait TableEntity {
     /// The types of the PartitionKey's fields as a tuple.
     type PartitionFields;
@@ -161,12 +162,12 @@ pub trait ReadEntity: Sized {
 /// A type whose value is written as an entity `E`: `E` itself, and
 /// [`Versioned<E>`](crate::model::versioned::Versioned).
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be written to a table of `{E}`",
-    label = "expected `{E}` or `Versioned<{E}>`",
+    message = "`{Self}` is not an entity that a table of `{E}` stores",
+    label = "expected an entity: `{E}` or `Versioned<{E}>`",
+    note = "#[derive(TableEntity)] makes a struct an entity",
     note = "where `{E}` is an enum of entities: write `{E}::Variant(entity)`, or use the handle of the variant, \
             `table.variant::<{Self}>()`",
-    note = "elsewhere `table.typed::<{Self}>()` is the same table with this entity type; a struct becomes an entity by \
-            #[derive(TableEntity)]"
+    note = "elsewhere `table.typed::<{Self}>()` is the same table with this entity type"
 )]
 pub trait AsEntity<E>: TableEntity {}
 

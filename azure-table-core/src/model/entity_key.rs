@@ -244,6 +244,26 @@ pub struct VersionedFields<F>(PhantomData<fn() -> F>);
 
 impl PlainFields for () {}
 
+/// A text is the key of no entity: this impl exists for its message, which shows the key's fields.
+impl<E: TableEntity> IntoKey<E> for &str
+where
+    E::KeyFields: IsOneText,
+{
+    fn into_key(self) -> Result<Key<E>> {
+        Err(Error::invalid_input("a key has two texts"))
+    }
+}
+
+/// Implemented for no type.
+#[diagnostic::on_unimplemented(
+    message = "a text is not the key of an entity with the key fields `{Self}`",
+    label = "expected the tuple `{Self}`, PartitionKey first; each `String` may be a `&str`",
+    note = "a key of one field is a tuple too: `(\"…\",)`; for both keys as texts use `Key::from_text(..)?`, for all rows of a \
+            partition `query().partition(..)`"
+)]
+#[doc(hidden)]
+pub trait IsOneText {}
+
 /// The key of an entity whose two keys are both constants.
 impl<E: TableEntity<KeyFields = ()>> IntoKey<E> for () {
     fn into_key(self) -> Result<Key<E>> {

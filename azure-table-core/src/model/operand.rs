@@ -14,8 +14,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::model::error::ValueError;
+use crate::model::key::TableKey;
 use crate::model::key::base64url::Base64Url;
-use crate::model::key::descending::Descending;
+use crate::model::key::descending::{Descending, DescendingKey};
 use crate::model::key::escaped::{Escaped, PercentEscaped};
 
 /// A value that is accepted for a field of type `T`.
@@ -77,25 +78,25 @@ impl<T: Clone> Operand<T> for &T {
 
 // `do_not_recommend` below: otherwise a compile error lists all of these impls, which the note above sums up.
 
-/// Accepts the inner value for a field that wraps it.
+/// Accepts the inner value for a field that wraps it. Without the bounds, rustdoc would list the impls on each type.
 macro_rules! wrapped {
-    ($($wrapper:ident),*) => {$(
+    ($($wrapper:ident: $bound:path),*) => {$(
         #[diagnostic::do_not_recommend]
-        impl<T> Operand<$wrapper<T>> for T {
+        impl<T: $bound> Operand<$wrapper<T>> for T {
             fn into_operand(self) -> Result<$wrapper<T>, ValueError> {
                 Ok($wrapper(self))
             }
         }
 
         #[diagnostic::do_not_recommend]
-        impl<T: Clone> Operand<$wrapper<T>> for &T {
+        impl<T: $bound + Clone> Operand<$wrapper<T>> for &T {
             fn into_operand(self) -> Result<$wrapper<T>, ValueError> {
                 Ok($wrapper(self.clone()))
             }
         }
     )*};
 }
-wrapped! { Descending, Escaped, PercentEscaped, Base64Url }
+wrapped! { Descending: DescendingKey, Escaped: TableKey, PercentEscaped: TableKey, Base64Url: AsRef<[u8]> }
 
 /// Accepts, for a field of type `$target`, any of the types after it, all of which borrow as a `$slice`.
 macro_rules! copied {

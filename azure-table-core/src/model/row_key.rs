@@ -25,6 +25,24 @@ pub trait IntoRowKey<P, K> {
     fn write_row_key(self, key: &mut KeyWriter) -> Result<()>;
 }
 
+/// The fields of a PartitionKey, and those of both keys, which are one more.
+#[doc(hidden)]
+pub trait OneMore {
+    type Last: TableKey;
+}
+
+// One impl, as rustdoc lists it on each type.
+#[diagnostic::do_not_recommend]
+impl<P, K, G> IntoRowKey<P, K> for G
+where
+    (P, K): OneMore,
+    G: Operand<<(P, K) as OneMore>::Last>,
+{
+    fn write_row_key(self, key: &mut KeyWriter) -> Result<()> {
+        key.field_from::<<(P, K) as OneMore>::Last, _>(self)
+    }
+}
+
 // `do_not_recommend`: otherwise a compile error lists the impls. The label says what is expected.
 
 /// The impl for each split of the fields in PartitionKey and RowKey.
@@ -38,10 +56,8 @@ macro_rules! splits {
         }
     };
     ([$($p:ident)*] [($r:ident $given:ident $value:ident)]) => {
-        impl<$($p,)* $r: TableKey, $given: Operand<$r>> IntoRowKey<($($p,)*), ($($p,)* $r,)> for $given {
-            fn write_row_key(self, key: &mut KeyWriter) -> Result<()> {
-                key.field_from::<$r, _>(self)
-            }
+        impl<$($p,)* $r: TableKey> OneMore for (($($p,)*), ($($p,)* $r,)) {
+            type Last = $r;
         }
         splits!([$($p)* $r] []);
     };

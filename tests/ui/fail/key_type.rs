@@ -8,4 +8,12 @@ struct Reading {
     seconds: f64,
 }
 
+#[derive(TableEntity)]
+struct Place {
+    #[table(partition_key)]
+    country: String,
+    #[table(row_key)]
+    city: Option<String>,
+}
+
 fn main() {}

@@ -1,4 +1,4 @@
-use azure_table::{TableClient, TableEntity};
+use azure_table::{TableClient, TableEntity, TableServiceClient};
 
 struct Plain {
     name: String,
@@ -19,6 +19,12 @@ fn use_it(plain: TableClient<Plain>, borrowed: TableClient<Borrowed<'static>>) {
         slug: "b",
     });
     let _ = borrowed.get(("a", "b"));
+}
+
+fn first_use(service: TableServiceClient) -> azure_table::Result<()> {
+    let plain = service.table::<Plain>("Plain")?;
+    let _ = plain.query();
+    Ok(())
 }
 
 fn main() {}

@@ -6,7 +6,7 @@ use azure_table_core::model::versioned::Versioned;
 /// An entity that a [`Bulk`](crate::Bulk) writes to a table of `E`: `E`, [`Versioned<E>`](crate::Versioned), or a
 /// reference to one.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be written to a table of `{E}`",
+    message = "`{Self}` is not an entity that a table of `{E}` stores",
     label = "expected `{E}`, `Versioned<{E}>` or a reference to one",
     note = "where `{E}` is an enum of entities: write `{E}::Variant(entity)`, or use the handle of the variant, \
             `table.variant::<{Self}>().bulk()`",
