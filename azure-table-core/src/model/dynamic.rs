@@ -38,6 +38,7 @@ use crate::model::schema::EntitySchema;
 /// assert!(error.to_string().contains("property `Views`: expected Edm.Int32, found Edm.Int64"));
 /// # Ok::<(), azure_table::Error>(())
 /// ```
+#[doc(alias = "DynamicTableEntity")]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DynamicEntity {
     /// The PartitionKey.
@@ -90,6 +91,7 @@ impl DynamicEntity {
     /// # Errors
     /// - [`InvalidResponse`](crate::model::error::ErrorKind::InvalidResponse): a property is missing or of another
     ///   type, or the keys do not have the form that `E` expects.
+    #[doc(alias = "ConvertBack")]
     pub fn to_entity<E: ReadEntity>(&self) -> Result<E> {
         let row = Row {
             partition_key: Some(Cow::Borrowed(&self.partition_key)),

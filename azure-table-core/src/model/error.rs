@@ -112,6 +112,7 @@ impl ErrorKind {
 /// assert_eq!(error.kind(), ErrorKind::InvalidInput);
 /// assert!(error.to_string().contains("a/b"));
 /// ```
+#[doc(alias("RequestFailedException", "StorageException"))]
 pub struct Error {
     inner: Box<ErrorParts>,
 }
@@ -197,6 +198,7 @@ impl Error {
 
     /// Returns the service's error code, such as `EntityAlreadyExists`. `None` if the write is
     /// [in doubt](Self::last_failure).
+    #[doc(alias("ErrorCode", "TableErrorCode"))]
     pub fn code(&self) -> Option<&str> {
         self.certain()?.code.as_deref()
     }
@@ -237,6 +239,7 @@ impl Error {
     }
 
     /// Returns the zero-based position of the failed operation in its batch, if the service reports it.
+    #[doc(alias = "FailedTransactionActionIndex")]
     pub fn batch_index(&self) -> Option<usize> {
         self.inner.batch_index
     }

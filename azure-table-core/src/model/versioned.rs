@@ -19,6 +19,7 @@ use crate::model::schema::EntitySchema;
 ///
 /// `TableClient::save` replaces the entity and stores the new ETag in it. After any other write, assign the new ETag:
 /// `blog.etag = blogs.merge(&blog).await?`.
+#[doc(alias = "optimistic_concurrency")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Versioned<E> {
     /// The entity.

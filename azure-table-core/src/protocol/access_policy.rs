@@ -41,6 +41,7 @@ const MAX_ID: usize = 64;
 /// ```
 ///
 /// Source: REST "Set Table ACL", "Define a stored access policy".
+#[doc(alias("TableSignedIdentifier", "TableAccessPolicy"))]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredAccessPolicy {
     /// The name of the policy: 1 to 64 characters, unique within the table.

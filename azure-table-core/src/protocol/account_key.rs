@@ -27,6 +27,7 @@ use crate::protocol::signature::{DEVELOPMENT_KEY, SigningKey};
 /// ```
 ///
 /// Source: REST "Authorize with Shared Key".
+#[doc(alias("TableSharedKeyCredential", "StorageCredentials"))]
 #[derive(Clone)]
 pub struct AccountKey {
     shared: Arc<Shared>,
@@ -84,6 +85,7 @@ impl AccountKey {
     /// # Errors
     /// - [`InvalidInput`](crate::model::error::ErrorKind::InvalidInput): the key is empty or not base64. The old key
     ///   stays in use.
+    #[doc(alias("SetAccountKey", "UpdateKey"))]
     pub fn rotate(&self, key_base64: &str) -> Result<()> {
         let new = read(key_base64)?;
         *self.shared.key.write().unwrap_or_else(PoisonError::into_inner) = new;

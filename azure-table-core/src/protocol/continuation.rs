@@ -52,6 +52,7 @@ const NEXT_TABLE_NAME: HeaderName = HeaderName::from_static("x-ms-continuation-n
 /// earlier ones.
 ///
 /// Source: REST "Query timeout and pagination".
+#[doc(alias = "TableContinuationToken")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Continuation {
     #[serde(default)]

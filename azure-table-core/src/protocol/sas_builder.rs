@@ -80,12 +80,14 @@ macro_rules! uses {
 
             /// Sets the IP addresses that may use the signature: one, `168.1.5.60`, or a range,
             /// `168.1.5.60-168.1.5.70`; no CIDR.
+            #[doc(alias("IPRange", "IPAddressOrRange"))]
             pub fn ip(mut self, address_or_range: impl Into<String>) -> Self {
                 self.used.ip = Some(address_or_range.into());
                 self
             }
 
             /// Limits the signature to HTTPS.
+            #[doc(alias = "SharedAccessProtocol")]
             pub fn https_only(mut self) -> Self {
                 self.used.https_only = true;
                 self
@@ -113,6 +115,7 @@ macro_rules! uses {
 /// ```
 ///
 /// Source: REST "Create a service SAS".
+#[doc(alias("TableSasBuilder", "SharedAccessTablePolicy"))]
 #[derive(Clone, Debug)]
 #[must_use = "nothing is signed until `sign` is called"]
 pub struct TableSas {
@@ -153,6 +156,7 @@ impl TableSas {
     /// Sets the id of the table's stored access policy, of at most 64 characters.
     ///
     /// The signature must not repeat what the policy sets.
+    #[doc(alias = "Identifier")]
     pub fn policy(mut self, id: impl Into<String>) -> Self {
         self.policy = Some(id.into());
         self
@@ -162,6 +166,7 @@ impl TableSas {
     ///
     /// An empty RowKey means the first entity of its partition. An empty PartitionKey with it means no limit. Without
     /// [`to`](Self::to), all later partitions are allowed.
+    #[doc(alias = "PartitionKeyStart")]
     pub fn from(mut self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
         self.from = Some((partition_key.into(), row_key.into()));
         self
@@ -333,6 +338,7 @@ impl TableSas {
 /// ```
 ///
 /// Source: REST "Create an account SAS".
+#[doc(alias = "TableAccountSasBuilder")]
 #[derive(Clone, Debug)]
 #[must_use = "nothing is signed until `sign` is called"]
 pub struct AccountSas {

@@ -12,6 +12,9 @@ macro_rules! letters {
         impl $name {
             const LETTERS: &'static [(Self, char)] = &[$((Self::$constant, $letter)),+];
 
+            /// All of them.
+            pub const ALL: Self = Self(0 $(| Self::$constant.0)+);
+
             letters!(@constants 1, $($(#[$letter_doc])* $constant,)+);
         }
 
@@ -119,6 +122,9 @@ mod tests {
     #[test]
     fn letters_are_written_in_the_order_of_the_service() {
         let all = TablePermissions::DELETE | TablePermissions::UPDATE | TablePermissions::ADD | TablePermissions::READ;
+        assert_eq!(all, TablePermissions::ALL);
+        assert_eq!(AccountPermissions::ALL.to_string(), "rwdlacu");
+        assert_eq!(AccountResources::ALL.to_string(), "sco");
         assert_eq!(all.to_string(), "raud");
         assert_eq!(read_table_letters("duar"), Some(all));
         assert!(

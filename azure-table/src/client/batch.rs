@@ -45,6 +45,7 @@ use crate::pipeline::Pipeline;
 /// ```
 ///
 /// Source: REST "Performing entity group transactions".
+#[doc(alias = "TableBatchOperation")]
 #[doc(alias = "SubmitTransaction")]
 #[must_use = "nothing is sent until `submit` is awaited"]
 pub struct TableBatch<E> {

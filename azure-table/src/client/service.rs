@@ -92,6 +92,7 @@ impl TableServiceClient {
     ///   names the setting and does not show its value.
     ///
     /// Source: "Configure Azure Storage connection strings".
+    #[doc(alias = "CloudStorageAccount")]
     pub fn from_connection_string(connection_string: &str) -> Result<Self> {
         let parsed = ConnectionString::parse(connection_string)?;
         let transport = default_transport(&parsed.endpoint);
@@ -164,6 +165,7 @@ impl TableServiceClient {
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the service of this client does not accept the name, see
     ///   [`TableName`].
+    #[doc(alias("GetTableClient", "GetTableReference"))]
     #[doc(alias = "CloudTable")]
     pub fn table<E>(&self, name: impl AsRef<str>) -> Result<TableClient<E>> {
         Ok(TableClient::new(&self.pipeline, self.full_name(name.as_ref())?))
@@ -228,6 +230,7 @@ impl TableServiceClient {
     /// - `Connection`, `Timeout`, `ServerFault`: no response after the retries.
     ///
     /// Source: REST "Query Tables".
+    #[doc(alias("ListTablesSegmented", "QueryTables"))]
     pub fn list_tables(&self) -> ListTables {
         ListTables::new(&self.pipeline, self.namespace())
     }
@@ -322,6 +325,7 @@ impl TableServiceClient {
     /// - `Unsupported`: Cosmos DB has no such settings.
     ///
     /// Source: REST "Get Table Service Properties".
+    #[doc(alias = "GetServiceProperties")]
     pub fn properties(&self) -> GetServiceProperties {
         GetServiceProperties::new(&self.pipeline, None)
     }
@@ -335,6 +339,7 @@ impl TableServiceClient {
     /// - `InvalidInput`: a limit is exceeded, for example more than 5 CORS rules.
     ///
     /// Source: REST "Set Table Service Properties".
+    #[doc(alias = "SetServiceProperties")]
     pub fn set_properties(&self, properties: ServiceProperties) -> SetServiceProperties {
         SetServiceProperties::new(&self.pipeline, &properties)
     }
@@ -350,6 +355,7 @@ impl TableServiceClient {
     /// - `Connection`: the secondary of the account is not readable.
     ///
     /// Source: REST "Get Table Service Stats".
+    #[doc(alias = "GetServiceStats")]
     pub fn statistics(&self) -> GetServiceStatistics {
         GetServiceStatistics::new(&self.pipeline, None)
     }

@@ -30,6 +30,7 @@ impl TableServiceClient {
     /// let service = TableServiceClient::new("https://contoso.table.core.windows.net", key)?.transport(emulator);
     /// # Ok::<(), azure_table::Error>(())
     /// ```
+    #[doc(alias("HttpClientTransport", "HttpPipelineTransport"))]
     #[must_use]
     pub fn transport(&self, transport: impl Transport) -> Self {
         self.changed(|pipeline| {

@@ -257,9 +257,9 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// times, so it must have no side effects.
     ///
     /// # Errors
-    /// - [`Contention`](ErrorKind::Contention): more conflicts than [`max_conflicts`](Self::max_conflicts) allows. If it
-    ///   is 0, the conflict itself: [`ConditionNotMet`](ErrorKind::ConditionNotMet), for a new header
-    ///   [`AlreadyExists`](ErrorKind::AlreadyExists).
+    /// - [`Contention`](ErrorKind::Contention): more conflicts than [`max_conflicts`](Self::max_conflicts) allows.
+    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet), for a new header [`AlreadyExists`](ErrorKind::AlreadyExists):
+    ///   a conflict, and `max_conflicts` is 0.
     /// - The error of an operation, with its [`batch_index`](crate::Error::batch_index): the header is 0, the
     ///   operations follow from 1. Nothing was written.
     /// - [`InvalidInput`](ErrorKind::InvalidInput): an operation has another partition, there are more than 99, or two

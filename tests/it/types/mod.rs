@@ -5,6 +5,7 @@
 mod borrowed;
 #[cfg(feature = "full")]
 mod dotnet;
+mod dotnet_members;
 mod flags;
 #[cfg(feature = "full")]
 mod foreign;

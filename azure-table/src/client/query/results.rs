@@ -24,6 +24,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// The first page is requested when the stream is first polled.
     ///
     /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
+    #[doc(alias("AsPages", "ExecuteQuerySegmented"))]
     pub fn pages(self) -> PageStream<P> {
         self.pages_with(Prefetch::AfterFirst)
     }

@@ -231,6 +231,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Limits the number of rows per page: 1 to 1,000; 1,000 by default.
     ///
     /// [`limit`](Self::limit) limits the rows of all pages.
+    #[doc(alias("maxPerPage", "TakeCount"))]
     #[doc(alias = "top")]
     pub fn page_size(mut self, rows: usize) -> Self {
         self.settings.page_size = Some(rows);
@@ -256,6 +257,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Resumes an earlier run of the same query from the [`continuation`](crate::Page::continuation) of its last page.
     ///
     /// From the start, it is the whole query. From the end, it yields nothing and sends nothing.
+    #[doc(alias = "TableContinuationToken")]
     pub fn resume_from(mut self, continuation: Continuation) -> Self {
         self.settings.from = continuation::after_start(continuation);
         self

@@ -20,6 +20,7 @@ impl<E> TableClient<E> {
     /// - `Forbidden`: the credential is a shared access signature, which cannot read them.
     ///
     /// Source: REST "Get Table ACL".
+    #[doc(alias("GetPermissions", "GetAccessPolicies"))]
     pub fn access_policies(&self) -> GetAccessPolicies {
         GetAccessPolicies::new(&self.pipeline, Some(&self.table))
     }
@@ -99,6 +100,7 @@ impl<E> TableClient<E> {
     /// The errors of [`add_access_policy`](Self::add_access_policy).
     ///
     /// Source: REST "Set Table ACL".
+    #[doc(alias("SetPermissions", "SetAccessPolicy"))]
     pub fn set_access_policies(&self, policies: impl IntoIterator<Item = StoredAccessPolicy>) -> ChangeAccessPolicies {
         self.change_access_policies(Change::Set(policies.into_iter().collect()))
     }

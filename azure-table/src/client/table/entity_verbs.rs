@@ -68,6 +68,7 @@ impl<E> TableClient<E> {
     /// - `ConditionNotMet`: the ETag differs.
     ///
     /// Source: REST "Delete Entity".
+    #[doc(alias = "DeleteEntity")]
     pub fn delete_if_exists(&self, key: impl IntoKey<E>) -> DeleteEntityIfExists {
         DeleteEntityIfExists::new(self.pipeline(), self.name(), TableOperation::delete(key))
     }
@@ -91,7 +92,7 @@ impl<E> TableClient<E> {
     ///
     /// The closure may return nothing, which saves the entity; a [`Change`](crate::Change); or a `Result` of either. An
     /// `Err` ends the call, and nothing is written. Its type is your own if it has `From<azure_table::Error>`, as
-    /// `Refused` below has: the call then fails with the closure's reason or with the client's error.
+    /// `NotCounted` below has: the call then fails with the closure's reason or with the client's error.
     ///
     /// ```
     /// use azure_table::{Change, Emulator, TableEntity, TableServiceClient};
@@ -122,23 +123,23 @@ impl<E> TableClient<E> {
     ///     .await?;
     ///
     /// #[derive(Debug)]
-    /// enum Refused {
+    /// enum NotCounted {
     ///     Limit(i64),
     ///     Table(azure_table::Error),
     /// }
-    /// impl From<azure_table::Error> for Refused {
+    /// impl From<azure_table::Error> for NotCounted {
     ///     fn from(error: azure_table::Error) -> Self {
     ///         Self::Table(error)
     ///     }
     /// }
-    /// let refused = counters.modify(("visits", "home"), |counter| match counter.value {
-    ///     limit @ 2.. => Err(Refused::Limit(limit)),
+    /// let counted = counters.modify(("visits", "home"), |counter| match counter.value {
+    ///     limit @ 2.. => Err(NotCounted::Limit(limit)),
     ///     _ => {
     ///         counter.value += 1;
     ///         Ok(())
     ///     }
     /// });
-    /// assert!(matches!(refused.await, Err(Refused::Limit(2))));
+    /// assert!(matches!(counted.await, Err(NotCounted::Limit(2))));
     /// # Ok(())
     /// # }
     /// ```
@@ -157,6 +158,7 @@ impl<E> TableClient<E> {
     /// - The error that the closure returns.
     ///
     /// Source: REST "Update Entity".
+    #[doc(alias = "optimistic_concurrency")]
     pub fn modify<F, R>(&self, key: impl IntoKey<E>, change: F) -> ModifyEntity<E, F, R>
     where
         E: TableEntity + ReadEntity,

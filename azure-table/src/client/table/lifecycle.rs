@@ -31,6 +31,7 @@ impl<E> TableClient<E> {
     /// - `Conflict`: the table is being deleted, which takes at least 40 s.
     ///
     /// Source: REST "Create Table".
+    #[doc(alias = "CreateIfNotExists")]
     pub fn create_table_if_not_exists(&self) -> CreateTableIfNotExists {
         CreateTableIfNotExists::new(&self.pipeline, Some(&self.table))
     }
@@ -54,6 +55,7 @@ impl<E> TableClient<E> {
     /// Requests: 1. Lost response: [`Deletion::InDoubt`](crate::Deletion::InDoubt).
     ///
     /// Source: REST "Delete Table".
+    #[doc(alias = "DeleteIfExists")]
     pub fn delete_table_if_exists(&self) -> DeleteTableIfExists {
         DeleteTableIfExists::new(&self.pipeline, Some(&self.table))
     }

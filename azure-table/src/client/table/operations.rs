@@ -24,6 +24,7 @@ impl<E> TableClient<E> {
     /// - `InvalidResponse`: the stored entity does not fit `E`. A property is missing or has another type.
     ///
     /// Source: REST "Query Entities".
+    #[doc(alias("GetEntity", "GetEntityIfExists"))]
     #[doc(alias = "retrieve")]
     pub fn get(&self, key: impl IntoKey<E>) -> GetEntity<E>
     where
@@ -98,6 +99,7 @@ impl<E> TableClient<E> {
     /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// Source: REST "Insert Or Replace Entity".
+    #[doc(alias = "UpsertEntity")]
     #[doc(alias = "upsert")]
     pub fn insert_or_replace(&self, entity: &impl AsEntity<E>) -> WriteEntity {
         let upsert = TableOperation::insert_or_replace(&self.written(entity));
@@ -112,6 +114,7 @@ impl<E> TableClient<E> {
     /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// Source: REST "Insert Or Merge Entity".
+    #[doc(alias = "UpsertEntity")]
     #[doc(alias = "upsert")]
     pub fn insert_or_merge(&self, entity: &impl AsEntity<E>) -> WriteEntity {
         let upsert = TableOperation::insert_or_merge(&self.written(entity));
@@ -148,6 +151,7 @@ impl<E> TableClient<E> {
     /// The errors of [`replace`](Self::replace).
     ///
     /// Source: REST "Merge Entity".
+    #[doc(alias = "UpdateEntity")]
     pub fn merge(&self, entity: &impl AsEntity<E>) -> UpdateEntity {
         let merge = TableOperation::merge(&self.written(entity));
         UpdateEntity::new(&self.pipeline, &self.table, merge)
@@ -205,6 +209,7 @@ impl<E> TableClient<E> {
     /// - `ConditionNotMet`: the ETag differs.
     ///
     /// Source: REST "Delete Entity".
+    #[doc(alias = "DeleteEntity")]
     pub fn delete(&self, key: impl IntoKey<E>) -> DeleteEntity {
         DeleteEntity::new(&self.pipeline, &self.table, TableOperation::delete(key))
     }
@@ -221,6 +226,7 @@ impl<E> TableClient<E> {
     }
 
     /// Creates an empty batch. Its operations are applied together or not at all.
+    #[doc(alias("ExecuteBatch", "transaction"))]
     #[doc(alias = "SubmitTransaction")]
     pub fn batch(&self) -> TableBatch<E> {
         TableBatch::new(&self.pipeline, &self.table)
