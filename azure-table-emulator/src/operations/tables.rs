@@ -38,6 +38,8 @@ pub(crate) async fn list(shared: &SharedStore, call: &OperationCall<'_>) -> Resu
     let choices = &call.site().choices;
     let limit = call.caller.page_size(call.options.top);
     let limit = choices.rows.map_or(limit, |rows| rows.min(limit));
+    let begins_empty = choices.begins_empty && earlier.is_none();
+    let limit = if begins_empty { 0 } else { limit };
     let page = continuation::Page {
         earlier,
         items: limit,
@@ -48,7 +50,7 @@ pub(crate) async fn list(shared: &SharedStore, call: &OperationCall<'_>) -> Resu
     let shuffled = call.caller.settings.adverse.as_ref();
     let shuffled = shuffled.filter(|_| rules.continuation == Continuation::Places);
     let most = match condition.comparisons() {
-        _ if limit == 0 => 0,
+        _ if limit == 0 && !begins_empty => 0,
         0 if shuffled.is_none() => limit.saturating_add(1),
         _ => usize::MAX,
     };
