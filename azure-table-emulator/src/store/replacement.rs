@@ -68,8 +68,9 @@ impl SharedStore {
 
     fn is_recorded(&self) -> bool {
         #[cfg(feature = "durable")]
-        return self.journal.is_some();
-        #[cfg(not(feature = "durable"))]
+        if self.journal.is_some() {
+            return true;
+        }
         false
     }
 }
