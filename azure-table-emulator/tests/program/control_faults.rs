@@ -66,7 +66,7 @@ async fn faults_act_and_are_counted() {
         .unwrap()
         .parse()
         .unwrap();
-    assert!(status == 403 && body.len() == 5 && length > 5, "{head}\n{body}");
+    assert!(status == 404 && body.len() == 5 && length > 5, "{head}\n{body}");
     let lost = blogs.get(("p", "3")).await.unwrap_err();
     assert_eq!(lost.status(), None, "{lost}");
     port.ok(
