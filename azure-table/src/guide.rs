@@ -6,6 +6,8 @@
 //! | [`cosmos`] | What is different on Cosmos DB, and what does the client do about it? |
 //! | [`design`] (feature `patterns`) | How do I choose the keys? One table or several? When not to use tables? |
 //! | [`patterns`] (feature `patterns`) | Which pattern fits which need? How do I query the entities beside its rows? |
+//! | [`limits`] | What does the service limit, and what does it bill? |
+//! | [`deployments`] | How do I change an entity while old and new releases run? |
 //! | [`entities`] | Which Rust types become keys and properties? How does a struct or an enum map to rows? |
 //! | [`queries`] | How do I filter, stream pages, continue later, and read many keys or a whole table? |
 //! | [`batches`] | How do I write several rows in one request, or millions in parallel? |
@@ -73,6 +75,12 @@ pub mod membership {}
     doc = "Needs the features `derive`, `emulator` and `patterns`: docs.rs has it."
 )]
 pub mod durable_execution {}
+
+#[doc = include_str!("guide/limits.md")]
+pub mod limits {}
+
+#[doc = include_str!("guide/deployments.md")]
+pub mod deployments {}
 
 #[doc = include_str!("guide/batches.md")]
 pub mod batches {}
