@@ -49,6 +49,12 @@ async fn five_rejections_have_five_messages() {
     let wrong_right = rejection(with(sas(TablePermissions::READ).expiry(future).sign(&key).unwrap())).await;
     let ranged = sas(TablePermissions::ADD).expiry(future).from("a", "").to("b", "");
     let out_of_range = rejection(with(ranged.sign(&key).unwrap())).await;
+    // A read there is not rejected: it finds nothing.
+    orders.insert(&DynamicEntity::new("p", "there")).await.unwrap();
+    let ranged = sas(TablePermissions::READ).expiry(future).from("a", "").to("b", "");
+    let reader = with(ranged.sign(&key).unwrap()).dynamic_table("Orders").unwrap();
+    assert!(reader.get(("p", "there")).await.unwrap().is_none());
+    assert_eq!(reader.query().partition("p").count().await.unwrap(), 0);
     let other_key = AccountKey::new("contoso", "CAkKCwwNDg8=").unwrap();
     let wrong_key = rejection(
         TableServiceClient::new(ENDPOINT, other_key)
