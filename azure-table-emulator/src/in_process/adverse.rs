@@ -6,9 +6,9 @@ use crate::settings::adverse::Adverse;
 impl Emulator {
     /// Simulates the worst that the service may do, by the choices of a seed.
     ///
-    /// Wherever the service leaves room, the seed chooses, within what is known of it and nothing else:
+    /// Wherever the service leaves room, the seed chooses, within what is known of it, but for the first:
     ///
-    /// - Timestamps up to 30 s before or after the `Date` of the response
+    /// - Timestamps up to 30 s before or after the `Date` of the response (assumed)
     /// - pages of few rows, without rows, and continuations that lead to none
     /// - a deletion of a table that takes 40 s: until then other requests find no table, get `TableBeingDeleted`, or
     ///   succeed on rows that vanish
