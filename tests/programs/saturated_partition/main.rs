@@ -1,12 +1,15 @@
-//! Prints the table of the front page: ways to write rows into one partition of the emulator's service model.
+//! Prints the table of the front page, and that of counters in the guide `patterns`.
 //!
-//! `cargo program saturated_partition` takes about half a minute, on a paused clock.
+//! The first has ways to write rows into one partition of the emulator's service model, the second (`counters.rs`) ways
+//! to count. `cargo program saturated_partition` takes about a minute, on a paused clock.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
     reason = "a program for the command line that says what failed by panicking"
 )]
+
+mod counters;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,6 +36,7 @@ fn main() {
         let requests = load.accepted_requests + load.throttled_requests;
         println!("| {} | {} | {requests} |", way.name(), load.accepted_entities);
     }
+    runtime.block_on(counters::print());
 }
 
 /// A way to write.
@@ -58,15 +62,7 @@ impl Way {
 
     /// Writes for the whole time, with the client's default policies. Returns the work of the service.
     async fn run(self) -> ServiceLoad {
-        let fresh = Emulator::new();
-        let truth = TableServiceClient::from_transport(fresh.clone())
-            .dynamic_table("Things")
-            .unwrap();
-        truth.create_table().await.unwrap();
-        let emulator = fresh.service_model(ServiceModel::azure_storage());
-        let table = TableServiceClient::from_transport(emulator.clone())
-            .dynamic_table("Things")
-            .unwrap();
+        let (emulator, table) = table().await;
         let mut writers = JoinSet::new();
         match self {
             Self::Tasks => insert_by_tasks(&mut writers, &table),
@@ -79,6 +75,18 @@ impl Way {
         assert!(writers.try_join_next().is_none(), "{self:?} has ended");
         load
     }
+}
+
+/// Returns an emulator with the model of the service, and a table in it.
+async fn table() -> (Emulator, TableClient<DynamicEntity>) {
+    let fresh = Emulator::new();
+    let truth = TableServiceClient::from_transport(fresh.clone())
+        .dynamic_table("Things")
+        .unwrap();
+    truth.create_table().await.unwrap();
+    let emulator = fresh.service_model(ServiceModel::azure_storage());
+    let service = TableServiceClient::from_transport(emulator.clone());
+    (emulator, service.dynamic_table("Things").unwrap())
 }
 
 fn row(n: usize) -> DynamicEntity {
