@@ -229,6 +229,28 @@ async fn timeout_covers_the_whole_call() {
     );
 }
 
+/// The batch that combines writes has the rest of a caller's timeout, and that of an atomic write the rest of its own.
+#[tokio::test(start_paused = true)]
+async fn limits_of_combined_writes_are_named_whole() {
+    let (limit, busy) = (Duration::from_secs(2), Step::response(503, &[("retry-after", "1")], ""));
+    let table = |steps: &[Step]| table(&Canned::new(steps.to_vec()));
+    let grouped = table(&[busy.clone(), Step::Hang]).grouped();
+    let error = grouped.insert(&row()).timeout(limit).await.unwrap_err();
+    assert!(error.to_string().contains("`timeout` of 2s"), "{error}");
+
+    let page =
+        r#"{"value":[{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-01T00:00:00Z"}]}"#;
+    let steps = [busy, Step::response(200, &[], page), Step::Hang];
+    let table = table(&steps);
+    let error = table
+        .delete_where(table.query().partition("p"))
+        .total_timeout(limit)
+        .atomic()
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("`total_timeout` of 2s"), "{error}");
+}
+
 /// The guide `pitfalls` states the first number.
 #[tokio::test(start_paused = true)]
 async fn service_that_never_answers_costs_one_read_back_per_attempt() {

@@ -29,10 +29,10 @@ impl TotalTimeout {
         }
     }
 
-    /// Returns the limit that ends at this time.
-    pub(crate) fn until(end: Instant) -> Self {
+    /// Returns the limit of a call that ends at this time.
+    pub(crate) fn until(end: Instant, limit: Option<Duration>) -> Self {
         Self {
-            limit: Some(end.saturating_duration_since(Instant::now())),
+            limit,
             end: Some(Deadline::at(end)),
         }
     }
@@ -75,8 +75,10 @@ impl TotalTimeout {
     /// Limits a call's `timeout` to the remaining time.
     pub(crate) fn bound(&self, options: &mut CallOptions) {
         if let Some(left) = self.remaining() {
-            let timeout = &mut options.get_mut().timeout;
-            *timeout = Some(timeout.map_or(left, |timeout| timeout.min(left)));
+            let values = options.get();
+            if values.timeout.is_none_or(|timeout| left < timeout) {
+                options.leave(self.limit, Some(left));
+            }
         }
     }
 

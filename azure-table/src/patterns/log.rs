@@ -403,14 +403,18 @@ pub struct LogStream<T> {
 }
 
 impl<T: DeserializeOwned> LogStream<T> {
-    /// Reads the next event and its position. Returns `None` after the last event.
+    /// Reads the next event and its position. Returns `None` after the last event, or after an error.
     pub async fn try_next(&mut self) -> Result<Option<(u64, T)>> {
         poll_fn(|cx| self.poll_event(cx)).await
     }
 
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<(u64, T)>>> {
         if let Some(row) = ready!(Pin::new(&mut self.rows).poll_next(cx)) {
-            return Poll::Ready(row.and_then(|row| self.event(&row)).map(Some));
+            let event = row.and_then(|row| self.event(&row));
+            if event.is_err() {
+                self.header = None;
+            }
+            return Poll::Ready(event.map(Some));
         }
         let Some(read) = &mut self.header else {
             return Poll::Ready(Ok(None));

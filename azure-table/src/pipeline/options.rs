@@ -111,7 +111,8 @@ impl CallOptions {
     pub(crate) fn since(&self, started: Instant) -> Self {
         let mut options = self.clone();
         if let Some(timeout) = self.get().timeout {
-            options.leave(Some(timeout), Some(timeout.saturating_sub(started.elapsed())));
+            let whole = self.get().whole_timeout.or(Some(timeout));
+            options.leave(whole, Some(timeout.saturating_sub(started.elapsed())));
         }
         options
     }

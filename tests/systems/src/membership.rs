@@ -7,7 +7,8 @@
 //!
 //! - Every insert and update moves the version by one. A write under an older version is rejected, whatever row it
 //!   changes.
-//! - A [`View`] has all silos as they were at one moment, in any number of pages.
+//! - A [`View`] has all silos as they were at one moment, in any number of pages. Reads that lag, at the weaker levels
+//!   of consistency of Cosmos DB, may mix moments.
 //! - [`report_alive`](Membership::report_alive) does not move the version, so heartbeats delay no update.
 //! - Writers of an older layout, without boundary rows, may take part: no read of theirs or ours fails.
 //!

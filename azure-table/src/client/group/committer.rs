@@ -109,11 +109,12 @@ impl Committer {
 
     /// Sends a batch, and gives each caller its result.
     async fn send(&self, batch: Vec<Write>) {
-        let ends = batch
+        let last = batch
             .iter()
-            .map(|write| write.owner.deadline)
-            .max_by_key(|end| (end.is_none(), *end));
-        let ends = ends.flatten();
+            .map(|write| &write.owner)
+            .max_by_key(|owner| (owner.deadline.is_none(), owner.deadline));
+        let ends = last.and_then(|owner| owner.deadline);
+        let total = ends.map(|end| TotalTimeout::until(end, last.and_then(|owner| owner.options.get().timeout)));
         let options = self.batch_options(&batch);
         let pipeline = self.batch_pipeline(batch.first().is_some_and(|write| write.owner.creates_table));
         let (operations, callers): (Vec<_>, Vec<_>) =
@@ -133,7 +134,7 @@ impl Committer {
         let mut write = PartitionWrite::new(&pipeline, &self.table, options, operations, callers);
         write.recovery = Recovery::PerCaller;
         write.rate = Some(self.rate.clone());
-        write.total = ends.map(TotalTimeout::until).unwrap_or_default();
+        write.total = total.unwrap_or_default();
         span.around(write.run(None)).await;
     }
 

@@ -66,13 +66,16 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
                     None => {
                         let rows = mem::take(rows);
                         match self.transaction(walk, rows)? {
-                            Some((submit, rows)) => *run = AtomicRun::Writing { submit, rows },
+                            Some((submit, rows)) => {
+                                let total = walk.total;
+                                *run = AtomicRun::Writing { submit, rows, total };
+                            }
                             None => return Poll::Ready(Ok(0)),
                         }
                     }
                 },
-                AtomicRun::Writing { submit, rows } => {
-                    let submitted = ready!(Pin::new(submit).poll(cx));
+                AtomicRun::Writing { submit, rows, total } => {
+                    let submitted = ready!(Pin::new(submit).poll(cx)).map_err(|e| total.name(e));
                     return Poll::Ready(submitted.map(|_| *rows).map_err(W::Error::from));
                 }
             }

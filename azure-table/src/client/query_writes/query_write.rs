@@ -37,6 +37,7 @@ use crate::client::query_writes::write_position::WritePosition;
 use crate::client::query_writes::write_report::WriteReport;
 use crate::client::shape::Shape;
 use crate::client::table_handle::TableClient;
+use crate::client::total_timeout::TotalTimeout;
 use crate::pipeline::options::CallOptions;
 
 /// The default number of batches in flight.
@@ -73,8 +74,15 @@ pub(crate) enum State<E, Row> {
 
 /// The rows read so far, or the transaction that writes them.
 pub(crate) enum AtomicRun<Row> {
-    Reading { walk: Walk<Row>, rows: Vec<Row> },
-    Writing { submit: SubmitBatch, rows: usize },
+    Reading {
+        walk: Walk<Row>,
+        rows: Vec<Row>,
+    },
+    Writing {
+        submit: SubmitBatch,
+        rows: usize,
+        total: TotalTimeout,
+    },
 }
 
 pub(crate) struct Run<E, Row> {
