@@ -71,6 +71,8 @@ pub struct ProfileRules {
     pub is_ordered: bool,
     /// A filter on Timestamp selects the rows that meet it.
     pub filters_timestamps: bool,
+    /// A read may miss an earlier write ("Consistency levels in Azure Cosmos DB").
+    pub reads_may_lag: bool,
     /// The account has roles of its own, apart from Azure's roles.
     pub has_own_roles: bool,
     /// The audience of tokens by the suffix of the endpoint's host. The first belongs to the public cloud.
@@ -124,6 +126,7 @@ const STORAGE: ProfileRules = ProfileRules {
     ],
     is_ordered: true,
     filters_timestamps: true,
+    reads_may_lag: false,
     has_own_roles: false,
     // Source: the audiences that the official SDKs request, by cloud.
     token_audiences: &[
@@ -154,6 +157,7 @@ const COSMOS: ProfileRules = ProfileRules {
     is_ordered: false,
     // Such filters return wrong rows or none (azure-sdk-for-net#31171, #32468).
     filters_timestamps: false,
+    reads_may_lag: true,
     has_own_roles: true,
     token_audiences: &[
         ("", "https://cosmos.azure.com"),
@@ -199,6 +203,13 @@ impl Profile {
         } else {
             a == b
         }
+    }
+
+    /// Returns `true` if a read may miss an earlier write, as with the weaker consistency levels of Cosmos DB.
+    ///
+    /// Source: "Consistency levels in Azure Cosmos DB".
+    pub fn reads_may_lag(self) -> bool {
+        self.rules().reads_may_lag
     }
 
     /// Rejects a feature that the service does not offer.

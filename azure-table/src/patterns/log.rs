@@ -32,9 +32,9 @@ use super::conflict::on_primary;
 /// **Cost.** [`open`](Self::open): one read; two more requests for a new log. [`append`](Self::append) and
 /// [`append_at`](Self::append_at): one batch of the events and the header; one more read and batch per conflict.
 /// [`append_once`](Self::append_once): the same with one more row; at most two batches and one read if it was appended
-/// before. [`position`](Self::position): one read. [`read_from`](Self::read_from): one request per 1,000 events, and one
-/// read at the end. A [`reader`](Self::reader) reads at the same cost, and creating it sends nothing. [`trim`](Self::trim): one batch for
-/// the header, one request per 1,000 rows to find them, one batch per 100 to delete them.
+/// before. [`position`](Self::position): one read. [`read_from`](Self::read_from): one request per 1,000 events, and
+/// one read at the end. A [`reader`](Self::reader) reads at the same cost, and creating it sends nothing.
+/// [`trim`](Self::trim): one batch for the header, one request per 1,000 rows to find, one batch per 100 to delete.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -385,7 +385,7 @@ fn stream<T>(table: &TableClient<EventRow>, partition: &str, position: u64) -> L
 
 /// The events of a [`Log`], each with its position. Also a `futures::Stream`.
 ///
-/// It ends after the last stored event. Then it reads the header, which shows whether the remaining events were trimmed,
+/// It ends after the last stored event. Then it reads the header, which shows whether further events were trimmed,
 /// before or while it read.
 ///
 /// # Errors

@@ -7,8 +7,7 @@ use std::time::Duration;
 use azure_table::entity::Row;
 use azure_table::telemetry::OperationContext;
 use azure_table::{
-    DateTime, Error, Guid, Key, Profile, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery,
-    Versioned,
+    DateTime, Error, Guid, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery, Versioned,
 };
 
 use super::conflict::{is_conflict, on_primary, was_unchanged};
@@ -18,8 +17,8 @@ use super::term::{Term, service_time};
 /// takes one request instead of three.
 ///
 /// **Promise.** At most one entity of the table has a value, whatever the clocks of the machines show. No transaction
-/// spans two partitions, so the value is first reserved, then confirmed in the transaction that writes its entity. Reads
-/// may lag, as with the weaker consistency levels of Cosmos DB: there a write shows that a value is free.
+/// spans two partitions, so the value is first reserved, then confirmed in the transaction that writes its entity.
+/// Reads may lag, as with the weaker consistency levels of Cosmos DB: there a write shows that a value is free.
 ///
 /// A value has two rows. One is in the partition of its entity, with the RowKey `{prefix}{value}`: choose a prefix that
 /// no entity's RowKey begins with. The other, its claim, is in a second table, in a partition of its own: the
@@ -362,11 +361,11 @@ impl<E: TableEntity> UniqueInTable<E> {
         }
     }
 
-    /// Returns `true` if the row of a value that was not read is absent. A read of Cosmos DB may lag, so there a
-    /// reservation for no entity decides.
+    /// Returns `true` if the row of a value that was not read is absent. Where a read may lag, a reservation for no
+    /// entity decides.
     async fn is_absent(&self, partition_key: &str, value: &str) -> Result<bool> {
         let rows = self.entities.typed::<ValueRow>();
-        if rows.settings().profile() != Profile::Cosmos {
+        if !rows.settings().profile().reads_may_lag() {
             return Ok(true);
         }
         let row = ValueRow {

@@ -35,14 +35,15 @@
 //! | call | requests | entities |
 //! |---|---|--:|
 //! | [`init`](Membership::init) | Batch | 3 |
-//! | [`read_all`](Membership::read_all), [`read`](Membership::read) | a Query per page, for up to five reads; on Cosmos DB two Gets more | all |
+//! | [`read_all`](Membership::read_all), [`read`](Membership::read) | a Query per page, for up to five reads | all |
 //! | [`insert`](Membership::insert), [`update`](Membership::update) | Batch | 4 |
 //! | [`report_alive`](Membership::report_alive) | Merge | 1 |
 //! | [`gateways`](Membership::gateways) | a Query per page | gateways |
 //! | [`remove_defunct`](Membership::remove_defunct) | a Query per page, a Batch per 100 rows | deleted |
 //! | [`delete`](Membership::delete) | the same | deleted |
 //!
-//! A lost response costs one more read: the write id of the version row shows whether the batch was applied.
+//! On Cosmos DB, each read of a view takes two Gets more. A lost response costs one more read: the write id of the
+//! version row shows whether the batch was applied.
 //!
 //! ```
 //! use azure_table::{DateTime, Emulator, TableServiceClient};
