@@ -256,6 +256,24 @@ fn unfinished_body_without_a_length_does_not_delay_others() {
     assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
 
+/// Two bodies that waited for each other's memory would both fail after 30 s, and delay all others.
+#[test]
+fn body_without_a_length_is_rejected_while_others_use_the_memory() {
+    let (_running, port) = Port::start();
+    let send = |request: &str| {
+        let mut stream = TcpStream::connect(&port.0).unwrap();
+        stream.write_all(request.replace("HOST", &port.0).as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_millis(100));
+        stream
+    };
+    let _long = send("PUT /snapshot HTTP/1.1\r\nHost: HOST\r\nContent-Length: 400000000\r\n\r\n");
+    let mut other = send("POST /tables/B HTTP/1.1\r\nHost: HOST\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n");
+    let mut status = [0; 12];
+    other.set_read_timeout(Some(LIMIT)).unwrap();
+    other.read_exact(&mut status).unwrap();
+    assert_eq!(String::from_utf8_lossy(&status), "HTTP/1.1 503");
+}
+
 /// The port takes a snapshot of the length of its own, and rejects other bodies of that length at once.
 #[test]
 fn snapshot_may_be_longer_than_other_bodies() {

@@ -134,8 +134,8 @@ async fn read<'s>(
             return Err(too_long(most));
         }
         let more = kib(bytes.len().max(length)) - held;
-        let more = steered.bodies.acquire_many(more).await;
-        permit.merge(more.map_err(|e| Rejection::new(StatusCode::SERVICE_UNAVAILABLE, e))?);
+        // Two bodies that wait here would wait for each other.
+        permit.merge(steered.bodies.try_acquire_many(more).map_err(|_| no_room())?);
     }
     Ok((bytes, permit))
 }
@@ -143,6 +143,11 @@ async fn read<'s>(
 /// Returns the part of the limit on memory that a body of this length takes. A longer one takes all.
 fn kib(length: usize) -> u32 {
     u32::try_from(length.div_ceil(1 << 10)).map_or(MAX_BODIES, |kib| kib.min(MAX_BODIES))
+}
+
+fn no_room() -> Rejection {
+    let why = "body: other bodies use the memory, and its length is unknown: send a `Content-Length`, or try again";
+    Rejection::new(StatusCode::SERVICE_UNAVAILABLE, why)
 }
 
 fn too_long(most: usize) -> Rejection {
