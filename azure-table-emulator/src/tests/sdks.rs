@@ -394,3 +394,18 @@ async fn property_of_a_mebibyte_makes_its_entity_too_large() {
         assert_eq!(error(&response).1, code);
     }
 }
+
+/// The tests of fast-azure-storage, on live accounts until 2022.
+#[tokio::test]
+async fn names_of_tables_compare_without_case_in_a_filter() {
+    let emulator = Emulator::new();
+    for name in ["AAAAAAAA", "bbb"] {
+        let table = format!("{{\"TableName\":\"{name}\"}}");
+        assert_eq!(send(&emulator, "POST", "Tables", &[], &table).await.status(), 201);
+    }
+    for (prefix, found) in [("aa", "AAAAAAAA"), ("BB", "bbb")] {
+        let filter = format!("(TableName%20ge%20'{prefix}')%20and%20(TableName%20lt%20'{prefix}%7B')");
+        let list = send(&emulator, "GET", &format!("Tables?$filter={filter}"), &[], "").await;
+        assert_eq!(body(&list), format!("{{\"value\":[{{\"TableName\":\"{found}\"}}]}}"));
+    }
+}

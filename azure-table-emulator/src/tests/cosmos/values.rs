@@ -154,3 +154,23 @@ async fn snapshot_and_lines_keep_etag_beside_its_other_case() {
         assert_eq!(properties(&after), properties(&lines));
     }
 }
+
+/// data-migration-desktop-tool issue 239: 0 rows for each filter on Timestamp, on a live account.
+#[tokio::test]
+async fn filter_on_timestamp_finds_nothing() {
+    let emulator = with_table().await;
+    let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
+    assert_eq!(ask(&emulator, "POST", "Blogs", &[], row).await.status(), 201);
+    for (filter, count) in [
+        ("Timestamp%20ge%20datetime'2000-01-01T00:00:00Z'", 0),
+        (
+            "PartitionKey%20eq%20'p'%20and%20Timestamp%20lt%20datetime'2900-01-01T00:00:00Z'",
+            0,
+        ),
+        ("PartitionKey%20eq%20'p'", 1),
+    ] {
+        let found = ask(&emulator, "GET", &format!("Blogs?$filter={filter}"), &[], "").await;
+        let json: serde_json::Value = serde_json::from_slice(found.body()).unwrap();
+        assert_eq!(json["value"].as_array().unwrap().len(), count, "{filter}");
+    }
+}
