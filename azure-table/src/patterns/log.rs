@@ -403,29 +403,24 @@ pub struct LogStream<T> {
 }
 
 impl<T: DeserializeOwned> LogStream<T> {
-    /// Reads the next event and its position. Returns `None` after the last event, or after an error.
+    /// Reads the next event and its position. Returns `None` after the last event, or the error of a page.
     pub async fn try_next(&mut self) -> Result<Option<(u64, T)>> {
         poll_fn(|cx| self.poll_event(cx)).await
     }
 
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<(u64, T)>>> {
         if let Some(row) = ready!(Pin::new(&mut self.rows).poll_next(cx)) {
-            let event = row.and_then(|row| self.event(&row));
-            if event.is_err() {
-                self.header = None;
-            }
-            return Poll::Ready(event.map(Some));
+            self.header.take_if(|_| row.is_err());
+            return Poll::Ready(row.and_then(|row| self.event(&row)).map(Some));
         }
         let Some(read) = &mut self.header else {
             return Poll::Ready(Ok(None));
         };
         let header = ready!(Pin::new(read).poll(cx));
         self.header = None;
-        let first = header?.map_or(0, |header| header.positions().start);
-        Poll::Ready(if self.next < first {
-            Err(self.trimmed(first))
-        } else {
-            Ok(None)
+        Poll::Ready(match header?.map_or(0, |header| header.positions().start) {
+            first if self.next < first => Err(self.trimmed(first)),
+            _ => Ok(None),
         })
     }
 
