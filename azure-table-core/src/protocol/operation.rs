@@ -184,8 +184,7 @@ impl TableOperation {
     /// Requires the stored entity to have this ETag.
     ///
     /// Applies to replace, merge and delete only.
-    pub fn if_match(mut self, etag: ETag) -> Self {
-        self.encoded = self.encoded.and_then(|encoded| etag.check().map(|()| encoded));
+    pub fn if_match(self, etag: ETag) -> Self {
         self.with(|more| more.condition = Condition::Matches(etag))
     }
 
@@ -440,14 +439,15 @@ impl OperationInternals for TableOperation {
             Ok(encoded) => encoded,
             Err(e) => return Err(e.copy().in_operation(self.kind, None)),
         };
-        if self.kind.is_conditional() && *encoded.condition() == Condition::MissingETag {
-            let (partition_key, row_key) = encoded.keys();
-            let why = "the entity's etag field is empty: read the entity first, or call `.unconditionally()`";
-            return Err(Error::invalid_input(why)
-                .at_entity(partition_key, row_key)
-                .in_operation(self.kind, None));
-        }
-        Ok(())
+        let checked = match encoded.condition() {
+            Condition::Matches(etag) if self.kind.is_conditional() => etag.check(),
+            Condition::MissingETag if self.kind.is_conditional() => Err(Error::invalid_input(
+                "the entity's etag field is empty: read the entity first, or call `.unconditionally()`",
+            )),
+            _ => return Ok(()),
+        };
+        let (partition_key, row_key) = encoded.keys();
+        checked.map_err(|e| e.at_entity(partition_key, row_key).in_operation(self.kind, None))
     }
 
     fn if_encoded(self) -> Option<Self> {

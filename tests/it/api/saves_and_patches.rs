@@ -57,9 +57,10 @@ async fn saved_entity_has_the_new_etag() {
 
 /// The service rejects such a text with 400 `InvalidInput`.
 #[tokio::test]
-async fn if_match_takes_only_what_has_the_form_of_an_etag() {
+async fn only_text_of_the_form_of_an_etag_is_sent() {
     let blogs = blogs().await;
     let read = blogs.get(("a", 1)).versioned().await.unwrap().unwrap();
+    let rows = blogs.typed::<DynamicEntity>();
     for text in [
         "garbage",
         "",
@@ -74,9 +75,27 @@ async fn if_match_takes_only_what_has_the_form_of_an_etag() {
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0), "{text}");
         let form = "is no ETag, which has the form `W/\"…\"`: pass the whole text that a read or a write returned";
         assert!(error.to_string().contains(form), "{error}");
+        let stored = Versioned {
+            etag: ETag::new(text),
+            ..read.clone()
+        };
+        let row = DynamicEntity {
+            etag: Some(ETag::new(text)),
+            ..DynamicEntity::from_entity(&read.entity).unwrap()
+        };
+        for error in [
+            blogs.replace(&stored).await.unwrap_err(),
+            blogs.delete(&stored).await.unwrap_err(),
+            rows.merge(&row).await.unwrap_err(),
+        ] {
+            assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0), "{text}");
+            assert!(error.to_string().contains(form), "{error}");
+        }
         let mut batch = blogs.batch();
         let operation = TableOperation::delete::<Blog>(("a", 1)).if_match(ETag::new(text));
         assert!(batch.push(operation).is_err(), "{text}");
+        assert!(batch.push(TableOperation::replace(&stored)).is_err(), "{text}");
+        batch.push(TableOperation::replace(&stored).unconditionally()).unwrap();
     }
     let stale = blogs
         .replace(&read)
