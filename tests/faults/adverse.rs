@@ -11,7 +11,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use azure_table::operation::OperationKind;
 use azure_table::patterns::{TablePerPeriod, UniqueInTable};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
     DateTime, DynamicEntity, Emulator, Error, ErrorKind, Filter, Guid, Profile, TableClient, TableEntity, TableName,
     TableServiceClient,
@@ -376,4 +378,55 @@ async fn value_is_unique_on_cosmos_db_although_reads_lag() {
         }
     }
     assert!(rejected > 0);
+}
+
+/// The insert of a row is rejected while reads do not return the row yet.
+#[tokio::test(start_paused = true)]
+async fn insert_of_a_value_waits_for_reads_that_lag() {
+    let lag = Duration::from_secs(10);
+    // In the partition of the value, and in another.
+    for (group, ends) in [("one", true), ("two", true), ("one", false), ("two", false)] {
+        let emulator = Emulator::cosmos();
+        for table in [TABLE, "Claims"] {
+            emulator.seed(table, std::iter::empty::<DynamicEntity>()).unwrap();
+        }
+        let faults = Faults::new(emulator);
+        let service = TableServiceClient::from_transport(faults.clone());
+        let (table, claims) = (service.table(TABLE).unwrap(), service.dynamic_table("Claims").unwrap());
+        let values = UniqueInTable::<Counter>::new(&table, &claims, "~");
+        assert!(values.insert(&Counter::new("one"), "value").await.unwrap());
+
+        let missing = ResponseTemplate::new(404).code("ResourceNotFound");
+        faults.add(FaultRule::new(missing).on(OperationKind::Get));
+        faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(5))).on(OperationKind::Insert));
+        let (before, start) = (faults.requests(), tokio::time::Instant::now());
+        let clear = async {
+            tokio::time::sleep(lag).await;
+            if ends {
+                faults.clear();
+            }
+        };
+        let mut other = Counter::new(group);
+        other.name = "other".into();
+        let (inserted, ()) = join(values.insert(&other, "value"), clear).await;
+        let (requests, time) = (faults.requests() - before, start.elapsed());
+        match ends {
+            true => {
+                assert!(!inserted.unwrap(), "{group}: both have the value");
+                assert!(
+                    requests < 40 && time < lag + Duration::from_secs(2),
+                    "{requests} in {time:?}"
+                );
+            }
+            false => {
+                let error = inserted.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Contention);
+                assert!(
+                    requests < 140 && time < Duration::from_secs(90),
+                    "{requests} in {time:?}"
+                );
+                assert!(error.to_string().contains("its reads may lag"), "{error}");
+            }
+        }
+    }
 }

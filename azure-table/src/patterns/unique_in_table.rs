@@ -119,6 +119,35 @@ struct ClaimRow {
     write: Option<Guid>,
 }
 
+/// The maximum number of rounds of a [`Rounds`]. Their waits take about a minute.
+const MOST_ROUNDS: u32 = 64;
+
+/// The rounds of a loop that ends when the row that a read returns is the stored one.
+#[derive(Default)]
+struct Rounds(u32);
+
+impl Rounds {
+    /// Waits before the next round: not before the second, because another caller may have changed the row, then up to
+    /// one second.
+    ///
+    /// # Errors
+    /// - `Contention`: there were [`MOST_ROUNDS`].
+    async fn next(&mut self) -> Result<()> {
+        if self.0 == MOST_ROUNDS {
+            return Err(Error::contention(format!(
+                "the stored row of the value differed from the read one in each of {MOST_ROUNDS} rounds: its reads may lag, \
+                 so call again later"
+            )));
+        }
+        if let Some(doublings) = self.0.checked_sub(2) {
+            let wait = Duration::from_millis(50) * 2_u32.pow(doublings.min(5));
+            tokio::time::sleep(wait.min(Duration::from_secs(1))).await;
+        }
+        self.0 += 1;
+        Ok(())
+    }
+}
+
 /// A reserved value: its row and its claim, as written.
 struct Reservation {
     row: Versioned<ValueRow>,
@@ -166,6 +195,8 @@ impl<E: TableEntity> UniqueInTable<E> {
     ///
     /// # Errors
     /// - [`AlreadyExists`](azure_table::ErrorKind::AlreadyExists): the entity's own key exists.
+    /// - [`Contention`](azure_table::ErrorKind::Contention): reads did not return the stored rows of the value for a
+    ///   minute. Nothing was written.
     /// - The errors of [`insert`](TableClient::insert). The value may be reserved for its
     ///   [time](Self::reservation_time). Call [`find`](Self::find) before you retry: this entity may have the value.
     pub async fn insert(&self, entity: &E, value: &str) -> Result<bool> {
@@ -182,6 +213,7 @@ impl<E: TableEntity> UniqueInTable<E> {
     /// # Errors
     /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`NotFound`](azure_table::ErrorKind::NotFound): the entity was deleted, or has no row for the old value.
+    /// - [`Contention`](azure_table::ErrorKind::Contention): as of [`insert`](Self::insert).
     /// - The errors of [`replace`](TableClient::replace). The new value may be reserved for its
     ///   [time](Self::reservation_time).
     pub async fn replace(&self, entity: &Versioned<E>, old: &str, new: &str) -> Result<bool> {
@@ -241,6 +273,7 @@ impl<E: TableEntity> UniqueInTable<E> {
     /// completely.
     ///
     /// # Errors
+    /// - [`Contention`](azure_table::ErrorKind::Contention): as of [`insert`](Self::insert).
     /// - The errors of [`query`](TableClient::query) and [`delete`](TableClient::delete). Completed deletes are not
     ///   undone.
     pub async fn repair(&self) -> Result<u64> {
@@ -291,7 +324,9 @@ impl<E: TableEntity> UniqueInTable<E> {
             is_confirmed: false,
             write: None,
         };
+        let mut rounds = Rounds::default();
         loop {
+            rounds.next().await?;
             if let Some(etag) = rows.insert_if_not_exists(&row).await? {
                 return Ok(Some(written(row, etag)));
             }
@@ -322,7 +357,9 @@ impl<E: TableEntity> UniqueInTable<E> {
             partition: row.partition.clone(),
             write: None,
         };
+        let mut rounds = Rounds::default();
         loop {
+            rounds.next().await?;
             if let Some(etag) = self.claims.insert_if_not_exists(&claim).await? {
                 return Ok(Some(written(claim, etag)));
             }
@@ -346,7 +383,9 @@ impl<E: TableEntity> UniqueInTable<E> {
     /// Returns `true` if the partition neither has nor reserves the value. Deletes an expired reservation.
     async fn is_free(&self, partition_key: &str, value: &str) -> Result<bool> {
         let rows = self.entities.typed::<ValueRow>();
+        let mut rounds = Rounds::default();
         loop {
+            rounds.next().await?;
             let (row, now) = self.row_of(partition_key, value).await?;
             let Some(row) = row else {
                 return self.is_absent(partition_key, value).await;
