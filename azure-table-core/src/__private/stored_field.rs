@@ -210,7 +210,7 @@ impl<T: Property + ReadProperty> EncryptedField for T {
     label = "it has no key text that sorts like its values and can be read back",
     note = "use owned text, bool, integers of 8 to 64 bits (not usize), DateTime, Guid, Year, Month, Week, Day, Descending<_>, Escaped<_>, \
             Bucket<_>, Base64Url<_>, or a tuple of 2 to 4 of them; `azure_table::TableKey` lists all types",
-    note = "for an `Option<T>` write `T`, and store `T`'s default for `None`: \"\" or 0; otherwise: implement `TableKey` and `ReadTableKey`, or keep the value in a property"
+    note = "for an `Option<T>` write `T`, and store for `None` a value that no `Some` has, such as \"\"; otherwise: implement `TableKey` and `ReadTableKey`, or keep the value in a property"
 )]
 pub trait KeyField: Sized {
     /// The number of digits of the greatest value, if the key text has a width.
@@ -244,7 +244,7 @@ impl<T: TableKey + ReadTableKey> KeyField for T {
     label = "it has no key text that sorts like its values",
     note = "use text, bool, integers of 8 to 64 bits (not usize), DateTime, Guid, Year, Month, Week, Day, Descending<_>, Escaped<_>, Bucket<_>, \
             Base64Url<_>, or a tuple of 2 to 4 of them; `azure_table::TableKey` lists all types",
-    note = "for an `Option<T>` write `T`, and store `T`'s default for `None`: \"\" or 0; otherwise: implement `TableKey`, or keep the value in a property"
+    note = "for an `Option<T>` write `T`, and store for `None` a value that no `Some` has, such as \"\"; otherwise: implement `TableKey`, or keep the value in a property"
 )]
 pub trait WrittenKeyField {
     /// The number of digits of the greatest value, if the key text has a width.
