@@ -145,6 +145,7 @@ async fn upgrade_writes_only_old_rows() {
         (Some(&EdmValue::Double(1.5)), None)
     );
     assert_eq!(stored(&shops, 7).await.get("Unknown"), Some(&EdmValue::Double(1.5)));
+    assert_eq!(report.kept_unknown(), 1, "of the written rows");
 
     let again = shops.upgrade_all().await.unwrap();
     assert_eq!((again.applied(), again.unchanged(), again.rejected()), (0, 10, 1));
