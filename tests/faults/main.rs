@@ -302,6 +302,11 @@ async fn timeout_covers_the_reads_back() {
     let started = tokio::time::Instant::now();
     let error = batch.submit().timeout(Duration::from_secs(10)).await.unwrap_err();
     assert!(error.may_have_applied());
+    let story = error.diagnostics().to_string();
+    assert!(
+        story.contains("no response before the `timeout` of 10s ended"),
+        "{story}"
+    );
     assert_eq!(started.elapsed().as_secs(), 10);
 }
 

@@ -49,7 +49,7 @@ impl Limits {
         Self {
             deadline: Deadline::new(options.get().timeout),
             attempt_timeout: options.get().attempt_timeout.unwrap_or(settings.attempt_time()),
-            timeout: options.get().whole_timeout.or(options.get().timeout),
+            timeout: options.whole_timeout(),
         }
     }
 

@@ -111,10 +111,14 @@ impl CallOptions {
     pub(crate) fn since(&self, started: Instant) -> Self {
         let mut options = self.clone();
         if let Some(timeout) = self.get().timeout {
-            let whole = self.get().whole_timeout.or(Some(timeout));
-            options.leave(whole, Some(timeout.saturating_sub(started.elapsed())));
+            options.leave(self.whole_timeout(), Some(timeout.saturating_sub(started.elapsed())));
         }
         options
+    }
+
+    /// Returns the timeout that the caller set: the effective one may be only the rest of it.
+    pub(crate) fn whole_timeout(&self) -> Option<Duration> {
+        self.get().whole_timeout.or(self.get().timeout)
     }
 
     /// Sets the rest that earlier requests left of a timeout.

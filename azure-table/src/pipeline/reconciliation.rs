@@ -111,9 +111,10 @@ impl Pipeline {
     ) -> Result<Stored> {
         let policy = Arc::clone(options.get().retry.as_ref().unwrap_or(&self.retry));
         let policy = policy.limit_elapsed(attempt_timeout);
+        let whole = options.whole_timeout();
         let mut options = options.clone().for_write().retry(policy);
         if let ([write], true) = (writes, options.get().via_batch) {
-            options.get_mut().timeout = deadline.remaining();
+            options.leave(whole, deadline.remaining());
             return self.stored_row(table, write, &options, diagnostics).await;
         }
         let Some(request) = read_back::request(table, writes) else {
@@ -123,7 +124,7 @@ impl Pipeline {
         let mut from = None;
         for reads in 1..=MOST_READS {
             // Each page is a call, with the time that the previous pages left.
-            options.get_mut().timeout = deadline.remaining();
+            options.leave(whole, deadline.remaining());
             let call = request.call(&self.endpoint, from.as_ref())?;
             let (response, offset) = self.read_within(call, &options, diagnostics).await?;
             let next = continuation::of(response.headers())?;
@@ -142,7 +143,7 @@ impl Pipeline {
             let left: Vec<_> = writes.iter().filter(|write| !stored.has(write)).collect();
             if left.len() <= MOST_READS - reads {
                 for write in left {
-                    options.get_mut().timeout = deadline.remaining();
+                    options.leave(whole, deadline.remaining());
                     let row = self.stored_row(table, write, &options, diagnostics).await?;
                     stored.rows.extend(row.rows);
                     stored.offset = row.offset;

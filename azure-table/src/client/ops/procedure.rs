@@ -85,9 +85,13 @@ impl Steps {
         self
     }
 
-    fn time_of_step(&self) -> Option<Duration> {
+    /// Returns the timeout that ends the next step first, and the rest of it.
+    fn limit_of_step(&self) -> (Option<Duration>, Option<Duration>) {
         let left = self.total.map(|total| total.saturating_sub(self.started.elapsed()));
-        [left, self.each].into_iter().flatten().min()
+        match self.each {
+            Some(each) if left.is_none_or(|left| each < left) => (self.each, self.each),
+            _ => (self.total, left),
+        }
     }
 
     /// Runs one call and returns its output. `read_response` reads the response; its flag is `true` if an earlier
@@ -98,7 +102,8 @@ impl Steps {
         read_response: impl FnOnce(http::Response<bytes::Bytes>, bool) -> Result<T>,
     ) -> Result<T> {
         let mut options = self.options.clone();
-        options.leave(self.total, self.time_of_step());
+        let (whole, rest) = self.limit_of_step();
+        options.leave(whole, rest);
         let CallResponse { response, call, .. } = start(&self.pipeline, call?, options).await?;
         read_response(response, call.in_doubt).map_err(|e| call.complete(e))
     }
