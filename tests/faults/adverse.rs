@@ -381,6 +381,26 @@ async fn value_is_unique_on_cosmos_db_although_reads_lag() {
     assert!(rejected > 0);
 }
 
+/// A reservation for no entity shows that a value is absent. Its writer may be gone before it deletes it.
+#[tokio::test]
+async fn reservation_for_no_entity_takes_no_value() {
+    let emulator = Emulator::cosmos();
+    let service = TableServiceClient::from_transport(emulator.clone());
+    let left = |group: &str| {
+        let mut row = DynamicEntity::new(group, "~value");
+        row.insert("Owner", "");
+        row.insert("Confirmed", false);
+        row
+    };
+    let mut claim = DynamicEntity::new("value", format!("{TABLE};~"));
+    claim.insert("Partition", "other");
+    emulator.seed("Claims", [claim]).unwrap();
+    emulator.seed(TABLE, [left("other"), left("one")]).unwrap();
+    let (table, claims) = (service.table(TABLE).unwrap(), service.dynamic_table("Claims").unwrap());
+    let values = UniqueInTable::<Counter>::new(&table, &claims, "~");
+    assert!(values.insert(&Counter::new("one"), "value").await.unwrap());
+}
+
 /// The insert of a row is rejected while reads do not return the row yet.
 #[tokio::test(start_paused = true)]
 async fn insert_of_a_value_waits_for_reads_that_lag() {

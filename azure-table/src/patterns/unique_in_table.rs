@@ -18,7 +18,8 @@ use super::term::{Term, service_time};
 ///
 /// **Promise.** At most one entity of the table has a value, whatever the clocks of the machines show. No transaction
 /// spans two partitions, so the value is first reserved, then confirmed in the transaction that writes its entity.
-/// Reads may lag, as with the weaker consistency levels of Cosmos DB: there a write shows that a value is free.
+/// Reads may lag, as with the weaker consistency levels of Cosmos DB: there a write shows that a value is free, and one
+/// that was freed shortly before may still be taken.
 ///
 /// A value has two rows. One is in the partition of its entity, with the RowKey `{prefix}{value}`: choose a prefix that
 /// no entity's RowKey begins with. The other, its claim, is in a second table, in a partition of its own: the
@@ -333,9 +334,7 @@ impl<E: TableEntity> UniqueInTable<E> {
             match self.row_of(key.partition_key(), value).await? {
                 (None, _) => {}
                 // Expired, or reserved for this entity by an earlier call.
-                (Some(old), now)
-                    if !old.is_confirmed && (old.owner == row.owner || self.reservation.is_over(&old, now)) =>
-                {
+                (Some(old), now) if !old.is_confirmed && (old.owner == row.owner || self.is_over(&old, now)) => {
                     let old = Versioned {
                         entity: row.clone(),
                         ..old
@@ -390,7 +389,7 @@ impl<E: TableEntity> UniqueInTable<E> {
             let Some(row) = row else {
                 return self.is_absent(partition_key, value).await;
             };
-            if row.is_confirmed || !self.reservation.is_over(&row, now) {
+            if row.is_confirmed || !self.is_over(&row, now) {
                 return Ok(false);
             }
             // The writer may merely be slow. Without the row it cannot confirm.
@@ -398,6 +397,12 @@ impl<E: TableEntity> UniqueInTable<E> {
                 return Ok(true);
             }
         }
+    }
+
+    /// A reservation for no entity is that of [`is_absent`](Self::is_absent), which its caller may not have deleted.
+    fn is_over(&self, row: &Versioned<ValueRow>, now: Option<DateTime>) -> bool {
+        let is_of_none = row.owner.is_empty() && self.entities.settings().profile().reads_may_lag();
+        is_of_none || self.reservation.is_over(row, now)
     }
 
     /// Returns `true` if the row of a value that was not read is absent. Where a read may lag, a reservation for no
