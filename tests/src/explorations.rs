@@ -4,6 +4,8 @@
 
 use azure_table::testing::Exploration;
 
+use crate::promises::count;
+
 pub mod mistakes;
 pub mod operations;
 pub mod patterns;
@@ -31,6 +33,7 @@ impl Tally {
     pub fn of<T>(results: impl IntoIterator<Item = azure_table::Result<T>>) -> Self {
         let mut tally = Self::default();
         for result in results {
+            count([&result]);
             match result {
                 Ok(_) => tally.certain += 1,
                 Err(e) if e.may_have_applied() => tally.perhaps += 1,

@@ -1,5 +1,6 @@
 //! A promise of a pattern or a system, and where it is checked: in an exploration, under every fault, on a service.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -375,17 +376,35 @@ pub fn adverse_seeds() -> Range<u64> {
     0..std::env::var("AZURE_TABLE_ADVERSE_SEEDS").map_or(ADVERSE_SEEDS, |seeds| seeds.parse().unwrap())
 }
 
-/// Runs promises on an adverse service with each seed, as Table storage and as Cosmos DB. Returns the broken ones with
-/// their service, and the seeds.
+thread_local! {
+    /// The number of successful calls of the current promise.
+    static SUCCEEDED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Counts the successful calls among these.
+pub fn count<'a, T: 'a, E: 'a>(results: impl IntoIterator<Item = &'a Result<T, E>>) {
+    let succeeded = results.into_iter().filter(|result| result.is_ok()).count();
+    SUCCEEDED.set(SUCCEEDED.get() + succeeded);
+}
+
+/// The result of [`on_adverse_services`].
+#[derive(Debug, Default)]
+pub struct AdverseRuns {
+    /// The broken promises with their service, and the seeds.
+    pub broken: BTreeMap<String, Vec<u64>>,
+    /// The promises for which no seed had a [counted](count) success. Empty for fewer than [`ADVERSE_SEEDS`].
+    pub without_success: Vec<String>,
+}
+
+/// Runs promises on an adverse service with each seed, as Table storage and as Cosmos DB.
 ///
 /// tokio's clock is paused, and the emulator's follows it.
-pub fn on_adverse_services<'a>(
-    promises: impl Iterator<Item = &'a Promise>,
-    seeds: Range<u64>,
-) -> BTreeMap<String, Vec<u64>> {
-    let mut broken = BTreeMap::<_, Vec<u64>>::new();
+pub fn on_adverse_services<'a>(promises: impl Iterator<Item = &'a Promise>, seeds: Range<u64>) -> AdverseRuns {
+    let mut runs = AdverseRuns::default();
     for promise in promises {
         for (name, service) in [("Storage", Emulator::new as fn() -> _), ("Cosmos DB", Emulator::cosmos)] {
+            SUCCEEDED.set(0);
+            let run = format!("{}, {name}", promise.name);
             for seed in seeds.clone() {
                 let emulator = service().shared_clock(EmulatorClock::fixed(ADVERSE_START.parse().unwrap()));
                 let held = catch_unwind(AssertUnwindSafe(|| {
@@ -394,15 +413,15 @@ pub fn on_adverse_services<'a>(
                     });
                 }));
                 if held.is_err() {
-                    broken
-                        .entry(format!("{}, {name}", promise.name))
-                        .or_default()
-                        .push(seed);
+                    runs.broken.entry(run.clone()).or_default().push(seed);
                 }
+            }
+            if SUCCEEDED.get() == 0 && seeds.end >= ADVERSE_SEEDS {
+                runs.without_success.push(run);
             }
         }
     }
-    broken
+    runs
 }
 
 fn on_paused_clock<T>(seed: u64, run: impl Future<Output = T>) -> T {

@@ -17,7 +17,7 @@ use azure_table::{DynamicEntity, Guid, TableClient, TableEntity, TableOperation}
 use futures::future::{join, join3};
 
 use super::{Case, Tally};
-use crate::promises::{Place, Promise, at};
+use crate::promises::{Place, Promise, at, count};
 
 /// Returns the cases of every pattern.
 pub fn all() -> impl Iterator<Item = &'static Case> {
@@ -192,7 +192,9 @@ async fn sequence(place: Place) {
         let mut sequence = Sequence::new(&table, "s", "n").block(1);
         let mut taken = Vec::new();
         for _ in 0..2 {
-            taken.extend(sequence.next().await);
+            let next = sequence.next().await;
+            count([&next]);
+            taken.extend(next);
         }
         assert!(taken.is_sorted(), "{taken:?}");
         taken
@@ -216,7 +218,7 @@ async fn lease(place: Place) {
         let leases = Leases::new(&table, TIME);
         let lease = leases.acquire("p", "lease", name).await.ok()??;
         let token = lease.token();
-        let _ = lease.release().await;
+        count([&lease.release().await]);
         Some(token)
     };
     let [a, b] = clients(&place);
@@ -238,7 +240,7 @@ async fn lease_on_request(place: Place) {
     let hand_over = async {
         let is_own = held.renew().await;
         assert!(!matches!(is_own, Ok(false)), "a request took the lease from its holder");
-        let _ = held.release().await;
+        count([&held.release().await]);
     };
     let request = async {
         let entries = leases(&b).list("p").await.ok()?;
@@ -276,7 +278,7 @@ async fn lease_with_work(place: Place) {
             let _ = table.exists(("p", "work")).await;
         };
         if lease.run(work).await.is_some() {
-            let _ = lease.release().await;
+            count([&lease.release().await]);
         }
     };
     let [a, b] = clients(&place);

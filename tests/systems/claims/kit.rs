@@ -179,8 +179,8 @@ fn faulted(claims: &[Claim]) -> Vec<Promise> {
 
 /// Checks each claim on services that do their worst.
 pub(crate) fn on_services_at_their_worst(claims: &[Claim]) {
-    let broken = on_adverse_services(faulted(claims).iter(), adverse_seeds());
-    assert!(broken.is_empty(), "{broken:#?}");
+    let runs = on_adverse_services(faulted(claims).iter(), adverse_seeds());
+    assert!(runs.broken.is_empty(), "{runs:#?}");
 }
 
 /// Checks each claim in every order of its requests, without and with lost ones, and its numbers.

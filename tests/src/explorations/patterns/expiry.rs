@@ -7,7 +7,7 @@ use azure_table::testing::explore;
 use azure_table::{DateTime, DynamicEntity, Guid, TableClient, TableEntity, TableServiceClient};
 use futures::future::join;
 
-use super::{Case, Place, Promise, at, clients, stored};
+use super::{Case, Place, Promise, at, clients, count, stored};
 
 pub(super) const ALL: [Case; 3] = [
     Case {
@@ -75,6 +75,7 @@ async fn extend(place: Place) {
         b.modify(("g", "over"), extend).await
     };
     let (swept, extended) = join(sweep, extend).await;
+    count([&swept]);
     let left: Vec<Session> = stored(&place, "").await;
     let is_left = |id: &str| left.iter().any(|session| session.id == id);
     assert!(is_left("live"), "a session was swept an hour early");
@@ -93,7 +94,9 @@ async fn read(place: Place) {
         if let Ok(read) = sessions.get(("g", "over"), NOW).await {
             assert!(read.is_none(), "read at its deadline: {read:?}");
         }
-        if let Ok(read) = sessions.query(NOW).partition("g").all().await {
+        let read = sessions.query(NOW).partition("g").all().await;
+        count([&read]);
+        if let Ok(read) = read {
             let ids: Vec<_> = read.iter().map(|session| session.id.as_str()).collect();
             assert_eq!(ids, ["live"]);
         }
@@ -116,6 +119,7 @@ async fn periods(place: Place) {
     let drop = async { tables(&a).drop_before(new).await };
     let write = async { tables(&b).at(new).unwrap().insert(&row).await };
     let (dropped, written) = join(drop, write).await;
+    count([&dropped]);
     if dropped.is_ok() {
         assert!(
             !behind.at(old).unwrap().table_exists().await.unwrap(),

@@ -6,7 +6,7 @@ use azure_table::{DynamicEntity, Result, TableClient};
 use futures::TryStreamExt;
 use futures::future::join;
 
-use super::{Case, Place, Promise, TABLE, Tally, at, clients};
+use super::{Case, Place, Promise, TABLE, Tally, at, clients, count};
 
 pub(super) const ALL: [Case; 5] = [
     Case {
@@ -106,7 +106,9 @@ async fn append_once(place: Place) {
         let mut appended = Vec::new();
         for _ in 0..2 {
             let positions = async { opened(&table).await?.append_once("key", &events("a")).await };
-            appended.extend(positions.await);
+            let positions = positions.await;
+            count([&positions]);
+            appended.extend(positions);
         }
         appended
     };
@@ -128,6 +130,7 @@ async fn append_at(place: Place) {
     behind(&place).await;
     let add = async |table, name: &str| opened(&table).await?.append_at(0, &events(name)).await;
     let (a, b) = join(add(a, "a"), add(b, "b")).await;
+    count([&a, &b]);
     let stored = checked(&place).await;
     assert!(stored.len() <= 2, "both are at the position 0: {stored:?}");
     for (result, name) in [(a, "a"), (b, "b")] {
@@ -161,7 +164,8 @@ async fn read(place: Place) {
         }
         Ok::<_, azure_table::Error>(())
     };
-    let (_, _) = join(write, read).await;
+    let (written, _) = join(write, read).await;
+    count([&written]);
     checked(&place).await;
 }
 
@@ -171,6 +175,7 @@ async fn trim(place: Place) {
     let trim = async { opened(&a).await?.trim(2).await };
     let append = async { opened(&b).await?.append_once("z", &events("z")).await };
     let (trimmed, appended) = join(trim, append).await;
+    count([&trimmed]);
     let stored = checked(&place).await;
     if trimmed.is_ok() {
         // Appended again after its key was trimmed, or not at all.

@@ -8,7 +8,7 @@ use azure_table::testing::explore;
 use azure_table::{DynamicEntity, Result, TableClient, TableOperation};
 use futures::future::{join, join_all};
 
-use super::{Case, MOST, Place, Promise, TABLE, TIME, Working, at, clients};
+use super::{Case, MOST, Place, Promise, TABLE, TIME, Working, at, clients, count};
 
 pub(super) const ALL: [Case; 6] = [
     Case {
@@ -109,7 +109,7 @@ async fn take(place: Place) {
         let item = queue(&table).take(TIME).await.ok()??;
         assert_eq!((item.payload(), item.is_valid()), (&format!("of {}", item.id()), true));
         let id = item.id().to_owned();
-        let _ = item.complete().await;
+        count([&item.complete().await]);
         Some(id)
     };
     let (a, b) = join(work(a), work(b)).await;
@@ -124,7 +124,11 @@ async fn take(place: Place) {
 async fn crash(place: Place) {
     let [a, b] = clients(&place);
     push(&place, &["1"]).await;
-    let take = async |table| queue(&table).take(TIME).await.ok().flatten();
+    let take = async |table| {
+        let taken = queue(&table).take(TIME).await;
+        count([&taken]);
+        taken.ok().flatten()
+    };
     let (a, b) = join(take(a), take(b)).await;
     assert!(a.is_none() || b.is_none(), "both have the item");
     let deliveries = a.or(b).map(|item| item.deliveries());
@@ -148,6 +152,7 @@ async fn work(place: Place) {
             let _ = table.exists(("p", "work")).await;
         };
         if item.run(work).await.is_some() && item.complete().await.is_ok_and(|is_mine| is_mine) {
+            count([&Ok::<_, azure_table::Error>(())]);
             assert_eq!(delivery, last.get(), "completed by a worker that had lost it");
             done.set(done.get() + 1);
         }
@@ -171,7 +176,8 @@ async fn complete_in_batch(place: Place) {
         // Without an item the batch is empty, which is an error.
         batch.submit().await.map(drop)
     };
-    let (_, _) = join(work((a, "a")), work((b, "b"))).await;
+    let (a, b) = join(work((a, "a")), work((b, "b"))).await;
+    count([&a, &b]);
     let rows: Vec<DynamicEntity> = table_behind(&place).query().partition("p").all().await.unwrap();
     assert_eq!(rows.len(), 1, "the item and what it causes: {rows:?}");
 }
@@ -185,7 +191,7 @@ async fn outbox(place: Place) {
             let mut batch = table.batch();
             batch.push(TableOperation::insert(&DynamicEntity::new("p", "order")))?;
             batch.push(queue.operation("order", &"mail".to_owned())?)?;
-            let _ = batch.submit().await;
+            count([&batch.submit().await]);
         }
         Ok::<_, azure_table::Error>(())
     });

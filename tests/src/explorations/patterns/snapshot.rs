@@ -5,7 +5,7 @@ use azure_table::testing::explore;
 use azure_table::{Result, TableClient, TableEntity, TableOperation};
 use futures::future::{join, join3};
 
-use super::{Case, Header, Place, Promise, TABLE, at, clients};
+use super::{Case, Header, Place, Promise, TABLE, at, clients, count};
 
 pub(super) const ALL: [Case; 2] = [
     Case {
@@ -87,7 +87,8 @@ async fn fence(place: Place) {
         assert_eq!(numbers(&rows), (header, header), "torn");
         Ok::<_, azure_table::Error>(())
     };
-    let (_, _) = join(write, read).await;
+    let (_, read) = join(write, read).await;
+    count([&read]);
 }
 
 /// Three tasks: a batch in doubt is sent again after the other writer's.
@@ -110,5 +111,6 @@ async fn revision(place: Place) {
         assert_eq!(first, last, "torn");
         Ok::<_, azure_table::Error>(())
     };
-    let (_, _, _) = join3(write(a, 1), write(b, 2), read).await;
+    let (_, _, read) = join3(write(a, 1), write(b, 2), read).await;
+    count([&read]);
 }

@@ -5,7 +5,7 @@ use azure_table::testing::explore;
 use azure_table::{DynamicEntity, Guid, TableEntity};
 use futures::future::{join, join_all};
 
-use super::{Case, MOST, Place, Promise, RowId, TABLE, TIME, at, clients, stored};
+use super::{Case, MOST, Place, Promise, RowId, TABLE, TIME, at, clients, count, stored};
 
 pub(super) const ALL: [Case; 9] = [
     Case {
@@ -151,6 +151,7 @@ async fn insert(place: Place) {
 
 /// Checks that one insert wrote, unless one failed.
 fn check_winner(added: &[azure_table::Result<bool>]) {
+    count(added);
     let first = added.iter().filter(|result| matches!(result, Ok(true))).count();
     assert!(first <= 1, "both have the value");
     assert!(first == 1 || added.iter().any(Result::is_err), "nobody has the value");
@@ -166,7 +167,8 @@ async fn replace(place: Place) {
         Unique::new(&a, "~").replace(&first, "old", "new").await
     };
     let take = async { Unique::new(&b, "~").insert(&user("2", "old"), "old").await };
-    let (_, _) = join(change, take).await;
+    let (changed, _) = join(change, take).await;
+    count([&changed]);
     check_mails(&place, &behind).await;
 }
 
@@ -215,6 +217,7 @@ async fn insert_across(place: Place) {
     let (one, two) = (user_in("one", "1", "m"), user_in("two", "2", "m"));
     let (a, b) = join(a.insert(&one, "m"), b.insert(&two, "m")).await;
     check_across(&place, &behind).await;
+    count([&a, &b]);
     assert!(!matches!((a, b), (Ok(true), Ok(true))), "both have the value");
 }
 
@@ -261,7 +264,8 @@ async fn replace_across(place: Place) {
         one.mail = "new".into();
         a.replace(&one, "old", "new").await
     };
-    let (_, _) = join(change, b.insert(&two, "old")).await;
+    let (changed, _) = join(change, b.insert(&two, "old")).await;
+    count([&changed]);
     check_across(&place, &behind).await;
 }
 
@@ -279,6 +283,7 @@ async fn delete_across(place: Place) {
         a.delete(&one, "m").await?;
         a.insert(&again, "m").await
     };
-    let (_, _) = join(swap, b.insert(&two, "m")).await;
+    let (swapped, _) = join(swap, b.insert(&two, "m")).await;
+    count([&swapped]);
     check_across(&place, &behind).await;
 }
