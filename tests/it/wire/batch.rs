@@ -84,7 +84,7 @@ async fn a_batch_is_one_request_with_crlf_and_absolute_addresses() {
     assert_eq!(body(&request), expected);
 }
 
-/// The failing operation is named by the index of the message, by a code without one, or not at all.
+/// The failing operation is named by the index of the message, or not at all.
 #[tokio::test]
 async fn failing_operation_is_named_only_if_known() {
     let error = |status: &str, code: &str, message: &str| {
@@ -107,8 +107,8 @@ async fn failing_operation_is_named_only_if_known() {
                 "EntityAlreadyExists",
                 "It exists.\\nRequestId:x\\nTime:y",
             ),
-            Some(0),
-            Some(("p", "0")),
+            None,
+            None,
         ),
         (
             error("400 Bad Request", "InvalidInput", "Something is wrong."),
