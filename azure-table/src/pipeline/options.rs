@@ -127,10 +127,8 @@ impl CallOptions {
         (values.whole_timeout, values.timeout) = (whole, rest);
     }
 
-    /// Returns these options for a read that a write depends on.
-    ///
-    /// Such a read goes to the primary in any location mode. The secondary lags behind: a write decided on its rows
-    /// would undo what was written since.
+    /// Returns these options for a read that a write depends on: from the primary, in any location mode. The secondary
+    /// lags behind, and a write decided on its rows would undo what was written since.
     pub(crate) fn for_write(mut self) -> Self {
         self.get_mut().is_for_write = true;
         self
