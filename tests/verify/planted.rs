@@ -150,7 +150,7 @@ const PLANTS: &[Difference] = &[
         change: Plant::Response("GET", "RowKey='r'", |r| {
             body(r, |text| text.replace(",\"B\":\"b\"", ""))
         }),
-        places: &["`$select=*` / request 3 / body"],
+        places: &["`$select=*`, a selection with other than names after its first / request 3 / body"],
         shown: "\"A\":1}",
     },
     Difference {
@@ -159,7 +159,7 @@ const PLANTS: &[Difference] = &[
         change: Plant::Response("GET", "RowKey='r'", |r| {
             body(r, |text| text.replace("\"A\":1,\"B\":\"b\"", "\"B\":\"b\",\"A\":1"));
         }),
-        places: &["`$select=*` / request 3 / body"],
+        places: &["`$select=*`, a selection with other than names after its first / request 3 / body"],
         shown: "\"B\":\"b\",\"A\":1}",
     },
     Difference {
