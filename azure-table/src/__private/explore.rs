@@ -112,8 +112,8 @@ impl<B> Explore<B> {
     /// that the other reads or writes. Writes to different rows do not commute if a run reads the Timestamps of both.
     /// By default every order is run.
     ///
-    /// One kind of order is not tried: of a task that sends a request and is dropped while it waits for a timer, as the
-    /// loser of a `select`, and of the task that ends first. Run such a body without this setting.
+    /// Orders may be missing if a task is cancelled: aborted, or dropped by a `select` while it waits for a timer. Run
+    /// such a body without this setting.
     pub fn isolated(mut self) -> Self {
         self.settings.is_isolated = true;
         self
