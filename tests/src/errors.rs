@@ -1,8 +1,8 @@
 //! Rejections that every backend returns, and the failure behind a write in doubt.
 
 #[cfg(feature = "suite")]
-use azure_table::DynamicEntity;
-use azure_table::{Error, ErrorKind, Profile};
+use azure_table::{DynamicEntity, Profile};
+use azure_table::{Error, ErrorKind};
 
 #[cfg(feature = "suite")]
 use crate::Backend;
