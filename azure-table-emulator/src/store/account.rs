@@ -156,21 +156,11 @@ impl Secondary {
 
     /// Records an effect in the primary at `time`.
     pub(crate) fn send(&mut self, time: DateTime, account: &str, effect: Effect) {
-        self.rewind(time);
         self.on_the_way.push_back((time, account.to_owned(), effect));
-    }
-
-    /// Lets no effect happen after now: the clock may have gone back since.
-    fn rewind(&mut self, now: DateTime) {
-        let later = self.on_the_way.iter_mut().rev();
-        for (happened, ..) in later.take_while(|(happened, ..)| *happened > now) {
-            *happened = now;
-        }
     }
 
     /// Applies the effects up to and including the time `lag` before `now`.
     pub(crate) fn catch_up(&mut self, now: DateTime, lag: Duration) {
-        self.rewind(now);
         let time = now - lag;
         while self.on_the_way.front().is_some_and(|(happened, ..)| *happened <= time) {
             if let Some((_, account, effect)) = self.on_the_way.pop_front() {

@@ -144,20 +144,3 @@ async fn query_in_a_batch_is_accepted_by_the_secondary() {
     let response = send_to(&emulator, SECONDARY, "POST", "$batch", &multipart, &changes).await;
     assert_eq!(error(&response).1, "InsufficientAccountPermissions");
 }
-
-#[tokio::test]
-async fn secondary_follows_a_clock_that_goes_back() {
-    let clock = EmulatorClock::fixed(DateTime::now());
-    let lag = Duration::from_secs(10);
-    let emulator = with_table().await.shared_clock(clock.clone()).secondary_lag(lag);
-    let insert = async |row: &str| {
-        let row = format!(r#"{{"PartitionKey":"p","RowKey":"{row}","N":1}}"#);
-        assert_eq!(send(&emulator, "POST", "Blogs", &[], &row).await.status(), 201);
-    };
-    insert("1").await;
-    clock.set(clock.now() - Duration::from_secs(3_600));
-    insert("2").await;
-    assert_eq!(rows(&emulator).await, seen(""));
-    clock.advance(lag);
-    assert_eq!(rows(&emulator).await, seen(r#"{"N":1},{"N":1}"#));
-}
