@@ -48,8 +48,8 @@ pub enum ErrorKind {
     Conflict,
     /// 412: the ETag of the stored entity differs.
     ConditionNotMet,
-    /// Other writers came first more often than `max_conflicts` allows. Nothing was applied. Reduce concurrent writers,
-    /// spread them over several rows, or raise the limit.
+    /// Other writers came first more often than `max_conflicts` allows. The change was not applied. Reduce concurrent
+    /// writers, spread them over several rows, or raise the limit.
     Contention,
     /// 401 (except an exceeded token limit), 403 `AuthenticationFailed`, or Cosmos DB's 403 for a wrong signature: the
     /// service does not accept the credential.

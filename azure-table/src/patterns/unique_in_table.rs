@@ -197,7 +197,7 @@ impl<E: TableEntity> UniqueInTable<E> {
     /// # Errors
     /// - [`AlreadyExists`](azure_table::ErrorKind::AlreadyExists): the entity's own key exists.
     /// - [`Contention`](azure_table::ErrorKind::Contention): reads did not return the stored rows of the value for a
-    ///   minute. Nothing was written.
+    ///   minute. The entity was not written, and the value may stay reserved as below.
     /// - The errors of [`insert`](TableClient::insert). The value may be reserved for its
     ///   [time](Self::reservation_time). Call [`find`](Self::find) before you retry: this entity may have the value.
     pub async fn insert(&self, entity: &E, value: &str) -> Result<bool> {
