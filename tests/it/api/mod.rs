@@ -1,4 +1,4 @@
-//! The public interface as a whole: combinations, names, sizes, dependencies.
+//! The public interface as a whole: combinations and sizes.
 
 mod atomic_writes;
 mod bulk;
@@ -7,14 +7,12 @@ mod bulk_memory;
 mod bulk_order;
 mod bulk_yields;
 mod change_tail;
-mod client_layers;
 mod client_wide;
 mod combined_operations;
 mod credentials;
 mod cursors;
 mod custom_errors;
 mod derive;
-mod emulator_layers;
 mod etag_field;
 mod fan_out;
 mod found_ranges;
@@ -24,27 +22,20 @@ mod grouped;
 mod handwritten;
 mod interceptor;
 mod key_ranges;
-mod language;
-mod layers;
 mod longest_polls;
 mod modify_and_refresh;
-mod named_methods;
 mod operations;
 mod partition_client;
 mod positions;
 mod projected_updates;
-mod public_names;
 mod queries;
-mod readme;
 mod rejections;
-mod requests;
 mod response_headers;
 mod run_time_names;
 mod sas_urls;
 mod saves_and_patches;
 mod secrets;
 mod size_limits;
-mod skips;
 mod tables;
 mod upgrades_by_query;
 mod writes_by_query;

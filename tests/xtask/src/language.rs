@@ -1,7 +1,7 @@
 //! Counts the violations of the rules of "How we write" in `CONTRIBUTING.md`.
 //!
 //! Contains the rules that a machine can check without false alarms, and the places that break them. The allowed counts
-//! are in `tests/it/api/language.rs`.
+//! are in `tests/house/language.rs`.
 
 use std::cmp::Reverse;
 use std::fs;

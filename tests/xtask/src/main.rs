@@ -20,7 +20,7 @@ enum Command {
         /// The root of another checkout.
         root: Option<PathBuf>,
     },
-    /// Print the counts that `tests/it/api/language.rs` allows.
+    /// Print the counts that `tests/house/language.rs` allows.
     Language,
     /// Draw the chart of the guide `performance`, and write the guides and READMEs from the documentation of the crate.
     Pages,

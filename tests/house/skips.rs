@@ -15,7 +15,7 @@ const ALLOWED: [(&str, &str, &str); 25] = [
         "a later delivery finds the channel deleted",
     ),
     ("examples/stress/", "", "a program: its test asserts what it measured"),
-    ("tests/it/api/skips.rs", "", "holds the forms that it looks for"),
+    ("tests/house/skips.rs", "", "holds the forms that it looks for"),
     ("tests/ignored_tests.rs", "main", "a program: it names what was ignored"),
     ("tests/ui/main.rs", "messages", "the compiler may be another program"),
     ("tests/ui/main.rs", "check", "writes the messages on request"),

@@ -1,0 +1,14 @@
+//! The rules of this repository, held against its sources as text. No test here compiles a crate of the product.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test says what failed by panicking")]
+
+mod client_layers;
+mod emulator_layers;
+mod language;
+mod layers;
+mod lines;
+mod named_methods;
+mod public_names;
+mod readme;
+mod requests;
+mod skips;
