@@ -13,7 +13,8 @@ const LINES: [(&str, usize); 5] = [
     ("azure-table-core", 19_566),
     ("azure-table-derive", 4_774),
     ("azure-table-emulator", 11_680),
-    ("azure-table-testing", 3_780),
+    // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
+    ("azure-table-testing", 3_792),
 ];
 
 #[test]

@@ -16,6 +16,7 @@ use azure_table_core::model::timestamp_watch::DatedRows;
 
 use crate::explore::event::{Cause, Event, MAIN, Step};
 use crate::explore::footprint::Footprint;
+use crate::explore::gate::Ran;
 
 /// The dependence rule of one exploration.
 #[derive(Clone, Debug)]
@@ -58,30 +59,33 @@ pub struct Reversal {
 }
 
 /// Returns the points at which the races of a run are reversed.
-pub fn reversals(events: &[Event], dependence: &Dependence) -> Vec<Reversal> {
+pub fn reversals(ran: &Ran, dependence: &Dependence) -> Vec<Reversal> {
+    let events = &ran.events[..];
     let mut before = Order::default();
     let mut reversals = Vec::new();
     for (later, event) in events.iter().enumerate() {
         let direct = direct(events, later, dependence);
         before.add(&direct);
         for &earlier in &direct {
-            if is_cause(event.cause, earlier) || before.has_between(earlier, later, &direct) {
-                continue;
+            if !is_cause(event.cause, earlier) && !before.has_between(earlier, later, &direct) {
+                reversals.push(before.reversal(earlier, later, events));
             }
-            // The events that do not depend on the earlier event, then the later one.
-            let mut others: Vec<usize> = (earlier + 1..later)
-                .filter(|&other| !before.is(earlier, other))
-                .collect();
-            others.push(later);
-            let is_initial = |&&one: &&usize| !others.iter().any(|&other| other < one && before.is(other, one));
-            let initials = others.iter().filter(is_initial);
-            reversals.push(Reversal {
-                at: earlier,
-                initials: initials.map(|&one| events[one].choice.step.clone()).collect(),
-            });
         }
     }
+    // A task that ends may cancel another, which shows only if the other has a request left. A pruned run has no ends.
+    let ends = (0..events.len()).filter(|&event| ran.end.is_none() && is_end(events, event));
+    let ends: Vec<usize> = ends.collect();
+    for (number, &later) in ends.iter().enumerate() {
+        let unordered = ends[..number].iter().filter(|&&earlier| !before.is(earlier, later));
+        reversals.extend(unordered.map(|&earlier| before.reversal(earlier, later, events)));
+    }
     reversals
+}
+
+/// Returns `true` for the last event of its client.
+fn is_end(events: &[Event], event: usize) -> bool {
+    let client = events[event].client();
+    client.is_some() && events[event + 1..].iter().all(|later| later.client() != client)
 }
 
 /// Returns the events that come before `later` in every order: its cause, and those that it does not commute with.
@@ -127,6 +131,19 @@ impl Order {
     fn is(&self, earlier: usize, later: usize) -> bool {
         let before = self.0[later].get(earlier / 64).copied().unwrap_or_default();
         before >> (earlier % 64) & 1 == 1
+    }
+
+    /// Returns the reversal of two events: before the earlier one, an event that leads to the later one.
+    fn reversal(&self, earlier: usize, later: usize, events: &[Event]) -> Reversal {
+        // The events that do not depend on the earlier event, then the later one.
+        let mut others: Vec<usize> = (earlier + 1..later).filter(|&other| !self.is(earlier, other)).collect();
+        others.push(later);
+        let is_initial = |&&one: &&usize| !others.iter().any(|&other| other < one && self.is(other, one));
+        let initials = others.iter().filter(is_initial);
+        Reversal {
+            at: earlier,
+            initials: initials.map(|&one| events[one].choice.step.clone()).collect(),
+        }
     }
 
     /// Returns `true` if an event lies between the two in every order. `direct` are those directly before `later`.

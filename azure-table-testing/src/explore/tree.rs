@@ -86,7 +86,7 @@ impl Tree {
 
     /// Moves to the next run, after this one. Returns `false` after the last.
     pub fn advance(&mut self, ran: &Ran) -> bool {
-        for reversal in races::reversals(&ran.events, &self.dependence) {
+        for reversal in races::reversals(ran, &self.dependence) {
             if let Some(node) = self.nodes.get_mut(reversal.at) {
                 node.want(&reversal.initials);
             }

@@ -112,8 +112,8 @@ impl<B> Explore<B> {
     /// that the other reads or writes. Writes to different rows do not commute if a run reads the Timestamps of both.
     /// By default every order is run.
     ///
-    /// Orders may be missing if a task is cancelled: aborted, or dropped by a `select` while it waits for a timer. Run
-    /// such a body without this setting.
+    /// A task that is cancelled, by an abort or by a `select` that drops it, shares its end with the task that cancels
+    /// it: no requests of the two commute.
     pub fn isolated(mut self) -> Self {
         self.settings.is_isolated = true;
         self

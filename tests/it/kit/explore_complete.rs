@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use azure_table::testing::{Explore, Simulation, StopReason, explore};
-use azure_table::{DynamicEntity, Filter, TableClient};
+use azure_table::{DynamicEntity, Filter, TableClient, TableServiceClient};
 use futures::future::{Either, join, select};
 use futures::poll;
 
@@ -85,6 +85,22 @@ fn task_is_aborted_between_its_writes() {
         task.abort();
         drop(task.await);
         check_both(&b).await;
+    };
+    fails(explore(body));
+}
+
+/// Nothing waits when the task is dropped, unless the other one ends before its write.
+#[test]
+fn task_that_sleeps_is_dropped_before_its_write() {
+    let body = async |simulation: Simulation| {
+        let [a, b] = clients(&simulation);
+        let sleeper = async {
+            write(&a, "x").await;
+            tokio::time::sleep(Duration::from_secs(20)).await;
+        };
+        drop(select(Box::pin(sleeper), Box::pin(write(&b, "y"))).await);
+        let rows = TableServiceClient::from_transport(simulation.emulator().clone());
+        assert!(has(&rows.table("Rows").unwrap(), "x").await, "found: x was not written");
     };
     fails(explore(body));
 }

@@ -260,15 +260,14 @@ impl Program {
     }
 }
 
-/// Programs with cancelled tasks of which `isolated` does not try every order, though it says so. Its documentation
-/// excludes them.
-const KNOWN: [u64; 3] = [1_115, 1_363, 1_913];
+/// Seeds of programs in which a task is cancelled while it sleeps, or after its last request.
+const CANCELLED: [u64; 3] = [1_115, 1_363, 1_913];
 
 #[test]
 fn pruned_orders_show_what_all_orders_show() {
     let programs = std::env::var("AZURE_TABLE_EXPLORED_PROGRAMS").map_or(PROGRAMS, |number| number.parse().unwrap());
     let (mut compared, mut pruned, mut all, mut differing) = (0, 0, 0, Vec::new());
-    for seed in 0..programs {
+    for seed in (0..programs).chain(CANCELLED.into_iter().filter(|seed| *seed >= programs)) {
         let program = Program::drawn(&mut Rng::with_seed(seed));
         let Some((by_all, many)) = program.results(false) else {
             continue;
@@ -281,8 +280,7 @@ fn pruned_orders_show_what_all_orders_show() {
         (compared, pruned, all) = (compared + 1, pruned + few, all + many);
     }
     println!("{compared} of {programs} programs, {pruned} of {all} orders");
-    let known: Vec<u64> = KNOWN.into_iter().filter(|seed| *seed < programs).collect();
-    assert_eq!(differing, known);
+    assert!(differing.is_empty(), "seeds {differing:?}");
     assert!(
         compared > programs / 2 && pruned < all,
         "{compared} programs, {pruned} of {all} orders"

@@ -4,7 +4,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use azure_table::testing::{Exploration, explore};
+#[cfg(feature = "full")]
 use azure_table::{DynamicEntity, TableServiceClient};
+#[cfg(feature = "full")]
 use azure_table_tests::Backend;
 use azure_table_tests::promises::{Place, Promise, Traffic, adverse_seeds, on_adverse_services, under_every_fault};
 use futures::future::LocalBoxFuture;
@@ -99,6 +101,7 @@ impl Claim {
         self
     }
 
+    #[cfg(feature = "full")]
     async fn hold_on(self, service: TableServiceClient) {
         let place = Place::on_service(service);
         let table = place.table_behind::<DynamicEntity>();
@@ -224,6 +227,7 @@ pub(crate) fn in_every_order(claims: &[Claim]) {
 }
 
 /// Checks each claim once on Azurite.
+#[cfg(feature = "full")]
 pub(crate) fn on_azurite(claims: &[Claim]) {
     let backend = Backend::azurite();
     for claim in claims {
@@ -273,6 +277,7 @@ macro_rules! check {
             crate::kit::in_every_order(&$claims);
         }
 
+        #[cfg(feature = "full")]
         #[test]
         #[cfg_attr(
             not(azurite),

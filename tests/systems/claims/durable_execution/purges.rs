@@ -18,7 +18,7 @@ pub(crate) const CLAIMS: [Claim; 3] = [
     claim!("a purge and a checkpoint exclude each other", against_a_checkpoint).explored(7, "9 / 187"),
     claim!("a purge leaves a later instance's events", against_a_start)
         .callers(3)
-        .explored(12, "452 / 1,985+")
+        .explored(12, "452 / 1,976+")
         .bound(2_000),
 ];
 check!(CLAIMS);
