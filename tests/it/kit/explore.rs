@@ -86,13 +86,9 @@ fn tasks_on_rows_of_their_own_have_one_order() {
             let clients = clients(&simulation, tasks).into_iter().zip(&names);
             join_all(clients.map(|(rows, name)| read_and_write(rows, name))).await;
         };
-        // Two ends are also tried in the other order, in case that one task cancels the other: that run is pruned.
-        let pairs = tasks * (tasks - 1) / 2;
-        assert_eq!(
-            counts(&explore(body).isolated().run()),
-            (1, pairs as u64),
-            "{tasks} tasks"
-        );
+        // Each other task is tried as the first that ends, in case that it cancels others: these runs are pruned.
+        let others = tasks as u64 - 1;
+        assert_eq!(counts(&explore(body).isolated().run()), (1, others), "{tasks} tasks");
     }
 }
 
