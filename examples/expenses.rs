@@ -11,12 +11,12 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use azure_table::patterns::Log;
 use azure_table::testing::Faults;
 use azure_table::{Guid, Key, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
 use azure_table_examples::crash::Crash;
 use azure_table_examples::expense::{Expense, ExpenseItem, expense};
 use azure_table_examples::{connect_with_faults, finish, on_own_tables};
+use azure_table_patterns::Log;
 use serde::{Deserialize, Serialize};
 
 /// An event of the log.

@@ -10,9 +10,9 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use azure_table::patterns::Fence;
 use azure_table::{Guid, TableClient, TableEntity, TableOperation, TableServiceClient};
 use azure_table_examples::{connect, finish, on_own_tables};
+use azure_table_patterns::Fence;
 
 #[derive(TableEntity)]
 #[table(rename_all = "PascalCase", row_key = "{id:05}")]

@@ -4,8 +4,7 @@
 //! |---|---|
 //! | [`accounts`] | How do I connect to Azure, Cosmos DB or Azurite, by key, shared access signature or Entra ID? |
 //! | [`cosmos`] | What is different on Cosmos DB, and what does the client do about it? |
-//! | [`design`] (feature `patterns`) | How do I choose the keys? One table or several? When not to use tables? |
-//! | [`patterns`] (feature `patterns`) | Which pattern fits which need? How do I query the entities beside its rows? |
+//! | [`design`] | How do I choose the keys? One table or several? When not to use tables? |
 //! | [`limits`] | What does the service limit, and what does it bill? |
 //! | [`deployments`] | How do I change an entity while old and new releases run? |
 //! | [`entities`] | Which Rust types become keys and properties? How does a struct or an enum map to rows? |
@@ -27,10 +26,12 @@
 //!
 //! | guide | questions it answers |
 //! |---|---|
-//! | [`event_streams`] (feature `patterns`) | How do I store streams of events with ids and projections? |
+//! | [`event_streams`] | How do I store streams of events with ids and projections? |
 //! | [`catalogue`] (features `derive`, `emulator`) | How do I keep the latest of each entry, and scan all? |
-//! | [`membership`] (feature `patterns`) | How do I keep the members of a cluster, or a state with prepared versions? |
-//! | [`durable_execution`] (features `derive`, `emulator`, `patterns`) | How do I run histories and queues? |
+//!
+//! Two more, `membership` and `durable_execution`, are guides of
+//! [`azure-table-patterns`](https://docs.rs/azure-table-patterns). That crate has patterns of coordination, such as
+//! fences, leases, logs and queues, and a guide to choose one.
 //!
 //! # From another client
 //!
@@ -53,28 +54,11 @@ pub mod accounts {}
 #[doc = include_str!("guide/cosmos.md")]
 pub mod cosmos {}
 
-#[cfg_attr(feature = "patterns", doc = include_str!("guide/design.md"))]
-#[cfg_attr(not(feature = "patterns"), doc = "Needs the feature `patterns`: docs.rs has it.")]
+#[doc = include_str!("guide/design.md")]
 pub mod design {}
 
-#[cfg_attr(feature = "patterns", doc = include_str!("guide/patterns.md"))]
-#[cfg_attr(not(feature = "patterns"), doc = "Needs the feature `patterns`: docs.rs has it.")]
-pub mod patterns {}
-
-#[cfg_attr(feature = "patterns", doc = include_str!("guide/event_streams.md"))]
-#[cfg_attr(not(feature = "patterns"), doc = "Needs the feature `patterns`: docs.rs has it.")]
+#[doc = include_str!("guide/event_streams.md")]
 pub mod event_streams {}
-
-#[cfg_attr(feature = "patterns", doc = include_str!("guide/membership.md"))]
-#[cfg_attr(not(feature = "patterns"), doc = "Needs the feature `patterns`: docs.rs has it.")]
-pub mod membership {}
-
-#[cfg_attr(all(feature = "derive", feature = "emulator", feature = "patterns"), doc = include_str!("guide/durable_execution.md"))]
-#[cfg_attr(
-    not(all(feature = "derive", feature = "emulator", feature = "patterns")),
-    doc = "Needs the features `derive`, `emulator` and `patterns`: docs.rs has it."
-)]
-pub mod durable_execution {}
 
 #[doc = include_str!("guide/limits.md")]
 pub mod limits {}

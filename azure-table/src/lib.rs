@@ -1,17 +1,11 @@
 #![doc = include_str!("guide/crate.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// The derives and the patterns name the crate as other crates do.
-#[cfg(feature = "patterns")]
-extern crate self as azure_table;
-
 #[doc(hidden)]
 pub mod __private;
 mod api;
 mod client;
 pub mod guide;
-#[cfg(feature = "patterns")]
-pub mod patterns;
 mod pipeline;
 pub mod prelude;
 

@@ -19,10 +19,10 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use azure_table::patterns::Queue;
 use azure_table::testing::Faults;
 use azure_table::{Guid, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
 use azure_table_examples::{connect_with_faults, finish, is_emulated, on_own_tables};
+use azure_table_patterns::Queue;
 use serde::{Deserialize, Serialize};
 
 const BLOGS: u32 = 250;

@@ -17,10 +17,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use azure_table::key::{Bucket, Day};
-use azure_table::patterns::TablePerPeriod;
 use azure_table::telemetry::CostMeter;
 use azure_table::{DateTime, Key, TableEntity, TableServiceClient};
 use azure_table_examples::{connect, finish, on_own_tables};
+use azure_table_patterns::TablePerPeriod;
 
 use crate::flushes::{flushes, november};
 

@@ -13,10 +13,10 @@ mod rows;
 use std::error::Error;
 use std::process::ExitCode;
 
-use azure_table::patterns::Fence;
 use azure_table::query::Families;
 use azure_table::{DateTime, Key, TableClient, TableOperation, TableServiceClient};
 use azure_table_examples::{connect, finish, on_own_tables};
+use azure_table_patterns::Fence;
 
 use crate::rows::{Address, Customer, ItemIndex, LatestOrder, MOST_LINES, Order, OrderLine, StoreRow, order};
 

@@ -13,12 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::patterns::{TablePerPeriod, UniqueInTable};
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
     DateTime, DynamicEntity, Emulator, Error, ErrorKind, Filter, Guid, Profile, TableClient, TableEntity, TableName,
     TableServiceClient,
 };
+use azure_table_patterns::{TablePerPeriod, UniqueInTable};
 use azure_table_tests::explorations::{Tally, operations, patterns};
 use azure_table_tests::promises::{ADVERSE_SEEDS, Place, Promise, adverse_seeds, count, on_adverse_services};
 use futures::StreamExt as _;

@@ -62,22 +62,6 @@ fn imports_of_the_program_point_downwards() {
     layers.check_circles(&sources);
 }
 
-/// The patterns could be a separate crate.
-#[test]
-fn patterns_use_the_public_interface_alone() {
-    let sources = Sources::read(root());
-    let patterns = sources.files.iter().filter(|file| file.path.contains("/src/patterns/"));
-    let inner: Vec<_> = patterns
-        .clone()
-        .filter(|file| file.skeleton.contains("crate::"))
-        .collect();
-    assert!(
-        patterns.count() > 3 && inner.is_empty(),
-        "{:?}",
-        inner.iter().map(|file| &file.path).collect::<Vec<_>>()
-    );
-}
-
 #[test]
 fn files_have_no_import_cycles() {
     let sources = Sources::read(root());

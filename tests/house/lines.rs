@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 use xtask::sources::{Sources, root};
 
 /// The number of lines of code of each crate.
-const LINES: [(&str, usize); 5] = [
-    ("azure-table", 21_087),
+const LINES: [(&str, usize); 6] = [
+    ("azure-table", 19_367),
     ("azure-table-core", 19_566),
     ("azure-table-derive", 4_774),
     ("azure-table-emulator", 11_680),
+    // Moved out of `azure-table`, which has as many lines less, and 11 of the feature `patterns`.
+    ("azure-table-patterns", 1_709),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     ("azure-table-testing", 3_792),
 ];

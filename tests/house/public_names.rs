@@ -1,4 +1,4 @@
-//! The names of the crate: few at the root, all others in public modules, each with one path.
+//! The names of the client: few at the root, all others in public modules, each with one path.
 
 use std::collections::BTreeMap;
 
@@ -27,19 +27,27 @@ const MODULES: [(&str, &str); 16] = [
     ("transport", "api/transport.rs"),
 ];
 
+/// The root of the patterns, from the root of the checkout. All its names are there.
+const PATTERNS: &str = "azure-table-patterns/src/lib.rs";
+
 fn source(file: &str) -> String {
     std::fs::read_to_string(root().join("azure-table/src").join(file)).unwrap()
 }
 
 /// Returns the names that a file exports, without modules and the derive crate's names.
 fn exported(file: &str) -> Vec<String> {
-    let text = source(file);
+    exported_by(&source(file))
+}
+
+/// Returns the names that a text exports, without modules and the derive crate's names.
+fn exported_by(text: &str) -> Vec<String> {
     let statements = text
         .split("pub use ")
         .skip(1)
         .filter(|rest| {
             let crates = [
                 "crate::",
+                "self::",
                 "azure_table_core::",
                 "azure_table_emulator::",
                 "azure_table_testing::",
@@ -106,5 +114,25 @@ fn each_module_has_a_table_and_an_example() {
                 "{module}: its page does not name `{name}`"
             );
         }
+    }
+}
+
+#[test]
+fn patterns_have_names_of_their_own_on_one_page() {
+    let text = std::fs::read_to_string(root().join(PATTERNS)).unwrap();
+    let page: String = text.lines().filter(|line| line.starts_with("//!")).collect();
+    assert!(
+        page.contains("|---|") && page.contains("```"),
+        "no table, or no example"
+    );
+    let names = exported_by(&text);
+    assert!(names.len() > 10, "the exports were not found: {names:?}");
+    let other = MODULES.map(|(_, file)| exported(file)).concat();
+    for name in names {
+        assert!(
+            page.contains(&format!("[`{name}`]")),
+            "{PATTERNS} does not name `{name}`"
+        );
+        assert!(!other.contains(&name), "{name} is a name of azure-table too");
     }
 }

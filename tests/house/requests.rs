@@ -9,6 +9,9 @@ use xtask::sources::{SourceFile, Sources, root};
 /// The guide, from the root of the checkout.
 const GUIDE: &str = "azure-table/src/guide/operations.md";
 
+/// The sources of the patterns. Their doc comments link to the guide in another crate.
+const PATTERNS: &str = "azure-table-patterns/src/";
+
 /// The most methods in a row of the guide.
 const MOST_METHODS: usize = 6;
 
@@ -40,6 +43,10 @@ impl Method {
             docs: docs
                 .split(|line| line.is_empty())
                 .map(|lines| lines.join(" "))
+                .map(|text| match file.path.starts_with(PATTERNS) {
+                    true => text.replace("](azure_table::", "](crate::"),
+                    false => text,
+                })
                 .collect(),
         }
     }
@@ -125,7 +132,10 @@ fn sources() -> Vec<SourceFile> {
     let sources = Sources::read(root());
     let files = sources.files.into_iter();
     files
-        .filter(|file| file.path.starts_with("azure-table/src/") && ["client", "patterns"].contains(&file.layer()))
+        .filter(|file| {
+            let is_client = file.path.starts_with("azure-table/src/") && file.layer() == "client";
+            is_client || file.path.starts_with(PATTERNS)
+        })
         .collect()
 }
 

@@ -198,6 +198,7 @@ fn no_test_skips_itself() {
         "azure-table-core/src",
         "azure-table-derive/src",
         "azure-table-emulator",
+        "azure-table-patterns/src",
         "azure-table-testing/src",
         "examples",
     ] {

@@ -192,7 +192,7 @@ impl Error {
     /// write, or when its runtime shuts down. Also `None` for the other rows of a grouped or bulk batch that failed at
     /// one row, and for a delete that was sent again alone: its doubt would be about the last request only.
     ///
-    /// A method of several writes, such as a method of `patterns`, returns the doubt of the write that failed. See its
+    /// A method of several writes, such as a pattern's, returns the doubt of the write that failed. See its
     /// [`table`](Doubt::table) and [`keys`](Doubt::keys).
     pub fn doubt(&self) -> Option<Doubt> {
         let parts = self.parts();

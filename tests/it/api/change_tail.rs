@@ -456,7 +456,7 @@ async fn plan_names_the_rows_of_a_poll_and_its_limits() {
     for expected in [
         "Timestamp has no index",
         "deletes are not seen",
-        "`patterns::Log`",
+        "`Log` of azure-table-patterns",
         "Timestamp%20ge%20datetime",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");

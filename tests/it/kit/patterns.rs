@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::patterns::{Expiring, Fence, Leases, Log, Queue, Revision, Sequence};
-use azure_table::patterns::{TablePerPeriod, Unique, UniqueInTable};
 use azure_table::testing::{Exchange, Fault, FaultRule, Faults, Spy};
 use azure_table::{
     DateTime, DynamicEntity, Emulator, ErrorKind, Guid, LocationMode, Result, TableClient, TableEntity, TableOperation,
 };
 use azure_table::{TableServiceClient, Versioned};
+use azure_table_patterns::{Expiring, Fence, Leases, Log, Queue, Revision, Sequence};
+use azure_table_patterns::{TablePerPeriod, Unique, UniqueInTable};
 use futures::TryStreamExt;
 use tokio::time::Instant;
 use xtask::sources::root;
@@ -81,7 +81,7 @@ impl Costs {
 
     /// Checks that the page of a file has exactly these lines.
     fn check(self, file: &str) {
-        let path = root().join("azure-table/src/patterns").join(file);
+        let path = root().join("azure-table-patterns/src").join(file);
         let page = std::fs::read_to_string(path).unwrap();
         let lines = page.lines().filter_map(|line| line.strip_prefix("/// "));
         let written: Vec<&str> = lines.filter(|line| line.starts_with("| `")).collect();

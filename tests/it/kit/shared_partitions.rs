@@ -1,10 +1,10 @@
 //! Queries of the entities that share a partition with the rows of a pattern.
 
 use azure_table::filter::AccessPath;
-use azure_table::patterns::{Fence, Leases, Queue, Sequence, Unique, UniqueInTable};
 use azure_table::{
     Continuation, Emulator, Error, ErrorKind, Guid, Result, TableClient, TableEntity, TableQuery, TableServiceClient,
 };
+use azure_table_patterns::{Fence, Leases, Queue, Sequence, Unique, UniqueInTable};
 use futures::TryStreamExt;
 use std::time::Duration;
 

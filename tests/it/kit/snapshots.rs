@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use azure_table::emulator::EmulatorClock;
-use azure_table::patterns::{Fence, Revision};
 use azure_table::testing::Spy;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{
     CallOptions, DateTime, DynamicEntity, Emulator, ErrorKind, Filter, Guid, LocationMode, Result, TableClient,
     TableEntity, TableOperation, TableServiceClient,
 };
+use azure_table_patterns::{Fence, Revision};
 use bytes::Bytes;
 use http::{Request, Response};
 

@@ -11,9 +11,9 @@ mod unique;
 use std::cell::Cell;
 use std::time::Duration;
 
-use azure_table::patterns::{Fence, Leases, Sequence};
 use azure_table::testing::explore;
 use azure_table::{DynamicEntity, Guid, TableClient, TableEntity, TableOperation};
+use azure_table_patterns::{Fence, Leases, Sequence};
 use futures::future::{join, join3};
 
 use super::{Case, Tally};

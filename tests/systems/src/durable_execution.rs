@@ -23,7 +23,7 @@
 //! |---|---|---|---|
 //! | histories | instance ID | `$instance` | execution, generation, status, number of events |
 //! | histories | instance ID | number of the event, in 20 digits | execution, generation, kind, payload in pieces |
-//! | queues | `queues` | name of the queue | the row of [`Leases`](azure_table::patterns::Leases) |
+//! | queues | `queues` | name of the queue | the row of [`Leases`](azure_table_patterns::Leases) |
 //!
 //! The header `$instance` sorts before the events, so a reader has it first. Its ETag guards each transaction. The
 //! header counts the events: rows beyond this number belong to a checkpoint that was never completed, and the next

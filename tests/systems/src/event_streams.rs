@@ -38,7 +38,7 @@
 //! | [`Stream::set_metadata`] | Replace |
 //!
 //! A conflict is never retried: the caller decided on the events that it had read, so it opens the stream again.
-//! [`azure_table::patterns::Log`] is the pattern for appends that need no such decision.
+//! [`azure_table_patterns::Log`] is the pattern for appends that need no such decision.
 //!
 //! **Source:** <https://github.com/yevhen/Streamstone> at 998cdd2, `Source/Streamstone/Stream.Operations.cs`,
 //! `EntityChangeTracker.cs`, `EntityOperation.cs`, `Partition.cs`, `Shard.cs`; `Source/Streamstone.Tests/Scenarios`.

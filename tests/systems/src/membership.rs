@@ -28,7 +28,7 @@
 //! compares the ETags of the version row before and after.
 //!
 //! Equal versions suffice here because the header guards them: no version is written twice. Without a guard they would
-//! not, see [`Revision`](azure_table::patterns::Revision).
+//! not, see [`Revision`](azure_table_patterns::Revision).
 //!
 //! # Cost
 //!
@@ -76,9 +76,9 @@
 mod row;
 
 use azure_table::filter::InKey;
-use azure_table::patterns::Fence;
 use azure_table::{Column, DateTime, ErrorKind, Key, Result, TableClient, TableEntity, TableOperation, TableQuery};
 use azure_table::{ETag, Error, LocationMode, Profile, Versioned};
+use azure_table_patterns::Fence;
 
 use self::row::{Bound, End, Row, Start, VersionRow};
 pub use self::row::{Silo, Status};

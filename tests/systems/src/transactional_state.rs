@@ -81,8 +81,8 @@ mod row;
 
 use std::collections::BTreeMap;
 
-use azure_table::patterns::Fence;
 use azure_table::{ETag, Error, LocationMode, Profile, Result, TableClient, TableEntity, TableOperation, Versioned};
+use azure_table_patterns::Fence;
 
 pub use self::row::Prepared;
 use self::row::{End, KeyRow, Row, Start, StateRow, bounds};

@@ -10,18 +10,23 @@ use std::time::SystemTime;
 use crate::sources::{SourceFile, Sources, root, rust_files};
 
 /// The folders of code whose comments are checked.
-const CODE: [&str; 7] = [
+const CODE: [&str; 8] = [
     "azure-table/src",
     "azure-table-core/src",
     "azure-table-derive/src",
     "azure-table-emulator/src",
+    "azure-table-patterns/src",
     "azure-table-testing/src",
     "examples",
     "tests",
 ];
 
 /// The folders of guides, and the documents of the root.
-const GUIDES: [&str; 2] = ["azure-table/src/guide", "azure-table-derive/docs"];
+const GUIDES: [&str; 3] = [
+    "azure-table/src/guide",
+    "azure-table-patterns/src/guide",
+    "azure-table-derive/docs",
+];
 const DOCUMENTS: [&str; 2] = ["README.md", "CONTRIBUTING.md"];
 
 /// Words with which no doc comment begins: a verb or a noun says more.

@@ -22,7 +22,7 @@ enum Command {
     },
     /// Print the counts that `tests/house/language.rs` allows.
     Language,
-    /// Draw the chart of the guide `performance`, and write the guides and READMEs from the documentation of the crate.
+    /// Draw the chart of the guide `performance`, and write guides and READMEs from the documentation of the crates.
     Pages,
 }
 
@@ -36,7 +36,7 @@ fn main() -> io::Result<()> {
             for (path, text) in &pages {
                 std::fs::write(path, text)?;
             }
-            println!("{} pages are written from {}", pages.len(), pages::SOURCES);
+            println!("{} pages are written", pages.len());
         }
     }
     Ok(())

@@ -1,25 +1,34 @@
-//! The pages that are generated from the documentation of the crate: the guides for a checkout, and two READMEs.
+//! The pages that are generated from the documentation of the crates: the guides for a checkout, and two READMEs.
 //!
-//! The sources are in `azure-table/src/guide`, and rustdoc reads them as they are. A page differs in what rustdoc alone
-//! understands: hidden lines of programs, links to items, and headings below the name of a module. In a checkout, links
-//! lead to other files. On the registry, only docs.rs is reachable.
+//! The sources are in `src/guide` of each crate, and rustdoc reads them as they are. A page differs in what rustdoc
+//! alone understands: hidden lines of programs, links to items, and headings below the name of a module. In a
+//! checkout, links lead to other files. On the registry, only docs.rs is reachable.
+//!
+//! The client cannot name the items of a crate above it. It links to that crate's guides on docs.rs, and a checkout has
+//! their files instead.
 
 use std::fs;
 use std::path::PathBuf;
 
 use crate::sources::root;
 
-/// The folder of the sources, from the root of the checkout.
+/// The folder of the client's sources, from the root of the checkout.
 pub const SOURCES: &str = "azure-table/src/guide";
 
-/// The folder of the guides for a checkout.
-const GUIDES: &str = "azure-table/docs";
+/// The folders of the crates with guides. The sources are below in `src/guide`, the guides for a checkout in `docs`.
+const CRATES: [&str; 2] = [CLIENT, PATTERNS];
+const CLIENT: &str = "azure-table";
+const PATTERNS: &str = "azure-table-patterns";
 
-/// The documentation of the crate, which becomes the READMEs.
+/// The documentation of the client, which becomes the READMEs.
 const FRONT: &str = "crate";
 
-/// The pages of the latest release.
+/// The pages of the client's latest release.
 const RELEASE: &str = "https://docs.rs/azure-table/latest/azure_table/";
+
+/// The page of the patterns, and their guides in the latest release.
+const PAGE_OF_PATTERNS: &str = "https://docs.rs/azure-table-patterns";
+const GUIDES_OF_PATTERNS: &str = "https://docs.rs/azure-table-patterns/latest/azure_table_patterns/guide/";
 
 /// Guides whose title is not the name of their module.
 const TITLES: [(&str, &str); 3] = [
@@ -33,21 +42,46 @@ const TITLES: [(&str, &str); 3] = [
 enum Place {
     /// The root of a checkout.
     Root,
-    /// The folder of the guides in a checkout.
-    Guides,
-    /// The page of the crate on the registry.
+    /// The folder of the guides of this crate in a checkout.
+    Guides(&'static str),
+    /// The page of the client on the registry.
     Registry,
 }
 
 impl Place {
-    /// Returns the target of a link to an item; `None` if the place has no page for it.
-    fn link(self, item: &str) -> Option<String> {
-        let Some(guide) = item.strip_prefix("crate::guide::").filter(|_| self != Self::Registry) else {
-            return (self == Self::Registry).then(|| released(item));
+    /// Returns the target of a link to an item or an address; `None` if the place has no page for it.
+    fn link(self, target: &str) -> Option<String> {
+        let paths = ["crate::", "azure_table::"];
+        let is_item = paths
+            .iter()
+            .any(|path| target.starts_with(path) || target.contains(&format!("@{path}")));
+        let own = match self {
+            Self::Guides(own) => own,
+            Self::Root => CLIENT,
+            Self::Registry if is_item => return Some(released(target)),
+            Self::Registry => return Some(target.to_owned()),
         };
-        let (guide, section) = guide.split_at(guide.find('#').unwrap_or(guide.len()));
-        let folder = if self == Self::Root { "azure-table/docs/" } else { "" };
-        Some(format!("{folder}{guide}.md{section}"))
+        let folder = |of: &str| match self {
+            Self::Guides(own) if own == of => String::new(),
+            Self::Guides(_) => format!("../../{of}/docs/"),
+            _ => format!("{of}/docs/"),
+        };
+        let guides = [
+            ("crate::guide::", own),
+            ("azure_table::guide::", CLIENT),
+            (GUIDES_OF_PATTERNS, PATTERNS),
+        ];
+        let guide = guides
+            .into_iter()
+            .find_map(|(prefix, of)| Some((target.strip_prefix(prefix)?, of)));
+        match guide {
+            Some((guide, of)) => {
+                let (guide, section) = guide.split_at(guide.find('#').unwrap_or(guide.len()));
+                Some(format!("{}{}.md{section}", folder(of), guide.trim_end_matches('/')))
+            }
+            None if target == PAGE_OF_PATTERNS => Some(format!("{}patterns.md", folder(PATTERNS))),
+            None => (!is_item).then(|| target.to_owned()),
+        }
     }
 }
 
@@ -57,34 +91,39 @@ impl Place {
 /// A source cannot be read, or a link of the front page does not name the kind of its item.
 pub fn generated() -> Vec<(PathBuf, String)> {
     let mut pages = Vec::new();
-    for (path, text) in sources() {
+    for (package, (path, text)) in CRATES.into_iter().flat_map(|package| {
+        let sources = read(&format!("{package}/src/guide")).into_iter();
+        sources.map(move |source| (package, source))
+    }) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if name == FRONT {
-            pages.push((root().join("README.md"), page("azure-table", &text, Place::Root)));
-            let registry = page("azure-table", &text, Place::Registry);
-            pages.push((root().join("azure-table/README.md"), registry));
+            pages.push((root().join("README.md"), page(CLIENT, &text, Place::Root)));
+            let registry = page(CLIENT, &text, Place::Registry);
+            pages.push((root().join(CLIENT).join("README.md"), registry));
         } else {
-            let file = root().join(GUIDES).join(format!("{name}.md"));
-            pages.push((file, page(&title(&name), &text, Place::Guides)));
+            let file = root().join(package).join("docs").join(format!("{name}.md"));
+            pages.push((file, page(&title(&name), &text, Place::Guides(package))));
         }
     }
     pages
 }
 
-/// Returns the sources, with their texts.
+/// Returns the sources of all crates, with their texts.
 ///
 /// # Panics
 /// A source cannot be read.
 pub fn sources() -> Vec<(PathBuf, String)> {
-    read(SOURCES)
+    let folders = CRATES.map(|package| format!("{package}/src/guide"));
+    folders.iter().flat_map(|folder| read(folder)).collect()
 }
 
-/// Returns the guides of the checkout, with their texts.
+/// Returns the guides of the checkout, of all crates, with their texts.
 ///
 /// # Panics
 /// A guide cannot be read.
 pub fn guides() -> Vec<(PathBuf, String)> {
-    read(GUIDES)
+    let folders = CRATES.map(|package| format!("{package}/docs"));
+    folders.iter().flat_map(|folder| read(folder)).collect()
 }
 
 fn read(folder: &str) -> Vec<(PathBuf, String)> {
@@ -140,7 +179,7 @@ fn page(title: &str, source: &str, place: Place) -> String {
     (page + &with_links(&prose, place)).replace("\n\n```\n", "\n```\n")
 }
 
-/// Replaces links to items.
+/// Replaces links to items, and to guides that the place has.
 fn with_links(prose: &str, place: Place) -> String {
     let mut text = String::new();
     let mut rest = prose;
@@ -149,13 +188,7 @@ fn with_links(prose: &str, place: Place) -> String {
         let start = beginning(before);
         text += &before[..start];
         let name = &before[start + 1..];
-        let is_item = target.starts_with("crate::") || target.contains("@crate::");
-        let link = if is_item {
-            place.link(target)
-        } else {
-            Some(target.to_owned())
-        };
-        text += &match link {
+        text += &match place.link(target) {
             Some(link) => format!("[{name}]({link})"),
             None => name.to_owned(),
         };
@@ -224,7 +257,7 @@ mod tests {
     fn hidden_lines_are_left_out_of_rust_alone() {
         let text = "# One\n```\n# use a::B;\n#\n\n#[derive(C)]\nlet d = 1;\n\n# e\n```\n```sh\n# all\n```\n";
         let expected = "# A\n\n## One\n```rust\n#[derive(C)]\nlet d = 1;\n```\n```sh\n# all\n```\n";
-        assert_eq!(page("A", text, Place::Guides), expected);
+        assert_eq!(page("A", text, Place::Guides(CLIENT)), expected);
     }
 
     #[test]
@@ -245,6 +278,22 @@ mod tests {
                     [`examples/README.md`](examples/README.md), `no/file.md`";
         assert_eq!(with_links(&with_files(text, Place::Root), Place::Root), root);
         let guide = "[a\nb](queries.md#filters), `#[c(d)]`, `examples/README.md`, `no/file.md`";
-        assert_eq!(with_links(text, Place::Guides), guide);
+        assert_eq!(with_links(text, Place::Guides(CLIENT)), guide);
+    }
+
+    #[test]
+    fn guides_of_another_crate_become_paths_to_its_folder() {
+        let text = "[a](crate::guide::patterns#b), [c](azure_table::guide::queries#d), [e](azure_table::Error::kind)";
+        let guide = "[a](patterns.md#b), [c](../../azure-table/docs/queries.md#d), e";
+        assert_eq!(with_links(text, Place::Guides(PATTERNS)), guide);
+
+        let text = format!("[a]({GUIDES_OF_PATTERNS}membership/#b), [c]({PAGE_OF_PATTERNS})");
+        let folder = "azure-table-patterns/docs";
+        let places = [(Place::Root, ""), (Place::Guides(CLIENT), "../../")];
+        for (place, above) in places {
+            let links = format!("[a]({above}{folder}/membership.md#b), [c]({above}{folder}/patterns.md)");
+            assert_eq!(with_links(&text, place), links);
+        }
+        assert_eq!(with_links(&text, Place::Registry), text);
     }
 }

@@ -83,8 +83,8 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 /// yielded. Nothing is lost if a program resumes from a position that it stored after it processed these rows.
 ///
 /// # Limits
-/// - **Deletes** and **versions between two polls** are not seen. If you need every change, append to a `patterns::Log`
-///   (feature `patterns`).
+/// - **Deletes** and **versions between two polls** are not seen. If you need every change, append to a `Log` of
+///   [`azure-table-patterns`](https://docs.rs/azure-table-patterns).
 /// - **Timestamp has no index**: each poll reads the whole range, whatever has changed. Expect one request per 1,000
 ///   rows of the range, most of them with an empty page. Name a partition or a prefix where you can.
 ///   [`plan`](Self::plan) shows the request.
@@ -247,8 +247,8 @@ impl<E: TableEntity, P> Changes<E, P> {
     {
         const NOTES: [&str; 2] = [
             "Timestamp has no index: each poll reads this whole range, with about one request per 1,000 rows",
-            "deletes are not seen, nor are versions between two polls: if you need every change, append to a \
-             `patterns::Log`",
+            "deletes are not seen, nor are versions between two polls: if you need every change, append to \
+             a `Log` of azure-table-patterns",
         ];
         let mut query = self.query.clone().keyed_versions().allow_table_scan();
         let filter = query.expression()?;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use azure_table::patterns::{Expiring, TablePerPeriod};
 use azure_table::testing::explore;
 use azure_table::{DateTime, DynamicEntity, Guid, TableClient, TableEntity, TableServiceClient};
+use azure_table_patterns::{Expiring, TablePerPeriod};
 use futures::future::join;
 
 use super::{Case, Place, Promise, at, clients, count, stored};

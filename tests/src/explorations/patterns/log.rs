@@ -1,8 +1,8 @@
 //! The promises of logs.
 
-use azure_table::patterns::Log;
 use azure_table::testing::explore;
 use azure_table::{DynamicEntity, Result, TableClient};
+use azure_table_patterns::Log;
 use futures::TryStreamExt;
 use futures::future::join;
 

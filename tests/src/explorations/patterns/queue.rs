@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use azure_table::patterns::Queue;
 use azure_table::testing::explore;
 use azure_table::{DynamicEntity, Result, TableClient, TableOperation};
+use azure_table_patterns::Queue;
 use futures::future::{join, join_all};
 
 use super::{Case, MOST, Place, Promise, TABLE, TIME, Working, at, clients, count};

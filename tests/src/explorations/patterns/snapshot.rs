@@ -1,8 +1,8 @@
 //! The promises of snapshots: rows of several pages from one moment.
 
-use azure_table::patterns::{Fence, Revision};
 use azure_table::testing::explore;
 use azure_table::{Result, TableClient, TableEntity, TableOperation};
+use azure_table_patterns::{Fence, Revision};
 use futures::future::{join, join3};
 
 use super::{Case, Header, Place, Promise, TABLE, at, clients, count};

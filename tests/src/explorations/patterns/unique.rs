@@ -1,8 +1,8 @@
 //! The promises of unique values, within a partition and across.
 
-use azure_table::patterns::{Unique, UniqueInTable};
 use azure_table::testing::explore;
 use azure_table::{DynamicEntity, Guid, TableEntity};
+use azure_table_patterns::{Unique, UniqueInTable};
 use futures::future::{join, join_all};
 
 use super::{Case, MOST, Place, Promise, RowId, TABLE, TIME, at, clients, count, stored};

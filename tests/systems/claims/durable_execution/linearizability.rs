@@ -6,8 +6,8 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use azure_table::patterns::{Lease, Leases};
 use azure_table::{DynamicEntity, Result};
+use azure_table_patterns::{Lease, Leases};
 use azure_table_tests::promises::Place;
 use futures::future::join3;
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
@@ -197,7 +197,7 @@ async fn contended(place: Place) {
         let leases = leases("c");
         let list = leases.list(PARTITION);
         let seen = |entries: &Vec<_>| {
-            let entry: &azure_table::patterns::LeaseEntry = &entries[0];
+            let entry: &azure_table_patterns::LeaseEntry = &entries[0];
             Ret::Seen(entry.holder().map(str::to_owned), entry.token())
         };
         let entries = calls.of(2, Op::Read, list, seen).await?;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use azure_table::patterns::{Lease, LeaseEntry, Leases};
 use azure_table::{Result, TableClient, TableEntity};
+use azure_table_patterns::{Lease, LeaseEntry, Leases};
 
 /// The PartitionKey of the queues.
 const QUEUES: &str = "queues";

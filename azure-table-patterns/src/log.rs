@@ -10,7 +10,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use azure_table::operation::GetEntity;
-use azure_table::patterns::Fence;
 use azure_table::query::EntityStream;
 use azure_table::{Error, ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation};
 use futures_core::Stream;
@@ -18,6 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::conflict::on_primary;
+use super::fence::Fence;
 
 /// The events of one partition, numbered from 0 without a gap.
 ///
@@ -56,7 +56,7 @@ use super::conflict::on_primary;
 /// with a key can be repeated. The next `trim` completes one that was interrupted.
 ///
 /// ```
-/// use azure_table::patterns::Log;
+/// use azure_table_patterns::Log;
 /// use azure_table::{Emulator, TableServiceClient};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -169,7 +169,7 @@ impl<T> Log<T> {
 
     /// Reads the position of the first stored event, and of the next event.
     ///
-    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    /// Requests: 1. Lost response: [harmless](azure_table::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`Fence::refresh`].
@@ -307,7 +307,7 @@ impl<T: DeserializeOwned> Log<T> {
 /// [`append_at`](Log::append_at) with the position after the last event.
 ///
 /// ```
-/// use azure_table::patterns::Log;
+/// use azure_table_patterns::Log;
 /// use azure_table::{Emulator, TableServiceClient};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -336,7 +336,7 @@ pub struct LogReader<T> {
 impl<T> LogReader<T> {
     /// Reads the position of the first stored event, and of the next event. Returns `0..0` if no log exists.
     ///
-    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    /// Requests: 1. Lost response: [harmless](azure_table::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`get`](TableClient::get).
@@ -391,7 +391,7 @@ fn stream<T>(table: &TableClient<EventRow>, partition: &str, position: u64) -> L
 /// # Errors
 /// - [`InvalidInput`](ErrorKind::InvalidInput): the event at the position was trimmed.
 /// - [`Other`](ErrorKind::Other): an event is not a `T`.
-/// - The errors of [`TableQuery`](crate::TableQuery).
+/// - The errors of [`TableQuery`](azure_table::TableQuery).
 #[must_use = "nothing is sent until the stream is read"]
 pub struct LogStream<T> {
     rows: EntityStream<EventRow>,

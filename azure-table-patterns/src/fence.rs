@@ -16,12 +16,11 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 /// a length, a state).
 ///
 /// The header is your entity, in the partition and the table of the rows that it guards. You choose its RowKey, and
-/// exclude it from queries of the other rows with
-/// [`without_row_keys`](azure_table::TableQuery::without_row_keys). Give it a
-/// [`write_id`](macro@crate::TableEntity): after a lost response it shows whether the transaction was applied. Without
-/// one, such a call fails with [`InDoubt`](azure_table::ErrorKind::InDoubt). Writes of the partition that do not go
-/// through a fence are not guarded. A partition whose batches need no order can use [`Revision`](super::Revision) for
-/// its snapshots.
+/// exclude it from queries of the other rows with [`without_row_keys`](azure_table::TableQuery::without_row_keys).
+/// Give it a [`write_id`](macro@azure_table::TableEntity): after a lost response it shows whether the transaction was
+/// applied. Without one, such a call fails with [`InDoubt`](azure_table::ErrorKind::InDoubt). Writes of the partition
+/// that do not go through a fence are not guarded. A partition whose batches need no order can use
+/// [`Revision`](super::Revision) for its snapshots.
 ///
 /// A [`snapshot`](Self::snapshot) has the rows of any number of pages as they were at one moment, if all writes of the
 /// partition go through fences.
@@ -45,7 +44,7 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 /// **Crash.** A batch is applied as a whole or not at all, so nothing needs repair. A snapshot only reads.
 ///
 /// ```
-/// use azure_table::patterns::Fence;
+/// use azure_table_patterns::Fence;
 /// use azure_table::{Emulator, Guid, TableEntity, TableOperation, TableServiceClient};
 ///
 /// #[derive(TableEntity)]
@@ -137,7 +136,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// After a call that failed for another reason, create the fence again.
     ///
     /// ```
-    /// use azure_table::patterns::Fence;
+    /// use azure_table_patterns::Fence;
     /// use azure_table::{DynamicEntity, Emulator, ErrorKind, TableOperation, TableServiceClient};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -194,7 +193,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// The ETag identifies the state of the partition: two fences with the same ETag have read the same state.
     ///
     /// ```
-    /// use azure_table::patterns::Fence;
+    /// use azure_table_patterns::Fence;
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
@@ -216,7 +215,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
 
     /// Reads the header again.
     ///
-    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    /// Requests: 1. Lost response: [harmless](azure_table::guide::operations).
     ///
     /// # Errors
     /// - [`InvalidInput`](ErrorKind::InvalidInput): the header was deleted.
@@ -260,7 +259,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// - [`Contention`](ErrorKind::Contention): more conflicts than [`max_conflicts`](Self::max_conflicts) allows.
     /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet), for a new header [`AlreadyExists`](ErrorKind::AlreadyExists):
     ///   a conflict, and `max_conflicts` is 0.
-    /// - The error of an operation, with its [`batch_index`](crate::Error::batch_index): the header is 0, the
+    /// - The error of an operation, with its [`batch_index`](azure_table::Error::batch_index): the header is 0, the
     ///   operations follow from 1. Nothing was written.
     /// - [`InvalidInput`](ErrorKind::InvalidInput): an operation has another partition, there are more than 99, or two
     ///   have the same row. Or the closure changed a key of the header.

@@ -29,7 +29,7 @@ use super::conflict::on_primary;
 /// ordered, and neither are IDs of machines whose clocks differ.
 ///
 /// ```
-/// use azure_table::patterns::Sequence;
+/// use azure_table_patterns::Sequence;
 /// use azure_table::{Emulator, TableServiceClient};
 ///
 /// # #[tokio::main(flavor = "current_thread")]

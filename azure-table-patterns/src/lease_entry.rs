@@ -54,7 +54,7 @@ impl LeaseEntry {
 ///
 /// ```
 /// use std::time::Duration;
-/// use azure_table::patterns::Leases;
+/// use azure_table_patterns::Leases;
 /// use azure_table::{Emulator, TableServiceClient};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -81,10 +81,10 @@ impl LeaseEntry {
 impl Leases {
     /// Inserts the row of a free lease. Returns `false` if it exists.
     ///
-    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    /// Requests: 1. Lost response: [reconciled](azure_table::guide::operations).
     ///
     /// # Errors
-    /// - The errors of [`insert`](crate::TableClient::insert).
+    /// - The errors of [`insert`](azure_table::TableClient::insert).
     pub async fn create(&self, partition_key: &str, row_key: &str) -> Result<bool> {
         let row = self.new_row(partition_key, row_key);
         Ok(self.table.insert_if_not_exists(&row).await?.is_some())
@@ -95,7 +95,7 @@ impl Leases {
     /// It sends one request per 1,000 leases. The partition must have no other rows.
     ///
     /// # Errors
-    /// - The errors of [`TableQuery`](crate::TableQuery).
+    /// - The errors of [`TableQuery`](azure_table::TableQuery).
     pub async fn list(&self, partition_key: &str) -> Result<Vec<LeaseEntry>> {
         let context = OperationContext::new();
         let query = self.table.query().partition(partition_key).versioned();
@@ -106,7 +106,7 @@ impl Leases {
     /// Acquires a lease without reading it again. Returns `None` if it was not [free](LeaseEntry::is_free_for) for
     /// this holder, or has changed since.
     ///
-    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    /// Requests: 1. Lost response: [reconciled](azure_table::guide::operations).
     ///
     /// # Errors
     /// - [`InDoubt`](ErrorKind::InDoubt): the lease may be held, until its duration is over. The holder can
@@ -124,7 +124,7 @@ impl Leases {
     /// uses the name: the earlier process has ended, or never learned that it acquired the lease. The new lease has a
     /// higher token.
     ///
-    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    /// Requests: 1. Lost response: [reconciled](azure_table::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`acquire_entry`](Self::acquire_entry).
@@ -143,10 +143,10 @@ impl Leases {
     /// The request is a write of the row, so it restarts the duration: if the holder has crashed, its lease is free for
     /// others one duration after the request.
     ///
-    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    /// Requests: 1. Lost response: [reconciled](azure_table::guide::operations).
     ///
     /// # Errors
-    /// - The errors of [`replace`](crate::TableClient::replace).
+    /// - The errors of [`replace`](azure_table::TableClient::replace).
     pub async fn request(&self, entry: &LeaseEntry, holder: &str) -> Result<bool> {
         if entry.holder().is_none() || entry.next_holder().is_some() {
             return Ok(false);

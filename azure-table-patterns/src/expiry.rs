@@ -35,7 +35,7 @@ use azure_table::{
 ///
 /// ```
 /// use std::time::Duration;
-/// use azure_table::patterns::Expiring;
+/// use azure_table_patterns::Expiring;
 /// use azure_table::{DateTime, Emulator, TableEntity, TableServiceClient};
 ///
 /// #[derive(TableEntity)]
@@ -93,7 +93,7 @@ impl<E: TableEntity> Expiring<E> {
 
     /// Reads the entity with this key. Returns `None` if no entity has the key, or its deadline is not after `now`.
     ///
-    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    /// Requests: 1. Lost response: [harmless](azure_table::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`get`](TableClient::get).
@@ -146,7 +146,7 @@ impl<E: TableEntity> Expiring<E> {
 /// vanishes with the table.
 ///
 /// ```
-/// use azure_table::patterns::TablePerPeriod;
+/// use azure_table_patterns::TablePerPeriod;
 /// use azure_table::{DateTime, DynamicEntity, Emulator, TableServiceClient};
 ///
 /// # #[tokio::main(flavor = "current_thread")]

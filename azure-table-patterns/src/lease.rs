@@ -50,7 +50,7 @@ use super::term::{Term, service_time};
 ///
 /// ```
 /// use std::time::Duration;
-/// use azure_table::patterns::Leases;
+/// use azure_table_patterns::Leases;
 /// use azure_table::{Emulator, TableServiceClient};
 ///
 /// # #[tokio::main(flavor = "current_thread")]

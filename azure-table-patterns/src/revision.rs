@@ -39,7 +39,7 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 /// come first and show nothing.
 ///
 /// ```
-/// use azure_table::patterns::Revision;
+/// use azure_table_patterns::Revision;
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 ///
 /// # #[tokio::main(flavor = "current_thread")]

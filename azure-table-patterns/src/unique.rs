@@ -35,7 +35,7 @@ use super::conflict::on_primary;
 /// **Crash.** Entity and value are written in one transaction, so nothing needs repair.
 ///
 /// ```
-/// use azure_table::patterns::Unique;
+/// use azure_table_patterns::Unique;
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
 ///
 /// #[derive(TableEntity)]
@@ -104,7 +104,7 @@ impl<E: TableEntity> Unique<E> {
 
     /// Inserts the entity with its value. If another entity has the value, returns `false` and writes nothing.
     ///
-    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    /// Requests: 1. Lost response: [reconciled](azure_table::guide::operations).
     ///
     /// # Errors
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists): the entity's own key exists.
@@ -117,7 +117,7 @@ impl<E: TableEntity> Unique<E> {
     /// Replaces the entity, whose value changes from `old` to `new`. If another entity has the new value, returns
     /// `false` and writes nothing.
     ///
-    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    /// Requests: 1. Lost response: [reconciled](azure_table::guide::operations).
     ///
     /// # Errors
     /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity has changed since it was read.
@@ -134,7 +134,7 @@ impl<E: TableEntity> Unique<E> {
 
     /// Deletes the entity and frees its value.
     ///
-    /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
+    /// Requests: 1. Lost response: [in doubt](azure_table::guide::operations).
     ///
     /// # Errors
     /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity has changed since it was read.
@@ -149,7 +149,7 @@ impl<E: TableEntity> Unique<E> {
 
     /// Returns the RowKey of the entity with a value.
     ///
-    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    /// Requests: 1. Lost response: [harmless](azure_table::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`get`](TableClient::get).

@@ -51,7 +51,7 @@ use super::term::{Term, service_time};
 ///
 /// ```
 /// use std::time::Duration;
-/// use azure_table::patterns::Queue;
+/// use azure_table_patterns::Queue;
 /// use azure_table::{DynamicEntity, Emulator, TableOperation, TableServiceClient};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -137,7 +137,7 @@ impl<T> Queue<T> {
 impl<T: Serialize> Queue<T> {
     /// Adds an item under a [new ID](Self::new_id). Returns the ID.
     ///
-    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    /// Requests: 1. Lost response: [reconciled](azure_table::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`push_with_id`](Self::push_with_id).
@@ -150,7 +150,7 @@ impl<T: Serialize> Queue<T> {
     /// Adds an item under your own ID, which must be a valid part of a RowKey. Returns `false` if an item with this ID
     /// waits or is in work.
     ///
-    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    /// Requests: 1. Lost response: [reconciled](azure_table::guide::operations).
     ///
     /// # Errors
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the payload cannot be written as JSON, or the ID is
@@ -250,7 +250,7 @@ impl<T> Item<T> {
 
     /// Starts a new visibility time. Returns `false` if another worker has the item now, or it is complete.
     ///
-    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    /// Requests: 1. Lost response: [reconciled](azure_table::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`replace`](TableClient::replace). The item is valid for the shorter of both times.
@@ -264,7 +264,7 @@ impl<T> Item<T> {
 
     /// Deletes the item. Returns `false` if another worker has it now, or it is complete.
     ///
-    /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
+    /// Requests: 1. Lost response: [in doubt](azure_table::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`delete`](TableClient::delete). If it was not applied, the item is delivered again.
@@ -282,7 +282,7 @@ impl<T> Item<T> {
 
     /// Frees the item immediately. Returns `false` if another worker has it now, or it is complete.
     ///
-    /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
+    /// Requests: 1. Lost response: [reconciled](azure_table::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`replace`](TableClient::replace). The item is free after its visibility time.

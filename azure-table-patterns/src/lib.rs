@@ -1,4 +1,7 @@
-//! Coordination through rows: patterns that many services implement by hand. Feature `patterns`.
+//! Coordination through the rows of Azure Table storage: patterns that many services implement by hand.
+//!
+//! The crate uses only the public interface of the client, [`azure_table`], so your own patterns can be built the same
+//! way.
 //!
 //! | pattern | promise |
 //! |---|---|
@@ -14,16 +17,14 @@
 //! | [`TablePerPeriod`] | a table for each month or day, dropped as a whole |
 //!
 //! Each pattern is tested in every order of its requests, with and without a lost request or response
-//! (`testing::explore`). Its page states the cost of each operation in requests and entities, and the effects of a
-//! crash.
+//! ([`explorations`](azure_table::guide::explorations)). Its page states the cost of each operation in requests and
+//! entities, and the effects of a crash.
 //!
 //! The [guide](crate::guide::patterns) says which pattern fits which need, and how to query the entities beside their
 //! rows.
 //!
-//! They use only the public interface, so your own patterns can be built the same way.
-//!
 //! ```
-//! use azure_table::patterns::Sequence;
+//! use azure_table_patterns::Sequence;
 //! use azure_table::{Emulator, TableServiceClient};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -38,11 +39,10 @@
 //! # }
 //! ```
 
-// Imports the crate by its own name, as another crate would.
-
 mod conflict;
 mod expiry;
 mod fence;
+pub mod guide;
 mod lease;
 mod lease_entry;
 mod log;

@@ -49,7 +49,7 @@ use super::term::{Term, service_time};
 /// again.
 ///
 /// ```
-/// use azure_table::patterns::UniqueInTable;
+/// use azure_table_patterns::UniqueInTable;
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
 ///
 /// #[derive(TableEntity)]
