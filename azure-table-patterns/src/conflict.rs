@@ -1,8 +1,12 @@
 //! Conflicts: writes to a row that has changed since it was read.
 //!
-//! This module distinguishes them from other errors, and returns the handle whose reads see all earlier writes.
+//! This module distinguishes them from other errors, and has their default limit. It returns the handle whose reads see
+//! all earlier writes.
 
 use azure_table::{CallOptions, Error, ErrorKind, LocationMode, Result, TableClient};
+
+/// The default number of transactions that one call tolerates.
+pub(super) const CONFLICTS: u32 = 16;
 
 /// Returns a handle that reads the primary, whatever the client's mode: the secondary may lack recent writes.
 pub(super) fn on_primary<E>(table: &TableClient<E>) -> TableClient<E> {

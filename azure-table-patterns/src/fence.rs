@@ -3,11 +3,11 @@
 //! Defines [`Fence`].
 
 use azure_table::{
-    DateTime, ETag, ErrorKind, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery, Versioned,
+    DateTime, ETag, ErrorKind, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation, Versioned,
 };
 
-use super::conflict::on_primary;
-use super::snapshot::{CONFLICTS, Rows, VersionRow};
+use super::conflict::{CONFLICTS, on_primary};
+use super::revision::Revision;
 
 /// A header row whose ETag guards every batch of its partition.
 ///
@@ -19,17 +19,14 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 /// exclude it from queries of the other rows with [`without_row_keys`](azure_table::TableQuery::without_row_keys).
 /// Give it a [`write_id`](macro@azure_table::TableEntity): after a lost response it shows whether the transaction was
 /// applied. Without one, such a call fails with [`InDoubt`](azure_table::ErrorKind::InDoubt). Writes of the partition
-/// that do not go through a fence are not guarded. A partition whose batches need no order can use
-/// [`Revision`](super::Revision) for its snapshots.
+/// that do not go through a fence are not guarded.
 ///
-/// A [`snapshot`](Self::snapshot) has the rows of any number of pages as they were at one moment, if all writes of the
-/// partition go through fences.
+/// Its [`revision`](Self::revision) reads the header and the rows of any number of pages as they were at one moment, if
+/// all writes of the partition go through fences.
 ///
 /// **Cost.** [`open`](Self::open): one read; two more requests for a new header. [`with_header`](Self::with_header) and
 /// [`with_new_header`](Self::with_new_header): none. [`transact`](Self::transact): one batch of the operations and
 /// the header; one more read and batch per conflict. A batch has up to 99 operations besides the header.
-/// [`snapshot`](Self::snapshot): the pages and two reads; the pages and one read again for each transaction that
-/// interrupts it.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -38,10 +35,8 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 /// | `transact`, one operation | Batch | 2 |
 /// | `transact`, one operation and a new header | Batch | 2 |
 /// | `transact` after a conflict | Batch, Get, Batch | 5 |
-/// | `snapshot`, 2 rows | Get, Query, Get | 4 |
-/// | `snapshot`, 2 pages of 1 row | Get, Query, Query, Get | 4 |
 ///
-/// **Crash.** A batch is applied as a whole or not at all, so nothing needs repair. A snapshot only reads.
+/// **Crash.** A batch is applied as a whole or not at all, so nothing needs repair.
 ///
 /// ```
 /// use azure_table_patterns::Fence;
@@ -82,9 +77,10 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 ///     .await?;
 /// assert_eq!(account.header().balance, 50);
 ///
-/// let bookings: Vec<Booking> = account.snapshot(accounts.typed().query()).await?;
+/// let bookings = accounts.typed::<Booking>().query();
+/// let (header, bookings) = account.revision()?.snapshot_with_row::<Account, _, _>(bookings).await?;
 /// let sum: i64 = bookings.iter().map(|booking| booking.amount).sum();
-/// assert_eq!(sum, account.header().balance);
+/// assert_eq!(header.map(|header| header.balance), Some(sum));
 /// # Ok(())
 /// # }
 /// ```
@@ -227,27 +223,20 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
         Ok(())
     }
 
-    /// Reads the rows of a query as they were at one moment, together with the [`header`](Self::header) of that moment.
+    /// Returns the revision whose row is the header, for snapshots of the partition.
     ///
-    /// The query selects rows of the partition, in any number of pages. Its conditions apply, and the header itself is
-    /// left out. The fence reads the header, the pages, and the header again. If its ETag differs, a transaction was
-    /// applied meanwhile, and the fence reads the pages again.
-    ///
-    /// All rows are kept in memory. Writes that bypass the fence are not noticed. Each read must see all earlier
-    /// writes. This is not confirmed for Cosmos DB accounts with weaker consistency levels.
+    /// It reads rows of several pages, and the header, as they were at one moment. It has the fence's
+    /// [`max_conflicts`](Self::max_conflicts). This method sends nothing.
     ///
     /// # Errors
-    /// - [`Contention`](ErrorKind::Contention): transactions interrupted more reads than
-    ///   [`max_conflicts`](Self::max_conflicts) allows. The error has their number, and the first and the last ETag.
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): the query is of another table, or begins at a continuation; the
-    ///   header was deleted.
-    /// - The errors of [`TableQuery`].
-    ///
-    /// Source: "Windows Azure Table" (2009): a query is consistent within one page, and not across continuations.
-    pub async fn snapshot<E: TableEntity, P>(&mut self, query: TableQuery<E, P>) -> Result<Vec<P>> {
-        let key = self.key()?;
-        let rows = Rows::beside(&self.table, &key, query, self.conflicts)?;
-        rows.read(self).await
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the header has no valid key.
+    pub fn revision(&self) -> Result<Revision> {
+        let key = match &self.key {
+            Some(key) => key.clone(),
+            None => Key::of(&self.header)?,
+        };
+        let revision = Revision::new(&self.table, key.partition_key(), key.row_key());
+        Ok(revision.max_conflicts(self.conflicts))
     }
 
     /// Changes the header and writes it with the operations that the closure returns, as one transaction.
@@ -317,13 +306,6 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
             None => Key::of(&self.header)?,
         };
         Ok(self.key.insert(key).clone())
-    }
-}
-
-impl<H: TableEntity + ReadEntity> VersionRow for Fence<H> {
-    async fn read(&mut self) -> Result<Option<ETag>> {
-        self.refresh().await?;
-        Ok(self.etag().cloned())
     }
 }
 

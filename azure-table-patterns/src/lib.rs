@@ -5,8 +5,8 @@
 //!
 //! | pattern | promise |
 //! |---|---|
-//! | [`Fence`] | all batches of a partition in one order, none based on a stale state; snapshots of its rows |
-//! | [`Revision`] | snapshots of a partition whose batches need no order |
+//! | [`Fence`] | all batches of a partition in one order, none based on a stale state |
+//! | [`Revision`] | snapshots of a partition: rows of several pages from one moment, with or without a fence |
 //! | [`Leases`], [`Lease`], [`LeaseEntry`] | at most one holder at a time, with a token that orders their writes |
 //! | [`Log`], [`LogReader`], [`LogStream`] | events in one order without a gap, an append with a key at most once |
 //! | [`Queue`], [`Item`] | work that is delivered until it is completed, to one worker at a time |
@@ -49,7 +49,6 @@ mod log;
 mod queue;
 mod revision;
 mod sequence;
-mod snapshot;
 mod term;
 mod unique;
 mod unique_in_table;

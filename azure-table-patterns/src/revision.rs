@@ -1,21 +1,27 @@
-//! A row that every transaction of a partition writes, for partitions without a fence.
+//! A row that every transaction of a partition writes, and reads of several pages from one moment.
 //!
-//! Defines [`Revision`] and its row. `snapshot.rs` has the check.
+//! Defines [`Revision`] and its row. The header of a fence is such a row too: see `fence.rs`.
 
-use azure_table::{ETag, Guid, Key, Result, TableClient, TableEntity, TableOperation, TableQuery};
+use azure_table::filter::InKey;
+use azure_table::{
+    CallOptions, Column, DynamicEntity, ETag, Error, Guid, Key, LocationMode, ReadEntity, Result, TableClient,
+    TableEntity, TableOperation, TableQuery, Versioned,
+};
 
-use super::conflict::on_primary;
-use super::snapshot::{CONFLICTS, Rows, VersionRow};
+use super::conflict::{CONFLICTS, on_primary};
 
 /// A row that every transaction of a partition writes, so that a reader of several pages notices each of them.
 ///
 /// **Promise.** A [`snapshot`](Self::snapshot) has the rows of any number of pages as they were at one moment, if every
-/// write of the partition is a batch with the [`operation`](Self::operation). Writes without it are not noticed.
+/// write of the partition is a transaction that writes the row. Writes without it are not noticed.
 ///
-/// Transactions do not wait for each other, and none is rejected because of another: the row is written without a
-/// condition. If they depend on what they read, use a [`Fence`](super::Fence), which has snapshots of its own.
+/// The row is one of two:
+/// - **The header of a [`Fence`](super::Fence)**: [`Fence::revision`](super::Fence::revision) returns its revision.
+///   Every transaction of a fence writes the header.
+/// - **A row of its own**, if transactions need no order: add its [`operation`](Self::operation) to each batch. It is
+///   written without a condition, so no transaction waits for another or is rejected because of it.
 ///
-/// You choose the RowKey of the row, and exclude it from other queries with
+/// You choose the RowKey of a row of its own, and exclude it from other queries with
 /// [`without_row_keys`](azure_table::TableQuery::without_row_keys). Its write id shows after a lost response whether
 /// the batch was applied, whatever the other operations are. Programs without this crate take part if their batches
 /// write the same row.
@@ -28,6 +34,7 @@ use super::snapshot::{CONFLICTS, Rows, VersionRow};
 /// | `operation` in a batch of 2 | Batch | 2 |
 /// | `snapshot`, 2 rows | Get, Query, Get | 4 |
 /// | `snapshot`, 2 pages of 1 row | Get, Query, Query, Get | 4 |
+/// | `snapshot_with_row`, 2 rows | Get, Query, Get | 4 |
 ///
 /// **Crash.** A batch is applied as a whole or not at all, so nothing needs repair. A snapshot only reads.
 ///
@@ -66,7 +73,7 @@ pub struct Revision {
     conflicts: u32,
 }
 
-/// The row.
+/// The row of a revision without a fence, and the key of any row.
 #[derive(TableEntity, Clone, Debug)]
 struct RevisionRow {
     #[table(partition_key)]
@@ -104,16 +111,20 @@ impl Revision {
 
     /// Returns an operation that writes the row. Add it to each batch of the partition.
     ///
-    /// A write of a single entity becomes a batch of two operations.
+    /// A write of a single entity becomes a batch of two operations. Other properties of the row stay. The transactions
+    /// of a [`Fence`](super::Fence) need no such operation: they write the header already.
     pub fn operation(&self) -> TableOperation {
-        TableOperation::insert_or_replace(&self.row)
+        TableOperation::insert_or_merge(&self.row)
     }
 
     /// Reads the rows of a query as they were at one moment.
     ///
     /// The query selects rows of the partition, in any number of pages. Its conditions apply, and the row of the
-    /// revision is left out. All rows are kept in memory. Each read must see all earlier writes. This is not confirmed
-    /// for Cosmos DB accounts with weaker consistency levels.
+    /// revision is left out. The row is read before the pages and after them. If its ETag differs, a transaction was
+    /// applied meanwhile, and the pages are read again.
+    ///
+    /// All rows are kept in memory. Each read must see all earlier writes. This is not confirmed for Cosmos DB accounts
+    /// with weaker consistency levels.
     ///
     /// # Errors
     /// - [`Contention`](azure_table::ErrorKind::Contention): transactions interrupted more reads than
@@ -124,18 +135,94 @@ impl Revision {
     ///
     /// Source: "Windows Azure Table" (2009): a query is consistent within one page, and not across continuations.
     pub async fn snapshot<E: TableEntity, P>(&self, query: TableQuery<E, P>) -> Result<Vec<P>> {
+        let (_, rows) = self.snapshot_with_row::<DynamicEntity, E, P>(query).await?;
+        Ok(rows)
+    }
+
+    /// Reads the rows of a query together with the row of the revision, as they were at one moment: for example, the
+    /// bookings of an account and the header with their sum.
+    ///
+    /// The row is `None` if it does not exist. A transaction can continue from a header that was read so:
+    /// [`Fence::with_header`](super::Fence::with_header).
+    ///
+    /// # Errors
+    /// - The errors of [`snapshot`](Self::snapshot).
+    /// - The row is not an `H`.
+    ///
+    /// Source: "Windows Azure Table" (2009): a query is consistent within one page, and not across continuations.
+    pub async fn snapshot_with_row<H, E, P>(&self, query: TableQuery<E, P>) -> Result<(Option<Versioned<H>>, Vec<P>)>
+    where
+        H: TableEntity + ReadEntity,
+        E: TableEntity,
+    {
+        let query = self.others(query)?;
+        let first = etag(self.read::<H>().await?.as_ref());
+        let (mut before, mut changes) = (first.clone(), 0);
+        loop {
+            let rows = query.clone().all().await?;
+            let row = self.read().await?;
+            let after = etag(row.as_ref());
+            if after == before {
+                return Ok((row, rows));
+            }
+            changes += 1;
+            if changes > self.conflicts {
+                return Err(self.interrupted(changes, first, after));
+            }
+            before = after;
+        }
+    }
+
+    /// Reads the row. Its ETag identifies its version, as the service assigns it. A version inside the row would not
+    /// suffice: a batch in doubt may be applied twice, with another batch in between.
+    async fn read<H: TableEntity + ReadEntity>(&self) -> Result<Option<Versioned<H>>> {
+        let key = Key::<H>::from_text(&self.row.partition, &self.row.key)?;
+        self.table.typed::<H>().get(key).versioned().await
+    }
+
+    /// Selects the rows of the query that are in the partition, without the row of the revision.
+    ///
+    /// # Errors
+    /// - `InvalidInput`: the query is of another table, or begins at a continuation.
+    fn others<E: TableEntity, P>(&self, query: TableQuery<E, P>) -> Result<TableQuery<E, P>> {
         let key = Key::of(&self.row)?;
-        let rows = Rows::beside(&self.table, &key, query, self.conflicts)?;
-        rows.read(&mut Version(&self.table, key)).await
+        let partition = Column::<E, String, InKey>::partition_key().eq(key.partition_key());
+        let others = Column::<E, String, InKey>::row_key().ne(key.row_key());
+        let primary = CallOptions::new().location_mode(LocationMode::PrimaryOnly);
+        let query = query.filter(partition & others).with(&primary);
+        // Shows a query, because a read of the row may be sent as a batch.
+        let own = self.table.query().allow_table_scan().request_text()?;
+        let request = query.clone().request_text()?;
+        let profile = self.table.settings().profile();
+        let is_same = profile.is_same_table(table_address(&own), table_address(&request));
+        if !is_same || request.contains("NextPartitionKey=") {
+            return Err(Error::invalid_input(format!(
+                "a snapshot reads the table {} from its first row on: create the query with a client of this table, and \
+                 without `resume_from`",
+                self.table.name()
+            )));
+        }
+        Ok(query)
+    }
+
+    fn interrupted(&self, changes: u32, first: Option<ETag>, last: Option<ETag>) -> Error {
+        let (partition_key, row_key, most) = (&self.row.partition, &self.row.key, self.conflicts);
+        let shown = |version: Option<ETag>| version.map_or("absent".to_owned(), |etag| etag.to_string());
+        Error::contention(format!(
+            "no snapshot: the row ({partition_key:?}, {row_key:?}) changed during each of {changes} reads, from {} to {}; \
+             `max_conflicts` is {most}: raise it, or select fewer rows",
+            shown(first),
+            shown(last)
+        ))
     }
 }
 
-/// The row to read.
-struct Version<'a>(&'a TableClient<RevisionRow>, Key<RevisionRow>);
+/// Returns the ETag of the row, or `None` if it does not exist.
+fn etag<H>(row: Option<&Versioned<H>>) -> Option<ETag> {
+    row.map(|row| row.etag.clone())
+}
 
-impl VersionRow for Version<'_> {
-    async fn read(&mut self) -> Result<Option<ETag>> {
-        let row = self.0.get(self.1.clone()).versioned().await?;
-        Ok(row.map(|row| row.etag))
-    }
+/// Returns the address of the table in the text of a request: the first line, up to the keys.
+fn table_address(request: &str) -> &str {
+    request.split(['(', '\n']).next().unwrap_or_default()
 }

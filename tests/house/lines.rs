@@ -14,7 +14,7 @@ const LINES: [(&str, usize); 6] = [
     ("azure-table-derive", 4_774),
     ("azure-table-emulator", 11_680),
     // Moved out of `azure-table`, which has as many lines less, and 11 of the feature `patterns`.
-    ("azure-table-patterns", 1_709),
+    ("azure-table-patterns", 1_690),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     ("azure-table-testing", 3_792),
 ];

@@ -98,43 +98,47 @@ async fn interrupted(times: u32, recreates: bool) -> Result<(Fence<Header>, Tabl
 #[tokio::test]
 async fn snapshot_has_the_selected_rows_of_its_own_partition() -> Result<()> {
     let service = TableServiceClient::from_transport(Emulator::new());
-    let (mut fence, rows) = filled(&service, &["$header2", "a", "b"]).await?;
+    let (fence, rows) = filled(&service, &["$header2", "a", "b"]).await?;
+    let revision = fence.revision()?;
     let names = |rows: Vec<DynamicEntity>| rows.into_iter().map(|row| row.row_key).collect::<Vec<_>>();
-    let all = fence.snapshot(rows.query().page_size(1)).await?;
+    let all = revision.snapshot(rows.query().page_size(1)).await?;
     assert_eq!(names(all), ["$header2", "a", "b"], "without the header");
     let selected = rows.query().partition("g's").filter(Filter::raw("RowKey gt 'a'"));
-    assert_eq!(names(fence.snapshot(selected).await?), ["b"]);
+    assert_eq!(names(revision.snapshot(selected).await?), ["b"]);
     assert_eq!(
-        fence.snapshot(rows.query().partition("other").keys()).await?,
+        revision.snapshot(rows.query().partition("other").keys()).await?,
         [],
         "of its own partition"
     );
-    assert_eq!(fence.header().rows, 3);
+    let (header, keys) = revision.snapshot_with_row::<Header, _, _>(rows.query().keys()).await?;
+    assert_eq!((header.map(|header| header.rows), keys.len()), (Some(3), 3));
 
     // The check is of the primary, and so are the rows.
     let secondary = rows.query().location_mode(LocationMode::SecondaryOnly);
-    assert_eq!(fence.snapshot(secondary.limit(2)).await?.len(), 2);
+    assert_eq!(revision.snapshot(secondary.limit(2)).await?.len(), 2);
     let denied = service
         .deny(azure_table::filter::AccessPath::TableScan)
         .dynamic_table("Rows")?;
-    assert_eq!(fence.snapshot(denied.query()).await?.len(), 3, "it reads one partition");
+    assert_eq!(
+        revision.snapshot(denied.query()).await?.len(),
+        3,
+        "it reads one partition"
+    );
     Ok(())
 }
 
 #[tokio::test]
 async fn snapshot_is_read_again_after_each_transaction_that_interrupts_it() -> Result<()> {
-    let (mut fence, rows) = interrupted(3, false).await?;
-    let read = fence.snapshot(rows.query().page_size(2)).await?;
-    assert_eq!(
-        (read.len(), fence.header().rows),
-        (3, 6),
-        "the header belongs to the rows"
-    );
+    let (fence, rows) = interrupted(3, false).await?;
+    let pages = rows.query().page_size(2);
+    let (header, read) = fence.revision()?.snapshot_with_row::<Header, _, _>(pages).await?;
+    let header = header.unwrap();
+    assert_eq!((read.len(), header.rows), (3, 6), "the header belongs to the rows");
 
     let (fence, rows) = interrupted(3, false).await?;
     let mut fence = fence.max_conflicts(2);
     let first = rows.get(("g's", "$header")).await?.unwrap().etag.unwrap();
-    let error = fence.snapshot(rows.query()).await.unwrap_err();
+    let error = fence.revision()?.snapshot(rows.query()).await.unwrap_err();
     let last = rows.get(("g's", "$header")).await?.unwrap().etag.unwrap();
     assert_eq!(error.kind(), ErrorKind::Contention);
     let text = format!(
@@ -144,7 +148,7 @@ async fn snapshot_is_read_again_after_each_transaction_that_interrupts_it() -> R
     assert_eq!(error.to_string(), text);
     assert_ne!(first, last);
     // Nothing interrupts it any more, and the fence still writes.
-    assert_eq!(fence.snapshot(rows.query()).await?.len(), 3);
+    assert_eq!(fence.revision()?.snapshot(rows.query()).await?.len(), 3);
     fence
         .transact(|header| {
             header.rows = 0;
@@ -158,7 +162,8 @@ async fn query_of_another_table_or_position_is_no_snapshot() -> Result<()> {
     let emulator = Emulator::new();
     let spy = Spy::new(emulator.clone());
     let service = TableServiceClient::from_transport(spy.clone());
-    let (mut fence, rows) = filled(&service, &["a", "b"]).await?;
+    let (fence, rows) = filled(&service, &["a", "b"]).await?;
+    let header = fence.revision()?;
     let others = service.dynamic_table("Others")?;
     others.create_table().await?;
     let page = rows
@@ -182,7 +187,7 @@ async fn query_of_another_table_or_position_is_no_snapshot() -> Result<()> {
         (resumed, "the continuation belongs to another query"),
     ] {
         for error in [
-            fence.snapshot(query.clone()).await.unwrap_err(),
+            header.snapshot(query.clone()).await.unwrap_err(),
             revision.snapshot(query).await.unwrap_err(),
         ] {
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
@@ -240,14 +245,71 @@ async fn revision_need_not_exist_and_shows_whether_a_batch_was_applied() -> Resu
     Ok(())
 }
 
+/// A transaction continues from the header that a snapshot read, and is rejected if the partition has changed since.
+#[tokio::test]
+async fn transaction_continues_from_the_header_of_a_snapshot() -> Result<()> {
+    let service = TableServiceClient::from_transport(Emulator::new());
+    let (fence, rows) = filled(&service, &["a", "b"]).await?;
+    let headers: TableClient<Header> = rows.typed();
+    let (header, read) = fence
+        .revision()?
+        .snapshot_with_row::<Header, _, _>(rows.query())
+        .await?;
+    let header = header.unwrap();
+    let delete = |_: &mut Header| Ok(read.iter().map(TableOperation::delete).collect());
+    Fence::with_header(&headers, header.clone()).transact(delete).await?;
+    let mut late = Fence::with_header(&headers, header).max_conflicts(0);
+    let error = late.transact(|_| Ok(Vec::new())).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConditionNotMet);
+    Ok(())
+}
+
+/// The key of the revision is the header's before a closure changed it, and an absent header is no error.
+#[tokio::test]
+async fn revision_of_a_fence_has_the_key_of_its_header() -> Result<()> {
+    let service = TableServiceClient::from_transport(Emulator::new());
+    let (mut fence, rows) = filled(&service, &["a"]).await?;
+    fence
+        .transact(|header| {
+            header.group = "other".into();
+            Ok(Vec::new())
+        })
+        .await
+        .unwrap_err();
+    let query = || rows.query().keys();
+    let (header, read) = fence.revision()?.snapshot_with_row::<Header, _, _>(query()).await?;
+    assert_eq!((header.unwrap().rows, read.len()), (1, 1));
+
+    let headers: TableClient<Header> = rows.typed();
+    headers.delete(("g's",)).await?;
+    let (header, read) = fence.revision()?.snapshot_with_row::<Header, _, _>(query()).await?;
+    assert!(header.is_none() && read.len() == 1);
+    Ok(())
+}
+
+/// It writes the row's write id alone, so that a header which is its row stays whole.
+#[tokio::test]
+async fn operation_of_a_revision_keeps_the_other_properties_of_its_row() -> Result<()> {
+    let service = TableServiceClient::from_transport(Emulator::new());
+    let (mut fence, rows) = filled(&service, &["a"]).await?;
+    let mut batch = rows.batch();
+    batch.push(fence.revision()?.operation())?;
+    batch.submit().await?;
+    let before = fence.etag().cloned();
+    fence.refresh().await?;
+    assert_eq!(fence.header().rows, 1);
+    assert_ne!(fence.etag(), before.as_ref(), "it interrupts a snapshot");
+    Ok(())
+}
+
 /// Keys that do not fit into a URL are sent in batches.
 #[tokio::test]
 async fn handle_that_sends_batches_has_snapshots() -> Result<()> {
     let service = TableServiceClient::from_transport(Emulator::new());
     let (_, rows) = filled(&service, &["a", "b"]).await?;
     let rows = rows.with(&CallOptions::new().via_batch());
-    let mut fence = Fence::open(&rows.typed(), &header()).await?;
-    assert_eq!(fence.snapshot(rows.query()).await?.len(), 2);
+    let fence = Fence::open(&rows.typed(), &header()).await?;
+    assert_eq!(fence.revision()?.snapshot(rows.query()).await?.len(), 2);
     let revision = Revision::new(&rows, "g's", "!");
     assert_eq!(revision.snapshot(rows.query()).await?.len(), 3);
     Ok(())
@@ -271,7 +333,9 @@ async fn fence_writes_no_other_header_than_its_own() -> Result<()> {
     let error = fence.transact(to_other).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
     assert!(error.to_string().contains("the key of the header"), "{error}");
-    assert_eq!(fence.snapshot(rows.query()).await?.len(), 1, "it reads its own again");
+    fence.refresh().await?;
+    assert_eq!(fence.header().group, "g's", "it reads its own again");
+    assert_eq!(fence.revision()?.snapshot(rows.query()).await?.len(), 1);
     let headers: TableClient<Header> = rows.typed();
     let stored = [headers.get(("g's",)).await?, headers.get(("other",)).await?];
     assert_eq!(stored.map(|header| header.unwrap().rows), [1, 0]);
@@ -299,7 +363,7 @@ async fn fence_with_a_new_header_inserts_it_or_continues_with_the_stored_one() -
     assert_eq!(second.header().rows, 2);
     first.refresh().await?;
     assert_eq!(first.etag(), second.etag());
-    assert_eq!(first.snapshot(rows.query()).await?.len(), 2);
+    assert_eq!(first.revision()?.snapshot(rows.query()).await?.len(), 2);
 
     // Another process opens the fence and writes, between each read and write of this one.
     let mut third = Fence::open(&headers, &header()).await?.max_conflicts(1);
@@ -327,10 +391,10 @@ async fn fence_with_a_new_header_inserts_it_or_continues_with_the_stored_one() -
 #[tokio::test]
 async fn header_that_was_deleted_and_inserted_again_interrupts_a_snapshot() -> Result<()> {
     let (fence, rows) = interrupted(1, true).await?;
-    let mut fence = fence.max_conflicts(0);
-    let error = fence.snapshot(rows.query()).await.unwrap_err();
+    let revision = fence.max_conflicts(0).revision()?;
+    let error = revision.snapshot(rows.query()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Contention, "{error}");
-    assert_eq!(fence.snapshot(rows.query()).await?.len(), 3);
+    assert_eq!(revision.snapshot(rows.query()).await?.len(), 3);
     Ok(())
 }
 
@@ -339,8 +403,8 @@ async fn header_that_was_deleted_and_inserted_again_interrupts_a_snapshot() -> R
 async fn snapshot_of_a_table_in_another_case_is_read_if_it_names_the_same_table() -> Result<()> {
     for (emulator, is_same) in [(Emulator::new(), true), (Emulator::cosmos(), false)] {
         let service = TableServiceClient::from_transport(emulator);
-        let (mut fence, _) = filled(&service, &["a", "b"]).await?;
-        let read = fence.snapshot(service.dynamic_table("rOWS")?.query()).await;
+        let (fence, _) = filled(&service, &["a", "b"]).await?;
+        let read = fence.revision()?.snapshot(service.dynamic_table("rOWS")?.query()).await;
         let read = read.map(|rows: Vec<DynamicEntity>| rows.len()).map_err(|e| e.kind());
         assert_eq!(read, if is_same { Ok(2) } else { Err(ErrorKind::InvalidInput) });
     }

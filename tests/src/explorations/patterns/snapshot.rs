@@ -9,7 +9,7 @@ use super::{Case, Header, Place, Promise, TABLE, at, clients, count};
 
 pub(super) const ALL: [Case; 2] = [
     Case {
-        name: "`Fence`: a snapshot beside two transactions",
+        name: "`Revision`: a snapshot beside two transactions of a fence",
         explore: |faults| explore(at(fence)).isolated().faults(faults).run(),
     },
     Case {
@@ -20,7 +20,7 @@ pub(super) const ALL: [Case; 2] = [
 
 pub(super) const PROMISES: [Promise; 2] = [
     Promise {
-        name: "`Fence`: a snapshot beside two transactions",
+        name: "`Revision`: a snapshot beside two transactions of a fence",
         hold: |place| Box::pin(fence(place)),
     },
     Promise {
@@ -81,9 +81,10 @@ async fn fence(place: Place) {
         Ok::<_, azure_table::Error>(())
     };
     let read = async {
-        let mut fence = Fence::with_header(&b, header.clone());
-        let rows: Vec<Twin> = fence.snapshot(b.typed().query().page_size(1)).await?;
-        let header = fence.header().rows;
+        let revision = Fence::with_header(&b, header.clone()).revision()?;
+        let twins = b.typed::<Twin>().query().page_size(1);
+        let (header, rows) = revision.snapshot_with_row::<Header, _, _>(twins).await?;
+        let header = header.unwrap().rows;
         assert_eq!(numbers(&rows), (header, header), "torn");
         Ok::<_, azure_table::Error>(())
     };
