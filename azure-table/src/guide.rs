@@ -26,7 +26,7 @@
 //!
 //! | guide | questions it answers |
 //! |---|---|
-//! | [`event_streams`] | How do I store streams of events with ids and projections? |
+//! | [`event_streams`] (feature `derive`) | How do I store streams of events with ids and projections? |
 //! | [`catalogue`] (features `derive`, `emulator`) | How do I keep the latest of each entry, and scan all? |
 //!
 //! Two more, `membership` and `durable_execution`, are guides of
@@ -57,7 +57,8 @@ pub mod cosmos {}
 #[doc = include_str!("guide/design.md")]
 pub mod design {}
 
-#[doc = include_str!("guide/event_streams.md")]
+#[cfg_attr(feature = "derive", doc = include_str!("guide/event_streams.md"))]
+#[cfg_attr(not(feature = "derive"), doc = "Needs the feature `derive`: docs.rs has it.")]
 pub mod event_streams {}
 
 #[doc = include_str!("guide/limits.md")]
