@@ -9,11 +9,11 @@ use xtask::sources::{Sources, root};
 
 /// The number of lines of code of each crate.
 const LINES: [(&str, usize); 6] = [
-    ("azure-table", 19_367),
+    ("azure-table", 19_368),
     ("azure-table-core", 19_566),
     ("azure-table-derive", 4_774),
     ("azure-table-emulator", 11_680),
-    // Moved out of `azure-table`, which has as many lines less, and 11 of the feature `patterns`.
+    // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
     ("azure-table-patterns", 1_690),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     ("azure-table-testing", 3_792),
