@@ -6,6 +6,7 @@
 //! by failing.
 
 mod cursors;
+mod positions;
 mod writes;
 
 use std::cell::RefCell;
@@ -32,7 +33,8 @@ fn promises_of_patterns_hold_on_adverse_services() {
 
 #[test]
 fn operations_of_several_requests_hold_on_adverse_services() {
-    let promises = OPERATIONS.iter().chain(&cursors::PROMISES).chain(writes::PROMISES);
+    let promises = OPERATIONS.iter().chain(&cursors::PROMISES).chain(&positions::PROMISES);
+    let promises = promises.chain(writes::PROMISES);
     let runs = on_adverse_services(promises.chain(&operations::PROMISES), adverse_seeds());
     assert!(runs.broken.is_empty() && runs.without_success.is_empty(), "{runs:#?}");
     let succeeded = SUCCEEDED.take();
@@ -70,6 +72,9 @@ const CALLS: &[&str] = &[
     "bulk insert",
     "bulk delete",
     "chunked",
+    "trimmed log",
+    "position of another table",
+    "dropped table",
     #[cfg(feature = "full")]
     "encrypted",
 ];
