@@ -17,10 +17,10 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use azure_table_core::model::clock;
-use azure_table_core::protocol::endpoint::DEVELOPMENT_ACCOUNT;
-use azure_table_core::protocol::signature::DEVELOPMENT_KEY;
-use azure_table_core::transport::Transport;
+use azure_table_wire::model::clock;
+use azure_table_wire::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use azure_table_wire::protocol::signature::DEVELOPMENT_KEY;
+use azure_table_wire::transport::Transport;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::sync::oneshot;

@@ -17,15 +17,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::{Request, Response};
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::error::Result;
-use azure_table_core::protocol::endpoint::DEVELOPMENT_ACCOUNT;
-use azure_table_core::protocol::profile::Profile;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::error::Result;
+use azure_table_wire::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use azure_table_wire::protocol::profile::Profile;
 #[cfg(feature = "http")]
-use azure_table_core::protocol::signature::DEVELOPMENT_KEY;
-use azure_table_core::protocol::signature::SigningKey;
-use azure_table_core::transport::injected_fault::InjectedFault;
-use azure_table_core::transport::{BoxFuture, Transport, TransportError};
+use azure_table_wire::protocol::signature::DEVELOPMENT_KEY;
+use azure_table_wire::protocol::signature::SigningKey;
+use azure_table_wire::transport::injected_fault::InjectedFault;
+use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 
 #[cfg(feature = "durable")]
@@ -390,9 +390,9 @@ impl Emulator {
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): a name, key or value that the
+    /// - [`InvalidInput`](azure_table_wire::model::error::ErrorKind::InvalidInput): a name, key or value that the
     ///   service would reject; or the table is being [deleted](Self::deletion_time). The entities before it are stored.
-    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the
+    /// - [`ServerFault`](azure_table_wire::model::error::ErrorKind::ServerFault): the change could not be stored in the
     ///   folder.
     pub fn seed<E: TableEntity>(&self, table: &str, entities: impl IntoIterator<Item = E>) -> Result<()> {
         seed::seed(&self.service.store, self.settings(), table, entities)
@@ -411,9 +411,9 @@ impl Emulator {
     /// the snapshot: an ETag from before matches no later entity.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_core::model::error::ErrorKind::InvalidInput): the snapshot is of [Cosmos
+    /// - [`InvalidInput`](azure_table_wire::model::error::ErrorKind::InvalidInput): the snapshot is of [Cosmos
     ///   DB](Self::cosmos) and the emulator is not, or vice versa. Nothing changes.
-    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): the change could not be stored in the
+    /// - [`ServerFault`](azure_table_wire::model::error::ErrorKind::ServerFault): the change could not be stored in the
     ///   folder.
     pub fn restore(&self, snapshot: &EmulatorSnapshot) -> Result<()> {
         snapshot.restore_to(&self.service.store, self.settings().rules())

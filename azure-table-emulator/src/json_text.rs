@@ -10,8 +10,8 @@
 
 use std::io::Write as _;
 
-use azure_table_core::codec::json::scan::plain_length;
-use azure_table_core::codec::odata::value::Dialect;
+use azure_table_wire::codec::json::scan::plain_length;
+use azure_table_wire::codec::odata::value::Dialect;
 
 /// The format of values in responses.
 pub(crate) struct Responses;

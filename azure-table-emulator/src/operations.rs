@@ -20,12 +20,12 @@ mod scan;
 pub(crate) mod seed;
 pub(crate) mod tables;
 
-use azure_table_core::codec::odata::time::is_etag;
-use azure_table_core::filter::expression::{Comparison, Expression};
-use azure_table_core::filter::parse::parse_to;
-use azure_table_core::model::edm::EdmValue;
-use azure_table_core::protocol::inbound::target::Target;
-use azure_table_core::protocol::inbound::{Inbound, Verb};
+use azure_table_wire::codec::odata::time::is_etag;
+use azure_table_wire::filter::expression::{Comparison, Expression};
+use azure_table_wire::filter::parse::parse_to;
+use azure_table_wire::model::edm::EdmValue;
+use azure_table_wire::protocol::inbound::target::Target;
+use azure_table_wire::protocol::inbound::{Inbound, Verb};
 
 use crate::operations::grant::{Grant, Rights};
 use crate::operations::payload::PayloadShape;

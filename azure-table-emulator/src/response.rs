@@ -12,9 +12,9 @@ mod error;
 pub(crate) mod format;
 pub(crate) mod observer;
 
-use azure_table_core::codec::xml;
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::guid::Guid;
+use azure_table_wire::codec::xml;
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::guid::Guid;
 use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONTENT_TYPE, DATE, ETAG, HeaderName, HeaderValue, LOCATION, SERVER, WWW_AUTHENTICATE,

@@ -17,7 +17,7 @@ pub(crate) mod service_error;
 pub(crate) mod table_name;
 pub(crate) mod version;
 
-use azure_table_core::protocol::profile::{self, Profile, ProfileInternals};
+use azure_table_wire::protocol::profile::{self, Profile, ProfileInternals};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde::{Deserialize, Serialize};
 
@@ -386,9 +386,9 @@ impl ServiceRules {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_core::codec::json::write;
-    use azure_table_core::model::{key, name, property_writer};
-    use azure_table_core::protocol::batch;
+    use azure_table_wire::codec::json::write;
+    use azure_table_wire::model::{key, name, property_writer};
+    use azure_table_wire::protocol::batch;
 
     use super::*;
 

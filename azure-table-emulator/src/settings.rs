@@ -23,8 +23,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::protocol::signature::SigningKey;
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::protocol::signature::SigningKey;
 
 use crate::rules::{STORAGE, ServiceRules};
 use crate::settings::adverse::{Adverse, DELETION_TIME};

@@ -9,7 +9,7 @@
 //!
 //! Source: REST "Addressing Table service resources"; "Use the Azurite emulator", both kinds of URL.
 
-use azure_table_core::protocol::addressed_account::AddressedAccount;
+use azure_table_wire::protocol::addressed_account::AddressedAccount;
 use http::Uri;
 
 use crate::rules::ServiceRules;
@@ -51,7 +51,7 @@ fn is_encoded(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_core::protocol::addressed_account::ACCOUNTS;
+    use azure_table_wire::protocol::addressed_account::ACCOUNTS;
 
     use super::*;
 

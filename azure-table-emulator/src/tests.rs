@@ -24,10 +24,10 @@ mod tokens;
 mod versions;
 
 use ::http::{Request, Response};
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::protocol::endpoint::DEVELOPMENT_ACCOUNT;
-use azure_table_core::protocol::signature::{DEVELOPMENT_KEY, SigningKey, canonicalized_resource, shared_key};
-use azure_table_core::transport::Transport as _;
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use azure_table_wire::protocol::signature::{DEVELOPMENT_KEY, SigningKey, canonicalized_resource, shared_key};
+use azure_table_wire::transport::Transport as _;
 use bytes::Bytes;
 
 use std::time::Duration;
@@ -113,7 +113,7 @@ fn header<'a>(response: &'a Response<Bytes>, name: &str) -> &'a str {
 fn error(response: &Response<Bytes>) -> (u16, String, String) {
     let (code, message) = match header(response, "content-type") {
         "application/xml" => {
-            let (code, message) = azure_table_core::codec::xml::error(body(response)).unwrap();
+            let (code, message) = azure_table_wire::codec::xml::error(body(response)).unwrap();
             (code, message.unwrap())
         }
         _ => {

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::batch_response;
-use azure_table_core::protocol::inbound::Inbound;
-use azure_table_core::transport::TransportError;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::batch_response;
+use azure_table_wire::protocol::inbound::Inbound;
+use azure_table_wire::transport::TransportError;
 use bytes::Bytes;
 use http::{Request, Response};
 use serde::Deserialize;

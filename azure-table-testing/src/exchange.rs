@@ -8,13 +8,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use azure_table_core::codec::json::read;
-use azure_table_core::codec::url;
-use azure_table_core::model::entity::{MetadataLevel, ReadEntity};
-use azure_table_core::model::error::Result;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::inbound::Inbound;
-use azure_table_core::transport::{Delivery, TransportError};
+use azure_table_wire::codec::json::read;
+use azure_table_wire::codec::url;
+use azure_table_wire::model::entity::{MetadataLevel, ReadEntity};
+use azure_table_wire::model::error::Result;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::inbound::Inbound;
+use azure_table_wire::transport::{Delivery, TransportError};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
 
@@ -151,7 +151,7 @@ impl Exchange {
 
     /// Decodes the entity of an insert, a replace or a merge.
     ///
-    /// [`DynamicEntity`](azure_table_core::model::dynamic::DynamicEntity) accepts any entity.
+    /// [`DynamicEntity`](azure_table_wire::model::dynamic::DynamicEntity) accepts any entity.
     ///
     /// # Errors
     /// - `InvalidResponse`: the body is not an entity, or does not fit `E`. A merge may have only some of its

@@ -6,9 +6,9 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_core::protocol::profile::{Profile, ProfileInternals};
-use azure_table_core::transport::connection_limit::ConnectionLimit;
-use azure_table_core::transport::{BoxFuture, Delivery, Transport, TransportError};
+use azure_table_wire::protocol::profile::{Profile, ProfileInternals};
+use azure_table_wire::transport::connection_limit::ConnectionLimit;
+use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 

@@ -3,7 +3,7 @@
 //! Defines [`Redaction`]: the texts, and the search for them in other text, in any encoding. Secrets that are always
 //! hidden are in `secrets.rs`.
 
-use azure_table_core::codec::url;
+use azure_table_wire::codec::url;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 

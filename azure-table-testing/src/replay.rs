@@ -12,10 +12,10 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_core::model::clock;
-use azure_table_core::protocol::profile::{Profile, ProfileInternals};
-use azure_table_core::protocol::requested_key::MaskedKeys;
-use azure_table_core::transport::{BoxFuture, Transport, TransportError};
+use azure_table_wire::model::clock;
+use azure_table_wire::protocol::profile::{Profile, ProfileInternals};
+use azure_table_wire::protocol::requested_key::MaskedKeys;
+use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::header::{DATE, HeaderValue};
 use http::{Request, Response, StatusCode};

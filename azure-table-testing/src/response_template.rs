@@ -9,11 +9,11 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use azure_table_core::codec::json::write;
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::entity_key::key_texts;
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::model::etag::Condition;
+use azure_table_wire::codec::json::write;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::entity_key::key_texts;
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::model::etag::Condition;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG};
 use http::{HeaderMap, Response};

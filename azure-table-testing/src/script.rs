@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::inbound::Inbound;
-use azure_table_core::transport::{BoxFuture, Transport, TransportError};
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::inbound::Inbound;
+use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 

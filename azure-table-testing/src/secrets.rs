@@ -3,7 +3,7 @@
 //! Defines [`Secrets`]. Only headers on a list of the protocol's headers are shown, so an unforeseen credential stays
 //! hidden. The response is also searched for the credential, because a rejection may repeat it.
 
-use azure_table_core::codec::url;
+use azure_table_wire::codec::url;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HeaderValue, SET_COOKIE, WWW_AUTHENTICATE};
 use http::{HeaderMap, Request};

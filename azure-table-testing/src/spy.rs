@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::profile::Profile;
-use azure_table_core::transport::connection_limit::ConnectionLimit;
-use azure_table_core::transport::{BoxFuture, Transport, TransportError};
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::transport::connection_limit::ConnectionLimit;
+use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 

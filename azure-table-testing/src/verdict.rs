@@ -3,7 +3,7 @@
 //! Defines [`Verdict`]: the faults that a [`Script`](crate::Script) or a [`Replay`](crate::Replay) found. It reports
 //! them to the test with a panic.
 
-use azure_table_core::transport::{Delivery, TransportError};
+use azure_table_wire::transport::{Delivery, TransportError};
 use bytes::Bytes;
 use http::Response;
 

@@ -8,4 +8,4 @@ pub mod explore;
 #[cfg(all(feature = "derive", feature = "test-util", feature = "emulator"))]
 pub mod test;
 
-pub use azure_table_core::__private::*;
+pub use azure_table_wire::__private::*;

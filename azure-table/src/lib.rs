@@ -46,61 +46,61 @@ pub use crate::pipeline::options::CallOptions;
 pub use crate::pipeline::retry::exponential::ExponentialRetry;
 pub use crate::pipeline::retry::linear::LinearRetry;
 pub use crate::pipeline::retry::{NoRetry, RetryPolicy};
-#[doc(inline)]
-pub use azure_table_core::filter::column::Column;
-#[doc(inline)]
-pub use azure_table_core::filter::projection::Projection;
-#[doc(inline)]
-pub use azure_table_core::filter::typed::Filter;
-#[doc(inline)]
-pub use azure_table_core::model::datetime::DateTime;
-#[doc(inline)]
-pub use azure_table_core::model::dynamic::DynamicEntity;
-#[doc(inline)]
-pub use azure_table_core::model::edm::{Edm, EdmType, EdmValue};
-#[doc(inline)]
-pub use azure_table_core::model::entity::{PropertyGroup, ReadEntity, TableEntity};
-#[doc(inline)]
-pub use azure_table_core::model::entity_key::Key;
-#[doc(inline)]
-pub use azure_table_core::model::error::{Error, ErrorKind, Result, ValueError};
-#[doc(inline)]
-pub use azure_table_core::model::etag::ETag;
-#[doc(inline)]
-pub use azure_table_core::model::guid::Guid;
-#[doc(inline)]
-pub use azure_table_core::model::key::TableKey;
-#[doc(inline)]
-pub use azure_table_core::model::key::descending::Descending;
-#[doc(inline)]
-pub use azure_table_core::model::name::TableName;
-#[doc(inline)]
-pub use azure_table_core::model::prefix::KeyPrefix;
-#[doc(inline)]
-pub use azure_table_core::model::property::Property;
-#[doc(inline)]
-pub use azure_table_core::model::versioned::Versioned;
-#[doc(inline)]
-pub use azure_table_core::protocol::account_key::AccountKey;
-#[doc(inline)]
-pub use azure_table_core::protocol::continuation::Continuation;
-#[doc(inline)]
-pub use azure_table_core::protocol::operation::TableOperation;
-#[doc(inline)]
-pub use azure_table_core::protocol::profile::Profile;
-#[doc(inline)]
-pub use azure_table_core::protocol::sas_builder::{AccountSas, TableSas};
-#[doc(inline)]
-pub use azure_table_core::protocol::sas_permissions::TablePermissions;
-#[doc(inline)]
-pub use azure_table_core::protocol::sas_token::SasToken;
-#[doc(inline)]
-pub use azure_table_core::protocol::table_result::TableResult;
-#[doc(inline)]
-pub use azure_table_core::protocol::tables::Deletion;
 #[cfg(feature = "emulator")]
 #[doc(inline)]
 pub use azure_table_emulator::Emulator;
 #[cfg(feature = "emulator-http")]
 #[doc(inline)]
 pub use azure_table_emulator::{EmulatorServer, RunningEmulator};
+#[doc(inline)]
+pub use azure_table_wire::filter::column::Column;
+#[doc(inline)]
+pub use azure_table_wire::filter::projection::Projection;
+#[doc(inline)]
+pub use azure_table_wire::filter::typed::Filter;
+#[doc(inline)]
+pub use azure_table_wire::model::datetime::DateTime;
+#[doc(inline)]
+pub use azure_table_wire::model::dynamic::DynamicEntity;
+#[doc(inline)]
+pub use azure_table_wire::model::edm::{Edm, EdmType, EdmValue};
+#[doc(inline)]
+pub use azure_table_wire::model::entity::{PropertyGroup, ReadEntity, TableEntity};
+#[doc(inline)]
+pub use azure_table_wire::model::entity_key::Key;
+#[doc(inline)]
+pub use azure_table_wire::model::error::{Error, ErrorKind, Result, ValueError};
+#[doc(inline)]
+pub use azure_table_wire::model::etag::ETag;
+#[doc(inline)]
+pub use azure_table_wire::model::guid::Guid;
+#[doc(inline)]
+pub use azure_table_wire::model::key::TableKey;
+#[doc(inline)]
+pub use azure_table_wire::model::key::descending::Descending;
+#[doc(inline)]
+pub use azure_table_wire::model::name::TableName;
+#[doc(inline)]
+pub use azure_table_wire::model::prefix::KeyPrefix;
+#[doc(inline)]
+pub use azure_table_wire::model::property::Property;
+#[doc(inline)]
+pub use azure_table_wire::model::versioned::Versioned;
+#[doc(inline)]
+pub use azure_table_wire::protocol::account_key::AccountKey;
+#[doc(inline)]
+pub use azure_table_wire::protocol::continuation::Continuation;
+#[doc(inline)]
+pub use azure_table_wire::protocol::operation::TableOperation;
+#[doc(inline)]
+pub use azure_table_wire::protocol::profile::Profile;
+#[doc(inline)]
+pub use azure_table_wire::protocol::sas_builder::{AccountSas, TableSas};
+#[doc(inline)]
+pub use azure_table_wire::protocol::sas_permissions::TablePermissions;
+#[doc(inline)]
+pub use azure_table_wire::protocol::sas_token::SasToken;
+#[doc(inline)]
+pub use azure_table_wire::protocol::table_result::TableResult;
+#[doc(inline)]
+pub use azure_table_wire::protocol::tables::Deletion;

@@ -11,11 +11,11 @@
 
 use std::sync::Arc;
 
-use azure_table_core::model::error::Error;
-use azure_table_core::model::variant_mark::MarkedVariant;
-use azure_table_core::protocol::batch::ChangeSet;
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::transport::Transport;
+use azure_table_wire::model::error::Error;
+use azure_table_wire::model::variant_mark::MarkedVariant;
+use azure_table_wire::protocol::batch::ChangeSet;
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::transport::Transport;
 
 use crate::pipeline::auth::Credential;
 use crate::pipeline::hedge::Hedging;

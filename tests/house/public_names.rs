@@ -48,7 +48,7 @@ fn exported_by(text: &str) -> Vec<String> {
             let crates = [
                 "crate::",
                 "self::",
-                "azure_table_core::",
+                "azure_table_wire::",
                 "azure_table_emulator::",
                 "azure_table_testing::",
             ];

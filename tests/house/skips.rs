@@ -200,7 +200,7 @@ fn no_test_skips_itself() {
     for folder in [
         "tests",
         "azure-table/src",
-        "azure-table-core/src",
+        "azure-table-wire/src",
         "azure-table-derive/src",
         "azure-table-emulator",
         "azure-table-patterns/src",

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / os.environ.get("AZURE_TABLE_MUTANTS", "target/mutants")
 COPY = WORK / "copy"
 OUTCOMES = WORK / "outcomes.txt"
-CRATES = ("azure-table", "azure-table-core", "azure-table-emulator", "azure-table-patterns", "azure-table-testing")
+CRATES = ("azure-table", "azure-table-wire", "azure-table-emulator", "azure-table-patterns", "azure-table-testing")
 PACKAGES = [argument for name in (*CRATES, "azure-table-tests") for argument in ("-p", name)]
 # The tests run far more often than they are compiled.
 OPTIMIZED = [f"--config=profile.dev.package.{name}.opt-level=1" for name in CRATES]

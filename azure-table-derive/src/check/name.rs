@@ -119,7 +119,7 @@ fn check_pieces(ctxt: &Ctxt, base: &Struct<'_>) {
     }
 }
 
-/// Matches the same names as `azure_table_core`'s `model/chunked.rs`.
+/// Matches the same names as `azure_table_wire`'s `model/chunked.rs`.
 fn is_piece(whole: &str, name: &str) -> bool {
     let Some(index) = name.strip_prefix(whole).and_then(|rest| rest.strip_prefix('_')) else {
         return false;

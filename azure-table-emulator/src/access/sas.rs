@@ -29,13 +29,13 @@
 
 use std::net::SocketAddr;
 
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::protocol::access_policy::StoredAccessPolicy;
-use azure_table_core::protocol::sas_parameters::{
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::protocol::access_policy::StoredAccessPolicy;
+use azure_table_wire::protocol::sas_parameters::{
     SAS_PARAMETERS, SasParameters, account_string_to_sign, addresses, table_string_to_sign, time,
     user_delegation_string_to_sign,
 };
-use azure_table_core::protocol::signature::SigningKey;
+use azure_table_wire::protocol::signature::SigningKey;
 use http::request::Parts;
 
 use crate::access::shared_key::{WRONG_SIGNATURE, in_words, no_account};

@@ -7,9 +7,9 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::error_text::Shown;
-use azure_table_core::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::error_text::Shown;
+use azure_table_wire::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
 use http::HeaderMap;
 use http::request::Parts;
 

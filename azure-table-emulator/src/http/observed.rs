@@ -2,8 +2,8 @@
 //!
 //! Reports each outcome to the observer, even if the client has disconnected. The event is in `response/observer.rs`.
 
-use azure_table_core::transport::injected_fault::InjectedFault;
-use azure_table_core::transport::{Transport, TransportError};
+use azure_table_wire::transport::injected_fault::InjectedFault;
+use azure_table_wire::transport::{Transport, TransportError};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, Uri};
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use azure_table_core::model::error::Result;
+use azure_table_wire::model::error::Result;
 
 use crate::durable::{Durable, SyncPolicy};
 use crate::in_process::Emulator;
@@ -95,7 +95,7 @@ impl Emulator {
     /// [`SyncPolicy::Never`] it waits for the write, not for a sync.
     ///
     /// # Errors
-    /// - [`ServerFault`](azure_table_core::model::error::ErrorKind::ServerFault): a change could not be stored. The
+    /// - [`ServerFault`](azure_table_wire::model::error::ErrorKind::ServerFault): a change could not be stored. The
     ///   emulator has stopped.
     pub async fn flush(&self) -> Result<()> {
         self.service.store.stored().await.map_err(not_stored)

@@ -13,10 +13,10 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use azure_table_core::model::guid::Guid;
-use azure_table_core::protocol::inbound::batch::Batch;
-use azure_table_core::protocol::inbound::target::Target;
-use azure_table_core::protocol::inbound::{Inbound, Verb};
+use azure_table_wire::model::guid::Guid;
+use azure_table_wire::protocol::inbound::batch::Batch;
+use azure_table_wire::protocol::inbound::target::Target;
+use azure_table_wire::protocol::inbound::{Inbound, Verb};
 
 use crate::load::{Demand, Work};
 use crate::operations::entities;

@@ -14,13 +14,13 @@
 //! Source: REST "Set Table Service Properties", "Get Table Service Properties", "Get Table Service Stats", "Get Table
 //! ACL", "Set Table ACL", "Get User Delegation Key"; recorded answers.
 
-use azure_table_core::codec::xml::Element;
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::protocol::access_policy::{self};
-use azure_table_core::protocol::service_properties::{self, cors};
-use azure_table_core::protocol::service_statistics::{self};
-use azure_table_core::protocol::signature::SigningKey;
-use azure_table_core::protocol::user_delegation_key::{self, KeyInfo, MAX_LIFE};
+use azure_table_wire::codec::xml::Element;
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::protocol::access_policy::{self};
+use azure_table_wire::protocol::service_properties::{self, cors};
+use azure_table_wire::protocol::service_statistics::{self};
+use azure_table_wire::protocol::signature::SigningKey;
+use azure_table_wire::protocol::user_delegation_key::{self, KeyInfo, MAX_LIFE};
 
 use crate::operations::OperationCall;
 use crate::response::{OperationResponse, Trace};

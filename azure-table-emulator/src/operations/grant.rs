@@ -13,9 +13,9 @@
 //! Source: REST "Create a service SAS", "Create an account SAS", both tables of permissions; "Authorize with Microsoft
 //! Entra ID", permissions for Table service operations.
 
-use azure_table_core::model::operation_kind::{self, OperationKind, Subject, TokenRight};
-use azure_table_core::model::ordinal;
-use azure_table_core::protocol::inbound::Inbound;
+use azure_table_wire::model::operation_kind::{self, OperationKind, Subject, TokenRight};
+use azure_table_wire::model::ordinal;
+use azure_table_wire::protocol::inbound::Inbound;
 
 use crate::rules::service_error::{Result, ServiceError};
 use crate::store::row::RowId;

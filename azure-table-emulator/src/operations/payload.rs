@@ -5,11 +5,11 @@
 //!
 //! Source: REST "Payload format for Table service operations"; the members have the order of recorded responses.
 
-use azure_table_core::codec::odata::time::TimeText;
-use azure_table_core::codec::url;
-use azure_table_core::model::datetime;
-use azure_table_core::model::edm::{Edm, EdmType};
-use azure_table_core::model::name::SYSTEM_PROPERTIES;
+use azure_table_wire::codec::odata::time::TimeText;
+use azure_table_wire::codec::url;
+use azure_table_wire::model::datetime;
+use azure_table_wire::model::edm::{Edm, EdmType};
+use azure_table_wire::model::name::SYSTEM_PROPERTIES;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use crate::json_text::{name, text, text_member};
@@ -283,8 +283,8 @@ fn begin(out: &mut Vec<u8>, member: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_core::model::datetime::DateTime;
-    use azure_table_core::model::edm::EdmValue;
+    use azure_table_wire::model::datetime::DateTime;
+    use azure_table_wire::model::edm::EdmValue;
 
     use super::*;
     use crate::rules::STORAGE;

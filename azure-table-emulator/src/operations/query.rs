@@ -13,8 +13,8 @@
 
 use std::sync::Arc;
 
-use azure_table_core::filter::key_range::KeyRange;
-use azure_table_core::model::ordinal;
+use azure_table_wire::filter::key_range::KeyRange;
+use azure_table_wire::model::ordinal;
 
 use crate::operations::OperationCall;
 use crate::operations::grant::RowRange;

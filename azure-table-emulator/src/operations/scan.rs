@@ -8,10 +8,10 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
-use azure_table_core::filter::evaluate::matches;
-use azure_table_core::filter::expression::Expression;
-use azure_table_core::filter::key_range::KeyRange;
-use azure_table_core::model::edm::Edm;
+use azure_table_wire::filter::evaluate::matches;
+use azure_table_wire::filter::expression::Expression;
+use azure_table_wire::filter::key_range::KeyRange;
+use azure_table_wire::model::edm::Edm;
 
 use crate::rules::ServiceRules;
 use crate::store::row::{Row, RowId};

@@ -5,14 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::edm::Edm;
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::entity_key::key_texts;
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::model::error_text::Shown;
-use azure_table_core::model::property_writer::{self, PropertySink};
-use azure_table_core::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::edm::Edm;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::entity_key::key_texts;
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::model::error_text::Shown;
+use azure_table_wire::model::property_writer::{self, PropertySink};
+use azure_table_wire::protocol::endpoint::DEVELOPMENT_ACCOUNT;
 
 use crate::request::body;
 use crate::rules::ServiceRules;

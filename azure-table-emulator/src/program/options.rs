@@ -12,8 +12,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use azure_table_core::protocol::profile::Profile;
 use azure_table_emulator::SyncPolicy;
+use azure_table_wire::protocol::profile::Profile;
 
 use crate::options::arguments::{HttpsArguments, Service, StorageArguments, Sync};
 use crate::preset::Preset;

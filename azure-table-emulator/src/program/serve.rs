@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use azure_table_core::protocol::profile::Profile;
 use azure_table_emulator::{Emulator, EmulatorServer};
 use azure_table_emulator::{EmulatorSnapshot, ServerCertificate};
+use azure_table_wire::protocol::profile::Profile;
 
 use crate::control::{Control, RequestLog};
 use crate::folder;

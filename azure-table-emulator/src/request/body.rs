@@ -8,13 +8,13 @@
 //!
 //! Source: REST "Insert Entity", "Understanding the Table service data model"; recorded errors.
 
-use azure_table_core::codec::json::token::{JsonError, Reader};
-use azure_table_core::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::edm::{Edm, EdmType, Token, WireValue, token, unannotated};
-use azure_table_core::model::key::key_text_fault;
-use azure_table_core::model::name::property_name_fault;
-use azure_table_core::model::ordinal::utf16_len;
+use azure_table_wire::codec::json::token::{JsonError, Reader};
+use azure_table_wire::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::edm::{Edm, EdmType, Token, WireValue, token, unannotated};
+use azure_table_wire::model::key::key_text_fault;
+use azure_table_wire::model::name::property_name_fault;
+use azure_table_wire::model::ordinal::utf16_len;
 
 use crate::rules::service_error::{Result, ServiceError};
 use crate::rules::{MAX_KEY_UNITS, MAX_PROPERTIES, MAX_PROPERTY_NAME, ServiceRules};
@@ -227,7 +227,7 @@ fn check_value(name: &str, value: &Edm<'_>, rules: &ServiceRules) -> Result<()> 
 
 #[cfg(test)]
 mod tests {
-    use azure_table_core::model::edm::EdmValue;
+    use azure_table_wire::model::edm::EdmValue;
 
     use super::*;
     use crate::rules::STORAGE;

@@ -4,9 +4,9 @@
 //!
 //! Source: REST "Status and error codes"; recorded error bodies of both services.
 
-use azure_table_core::codec::odata::time::TimeText;
-use azure_table_core::codec::xml;
-use azure_table_core::model::guid::Guid;
+use azure_table_wire::codec::odata::time::TimeText;
+use azure_table_wire::codec::xml;
+use azure_table_wire::model::guid::Guid;
 
 use crate::json_text::{name, text_member};
 use crate::response::format::{ErrorForm, Level, Prefer};

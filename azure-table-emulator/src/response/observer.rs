@@ -12,10 +12,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_core::codec::url;
-use azure_table_core::model::clock::Instant;
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::error_text::is_bidirectional_control;
+use azure_table_wire::codec::url;
+use azure_table_wire::model::clock::Instant;
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::error_text::is_bidirectional_control;
 use bytes::Bytes;
 use http::{Method, Response, StatusCode, Uri};
 

@@ -10,9 +10,9 @@
 
 use std::borrow::Cow;
 
-use azure_table_core::filter::parse::ParseError;
-use azure_table_core::protocol::inbound::VerbFault;
-use azure_table_core::protocol::inbound::target::TargetFault;
+use azure_table_wire::filter::parse::ParseError;
+use azure_table_wire::protocol::inbound::VerbFault;
+use azure_table_wire::protocol::inbound::target::TargetFault;
 
 pub(crate) type Result<T> = std::result::Result<T, ServiceError>;
 

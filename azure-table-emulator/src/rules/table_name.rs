@@ -7,7 +7,7 @@
 //! Not confirmed: which of two faults of a name is reported; the response to a reserved name (InvalidInput); that
 //! Cosmos DB accepts a name of one character and rejects control characters.
 
-use azure_table_core::model::name::{TableName, storage_table_name_fault};
+use azure_table_wire::model::name::{TableName, storage_table_name_fault};
 
 use crate::rules::service_error::{RaisedBy, Result, ServiceError};
 

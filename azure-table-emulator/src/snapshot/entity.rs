@@ -3,12 +3,12 @@
 //! Writes and parses the line. Values are parsed and checked like an insert of the same JSON (`request/body.rs`), but
 //! none is dropped; this file locates a fault in the line.
 
-use azure_table_core::codec::json::write::Object;
-use azure_table_core::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::edm::{Token, token, unannotated};
-use azure_table_core::model::error_text::Shown;
-use azure_table_core::model::name::property_name_fault;
+use azure_table_wire::codec::json::write::Object;
+use azure_table_wire::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::edm::{Token, token, unannotated};
+use azure_table_wire::model::error_text::Shown;
+use azure_table_wire::model::name::property_name_fault;
 use bytes::Bytes;
 
 use crate::request::body;

@@ -6,15 +6,15 @@
 
 use std::borrow::Cow;
 
-use azure_table_core::codec::odata::time::TimeText;
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::edm::Edm;
-use azure_table_core::model::{entity_size, ordinal};
+use azure_table_wire::codec::odata::time::TimeText;
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::edm::Edm;
+use azure_table_wire::model::{entity_size, ordinal};
 
 use crate::rules::service_error::{Result, ServiceError};
 use crate::rules::{MAX_PROPERTIES, ServiceRules};
 use crate::store::members::{Members, Properties};
-pub(crate) use azure_table_core::model::row_id::RowId;
+pub(crate) use azure_table_wire::model::row_id::RowId;
 
 /// The stored contents under a [`RowId`].
 #[derive(Clone, Debug, PartialEq)]

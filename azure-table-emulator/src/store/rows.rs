@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use azure_table_core::filter::key_range::KeyRange;
+use azure_table_wire::filter::key_range::KeyRange;
 
 use crate::rules::{Continuation, ServiceRules};
 use crate::store::row::{Row, RowId};
@@ -293,8 +293,8 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_core::filter::parse::parse_to;
-    use azure_table_core::model::datetime::DateTime;
+    use azure_table_wire::filter::parse::parse_to;
+    use azure_table_wire::model::datetime::DateTime;
     use proptest::prelude::*;
 
     use super::*;

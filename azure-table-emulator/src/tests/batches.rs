@@ -1,6 +1,6 @@
 //! Batches: order, atomicity, the index of a failure, and the forms in which SDKs send them.
 
-use azure_table_core::codec::multipart::{boundary, http_message, parts};
+use azure_table_wire::codec::multipart::{boundary, http_message, parts};
 
 use super::*;
 
@@ -279,7 +279,7 @@ async fn empty_part_of_a_change_set_is_rejected_in_its_response() {
 async fn batches_of_sdks_are_answered() {
     let vectors = std::fs::read(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../azure-table-core/vectors/multipart.json"
+        "/../azure-table-wire/vectors/multipart.json"
     ))
     .unwrap();
     let vectors: serde_json::Value = serde_json::from_slice(&vectors).unwrap();

@@ -5,7 +5,7 @@ mod names;
 mod order;
 mod values;
 
-use azure_table_core::codec::url;
+use azure_table_wire::codec::url;
 
 use super::*;
 

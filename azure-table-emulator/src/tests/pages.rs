@@ -1,6 +1,6 @@
 //! Pages that end at conditions set by a test.
 
-use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_wire::model::dynamic::DynamicEntity;
 
 use super::*;
 

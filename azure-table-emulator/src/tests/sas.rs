@@ -5,7 +5,7 @@ mod policies;
 mod rights;
 mod rows;
 
-use azure_table_core::protocol::sas_parameters::{SasParameters, account_string_to_sign, table_string_to_sign};
+use azure_table_wire::protocol::sas_parameters::{SasParameters, account_string_to_sign, table_string_to_sign};
 
 use super::*;
 
@@ -48,7 +48,7 @@ pub(super) fn token(base: &[(&str, &str)], changes: &[(&str, &str)]) -> String {
     let pairs: Vec<String> = parameters
         .pairs()
         .iter()
-        .map(|(name, value)| format!("{name}={}", azure_table_core::codec::url::encode(value)))
+        .map(|(name, value)| format!("{name}={}", azure_table_wire::codec::url::encode(value)))
         .collect();
     pairs.join("&")
 }
@@ -241,7 +241,7 @@ async fn signatures_of_older_versions_are_accepted() {
                     query += &format!("&{name}={value}");
                 }
                 let signature = SigningKey::development().sign(to_sign);
-                format!("{query}&sig={}", azure_table_core::codec::url::encode(&signature))
+                format!("{query}&sig={}", azure_table_wire::codec::url::encode(&signature))
             };
             let response = try_with(&emulator, "GET", "Blogs", "", &query(&to_sign)).await;
             assert_eq!(response.status(), 200, "{version}: {}", body(&response));

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_wire::model::dynamic::DynamicEntity;
 use futures::poll;
 
 use super::*;

@@ -1,6 +1,6 @@
 //! Responses of Table storage in recordings of the Go, JavaScript, Java, Python, .NET and C++ SDKs (2020 to 2025).
 
-use azure_table_core::codec::multipart::{boundary, parts};
+use azure_table_wire::codec::multipart::{boundary, parts};
 
 use super::*;
 

@@ -5,14 +5,14 @@
 
 use std::borrow::Cow;
 
-use azure_table_core::filter::expression::Expression;
-use azure_table_core::filter::key_range::KeyRange;
-use azure_table_core::filter::parse;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::model::row_id::RowId;
-use azure_table_core::model::timestamp_watch::DatedRows;
-use azure_table_core::protocol::inbound::Inbound;
-use azure_table_core::protocol::inbound::target::Target;
+use azure_table_wire::filter::expression::Expression;
+use azure_table_wire::filter::key_range::KeyRange;
+use azure_table_wire::filter::parse;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::model::row_id::RowId;
+use azure_table_wire::model::timestamp_watch::DatedRows;
+use azure_table_wire::protocol::inbound::Inbound;
+use azure_table_wire::protocol::inbound::target::Target;
 use bytes::Bytes;
 use http::Request;
 use serde::Deserialize;

@@ -14,8 +14,8 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use azure_table_core::protocol::profile::Profile;
-use azure_table_core::transport::{BoxFuture, Delivery, Transport, TransportError};
+use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 

@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use azure_table_core::model::timestamp_watch::DatedRows;
+use azure_table_wire::model::timestamp_watch::DatedRows;
 
 use crate::explore::event::{Cause, Event, MAIN, Step};
 use crate::explore::footprint::Footprint;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use azure_table_core::model::timestamp_watch::DatedRows;
+use azure_table_wire::model::timestamp_watch::DatedRows;
 
 use crate::exploration::{Exploration, FailedSchedule, StopReason};
 use crate::explore::event::{Event, Step};

@@ -5,10 +5,10 @@
 
 use std::fmt::{self, Write as _};
 
-use azure_table_core::codec::multipart::HttpParts;
-use azure_table_core::codec::url;
-use azure_table_core::protocol::response;
-use azure_table_core::transport::TransportError;
+use azure_table_wire::codec::multipart::HttpParts;
+use azure_table_wire::codec::url;
+use azure_table_wire::protocol::response;
+use azure_table_wire::transport::TransportError;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG, IF_MATCH};
 use http::{HeaderMap, Request, Response};
@@ -190,7 +190,7 @@ fn body_of(headers: &HeaderMap, body: &[u8]) -> String {
 /// Returns the parts of a batch: the first lines of its requests with their bodies, or the statuses of its responses.
 fn parts(body: &[u8], content_type: &str) -> Option<String> {
     let parts = HttpParts::of(body, content_type).ok()?;
-    let line = |part: azure_table_core::codec::multipart::Message<'_>| match part.start_line.strip_suffix(" HTTP/1.1") {
+    let line = |part: azure_table_wire::codec::multipart::Message<'_>| match part.start_line.strip_suffix(" HTTP/1.1") {
         Some(request) => {
             let (method, address) = request.split_once(' ')?;
             let path = Address::of(&address.parse().ok()?).path;

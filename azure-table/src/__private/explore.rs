@@ -10,7 +10,7 @@ mod simulation;
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_core::model::datetime::DateTime;
+use azure_table_wire::model::datetime::DateTime;
 use tokio::runtime::Handle;
 
 pub use crate::__private::explore::run::RunOutput;
@@ -296,7 +296,7 @@ impl<E> ExploreArgument for TableClient<E> {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_core::model::dynamic::DynamicEntity;
+    use azure_table_wire::model::dynamic::DynamicEntity;
 
     use super::*;
 

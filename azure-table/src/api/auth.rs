@@ -41,10 +41,10 @@ pub use crate::pipeline::auth::sas::RenewableSas;
 pub use crate::pipeline::auth::shared_key::SharedKeyLite;
 pub use crate::pipeline::auth::{Anonymous, AuthorizationContext, AuthorizationFailure};
 #[doc(inline)]
-pub use azure_table_core::protocol::sas_permissions::{AccountPermissions, AccountResources};
+pub use azure_table_wire::protocol::sas_permissions::{AccountPermissions, AccountResources};
 #[doc(inline)]
-pub use azure_table_core::protocol::sas_token::SasParts;
+pub use azure_table_wire::protocol::sas_token::SasParts;
 #[doc(inline)]
-pub use azure_table_core::protocol::sas_url::SasUrl;
+pub use azure_table_wire::protocol::sas_url::SasUrl;
 #[doc(inline)]
-pub use azure_table_core::protocol::user_delegation_key::UserDelegationKey;
+pub use azure_table_wire::protocol::user_delegation_key::UserDelegationKey;

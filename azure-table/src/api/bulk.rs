@@ -42,7 +42,7 @@
 //! More: [the guide to batches](crate::guide::batches).
 
 #[doc(inline)]
-pub use azure_table_core::filter::projection::UpdatableRow;
+pub use azure_table_wire::filter::projection::UpdatableRow;
 
 pub use crate::client::bulk::bulk_entity::BulkEntity;
 pub use crate::client::bulk::bulk_report::{AppliedOperation, Leftover, LeftoverReason};

@@ -44,6 +44,6 @@
 pub use crate::pipeline::encryption::KeyProvider;
 pub use crate::pipeline::encryption::local_keys::LocalKeys;
 #[doc(inline)]
-pub use azure_table_core::filter::encrypted_column::EncryptedColumn;
+pub use azure_table_wire::filter::encrypted_column::EncryptedColumn;
 #[doc(inline)]
-pub use azure_table_core::model::encryption::{DataKey, WrappedKey, key_id};
+pub use azure_table_wire::model::encryption::{DataKey, WrappedKey, key_id};

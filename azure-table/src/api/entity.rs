@@ -48,28 +48,28 @@
 //! First steps with the derives: [the guide to entities](crate::guide::entities).
 
 #[doc(inline)]
-pub use azure_table_core::codec::json::json_text;
+pub use azure_table_wire::codec::json::json_text;
 #[doc(inline)]
-pub use azure_table_core::model::chunked::Chunked;
+pub use azure_table_wire::model::chunked::Chunked;
 #[doc(inline)]
-pub use azure_table_core::model::edm::WireValue;
+pub use azure_table_wire::model::edm::WireValue;
 #[doc(inline)]
-pub use azure_table_core::model::entity::{AsEntity, MetadataLevel, NamedTable, ReadPropertyGroup, assert_reads};
+pub use azure_table_wire::model::entity::{AsEntity, MetadataLevel, NamedTable, ReadPropertyGroup, assert_reads};
 #[doc(inline)]
-pub use azure_table_core::model::etag::Condition;
+pub use azure_table_wire::model::etag::Condition;
 #[doc(inline)]
-pub use azure_table_core::model::property::ReadProperty;
+pub use azure_table_wire::model::property::ReadProperty;
 #[doc(inline)]
-pub use azure_table_core::model::property_writer::{
+pub use azure_table_wire::model::property_writer::{
     MAX_BINARY_BYTES, MAX_ENTITY_BYTES, MAX_PROPERTIES, MAX_STRING_UNITS, PropertyWriter,
 };
 #[doc(inline)]
-pub use azure_table_core::model::row::{Row, RowProperty};
+pub use azure_table_wire::model::row::{Row, RowProperty};
 #[doc(inline)]
-pub use azure_table_core::model::schema::{EntitySchema, GroupSchema, PropertySchema};
+pub use azure_table_wire::model::schema::{EntitySchema, GroupSchema, PropertySchema};
 #[doc(inline)]
-pub use azure_table_core::model::serde_entity::{AnnotatedEntity, SerdeEntity};
+pub use azure_table_wire::model::serde_entity::{AnnotatedEntity, SerdeEntity};
 #[doc(inline)]
-pub use azure_table_core::model::variant::{MarkedVariantOf, VariantOf};
+pub use azure_table_wire::model::variant::{MarkedVariantOf, VariantOf};
 #[doc(inline)]
-pub use azure_table_core::model::variant_mark::VariantMark;
+pub use azure_table_wire::model::variant_mark::VariantMark;

@@ -37,18 +37,18 @@
 //! More: [the guide to queries](crate::guide::queries).
 
 #[doc(inline)]
-pub use azure_table_core::filter::access::AccessPath;
+pub use azure_table_wire::filter::access::AccessPath;
 #[doc(inline)]
-pub use azure_table_core::filter::assignment::{Assignment, Assignments, Settable};
+pub use azure_table_wire::filter::assignment::{Assignment, Assignments, Settable};
 #[doc(inline)]
-pub use azure_table_core::filter::column::{ColumnRole, InKey, StartsWith, Stored};
+pub use azure_table_wire::filter::column::{ColumnRole, InKey, StartsWith, Stored};
 #[doc(inline)]
-pub use azure_table_core::filter::named_column::NamedColumn;
+pub use azure_table_wire::filter::named_column::NamedColumn;
 #[doc(inline)]
-pub use azure_table_core::filter::nested::{ColumnOfVariant, Nested, NestedIn, Variant, VariantColumn};
+pub use azure_table_wire::filter::nested::{ColumnOfVariant, Nested, NestedIn, Variant, VariantColumn};
 #[doc(inline)]
-pub use azure_table_core::filter::select::{Columns, SelectColumn};
+pub use azure_table_wire::filter::select::{Columns, SelectColumn};
 #[doc(inline)]
-pub use azure_table_core::filter::typed::FilterOf;
+pub use azure_table_wire::filter::typed::FilterOf;
 #[doc(inline)]
-pub use azure_table_core::model::operand::Operand;
+pub use azure_table_wire::model::operand::Operand;

@@ -41,24 +41,24 @@
 //! More: [the guide to entities](crate::guide::entities#keys).
 
 #[doc(inline)]
-pub use azure_table_core::model::entity_key::{IntoKey, KeyFieldsFrom};
+pub use azure_table_wire::model::entity_key::{IntoKey, KeyFieldsFrom};
 #[doc(inline)]
-pub use azure_table_core::model::key::base64url::Base64Url;
+pub use azure_table_wire::model::key::base64url::Base64Url;
 #[doc(inline)]
-pub use azure_table_core::model::key::bucket::Bucket;
+pub use azure_table_wire::model::key::bucket::Bucket;
 #[doc(inline)]
-pub use azure_table_core::model::key::calendar::{Day, Month, Week, Year};
+pub use azure_table_wire::model::key::calendar::{Day, Month, Week, Year};
 #[doc(inline)]
-pub use azure_table_core::model::key::descending::DescendingKey;
+pub use azure_table_wire::model::key::descending::DescendingKey;
 #[doc(inline)]
-pub use azure_table_core::model::key::escaped::{Escaped, PercentEscaped};
+pub use azure_table_wire::model::key::escaped::{Escaped, PercentEscaped};
 #[doc(inline)]
-pub use azure_table_core::model::key::{MAX_KEY_UNITS, ReadTableKey, prefix_range};
+pub use azure_table_wire::model::key::{MAX_KEY_UNITS, ReadTableKey, prefix_range};
 #[doc(inline)]
-pub use azure_table_core::model::key_shape::{KeyParts, KeyPiece, KeyShape, KeyWriter, MAX_KEY_FIELDS};
+pub use azure_table_wire::model::key_shape::{KeyParts, KeyPiece, KeyShape, KeyWriter, MAX_KEY_FIELDS};
 #[doc(inline)]
-pub use azure_table_core::model::partition::IntoPartitionKey;
+pub use azure_table_wire::model::partition::IntoPartitionKey;
 #[doc(inline)]
-pub use azure_table_core::model::prefix::KeyPrefixFrom;
+pub use azure_table_wire::model::prefix::KeyPrefixFrom;
 #[doc(inline)]
-pub use azure_table_core::model::row_key::IntoRowKey;
+pub use azure_table_wire::model::row_key::IntoRowKey;

@@ -78,6 +78,6 @@ pub use crate::client::ops::write_entity::{
 };
 pub use crate::client::query::list_tables::ListTables;
 #[doc(inline)]
-pub use azure_table_core::model::operation_kind::OperationKind;
+pub use azure_table_wire::model::operation_kind::OperationKind;
 #[doc(inline)]
-pub use azure_table_core::protocol::doubt::{Doubt, Resolution};
+pub use azure_table_wire::protocol::doubt::{Doubt, Resolution};

@@ -31,14 +31,14 @@
 
 pub use crate::client::ops::recreate_table::RecreateProgress;
 #[doc(inline)]
-pub use azure_table_core::protocol::access_policy::StoredAccessPolicy;
+pub use azure_table_wire::protocol::access_policy::StoredAccessPolicy;
 #[doc(inline)]
-pub use azure_table_core::protocol::service_properties::ServiceProperties;
+pub use azure_table_wire::protocol::service_properties::ServiceProperties;
 #[doc(inline)]
-pub use azure_table_core::protocol::service_properties::analytics::{Logging, Metrics};
+pub use azure_table_wire::protocol::service_properties::analytics::{Logging, Metrics};
 #[doc(inline)]
-pub use azure_table_core::protocol::service_properties::cors::CorsRule;
+pub use azure_table_wire::protocol::service_properties::cors::CorsRule;
 #[doc(inline)]
-pub use azure_table_core::protocol::service_statistics::{GeoReplicationStatus, ServiceStatistics};
+pub use azure_table_wire::protocol::service_statistics::{GeoReplicationStatus, ServiceStatistics};
 #[doc(inline)]
-pub use azure_table_core::protocol::tables::Creation;
+pub use azure_table_wire::protocol::tables::Creation;

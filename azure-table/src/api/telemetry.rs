@@ -54,6 +54,6 @@ pub use crate::pipeline::metrics::OtelMetrics;
 pub use crate::pipeline::observer::{Completed, Event, GroupedBatch, GroupedWrite, Observer, Sending};
 pub use crate::pipeline::write_group::GroupStatistics;
 #[doc(inline)]
-pub use azure_table_core::model::diagnostics::{Attempt, Diagnostics};
+pub use azure_table_wire::model::diagnostics::{Attempt, Diagnostics};
 #[doc(inline)]
-pub use azure_table_core::model::location::Location;
+pub use azure_table_wire::model::location::Location;

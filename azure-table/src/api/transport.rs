@@ -60,6 +60,6 @@ pub use crate::pipeline::http_transport::builder::HttpTransportBuilder;
 #[cfg(feature = "reqwest")]
 pub use crate::pipeline::reqwest_transport::{ReqwestTransport, ReqwestTransportBuilder};
 #[doc(inline)]
-pub use azure_table_core::transport::connection_limit::ConnectionLimit;
+pub use azure_table_wire::transport::connection_limit::ConnectionLimit;
 #[doc(inline)]
-pub use azure_table_core::transport::{BoxFuture, Delivery, Transport, TransportError};
+pub use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};

@@ -5,15 +5,15 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::{fmt, mem};
 
-use azure_table_core::filter::assignment::Assignments;
-use azure_table_core::model::entity::{AsEntity, TableEntity};
-use azure_table_core::model::entity_key::IntoKey;
-use azure_table_core::model::name::TableName;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::model::variant::{MarkedVariantOf, VariantIn};
-use azure_table_core::model::variant_mark::AsVariant;
-use azure_table_core::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS, RejectedOperation};
-use azure_table_core::protocol::operation::TableOperation;
+use azure_table_wire::filter::assignment::Assignments;
+use azure_table_wire::model::entity::{AsEntity, TableEntity};
+use azure_table_wire::model::entity_key::IntoKey;
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::model::variant::{MarkedVariantOf, VariantIn};
+use azure_table_wire::model::variant_mark::AsVariant;
+use azure_table_wire::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS, RejectedOperation};
+use azure_table_wire::protocol::operation::TableOperation;
 
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::pipeline::Pipeline;

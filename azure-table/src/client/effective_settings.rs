@@ -6,9 +6,9 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-use azure_table_core::filter::access::AccessPath;
-use azure_table_core::protocol::profile::Profile;
-use azure_table_core::transport::connection_limit::ConnectionLimit;
+use azure_table_wire::filter::access::AccessPath;
+use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::transport::connection_limit::ConnectionLimit;
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::hedge::Hedge;

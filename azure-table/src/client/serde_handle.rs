@@ -3,7 +3,7 @@
 //! It has the handle that writes them with exact types, and lets a bulk write references to them.
 //! `model/serde_entity.rs` is the entity itself.
 
-use azure_table_core::model::serde_entity::{AnnotatedEntity, SerdeEntity};
+use azure_table_wire::model::serde_entity::{AnnotatedEntity, SerdeEntity};
 use serde::Serialize;
 
 use crate::client::bulk::bulk_entity::BulkEntity;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_core::filter::access::AccessPath;
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::protocol::profile::Profile;
-use azure_table_core::transport::{Transport, connection_limit};
+use azure_table_wire::filter::access::AccessPath;
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::transport::{Transport, connection_limit};
 
 use crate::client::effective_settings::{EffectiveSettings, Scope};
 use crate::client::service::TableServiceClient;

@@ -9,21 +9,21 @@
 use std::fmt;
 use std::sync::Arc;
 
-use azure_table_core::filter::select::Columns;
-use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_wire::filter::select::Columns;
+use azure_table_wire::model::dynamic::DynamicEntity;
 #[cfg(feature = "encryption")]
-use azure_table_core::model::encryption::Opener;
-use azure_table_core::model::entity::{MetadataLevel, ReadEntity};
-use azure_table_core::model::entity_key::{self, Key};
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::model::error_text::Shown;
-use azure_table_core::model::name::{SYSTEM_PROPERTIES, property_name_fault};
+use azure_table_wire::model::encryption::Opener;
+use azure_table_wire::model::entity::{MetadataLevel, ReadEntity};
+use azure_table_wire::model::entity_key::{self, Key};
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::model::error_text::Shown;
+use azure_table_wire::model::name::{SYSTEM_PROPERTIES, property_name_fault};
 #[cfg(feature = "encryption")]
-use azure_table_core::model::row::decryption::with_opener;
-use azure_table_core::model::row::{Row, RowProperty};
-use azure_table_core::model::variant_mark::{MarkedVariant, VariantMark};
-use azure_table_core::model::versioned::{self, Versioned};
-use azure_table_core::protocol::query::TABLE_NAME;
+use azure_table_wire::model::row::decryption::with_opener;
+use azure_table_wire::model::row::{Row, RowProperty};
+use azure_table_wire::model::variant_mark::{MarkedVariant, VariantMark};
+use azure_table_wire::model::versioned::{self, Versioned};
+use azure_table_wire::protocol::query::TABLE_NAME;
 
 use crate::client::shape::bad_row::{BadRow, OnBadRow};
 use crate::client::shape::key_mark::KeyMark;

@@ -6,9 +6,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use azure_table_core::model::dynamic::DynamicEntity;
-use azure_table_core::model::name::TableName;
-use azure_table_core::model::variant_mark::AsVariant;
+use azure_table_wire::model::dynamic::DynamicEntity;
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::model::variant_mark::AsVariant;
 
 use crate::pipeline::Pipeline;
 

@@ -4,8 +4,8 @@ use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::transport::BoxFuture;
 use tokio::task::JoinHandle;
 
 /// A future that has started.

@@ -5,10 +5,10 @@
 use std::task::Context;
 use std::time::Duration;
 
-use azure_table_core::model::clock::{self, Instant};
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::transport::BoxFuture;
-use azure_table_core::transport::deadline::Deadline;
+use azure_table_wire::model::clock::{self, Instant};
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::transport::BoxFuture;
+use azure_table_wire::transport::deadline::Deadline;
 
 use crate::pipeline::options::CallOptions;
 

@@ -9,15 +9,15 @@
 use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
-use azure_table_core::model::clock::{self, Instant};
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::model::error_text::Shown;
-use azure_table_core::model::location::Location;
-use azure_table_core::protocol::profile::ProfileInternals;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::transport::connection_limit::{self, ConnectionPermit, is_out_of_handles};
-use azure_table_core::transport::deadline::Deadline;
-use azure_table_core::transport::{Delivery, Transport, TransportError, into_source};
+use azure_table_wire::model::clock::{self, Instant};
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::model::error_text::Shown;
+use azure_table_wire::model::location::Location;
+use azure_table_wire::protocol::profile::ProfileInternals;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::transport::connection_limit::{self, ConnectionPermit, is_out_of_handles};
+use azure_table_wire::transport::deadline::Deadline;
+use azure_table_wire::transport::{Delivery, Transport, TransportError, into_source};
 use bytes::Bytes;
 use http::{Request, Response};
 

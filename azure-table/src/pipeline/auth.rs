@@ -8,13 +8,13 @@ use std::any::Any;
 use std::fmt;
 use std::time::SystemTime;
 
-use azure_table_core::model::error::{Error, ErrorKind, Result};
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::http_request::X_MS_VERSION;
-use azure_table_core::protocol::profile::{Profile, ProfileInternals as _};
-use azure_table_core::protocol::response;
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::model::error::{Error, ErrorKind, Result};
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::protocol::http_request::X_MS_VERSION;
+use azure_table_wire::protocol::profile::{Profile, ProfileInternals as _};
+use azure_table_wire::protocol::response;
+use azure_table_wire::transport::BoxFuture;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 

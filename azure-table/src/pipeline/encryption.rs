@@ -9,11 +9,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_core::model::clock::{self, Instant};
-use azure_table_core::model::encryption::{DataKey, Opener, OpeningKey, SealingKey, WrappedKey, provider_error};
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::protocol::sealing::keys_in;
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::model::clock::{self, Instant};
+use azure_table_wire::model::encryption::{DataKey, Opener, OpeningKey, SealingKey, WrappedKey, provider_error};
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::protocol::sealing::keys_in;
+use azure_table_wire::transport::BoxFuture;
 use futures_util::{StreamExt, stream};
 
 use crate::pipeline::history::CallResponse;

@@ -6,13 +6,13 @@
 
 use std::time::{Duration, SystemTime};
 
-use azure_table_core::model::clock;
-use azure_table_core::model::error::{Error, ErrorKind, Result};
-use azure_table_core::model::location::Location;
-use azure_table_core::protocol::read_back::WrittenRow;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::{batch_response, response};
-use azure_table_core::transport::Delivery;
+use azure_table_wire::model::clock;
+use azure_table_wire::model::error::{Error, ErrorKind, Result};
+use azure_table_wire::model::location::Location;
+use azure_table_wire::protocol::read_back::WrittenRow;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::protocol::{batch_response, response};
+use azure_table_wire::transport::Delivery;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 

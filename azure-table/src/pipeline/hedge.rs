@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::protocol::request::Call;
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::protocol::request::Call;
 
 use crate::pipeline::latencies::Latencies;
 
@@ -241,7 +241,7 @@ impl Drop for Extra {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_core::model::error::ErrorKind;
+    use azure_table_wire::model::error::ErrorKind;
 
     use super::*;
 

@@ -9,11 +9,11 @@
 use std::pin::pin;
 use std::time::SystemTime;
 
-use azure_table_core::model::clock::{self, Instant};
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind};
-use azure_table_core::model::location::Location;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::transport::{BoxFuture, Delivery};
+use azure_table_wire::model::clock::{self, Instant};
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind};
+use azure_table_wire::model::location::Location;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::transport::{BoxFuture, Delivery};
 use futures_util::future::{Either, select};
 
 use crate::pipeline::Pipeline;

@@ -6,19 +6,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_core::model::clock::{self, Instant};
-use azure_table_core::model::diagnostics::{self, Attempt, AttemptParts, Diagnostics, attempt};
+use azure_table_wire::model::clock::{self, Instant};
+use azure_table_wire::model::diagnostics::{self, Attempt, AttemptParts, Diagnostics, attempt};
 #[cfg(feature = "encryption")]
-use azure_table_core::model::encryption::Opener;
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, ResponseHeaders};
-use azure_table_core::model::key_texts::KeyTexts;
-use azure_table_core::model::location::Location;
-use azure_table_core::model::operation_kind::{Effect, OperationKind};
-use azure_table_core::protocol::doubt;
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::read_back::WrittenRow;
-use azure_table_core::protocol::request::{Call, RowWrites};
-use azure_table_core::protocol::response;
+use azure_table_wire::model::encryption::Opener;
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, ResponseHeaders};
+use azure_table_wire::model::key_texts::KeyTexts;
+use azure_table_wire::model::location::Location;
+use azure_table_wire::model::operation_kind::{Effect, OperationKind};
+use azure_table_wire::protocol::doubt;
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::protocol::read_back::WrittenRow;
+use azure_table_wire::protocol::request::{Call, RowWrites};
+use azure_table_wire::protocol::response;
 use bytes::Bytes;
 use http::Response;
 

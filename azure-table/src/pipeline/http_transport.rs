@@ -12,8 +12,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use azure_table_core::transport::connection_limit::ConnectionLimit;
-use azure_table_core::transport::{BoxFuture, Delivery, Transport, TransportError};
+use azure_table_wire::transport::connection_limit::ConnectionLimit;
+use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::header::PROXY_AUTHORIZATION;
 use http::{Request, Response};

@@ -7,9 +7,9 @@
 
 use std::time::Duration;
 
-use azure_table_core::model::location::Location;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::transport::Delivery;
+use azure_table_wire::model::location::Location;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::transport::Delivery;
 
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::retry::{Decision, FailedAttempt, Failure};

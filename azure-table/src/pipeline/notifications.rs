@@ -5,13 +5,13 @@
 
 use std::time::Duration;
 
-use azure_table_core::model::clock::Instant;
-use azure_table_core::model::diagnostics;
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::model::location::Location;
-use azure_table_core::protocol::read_back::Verdict;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::response;
+use azure_table_wire::model::clock::Instant;
+use azure_table_wire::model::diagnostics;
+use azure_table_wire::model::error::{Error, ErrorInternals, Result};
+use azure_table_wire::model::location::Location;
+use azure_table_wire::protocol::read_back::Verdict;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::protocol::response;
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::ended::{Ended, Ending, Rejection};

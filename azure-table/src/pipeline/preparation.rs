@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::model::guid::{self, Guid};
-use azure_table_core::protocol::http_request::{TOKEN_VERSION, header_value};
-use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::via_batch;
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::model::guid::{self, Guid};
+use azure_table_wire::protocol::http_request::{TOKEN_VERSION, header_value};
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::protocol::via_batch;
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue, USER_AGENT};
 use http::{HeaderMap, Request};

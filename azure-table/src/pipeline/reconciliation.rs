@@ -15,18 +15,18 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use azure_table_core::model::clock;
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::diagnostics::{self, Diagnostics};
-use azure_table_core::model::dynamic::DynamicEntity;
-use azure_table_core::model::entity::{MetadataLevel, ReadEntity};
-use azure_table_core::model::error::Result;
-use azure_table_core::protocol::read_back::{self, MOST_CLOCK_ERROR, Verdict};
-use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::row_write::RowWrite;
-use azure_table_core::protocol::{continuation, get, query, response};
-use azure_table_core::transport::BoxFuture;
-use azure_table_core::transport::deadline::Deadline;
+use azure_table_wire::model::clock;
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::diagnostics::{self, Diagnostics};
+use azure_table_wire::model::dynamic::DynamicEntity;
+use azure_table_wire::model::entity::{MetadataLevel, ReadEntity};
+use azure_table_wire::model::error::Result;
+use azure_table_wire::protocol::read_back::{self, MOST_CLOCK_ERROR, Verdict};
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::protocol::row_write::RowWrite;
+use azure_table_wire::protocol::{continuation, get, query, response};
+use azure_table_wire::transport::BoxFuture;
+use azure_table_wire::transport::deadline::Deadline;
 use bytes::Bytes;
 use http::Response;
 

@@ -13,9 +13,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::transport::connection_limit::ConnectionLimit;
-use azure_table_core::transport::{BoxFuture, Delivery, Transport, TransportError};
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::transport::connection_limit::ConnectionLimit;
+use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::uri::{Authority, Scheme};
 use http::{Request, Response, Uri};

@@ -2,7 +2,7 @@
 //!
 //! Both HTTP transports read into it. A body that arrived in one piece is returned without a copy.
 
-use azure_table_core::transport::{Delivery, TransportError};
+use azure_table_wire::transport::{Delivery, TransportError};
 use bytes::{Bytes, BytesMut};
 
 /// The maximum body of a response, in bytes.

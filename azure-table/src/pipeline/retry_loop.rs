@@ -9,14 +9,14 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use azure_table_core::model::clock::{self, Instant};
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::model::location::Location;
-use azure_table_core::model::operation_kind::Effect;
-use azure_table_core::protocol::batch_response;
-use azure_table_core::protocol::read_back::Verdict;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::model::clock::{self, Instant};
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::model::location::Location;
+use azure_table_wire::model::operation_kind::Effect;
+use azure_table_wire::protocol::batch_response;
+use azure_table_wire::protocol::read_back::Verdict;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::transport::BoxFuture;
 use bytes::Bytes;
 use http::{Method, Response};
 

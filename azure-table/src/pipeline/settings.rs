@@ -5,11 +5,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_core::filter::access::AccessPath;
-use azure_table_core::model::error::Result;
-use azure_table_core::model::variant_mark::MarkedVariant;
-use azure_table_core::protocol::http_request::header_value;
-use azure_table_core::transport::connection_limit::ConnectionLimit;
+use azure_table_wire::filter::access::AccessPath;
+use azure_table_wire::model::error::Result;
+use azure_table_wire::model::variant_mark::MarkedVariant;
+use azure_table_wire::protocol::http_request::header_value;
+use azure_table_wire::transport::connection_limit::ConnectionLimit;
 use http::HeaderValue;
 
 #[cfg(feature = "encryption")]

@@ -24,10 +24,10 @@ mod enabled;
 mod disabled {
     use std::time::Duration;
 
-    use azure_table_core::model::diagnostics::Attempt;
-    use azure_table_core::model::error::Error;
-    use azure_table_core::protocol::endpoint::Endpoint;
-    use azure_table_core::protocol::request::Call;
+    use azure_table_wire::model::diagnostics::Attempt;
+    use azure_table_wire::model::error::Error;
+    use azure_table_wire::protocol::endpoint::Endpoint;
+    use azure_table_wire::protocol::request::Call;
 
     use crate::pipeline::ended::Ended;
     use crate::pipeline::history::CallHistory;

@@ -6,10 +6,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use azure_table_core::model::error::Result;
-use azure_table_core::protocol::operation::TableOperation;
-use azure_table_core::protocol::table_result::TableResult;
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::model::error::Result;
+use azure_table_wire::protocol::operation::TableOperation;
+use azure_table_wire::protocol::table_result::TableResult;
+use azure_table_wire::transport::BoxFuture;
 
 use crate::pipeline::options::CallOptions;
 

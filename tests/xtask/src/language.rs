@@ -12,7 +12,7 @@ use crate::sources::{SourceFile, Sources, root, rust_files};
 /// The folders of code whose comments are checked.
 const CODE: [&str; 8] = [
     "azure-table/src",
-    "azure-table-core/src",
+    "azure-table-wire/src",
     "azure-table-derive/src",
     "azure-table-emulator/src",
     "azure-table-patterns/src",

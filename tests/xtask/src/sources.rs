@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The folders of product code, from the root of a checkout.
 pub const CRATES: [&str; 6] = [
     "azure-table/src",
-    "azure-table-core/src",
+    "azure-table-wire/src",
     "azure-table-derive/src",
     "azure-table-emulator/src",
     "azure-table-patterns/src",
@@ -379,7 +379,7 @@ fn paths_in(file: &SourceFile, tokens: &[&str], names: &BTreeMap<String, Vec<Str
         here.extend(inner.iter().map(|(name, _)| (*name).to_owned()));
         let start = match token {
             "crate" => here[..1].to_vec(),
-            "azure_table_core" | "azure_table_emulator" | "azure_table_patterns" | "azure_table_testing" => {
+            "azure_table_wire" | "azure_table_emulator" | "azure_table_patterns" | "azure_table_testing" => {
                 vec![token.replace('_', "-")]
             }
             "self" => here,

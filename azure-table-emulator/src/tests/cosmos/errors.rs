@@ -1,6 +1,6 @@
 //! Errors and the parts of batches. Recordings of azure-data-tables (2023 to 2026), named at each test.
 
-use azure_table_core::codec::multipart::{boundary, http_message, parts};
+use azure_table_wire::codec::multipart::{boundary, http_message, parts};
 
 use super::*;
 

@@ -28,7 +28,7 @@ async fn names_of_any_script_are_accepted_and_returned() {
         )
         .await;
         assert_eq!(created.status(), 201, "{name}: {}", body(&created));
-        let path = azure_table_core::codec::url::encode(name).to_string();
+        let path = azure_table_wire::codec::url::encode(name).to_string();
         let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
         assert_eq!(ask(&emulator, "POST", &path, &[], row).await.status(), 201, "{name}");
         let deleted = ask(&emulator, "DELETE", &format!("Tables('{path}')"), &[], "").await;

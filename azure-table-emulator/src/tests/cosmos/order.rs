@@ -40,7 +40,7 @@ async fn pages(emulator: &Emulator, query: &str) -> (Vec<Vec<String>>, Vec<Strin
         }
         assert_eq!(header(&page, "x-ms-continuation-nextrowkey"), "NA");
         tokens.push(token.to_owned());
-        let token = azure_table_core::codec::url::encode(token);
+        let token = azure_table_wire::codec::url::encode(token);
         position = format!("&NextPartitionKey={token}&NextRowKey=NA");
     }
 }
@@ -116,7 +116,7 @@ async fn pages_continue_by_tokens_of_the_services_form() {
     }
     // The row at which a page begins may be deleted meanwhile.
     let first = send_to(&emulator, COSMOS, "GET", "Blogs?$top=1", &[NONE], "").await;
-    let token = azure_table_core::codec::url::encode(header(&first, "x-ms-continuation-nextpartitionkey")).to_string();
+    let token = azure_table_wire::codec::url::encode(header(&first, "x-ms-continuation-nextpartitionkey")).to_string();
     let any = [("if-match", "*")];
     assert_eq!(
         ask(&emulator, "DELETE", "Blogs(PartitionKey='p',RowKey='4')", &any, "")
@@ -146,7 +146,7 @@ async fn tokens_of_tables_have_counts_only_with_a_filter() {
         "{counted}"
     );
     for earlier in [bare, counted] {
-        let earlier = azure_table_core::codec::url::encode(&earlier).to_string();
+        let earlier = azure_table_wire::codec::url::encode(&earlier).to_string();
         let page = ask(&emulator, "GET", &format!("Tables?NextTableName={earlier}"), &[], "").await;
         assert!(
             body(&page).contains("Others") && !body(&page).contains("Blogs"),
@@ -195,7 +195,7 @@ async fn continuation_from_before_a_restore_is_rejected_instead_of_skipping_rows
     let row = "Blogs(PartitionKey='p',RowKey='1')";
     assert_eq!(ask(&emulator, "DELETE", row, &any, "").await.status(), 204);
     let first = ask(&emulator, "GET", "Blogs?$top=1", &[], "").await;
-    let token = azure_table_core::codec::url::encode(header(&first, "x-ms-continuation-nextpartitionkey")).to_string();
+    let token = azure_table_wire::codec::url::encode(header(&first, "x-ms-continuation-nextpartitionkey")).to_string();
     let path = format!("Blogs?$top=1&NextRowKey=NA&NextPartitionKey={token}");
     assert_eq!(ask(&emulator, "GET", &path, &[], "").await.status(), 200);
     let text = emulator.snapshot().to_string();

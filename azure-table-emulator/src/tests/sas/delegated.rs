@@ -1,7 +1,7 @@
 //! Signatures by a user delegation key: requesting the key, its permissions, its end.
 
-use azure_table_core::protocol::sas_parameters::user_delegation_string_to_sign;
-use azure_table_core::protocol::user_delegation_key::{self, KeyInfo, UserDelegationKey};
+use azure_table_wire::protocol::sas_parameters::user_delegation_string_to_sign;
+use azure_table_wire::protocol::user_delegation_key::{self, KeyInfo, UserDelegationKey};
 
 use super::super::tokens::{SECURE, VERSION, bear};
 use super::*;
@@ -66,7 +66,7 @@ fn signed(key: &UserDelegationKey, changes: &[(&str, &str)]) -> String {
     parameters.add("sig", user_delegation_key::signing_key(key).unwrap().sign(&to_sign));
     let pairs = parameters.pairs().iter();
     let pairs: Vec<String> = pairs
-        .map(|(name, value)| format!("{name}={}", azure_table_core::codec::url::encode(value)))
+        .map(|(name, value)| format!("{name}={}", azure_table_wire::codec::url::encode(value)))
         .collect();
     pairs.join("&")
 }

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, Once};
 use std::task::Poll;
 use std::time::Duration;
 
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::{clock, timestamp_watch};
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::{clock, timestamp_watch};
 use tokio::runtime::Builder;
 
 use crate::__private::explore::simulation::Simulation;

@@ -5,10 +5,10 @@
 use std::iter;
 use std::sync::Arc;
 
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::dynamic::DynamicEntity;
-use azure_table_core::protocol::profile::Profile;
-use azure_table_core::transport::{BoxFuture, Transport, TransportError};
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::dynamic::DynamicEntity;
+use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
 use tokio::time::Instant;

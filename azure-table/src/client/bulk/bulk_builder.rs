@@ -4,13 +4,13 @@
 
 use std::fmt;
 
-use azure_table_core::filter::assignment::Assignments;
-use azure_table_core::model::entity_key::IntoKey;
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
-use azure_table_core::protocol::batch::MAX_BATCH_OPERATIONS;
-use azure_table_core::protocol::operation::TableOperation;
+use azure_table_wire::filter::assignment::Assignments;
+use azure_table_wire::model::entity_key::IntoKey;
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::model::variant_mark::{AsVariant, MarkedVariant};
+use azure_table_wire::protocol::batch::MAX_BATCH_OPERATIONS;
+use azure_table_wire::protocol::operation::TableOperation;
 use futures_core::Stream;
 use futures_util::{StreamExt as _, stream};
 

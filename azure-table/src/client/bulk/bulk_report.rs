@@ -7,12 +7,12 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::model::etag::ETag;
-use azure_table_core::model::key_texts::KeyTexts;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::operation::TableOperation;
-use azure_table_core::protocol::operation::shared::shared;
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::model::etag::ETag;
+use azure_table_wire::model::key_texts::KeyTexts;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::operation::TableOperation;
+use azure_table_wire::protocol::operation::shared::shared;
 
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::partition_writes::outcomes::WriteOutcome;

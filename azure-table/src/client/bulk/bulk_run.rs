@@ -2,10 +2,10 @@
 
 use std::task::{Context, Poll, ready};
 
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::error::Error;
-use azure_table_core::model::key_texts::KeyTexts;
-use azure_table_core::protocol::operation::TableOperation;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::error::Error;
+use azure_table_wire::model::key_texts::KeyTexts;
+use azure_table_wire::protocol::operation::TableOperation;
 
 use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, Leftover, LeftoverReason};
 use crate::client::bulk::engine::Engine;

@@ -8,8 +8,8 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::protocol::operation::TableOperation;
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::protocol::operation::TableOperation;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 

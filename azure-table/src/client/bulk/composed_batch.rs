@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use azure_table_core::model::name::TableName;
-use azure_table_core::protocol::batch::ChangeSet;
-use azure_table_core::protocol::operation::OperationInternals;
-use azure_table_core::protocol::row_hash::RowHash;
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::protocol::batch::ChangeSet;
+use azure_table_wire::protocol::operation::OperationInternals;
+use azure_table_wire::protocol::row_hash::RowHash;
 
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::partition_writes::held_operations::HeldOperations;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::batch::MAX_BATCH_OPERATIONS;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::batch::MAX_BATCH_OPERATIONS;
 
 use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::total_timeout::TotalTimeout;

@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use azure_table_core::model::error::Result;
-use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
-use azure_table_core::protocol::operation::TableOperation;
+use azure_table_wire::model::error::Result;
+use azure_table_wire::model::variant_mark::{AsVariant, MarkedVariant};
+use azure_table_wire::protocol::operation::TableOperation;
 use futures_core::Stream;
 
 use crate::client::bulk::bulk_entity::BulkEntity;

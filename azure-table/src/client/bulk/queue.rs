@@ -6,9 +6,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use azure_table_core::protocol::batch::{BatchRule, ChangeSet};
-use azure_table_core::protocol::operation::OperationInternals;
-use azure_table_core::protocol::row_hash::RowHash;
+use azure_table_wire::protocol::batch::{BatchRule, ChangeSet};
+use azure_table_wire::protocol::operation::OperationInternals;
+use azure_table_wire::protocol::row_hash::RowHash;
 
 use crate::client::bulk::composed_batch::{ComposedBatch, NextBatch};
 use crate::client::partition_writes::partition_queue::{BatchLimits, PartitionQueue, Queued};
@@ -361,9 +361,9 @@ impl Partition {
 mod tests {
     use std::collections::HashSet;
 
-    use azure_table_core::model::dynamic::DynamicEntity;
-    use azure_table_core::protocol::endpoint::Endpoint;
-    use azure_table_core::protocol::operation::TableOperation;
+    use azure_table_wire::model::dynamic::DynamicEntity;
+    use azure_table_wire::protocol::endpoint::Endpoint;
+    use azure_table_wire::protocol::operation::TableOperation;
     use proptest::prelude::*;
     use proptest::sample::{Index, select};
 

@@ -7,9 +7,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use azure_table_core::model::error::Error;
-use azure_table_core::protocol::row_hash::RowHash;
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::model::error::Error;
+use azure_table_wire::protocol::row_hash::RowHash;
+use azure_table_wire::transport::BoxFuture;
 
 use crate::client::bulk::composed_batch::BatchParts;
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};

@@ -6,10 +6,10 @@ use std::marker::PhantomData;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use azure_table_core::model::entity::AsEntity;
-use azure_table_core::model::error::Result;
-use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
-use azure_table_core::protocol::operation::TableOperation;
+use azure_table_wire::model::entity::AsEntity;
+use azure_table_wire::model::error::Result;
+use azure_table_wire::model::variant_mark::{AsVariant, MarkedVariant};
+use azure_table_wire::protocol::operation::TableOperation;
 
 use crate::client::bulk::bulk_builder::Bulk;
 use crate::client::bulk::bulk_report::BulkReport;

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use azure_table_core::model::clock::Instant;
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind};
-use azure_table_core::model::name::TableName;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::table_result::TableResult;
+use azure_table_wire::model::clock::Instant;
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind};
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::table_result::TableResult;
 
 use crate::client::group::lanes::Caller;
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};

@@ -9,12 +9,12 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-use azure_table_core::model::clock::{self, Instant};
-use azure_table_core::model::error::Error;
-use azure_table_core::model::name::TableName;
-use azure_table_core::protocol::batch::MAX_BATCH_OPERATIONS;
-use azure_table_core::protocol::operation::TableOperation;
-use azure_table_core::protocol::profile::ProfileInternals;
+use azure_table_wire::model::clock::{self, Instant};
+use azure_table_wire::model::error::Error;
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::protocol::batch::MAX_BATCH_OPERATIONS;
+use azure_table_wire::protocol::operation::TableOperation;
+use azure_table_wire::protocol::profile::ProfileInternals;
 use tokio::runtime::Handle;
 
 use crate::client::group::callers::{Callers, of_write, shut_down};

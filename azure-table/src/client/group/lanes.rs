@@ -8,9 +8,9 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_core::model::clock::Instant;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_wire::model::clock::Instant;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
 use tokio::runtime;
 use tokio::sync::Notify;
 
@@ -329,7 +329,7 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Waker};
 
-    use azure_table_core::model::dynamic::DynamicEntity;
+    use azure_table_wire::model::dynamic::DynamicEntity;
     use proptest::prelude::*;
     use proptest::sample::Index;
 

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use azure_table_core::model::clock::{self, Instant};
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
-use azure_table_core::protocol::table_result::TableResult;
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::model::clock::{self, Instant};
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_wire::protocol::table_result::TableResult;
+use azure_table_wire::transport::BoxFuture;
 use tokio::runtime::Handle;
 
 use crate::client::group::committer::Committer;

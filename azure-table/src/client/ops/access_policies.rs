@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::model::name::TableName;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::access_policy::StoredAccessPolicy;
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::table_acl;
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::access_policy::StoredAccessPolicy;
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::protocol::table_acl;
 
 use crate::client::ops::operation::operation;
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};

@@ -3,15 +3,15 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::model::name::TableName;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::continuation;
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::profile::ProfileInternals;
-use azure_table_core::protocol::query::{self, QueryRequest};
-use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::tables::{self, Creation};
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::continuation;
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::protocol::profile::ProfileInternals;
+use azure_table_wire::protocol::query::{self, QueryRequest};
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::protocol::tables::{self, Creation};
 
 use crate::client::ops::operation::operation;
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use azure_table_core::filter::projection::Projection;
-use azure_table_core::filter::select::Columns;
+use azure_table_wire::filter::projection::Projection;
+use azure_table_wire::filter::select::Columns;
 #[cfg(feature = "encryption")]
-use azure_table_core::model::encryption::Opener;
-use azure_table_core::model::entity::ReadEntity;
-use azure_table_core::model::entity_key::Key;
-use azure_table_core::model::error::Result;
-use azure_table_core::model::name::TableName;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::model::row::Row;
-use azure_table_core::model::versioned::Versioned;
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::get;
-use azure_table_core::protocol::request::Call;
+use azure_table_wire::model::encryption::Opener;
+use azure_table_wire::model::entity::ReadEntity;
+use azure_table_wire::model::entity_key::Key;
+use azure_table_wire::model::error::Result;
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::model::row::Row;
+use azure_table_wire::model::versioned::Versioned;
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::protocol::get;
+use azure_table_wire::protocol::request::Call;
 use bytes::Bytes;
 use http::Response;
 

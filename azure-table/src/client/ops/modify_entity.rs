@@ -11,17 +11,17 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use azure_table_core::model::clock::{self, Instant};
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::entity::{AsEntity, ReadEntity, TableEntity};
-use azure_table_core::model::entity_key::{Key, key_texts};
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::model::error_text::Shown;
-use azure_table_core::model::etag::ETag;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::model::versioned::Versioned;
-use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::model::clock::{self, Instant};
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::entity::{AsEntity, ReadEntity, TableEntity};
+use azure_table_wire::model::entity_key::{Key, key_texts};
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::model::error_text::Shown;
+use azure_table_wire::model::etag::ETag;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::model::versioned::Versioned;
+use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_wire::transport::BoxFuture;
 
 use crate::client::ops::get_entity::GetEntity;
 use crate::client::ops::operation::ended;

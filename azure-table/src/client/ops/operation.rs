@@ -9,21 +9,21 @@ use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use azure_table_core::model::clock::Instant;
+use azure_table_wire::model::clock::Instant;
 #[cfg(feature = "encryption")]
-use azure_table_core::model::encryption::{Opener, SealingKey};
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::model::name::TableName;
-use azure_table_core::model::operation_kind::{Effect, OperationKind};
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::operation::TableOperation;
-use azure_table_core::protocol::profile::ProfileInternals;
-use azure_table_core::protocol::read_back::WrittenRow;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::sealing;
-use azure_table_core::protocol::table_result::TableResult;
-use azure_table_core::protocol::{batch_response, tables};
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::model::encryption::{Opener, SealingKey};
+use azure_table_wire::model::error::{Error, ErrorInternals, Result};
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::model::operation_kind::{Effect, OperationKind};
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::protocol::operation::TableOperation;
+use azure_table_wire::protocol::profile::ProfileInternals;
+use azure_table_wire::protocol::read_back::WrittenRow;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::protocol::sealing;
+use azure_table_wire::protocol::table_result::TableResult;
+use azure_table_wire::protocol::{batch_response, tables};
+use azure_table_wire::transport::BoxFuture;
 use bytes::Bytes;
 use http::Response;
 
@@ -402,13 +402,13 @@ macro_rules! operation {
             ///
             /// # Errors
             /// Errors that awaiting it would return before anything is sent.
-            pub fn request_text(self) -> azure_table_core::model::error::Result<::std::string::String> {
+            pub fn request_text(self) -> azure_table_wire::model::error::Result<::std::string::String> {
                 self.operation.request()
             }
         }
 
         impl$(<$($parameter),+>)? ::std::future::Future for $name $(<$($parameter),+>)? {
-            type Output = azure_table_core::model::error::Result<$output>;
+            type Output = azure_table_wire::model::error::Result<$output>;
 
             fn poll(
                 self: ::std::pin::Pin<&mut Self>,

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use azure_table_core::model::clock::Instant;
-use azure_table_core::model::error::{ErrorInternals, Result};
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::model::clock::Instant;
+use azure_table_wire::model::error::{ErrorInternals, Result};
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::transport::BoxFuture;
 
 use crate::client::ops::operation::{ended, start};
 use crate::pipeline::Pipeline;

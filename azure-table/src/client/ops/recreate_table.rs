@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_core::model::clock::{self, Instant};
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::model::name::TableName;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::tables;
+use azure_table_wire::model::clock::{self, Instant};
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::protocol::tables;
 
 use crate::client::ops::operation::operation;
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};

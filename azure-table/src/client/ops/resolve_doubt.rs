@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use azure_table_core::model::clock::{self, Instant};
-use azure_table_core::model::dynamic::DynamicEntity;
-use azure_table_core::model::entity::{MetadataLevel, ReadEntity};
-use azure_table_core::model::error::Result;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::doubt::{Doubt, Judge, ReadTime, Resolution};
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::{get, response};
+use azure_table_wire::model::clock::{self, Instant};
+use azure_table_wire::model::dynamic::DynamicEntity;
+use azure_table_wire::model::entity::{MetadataLevel, ReadEntity};
+use azure_table_wire::model::error::Result;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::doubt::{Doubt, Judge, ReadTime, Resolution};
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::protocol::{get, response};
 
 use crate::client::ops::operation::{ended, operation};
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};

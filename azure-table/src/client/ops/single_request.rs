@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::model::guid::Guid;
-use azure_table_core::model::name::TableName;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::access_policy::StoredAccessPolicy;
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::service_properties::ServiceProperties;
-use azure_table_core::protocol::service_statistics::ServiceStatistics;
-use azure_table_core::protocol::tables::{self, Creation, Deletion};
-use azure_table_core::protocol::user_delegation_key::{self, KeyInfo, UserDelegationKey};
-use azure_table_core::protocol::{service_operations, table_acl};
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::model::guid::Guid;
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::access_policy::StoredAccessPolicy;
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::protocol::service_properties::ServiceProperties;
+use azure_table_wire::protocol::service_statistics::ServiceStatistics;
+use azure_table_wire::protocol::tables::{self, Creation, Deletion};
+use azure_table_wire::protocol::user_delegation_key::{self, KeyInfo, UserDelegationKey};
+use azure_table_wire::protocol::{service_operations, table_acl};
 use bytes::Bytes;
 use http::Response;
 

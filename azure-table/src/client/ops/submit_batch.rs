@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 #[cfg(feature = "encryption")]
-use azure_table_core::model::encryption::{Opener, SealingKey};
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::model::name::TableName;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::model::variant_mark::MarkedVariant;
-use azure_table_core::protocol::batch::ChangeSet;
-use azure_table_core::protocol::batch_response;
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::operation::TableOperation;
-use azure_table_core::protocol::read_back::WrittenRow;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::sealing;
-use azure_table_core::protocol::sent_batch::SentBatch;
-use azure_table_core::protocol::table_result::{ResultInternals, TableResult};
+use azure_table_wire::model::encryption::{Opener, SealingKey};
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::model::variant_mark::MarkedVariant;
+use azure_table_wire::protocol::batch::ChangeSet;
+use azure_table_wire::protocol::batch_response;
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::protocol::operation::TableOperation;
+use azure_table_wire::protocol::read_back::WrittenRow;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::protocol::sealing;
+use azure_table_wire::protocol::sent_batch::SentBatch;
+use azure_table_wire::protocol::table_result::{ResultInternals, TableResult};
 use bytes::Bytes;
 use http::Response;
 

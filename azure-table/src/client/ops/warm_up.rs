@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use azure_table_core::model::error::{Error, ErrorKind, Result};
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::service_operations;
+use azure_table_wire::model::error::{Error, ErrorKind, Result};
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::protocol::service_operations;
 use futures_util::TryStreamExt as _;
 use futures_util::stream::FuturesUnordered;
 

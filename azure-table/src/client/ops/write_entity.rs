@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 #[cfg(feature = "encryption")]
-use azure_table_core::model::encryption::{Opener, SealingKey};
-use azure_table_core::model::entity::ReadEntity;
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::model::etag::{self, ETag};
-use azure_table_core::model::key_texts::KeyTexts;
-use azure_table_core::model::name::TableName;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::model::variant_mark::MarkedVariant;
-use azure_table_core::model::versioned::Versioned;
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
-use azure_table_core::protocol::read_back::WrittenRow;
-use azure_table_core::protocol::request::Call;
-use azure_table_core::protocol::table_result::{self, Requested, ResultInternals, TableResult};
-use azure_table_core::protocol::tables::{self, Deletion};
-use azure_table_core::protocol::{response, sealing};
+use azure_table_wire::model::encryption::{Opener, SealingKey};
+use azure_table_wire::model::entity::ReadEntity;
+use azure_table_wire::model::error::{Error, ErrorInternals, Result};
+use azure_table_wire::model::etag::{self, ETag};
+use azure_table_wire::model::key_texts::KeyTexts;
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::model::variant_mark::MarkedVariant;
+use azure_table_wire::model::versioned::Versioned;
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_wire::protocol::read_back::WrittenRow;
+use azure_table_wire::protocol::request::Call;
+use azure_table_wire::protocol::table_result::{self, Requested, ResultInternals, TableResult};
+use azure_table_wire::protocol::tables::{self, Deletion};
+use azure_table_wire::protocol::{response, sealing};
 use bytes::Bytes;
 use http::Response;
 
@@ -34,7 +34,7 @@ macro_rules! conditions {
             ///
             /// Otherwise the call fails with [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet). A text that is no
             /// ETag fails with [`InvalidInput`](crate::ErrorKind::InvalidInput) before anything is sent.
-            pub fn if_match(mut self, etag: azure_table_core::model::etag::ETag) -> Self {
+            pub fn if_match(mut self, etag: azure_table_wire::model::etag::ETag) -> Self {
                 self.operation.spec.change(|operation| operation.if_match(etag));
                 self
             }

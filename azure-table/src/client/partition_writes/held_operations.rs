@@ -7,9 +7,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
-use azure_table_core::protocol::sent_batch::SentBatch;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_wire::protocol::sent_batch::SentBatch;
 
 /// An operation of a write.
 #[derive(Debug)]
@@ -122,10 +122,10 @@ impl HeldOperations {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_core::model::dynamic::DynamicEntity;
-    use azure_table_core::model::etag::ETag;
-    use azure_table_core::protocol::batch::ChangeSet;
-    use azure_table_core::protocol::endpoint::Endpoint;
+    use azure_table_wire::model::dynamic::DynamicEntity;
+    use azure_table_wire::model::etag::ETag;
+    use azure_table_wire::protocol::batch::ChangeSet;
+    use azure_table_wire::protocol::endpoint::Endpoint;
     use proptest::prelude::*;
 
     use super::*;

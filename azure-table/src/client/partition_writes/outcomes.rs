@@ -6,9 +6,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_core::model::error::Error;
-use azure_table_core::model::etag::ETag;
-use azure_table_core::protocol::table_result::{ResultInternals, TableResult};
+use azure_table_wire::model::error::Error;
+use azure_table_wire::model::etag::ETag;
+use azure_table_wire::protocol::table_result::{ResultInternals, TableResult};
 
 /// Receives the outcomes of a write as they arrive.
 pub(crate) trait Outcomes: Send + 'static {

@@ -16,16 +16,16 @@
 
 use std::sync::Arc;
 
-use azure_table_core::model::clock::Instant;
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::model::name::TableName;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
-use azure_table_core::protocol::operation::OperationInternals;
-use azure_table_core::protocol::profile::ProfileInternals;
+use azure_table_wire::model::clock::Instant;
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
+use azure_table_wire::protocol::operation::OperationInternals;
+use azure_table_wire::protocol::profile::ProfileInternals;
 #[cfg(feature = "encryption")]
-use azure_table_core::protocol::sealing;
-use azure_table_core::protocol::table_result::TableResult;
+use azure_table_wire::protocol::sealing;
+use azure_table_wire::protocol::table_result::TableResult;
 
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::ops::write_entity::ExecuteOperation;

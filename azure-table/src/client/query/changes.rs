@@ -6,12 +6,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use azure_table_core::filter::access::Access;
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::entity::{ReadEntity, TableEntity};
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::profile::ProfileInternals;
+use azure_table_wire::filter::access::Access;
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::entity::{ReadEntity, TableEntity};
+use azure_table_wire::model::error::{Error, ErrorInternals, Result};
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::profile::ProfileInternals;
 
 use crate::client::query::changes::change_position::ChangePosition;
 use crate::client::query::changes::change_stream::{ChangeQuery, ChangeSettings, ChangeStream, Found, since};

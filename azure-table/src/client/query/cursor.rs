@@ -5,16 +5,16 @@
 
 use std::cmp::Ordering;
 
-use azure_table_core::filter::expression::{Comparison, Expression};
-use azure_table_core::model::edm::EdmValue;
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::entity_key::{Key, key_texts};
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::model::key_shape::check_keys;
-use azure_table_core::model::ordinal;
-use azure_table_core::position_text;
-use azure_table_core::protocol::position::{CURSOR, Owner};
-use azure_table_core::protocol::signature::{SigningKey, is_same_secret};
+use azure_table_wire::filter::expression::{Comparison, Expression};
+use azure_table_wire::model::edm::EdmValue;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::entity_key::{Key, key_texts};
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::model::key_shape::check_keys;
+use azure_table_wire::model::ordinal;
+use azure_table_wire::position_text;
+use azure_table_wire::protocol::position::{CURSOR, Owner};
+use azure_table_wire::protocol::signature::{SigningKey, is_same_secret};
 use serde::{Deserialize, Serialize};
 
 /// The minimum length of a key that signs cursors, in bytes: the output of SHA-256 (RFC 2104, section 3).

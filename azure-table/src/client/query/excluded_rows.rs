@@ -1,9 +1,9 @@
 //! Leaves rows of another kind out of a query.
 
-use azure_table_core::filter::exclusion::excluding;
-use azure_table_core::filter::typed::{self, Filter};
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::key::key_text_fault;
+use azure_table_wire::filter::exclusion::excluding;
+use azure_table_wire::filter::typed::{self, Filter};
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::key::key_text_fault;
 
 use crate::client::query::table_query::TableQuery;
 

@@ -7,15 +7,15 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::ready;
 
-use azure_table_core::filter::access::{Access, AccessPath};
-use azure_table_core::filter::expression::Expression;
-use azure_table_core::filter::split::{MAX_PARTS, PartFilter, TooMany, parts};
-use azure_table_core::filter::typed;
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::model::key_start::Start;
-use azure_table_core::model::partition::{IntoPartitionKey, partition_key};
-use azure_table_core::model::prefix::{self, KeyPrefix};
+use azure_table_wire::filter::access::{Access, AccessPath};
+use azure_table_wire::filter::expression::Expression;
+use azure_table_wire::filter::split::{MAX_PARTS, PartFilter, TooMany, parts};
+use azure_table_wire::filter::typed;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::model::key_start::Start;
+use azure_table_wire::model::partition::{IntoPartitionKey, partition_key};
+use azure_table_wire::model::prefix::{self, KeyPrefix};
 use futures_util::TryStreamExt as _;
 
 use crate::client::query::concurrent::{CONCURRENCY, Order};

@@ -7,11 +7,11 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use azure_table_core::model::entity::ReadEntity;
-use azure_table_core::model::entity_key::Key;
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::model::versioned::Versioned;
+use azure_table_wire::model::entity::ReadEntity;
+use azure_table_wire::model::entity_key::Key;
+use azure_table_wire::model::error::{Error, ErrorInternals, Result};
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::model::versioned::Versioned;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 

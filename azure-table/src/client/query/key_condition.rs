@@ -1,9 +1,9 @@
 //! The conditions of a query on the keys: partitions, prefixes and ranges.
 
-use azure_table_core::filter::expression::{Comparison, Expression};
-use azure_table_core::model::edm::EdmValue;
-use azure_table_core::model::key::after_prefix;
-use azure_table_core::model::key_start::{KeyStart, Start};
+use azure_table_wire::filter::expression::{Comparison, Expression};
+use azure_table_wire::model::edm::EdmValue;
+use azure_table_wire::model::key::after_prefix;
+use azure_table_wire::model::key_start::{KeyStart, Start};
 
 const PARTITION_KEY: &str = "PartitionKey";
 const ROW_KEY: &str = "RowKey";

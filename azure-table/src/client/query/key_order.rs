@@ -5,13 +5,13 @@
 
 use std::collections::VecDeque;
 
-use azure_table_core::filter::expression::Expression;
-use azure_table_core::filter::key_range::KeyRange;
-use azure_table_core::filter::typed;
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::profile::ProfileInternals;
+use azure_table_wire::filter::expression::Expression;
+use azure_table_wire::filter::key_range::KeyRange;
+use azure_table_wire::filter::typed;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::profile::ProfileInternals;
 
 use crate::client::query::cursor::{Between, Cursor};
 use crate::client::query::page_stream::Prefetch;

@@ -8,16 +8,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use azure_table_core::filter::expression::Expression;
-use azure_table_core::filter::parse::raw_fault;
-use azure_table_core::filter::typed::{self, Filter};
-use azure_table_core::model::edm::{Edm, EdmValue};
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::model::name::TableName;
-use azure_table_core::protocol::continuation::{self, Continuation};
-use azure_table_core::protocol::profile::Profile;
-use azure_table_core::protocol::query::{QueryRequest, TABLE_NAME, compared_name};
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::filter::expression::Expression;
+use azure_table_wire::filter::parse::raw_fault;
+use azure_table_wire::filter::typed::{self, Filter};
+use azure_table_wire::model::edm::{Edm, EdmValue};
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::model::name::TableName;
+use azure_table_wire::protocol::continuation::{self, Continuation};
+use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::protocol::query::{QueryRequest, TABLE_NAME, compared_name};
+use azure_table_wire::transport::BoxFuture;
 
 use crate::client::ops::operation::ended;
 use crate::client::query::entity_stream::EntityStream;

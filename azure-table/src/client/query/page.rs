@@ -1,7 +1,7 @@
 //! A page of a query.
 
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::protocol::continuation::Continuation;
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::protocol::continuation::Continuation;
 
 /// One page of a query.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use azure_table_core::filter::split::PartFilter;
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::model::location::Location;
-use azure_table_core::protocol::continuation::Continuation;
+use azure_table_wire::filter::split::PartFilter;
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::model::location::Location;
+use azure_table_wire::protocol::continuation::Continuation;
 
 use crate::client::query::concurrent::{Concurrent, ItemSource, Order};
 use crate::client::query::page::Page;

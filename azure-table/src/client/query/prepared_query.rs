@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use azure_table_core::filter::access::{Access, AccessPath};
-use azure_table_core::filter::expression::Expression;
-use azure_table_core::filter::parse::{compares, raw_fault};
-use azure_table_core::filter::typed;
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::profile::ProfileInternals;
-use azure_table_core::protocol::query::{List, QueryRequest};
+use azure_table_wire::filter::access::{Access, AccessPath};
+use azure_table_wire::filter::expression::Expression;
+use azure_table_wire::filter::parse::{compares, raw_fault};
+use azure_table_wire::filter::typed;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::profile::ProfileInternals;
+use azure_table_wire::protocol::query::{List, QueryRequest};
 
 use crate::client::query::concurrent::Order;
 use crate::client::query::key_condition::both;

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use azure_table_core::filter::access::{Access, AccessPath};
-use azure_table_core::model::error::Result;
+use azure_table_wire::filter::access::{Access, AccessPath};
+use azure_table_wire::model::error::Result;
 
 /// The documented limit of comparisons in a filter. The service is not known to reject more.
 ///

@@ -2,9 +2,9 @@
 //!
 //! `entity_stream.rs` and `page_stream.rs` have the streams.
 
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::error::Result;
-use azure_table_core::protocol::query::QueryRequest;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::error::Result;
+use azure_table_wire::protocol::query::QueryRequest;
 
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::page_stream::{PageStream, Prefetch};

@@ -8,12 +8,12 @@ use std::fmt;
 use std::future::ready;
 use std::sync::Arc;
 
-use azure_table_core::filter::access::Access;
-use azure_table_core::filter::expression::Expression;
-use azure_table_core::filter::split::conditions;
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::protocol::profile::ProfileInternals;
+use azure_table_wire::filter::access::Access;
+use azure_table_wire::filter::expression::Expression;
+use azure_table_wire::filter::split::conditions;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::protocol::profile::ProfileInternals;
 use futures_util::TryStreamExt as _;
 
 use crate::client::query::concurrent::{CONCURRENCY, Order};

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use azure_table_core::filter::typed::Filter;
-use azure_table_core::model::dynamic::DynamicEntity;
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::model::location::Location;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::continuation::{self, Continuation};
+use azure_table_wire::filter::typed::Filter;
+use azure_table_wire::model::dynamic::DynamicEntity;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::error::{Error, ErrorInternals, Result};
+use azure_table_wire::model::location::Location;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::continuation::{self, Continuation};
 
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::page_stream::Prefetch;

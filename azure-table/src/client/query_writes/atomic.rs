@@ -8,9 +8,9 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::protocol::batch::MAX_BATCH_OPERATIONS;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::error::{Error, ErrorInternals, Result};
+use azure_table_wire::protocol::batch::MAX_BATCH_OPERATIONS;
 use futures_core::Stream as _;
 
 use crate::client::ops::operation::ended;
@@ -166,7 +166,7 @@ macro_rules! atomic {
         where
             $($bounds)+
         {
-            type Output = azure_table_core::model::error::Result<usize, $error>;
+            type Output = azure_table_wire::model::error::Result<usize, $error>;
 
             fn poll(
                 self: ::std::pin::Pin<&mut Self>,

@@ -5,14 +5,14 @@
 
 use std::marker::PhantomData;
 
-use azure_table_core::filter::assignment::{AssignedProperties, Assignments};
-use azure_table_core::filter::projection::{UpdatableRow, Updated};
-use azure_table_core::model::entity::{ReadEntity, TableEntity};
-use azure_table_core::model::entity_key::Key;
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
-use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_wire::filter::assignment::{AssignedProperties, Assignments};
+use azure_table_wire::filter::projection::{UpdatableRow, Updated};
+use azure_table_wire::model::entity::{ReadEntity, TableEntity};
+use azure_table_wire::model::entity_key::Key;
+use azure_table_wire::model::error::{Error, ErrorInternals, Result};
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::model::variant_mark::{AsVariant, MarkedVariant};
+use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
 
 use crate::client::ops::modify_entity::{Change, ModifyOutcome};
 use crate::client::query::table_query::TableQuery;

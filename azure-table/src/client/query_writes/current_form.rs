@@ -9,22 +9,22 @@
 
 use std::collections::BTreeMap;
 
-use azure_table_core::filter::assignment::AssignedProperties;
-use azure_table_core::filter::projection::{ProjectedValues, UpdatableRow, Updated};
-use azure_table_core::model::dynamic::DynamicEntity;
-use azure_table_core::model::edm::EdmValue;
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::entity_key::key_texts;
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::model::error_text::Shown;
-use azure_table_core::model::guid::Guid;
-use azure_table_core::model::key_shape::{KeyShape, KeyWriter};
-use azure_table_core::model::property_writer::{self, PropertyWriter};
-use azure_table_core::model::schema::{self, EntitySchema};
-use azure_table_core::model::unsealed::UnsealedValue;
-use azure_table_core::model::variant_mark::{AsVariant, MarkedVariant};
-use azure_table_core::protocol::operation::{OperationInternals, TableOperation};
-use azure_table_core::protocol::read_back::is_same;
+use azure_table_wire::filter::assignment::AssignedProperties;
+use azure_table_wire::filter::projection::{ProjectedValues, UpdatableRow, Updated};
+use azure_table_wire::model::dynamic::DynamicEntity;
+use azure_table_wire::model::edm::EdmValue;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::entity_key::key_texts;
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::model::error_text::Shown;
+use azure_table_wire::model::guid::Guid;
+use azure_table_wire::model::key_shape::{KeyShape, KeyWriter};
+use azure_table_wire::model::property_writer::{self, PropertyWriter};
+use azure_table_wire::model::schema::{self, EntitySchema};
+use azure_table_wire::model::unsealed::UnsealedValue;
+use azure_table_wire::model::variant_mark::{AsVariant, MarkedVariant};
+use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_wire::protocol::read_back::is_same;
 
 use crate::client::query_writes::row_plan::{Plan, ReadRow, RowVersion};
 

@@ -14,13 +14,13 @@ use std::mem;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::entity_key::Key;
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::protocol::continuation::Continuation;
-use azure_table_core::protocol::operation::TableOperation;
-use azure_table_core::protocol::profile::ProfileInternals;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::entity_key::Key;
+use azure_table_wire::model::error::{Error, ErrorInternals, Result};
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::protocol::continuation::Continuation;
+use azure_table_wire::protocol::operation::TableOperation;
+use azure_table_wire::protocol::profile::ProfileInternals;
 
 use crate::client::bulk::engine::Engine;
 use crate::client::bulk::engine_settings::EngineSettings;
@@ -431,7 +431,7 @@ macro_rules! query_write {
         where
             $($bounds)+
         {
-            type Output = azure_table_core::model::error::Result<
+            type Output = azure_table_wire::model::error::Result<
                 $crate::client::query_writes::write_report::WriteReport<E>,
                 $crate::client::bulk::interrupted::Interrupted<$crate::client::query_writes::write_report::WriteReport<E>, $error>,
             >;

@@ -3,17 +3,17 @@
 #[cfg(feature = "encryption")]
 use std::sync::Arc;
 
-use azure_table_core::model::dynamic::DynamicEntity;
+use azure_table_wire::model::dynamic::DynamicEntity;
 #[cfg(feature = "encryption")]
-use azure_table_core::model::encryption::Opener;
-use azure_table_core::model::entity::{MetadataLevel, ReadEntity};
-use azure_table_core::model::entity_key::Key;
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::model::etag::ETag;
-use azure_table_core::model::row::Row;
+use azure_table_wire::model::encryption::Opener;
+use azure_table_wire::model::entity::{MetadataLevel, ReadEntity};
+use azure_table_wire::model::entity_key::Key;
+use azure_table_wire::model::error::{Error, ErrorInternals, Result};
+use azure_table_wire::model::etag::ETag;
+use azure_table_wire::model::row::Row;
 #[cfg(feature = "encryption")]
-use azure_table_core::model::row::decryption;
-use azure_table_core::protocol::operation::TableOperation;
+use azure_table_wire::model::row::decryption;
+use azure_table_wire::protocol::operation::TableOperation;
 
 use crate::client::shape::bad_row::BadRow;
 

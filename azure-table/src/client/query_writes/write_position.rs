@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use azure_table_core::model::entity_key::Key;
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::position_text;
-use azure_table_core::protocol::continuation::Continuation;
-use azure_table_core::protocol::position::{Owner, WRITES};
+use azure_table_wire::model::entity_key::Key;
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::position_text;
+use azure_table_wire::protocol::continuation::Continuation;
+use azure_table_wire::protocol::position::{Owner, WRITES};
 use serde::{Deserialize, Serialize};
 
 /// A position in writes over a query: a page, and the keys of its rows that already have an outcome.

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use azure_table_core::model::entity_key::Key;
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::protocol::continuation::Continuation;
+use azure_table_wire::model::entity_key::Key;
+use azure_table_wire::model::error::{Error, ErrorInternals, Result};
+use azure_table_wire::protocol::continuation::Continuation;
 
 use crate::client::bulk::bulk_report::{Counts, FirstOf, LeftoverReason};
 use crate::client::bulk::interrupted::Interrupted;

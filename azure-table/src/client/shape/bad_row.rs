@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use azure_table_core::model::dynamic::DynamicEntity;
-use azure_table_core::model::entity::ReadEntity as _;
-use azure_table_core::model::error::Error;
-use azure_table_core::model::row::{self, Row};
+use azure_table_wire::model::dynamic::DynamicEntity;
+use azure_table_wire::model::entity::ReadEntity as _;
+use azure_table_wire::model::error::Error;
+use azure_table_wire::model::row::{self, Row};
 
 /// A row that does not fit the row type, with its error and its properties.
 ///

@@ -4,8 +4,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use azure_table_core::model::key_split::Alphabet;
-use azure_table_core::model::row::Row;
+use azure_table_wire::model::key_split::Alphabet;
+use azure_table_wire::model::row::Row;
 
 /// The keys of the rows of one page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

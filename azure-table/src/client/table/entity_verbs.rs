@@ -1,12 +1,12 @@
 //! Operations built from others: exists, delete if it exists, insert if it does not, modify, refresh.
 
-use azure_table_core::model::entity::{AsEntity, ReadEntity, TableEntity};
-use azure_table_core::model::entity_key::{IntoKey, Key};
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_core::model::etag::Condition;
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::model::versioned::Versioned;
-use azure_table_core::protocol::operation::TableOperation;
+use azure_table_wire::model::entity::{AsEntity, ReadEntity, TableEntity};
+use azure_table_wire::model::entity_key::{IntoKey, Key};
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::model::etag::Condition;
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::model::versioned::Versioned;
+use azure_table_wire::protocol::operation::TableOperation;
 
 use crate::client::ops::get_entity::EntityExists;
 use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};

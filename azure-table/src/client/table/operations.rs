@@ -2,10 +2,10 @@
 //!
 //! `entity_verbs.rs` builds further operations from them.
 
-use azure_table_core::filter::assignment::Assignments;
-use azure_table_core::model::entity::{AsEntity, ReadEntity, TableEntity};
-use azure_table_core::model::entity_key::IntoKey;
-use azure_table_core::protocol::operation::TableOperation;
+use azure_table_wire::filter::assignment::Assignments;
+use azure_table_wire::model::entity::{AsEntity, ReadEntity, TableEntity};
+use azure_table_wire::model::entity_key::IntoKey;
+use azure_table_wire::protocol::operation::TableOperation;
 
 use crate::client::batch::TableBatch;
 use crate::client::ops::get_entity::GetEntity;

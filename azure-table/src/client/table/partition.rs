@@ -4,14 +4,14 @@
 
 use std::fmt;
 
-use azure_table_core::filter::assignment::Assignments;
-use azure_table_core::model::dynamic::DynamicEntity;
-use azure_table_core::model::entity::{ReadEntity, TableEntity};
-use azure_table_core::model::entity_key::Key;
-use azure_table_core::model::error::Result;
-use azure_table_core::model::partition::{IntoPartitionKey, partition_key};
-use azure_table_core::model::prefix;
-use azure_table_core::model::row_key::{IntoRowKey, key_in_partition};
+use azure_table_wire::filter::assignment::Assignments;
+use azure_table_wire::model::dynamic::DynamicEntity;
+use azure_table_wire::model::entity::{ReadEntity, TableEntity};
+use azure_table_wire::model::entity_key::Key;
+use azure_table_wire::model::error::Result;
+use azure_table_wire::model::partition::{IntoPartitionKey, partition_key};
+use azure_table_wire::model::prefix;
+use azure_table_wire::model::row_key::{IntoRowKey, key_in_partition};
 
 use crate::client::batch::TableBatch;
 use crate::client::ops::get_entity::{EntityExists, GetEntity};

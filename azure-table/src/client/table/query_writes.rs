@@ -1,8 +1,8 @@
 //! Writes over all rows that a query selects: delete, patch, update, upgrade.
 
-use azure_table_core::filter::assignment::Assignments;
-use azure_table_core::filter::projection::UpdatableRow;
-use azure_table_core::model::entity::{ReadEntity, TableEntity};
+use azure_table_wire::filter::assignment::Assignments;
+use azure_table_wire::filter::projection::UpdatableRow;
+use azure_table_wire::model::entity::{ReadEntity, TableEntity};
 
 use crate::client::ops::modify_entity::ModifyOutcome;
 use crate::client::query::selection::RowSelection;

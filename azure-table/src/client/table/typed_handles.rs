@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::schema::{self, EntitySchema};
-use azure_table_core::model::variant::{MarkedVariantOf, VariantIn};
-use azure_table_core::model::variant_mark::MarkedVariant;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::schema::{self, EntitySchema};
+use azure_table_wire::model::variant::{MarkedVariantOf, VariantIn};
+use azure_table_wire::model::variant_mark::MarkedVariant;
 
 use crate::client::table_handle::TableClient;
 

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::protocol::sas_token::{self, SasToken};
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::protocol::sas_token::{self, SasToken};
+use azure_table_wire::transport::BoxFuture;
 use bytes::Bytes;
 use http::{Request, Uri};
 

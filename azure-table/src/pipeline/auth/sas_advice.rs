@@ -5,10 +5,10 @@
 //!
 //! Source: REST "SAS error codes".
 
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::operation_kind::{self, OperationKind};
-use azure_table_core::protocol::sas_parameters::{self, SasParameters};
-use azure_table_core::protocol::sas_token::{self, SasToken};
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::operation_kind::{self, OperationKind};
+use azure_table_wire::protocol::sas_parameters::{self, SasParameters};
+use azure_table_wire::protocol::sas_token::{self, SasToken};
 
 use crate::pipeline::auth::AuthorizationFailure;
 

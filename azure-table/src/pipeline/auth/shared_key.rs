@@ -5,12 +5,12 @@
 use std::future::ready;
 use std::time::SystemTime;
 
-use azure_table_core::model::error::Result;
-use azure_table_core::protocol::account_key::{self, AccountKey};
-use azure_table_core::protocol::http_date::http_date;
-use azure_table_core::protocol::http_request::header_value;
-use azure_table_core::protocol::signature::{canonicalized_resource, shared_key, shared_key_lite};
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::model::error::Result;
+use azure_table_wire::protocol::account_key::{self, AccountKey};
+use azure_table_wire::protocol::http_date::http_date;
+use azure_table_wire::protocol::http_request::header_value;
+use azure_table_wire::protocol::signature::{canonicalized_resource, shared_key, shared_key_lite};
+use azure_table_wire::transport::BoxFuture;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, Request};

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use azure_table_core::model::encryption::{DataKey, WrappedKey, unwrap_locally, wrap_locally};
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::model::encryption::{DataKey, WrappedKey, unwrap_locally, wrap_locally};
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::transport::BoxFuture;
 
 use crate::pipeline::encryption::KeyProvider;
 

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::transport::BoxFuture;
 use hyper_util::client::legacy::connect::dns::Name;
 use tokio::net::lookup_host;
 use tower_service::Service;

@@ -3,7 +3,7 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use azure_table_core::model::error::{Error, ErrorKind, Result};
+use azure_table_wire::model::error::{Error, ErrorKind, Result};
 use http::Uri;
 use http::uri::Scheme;
 use hyper::rt::{Read, Write};
@@ -100,7 +100,7 @@ mod imp {
 
 #[cfg(not(feature = "rustls-no-provider"))]
 mod imp {
-    use azure_table_core::model::error::ErrorInternals;
+    use azure_table_wire::model::error::ErrorInternals;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The decision tables. Each row is a state, the end of an attempt and the next step.
 
-use azure_table_core::model::operation_kind::{self, OperationKind};
+use azure_table_wire::model::operation_kind::{self, OperationKind};
 
 use super::*;
 

@@ -129,7 +129,7 @@ impl RetryPolicy for ExponentialRetry {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_core::transport::Delivery;
+    use azure_table_wire::transport::Delivery;
 
     use super::*;
 

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use azure_table_core::model::diagnostics::Attempt;
-use azure_table_core::model::error::{Error, ErrorInternals, ErrorKind};
-use azure_table_core::protocol::endpoint::Endpoint;
-use azure_table_core::protocol::profile::ProfileInternals;
-use azure_table_core::protocol::request::Call;
+use azure_table_wire::model::diagnostics::Attempt;
+use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind};
+use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::protocol::profile::ProfileInternals;
+use azure_table_wire::protocol::request::Call;
 use tracing::field::{Empty, Value, display};
 use tracing::instrument::{Instrument as _, Instrumented};
 use tracing::{Span, debug, info_span, warn};

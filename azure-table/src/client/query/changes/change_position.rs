@@ -1,9 +1,9 @@
 //! The position of a tail of changes, and its text.
 
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::error::{Error, Result};
-use azure_table_core::position_text;
-use azure_table_core::protocol::position::{CHANGES, Owner};
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::position_text;
+use azure_table_wire::protocol::position::{CHANGES, Owner};
 use serde::{Deserialize, Serialize};
 
 /// The version of the format, which a later format would raise.

@@ -14,17 +14,17 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use std::vec;
 
-use azure_table_core::filter::expression::{Comparison, Expression};
-use azure_table_core::model::clock::{self, Instant};
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::edm::EdmValue;
-use azure_table_core::model::entity_key::Key;
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::model::operation_kind::OperationKind;
-use azure_table_core::model::versioned::Versioned;
-use azure_table_core::protocol::continuation::Continuation;
-use azure_table_core::protocol::profile::ProfileInternals;
-use azure_table_core::transport::BoxFuture;
+use azure_table_wire::filter::expression::{Comparison, Expression};
+use azure_table_wire::model::clock::{self, Instant};
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::edm::EdmValue;
+use azure_table_wire::model::entity_key::Key;
+use azure_table_wire::model::error::{Error, ErrorInternals, Result};
+use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::model::versioned::Versioned;
+use azure_table_wire::protocol::continuation::Continuation;
+use azure_table_wire::protocol::profile::ProfileInternals;
+use azure_table_wire::transport::BoxFuture;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 

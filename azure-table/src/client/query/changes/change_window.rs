@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use azure_table_core::model::datetime::DateTime;
-use azure_table_core::model::entity_key::Key;
-use azure_table_core::model::etag::ETag;
-use azure_table_core::model::versioned::Versioned;
+use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::model::entity_key::Key;
+use azure_table_wire::model::etag::ETag;
+use azure_table_wire::model::versioned::Versioned;
 
 /// The last yielded version of each row whose Timestamp lies in the overlap.
 #[derive(Debug)]

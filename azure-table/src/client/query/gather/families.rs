@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Deref, DerefMut};
 use std::{slice, vec};
 
-use azure_table_core::model::entity::TableEntity;
-use azure_table_core::model::entity_key::Key;
-use azure_table_core::model::error::{Error, ErrorInternals, Result};
-use azure_table_core::model::key_shape::{self, KeyPiece};
-use azure_table_core::model::variant::VariantOf;
+use azure_table_wire::model::entity::TableEntity;
+use azure_table_wire::model::entity_key::Key;
+use azure_table_wire::model::error::{Error, ErrorInternals, Result};
+use azure_table_wire::model::key_shape::{self, KeyPiece};
+use azure_table_wire::model::variant::VariantOf;
 
 use crate::client::query::gather::Gather;
 
@@ -229,9 +229,9 @@ impl<'a, A, B> IntoIterator for &'a mut Families<A, B> {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_core::model::key_shape::{KeyShape, KeyWriter};
-    use azure_table_core::model::property_writer::PropertyWriter;
-    use azure_table_core::model::schema::EntitySchema;
+    use azure_table_wire::model::key_shape::{KeyShape, KeyWriter};
+    use azure_table_wire::model::property_writer::PropertyWriter;
+    use azure_table_wire::model::schema::EntitySchema;
 
     use super::*;
 

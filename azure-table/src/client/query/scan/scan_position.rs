@@ -4,15 +4,15 @@
 //! that the caller set stays in the position to the end of the scan. A range that the scan found is replaced by its
 //! rest and removed at its end, so that the position of a long scan stays short.
 
-use azure_table_core::filter::expression::{Comparison, Expression};
-use azure_table_core::model::edm::EdmValue;
-use azure_table_core::model::error::Result;
-use azure_table_core::model::key_shape::check_key;
-use azure_table_core::model::location::Location;
-use azure_table_core::model::ordinal;
-use azure_table_core::position_text;
-use azure_table_core::protocol::continuation::Continuation;
-use azure_table_core::protocol::position::{Owner, SCAN};
+use azure_table_wire::filter::expression::{Comparison, Expression};
+use azure_table_wire::model::edm::EdmValue;
+use azure_table_wire::model::error::Result;
+use azure_table_wire::model::key_shape::check_key;
+use azure_table_wire::model::location::Location;
+use azure_table_wire::model::ordinal;
+use azure_table_wire::position_text;
+use azure_table_wire::protocol::continuation::Continuation;
+use azure_table_wire::protocol::position::{Owner, SCAN};
 use serde::{Deserialize, Serialize};
 
 use crate::client::query::key_condition::both;

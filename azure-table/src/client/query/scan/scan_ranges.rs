@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use azure_table_core::model::key_split::{Alphabet, Rest};
+use azure_table_wire::model::key_split::{Alphabet, Rest};
 
 use crate::client::query::scan::scan_position::{After, RangePosition};
 use crate::client::shape::key_mark::{MarkedRows, PageKeys};

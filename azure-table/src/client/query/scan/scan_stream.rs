@@ -12,12 +12,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
-use azure_table_core::filter::expression::Expression;
-use azure_table_core::filter::key_range::KeyRange;
-use azure_table_core::filter::split::PartFilter;
-use azure_table_core::model::error::Result;
-use azure_table_core::model::ordinal;
-use azure_table_core::protocol::continuation::{self, Continuation};
+use azure_table_wire::filter::expression::Expression;
+use azure_table_wire::filter::key_range::KeyRange;
+use azure_table_wire::filter::split::PartFilter;
+use azure_table_wire::model::error::Result;
+use azure_table_wire::model::ordinal;
+use azure_table_wire::protocol::continuation::{self, Continuation};
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
