@@ -1,6 +1,6 @@
 //! The characters of C#'s identifiers, as the names of properties are.
 //!
-//! The same rules as the core's `model/name.rs`, which no macro crate can import.
+//! The same rules as `value/name.rs` of azure-table-wire, which no macro crate can import.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 

@@ -121,7 +121,7 @@ impl Template {
         self.faults.push(fault.into());
     }
 
-    /// Checks that fixed text is valid in a key, by the same rules as `azure_table_wire`'s `model/key.rs`.
+    /// Checks that fixed text is valid in a key, by the same rules as `value/key_text.rs` of azure-table-wire.
     fn check_literals(&mut self) {
         let literals = self.pieces.iter().filter_map(|piece| match piece {
             Piece::Literal(text) => Some(text.as_str()),

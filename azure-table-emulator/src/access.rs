@@ -12,8 +12,8 @@ pub(crate) mod sas;
 pub(crate) mod shared_key;
 pub(crate) mod token;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::protocol::inbound::Inbound;
+use azure_table_wire::request::inbound::Inbound;
+use azure_table_wire::value::datetime::DateTime;
 use http::request::Parts;
 
 use crate::access::shared_key::{header, no_account};

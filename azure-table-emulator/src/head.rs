@@ -5,8 +5,8 @@
 //!
 //! Source: REST "Versioning for Azure Storage".
 
-use azure_table_wire::model::guid::Guid;
-use azure_table_wire::protocol::http_request::X_MS_VERSION;
+use azure_table_wire::request::http_request::X_MS_VERSION;
+use azure_table_wire::value::guid::Guid;
 use bytes::Bytes;
 use http::header::HeaderValue;
 use http::{HeaderMap, Response, StatusCode, Uri};

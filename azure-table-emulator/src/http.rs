@@ -17,20 +17,19 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use azure_table_wire::model::clock;
-use azure_table_wire::protocol::endpoint::DEVELOPMENT_ACCOUNT;
-use azure_table_wire::protocol::signature::DEVELOPMENT_KEY;
+use azure_table_wire::account::endpoint::DEVELOPMENT_ACCOUNT;
+use azure_table_wire::account::signature::DEVELOPMENT_KEY;
 use azure_table_wire::transport::Transport;
+use azure_table_wire::value::clock;
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, ToSocketAddrs};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::http::admission::Admission;
+pub use crate::http::certificate::ServerCertificate;
 use crate::http::connection::{Connection, Tls};
 use crate::in_process::Emulator;
-
-pub use crate::http::certificate::ServerCertificate;
 
 /// The pause after a failed accept, for example when the process is out of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

@@ -17,13 +17,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::http::{Request, Response};
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::error::Result;
-use azure_table_wire::protocol::endpoint::DEVELOPMENT_ACCOUNT;
-use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::account::endpoint::DEVELOPMENT_ACCOUNT;
+use azure_table_wire::account::profile::Profile;
 #[cfg(feature = "http")]
-use azure_table_wire::protocol::signature::DEVELOPMENT_KEY;
-use azure_table_wire::protocol::signature::SigningKey;
+use azure_table_wire::account::signature::DEVELOPMENT_KEY;
+use azure_table_wire::account::signature::SigningKey;
+use azure_table_wire::error::Result;
 use azure_table_wire::transport::injected_fault::InjectedFault;
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
@@ -33,7 +32,7 @@ use crate::durable::Durable;
 use crate::load::ServiceLoad;
 use crate::load::model::ServiceModel;
 use crate::load::stamp::Stamp;
-use crate::operations::seed;
+use crate::operations::seed::{self, SeededRow};
 use crate::response::observer::{Observe, ResponseEvent, Seen};
 use crate::rules::{COSMOS, MAX_PAGE};
 use crate::service::Service;
@@ -63,7 +62,7 @@ use crate::store::SharedStore;
 /// - tokens ([`token`](Self::token), [`token_audience`](Self::token_audience))
 ///
 /// It answers immediately, unless [`service_model`](Self::service_model) sets latencies, limits and queues.
-/// [`seed`](Self::seed) inserts rows without a client. [`snapshot`](Self::snapshot) and [`restore`](Self::restore) save
+/// `seed` inserts rows without a client. [`snapshot`](Self::snapshot) and [`restore`](Self::restore) save
 /// and restore the whole state, and `Emulator::open` (feature `emulator-durable`) keeps it in a folder.
 /// [`observer`](Self::observer) reports the requests.
 ///
@@ -209,7 +208,7 @@ impl Emulator {
     /// tail of changes (`TableClient::changes`) allows for that, and a program that reads by Timestamp should too. By
     /// default Timestamps follow the clock. They never repeat in either case, so that no two versions share an ETag.
     ///
-    /// The differences are drawn from `seed`, one for each entity of a batch. [`seed`](Self::seed) and the header
+    /// The differences are drawn from `seed`, one for each entity of a batch. `seed` and the header
     /// `Date` are not affected. The patterns `Leases` and `Queue` measure time from Timestamps, so their times are off
     /// by as much.
     ///
@@ -364,40 +363,6 @@ impl Emulator {
         self
     }
 
-    /// Inserts or replaces entities in a table of the account `devstoreaccount1`.
-    ///
-    /// Creates the table if it is missing. It needs no client, and takes no time regardless of the
-    /// [model](Self::service_model).
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> azure_table::Result<()> {
-    /// use azure_table::{Emulator, TableEntity, TableServiceClient};
-    /// #[derive(TableEntity)]
-    /// struct Blog {
-    ///     #[table(partition_key)]
-    ///     channel: String,
-    ///     #[table(row_key)]
-    ///     slug: String,
-    ///     rating: i32,
-    /// }
-    /// let emulator = Emulator::new();
-    /// emulator.seed("Blogs", (1..=3).map(|n| Blog { channel: "c".into(), slug: n.to_string(), rating: n }))?;
-    /// let blogs = TableServiceClient::from_transport(emulator).table::<Blog>("Blogs")?;
-    /// assert_eq!(blogs.query().filter(Blog::RATING.ge(2)).all().await?.len(), 2);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// - [`InvalidInput`](azure_table_wire::model::error::ErrorKind::InvalidInput): a name, key or value that the
-    ///   service would reject; or the table is being [deleted](Self::deletion_time). The entities before it are stored.
-    /// - [`ServerFault`](azure_table_wire::model::error::ErrorKind::ServerFault): the change could not be stored in the
-    ///   folder.
-    pub fn seed<E: TableEntity>(&self, table: &str, entities: impl IntoIterator<Item = E>) -> Result<()> {
-        seed::seed(&self.service.store, self.settings(), table, entities)
-    }
-
     /// Returns a copy of the whole state.
     ///
     /// The copy takes as much memory again.
@@ -411,9 +376,9 @@ impl Emulator {
     /// the snapshot: an ETag from before matches no later entity.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_wire::model::error::ErrorKind::InvalidInput): the snapshot is of [Cosmos
+    /// - [`InvalidInput`](azure_table_wire::error::ErrorKind::InvalidInput): the snapshot is of [Cosmos
     ///   DB](Self::cosmos) and the emulator is not, or vice versa. Nothing changes.
-    /// - [`ServerFault`](azure_table_wire::model::error::ErrorKind::ServerFault): the change could not be stored in the
+    /// - [`ServerFault`](azure_table_wire::error::ErrorKind::ServerFault): the change could not be stored in the
     ///   folder.
     pub fn restore(&self, snapshot: &EmulatorSnapshot) -> Result<()> {
         snapshot.restore_to(&self.service.store, self.settings().rules())
@@ -446,6 +411,12 @@ impl Emulator {
     fn settings_mut(&mut self) -> &mut Settings {
         Arc::make_mut(&mut self.service.settings)
     }
+}
+
+/// Inserts or replaces rows in a table: the method `seed` of azure-table.
+#[doc(hidden)]
+pub fn seed_rows(emulator: &Emulator, table: &str, rows: impl IntoIterator<Item = Result<SeededRow>>) -> Result<()> {
+    seed::seed(&emulator.service.store, emulator.settings(), table, rows)
 }
 
 impl Default for Emulator {

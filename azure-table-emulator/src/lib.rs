@@ -24,7 +24,7 @@
 //
 // `http` is above `in_process` because a server has an emulator. Errors belong to `rules` because the store raises them
 // as well as requests. A snapshot is above `request`: its lines are parsed like the body of an insert, and so are the
-// lines in a folder. The emulator imports the core, never the client.
+// lines in a folder. The emulator imports the wire crate, never the client.
 
 mod access;
 #[cfg(feature = "durable")]
@@ -55,8 +55,12 @@ pub use crate::durable::folder::EmulatorFolder;
 pub use crate::http::{EmulatorServer, RunningEmulator, ServerCertificate};
 pub use crate::in_process::Emulator;
 pub use crate::in_process::contents::EmulatorTable;
+#[doc(hidden)]
+pub use crate::in_process::seed_rows;
 pub use crate::load::ServiceLoad;
 pub use crate::load::model::{RangeSplits, ServiceModel};
+#[doc(hidden)]
+pub use crate::operations::seed::SeededRow;
 pub use crate::response::observer::ResponseEvent;
 pub use crate::settings::{EmulatorClock, PageEnds};
 pub use crate::snapshot::EmulatorSnapshot;

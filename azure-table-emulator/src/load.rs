@@ -24,7 +24,7 @@ mod tests;
 use std::cmp::Ordering;
 use std::time::Duration;
 
-use azure_table_wire::model::ordinal;
+use azure_table_wire::value::ordinal;
 
 /// Work on one partition.
 #[derive(Debug)]

@@ -23,9 +23,9 @@ pub(crate) mod tables;
 use azure_table_wire::codec::odata::time::is_etag;
 use azure_table_wire::filter::expression::{Comparison, Expression};
 use azure_table_wire::filter::parse::parse_to;
-use azure_table_wire::model::edm::EdmValue;
-use azure_table_wire::protocol::inbound::target::Target;
-use azure_table_wire::protocol::inbound::{Inbound, Verb};
+use azure_table_wire::request::inbound::target::Target;
+use azure_table_wire::request::inbound::{Inbound, Verb};
+use azure_table_wire::value::edm::EdmValue;
 
 use crate::operations::grant::{Grant, Rights};
 use crate::operations::payload::PayloadShape;

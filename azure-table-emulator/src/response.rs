@@ -13,8 +13,8 @@ pub(crate) mod format;
 pub(crate) mod observer;
 
 use azure_table_wire::codec::xml;
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::guid::Guid;
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::guid::Guid;
 use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONTENT_TYPE, DATE, ETAG, HeaderName, HeaderValue, LOCATION, SERVER, WWW_AUTHENTICATE,

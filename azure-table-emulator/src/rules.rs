@@ -5,10 +5,10 @@
 //! `rules/table_name.rs`, versions of the protocol in `rules/version.rs`.
 //!
 //! Deliberately independent of the client: this file repeats the numbers, so that the emulator does not repeat an error
-//! of the core's `protocol/profile.rs` and `model`. A test below compares both. Not confirmed, for Cosmos DB: the codes
-//! for a reserved name, a RowKey that is too long, a batch that is too large and an unsupported method; its formula of
-//! an entity's size (the formula of Table storage here); its limit on the number of properties (252). Not imitated, for
-//! Cosmos DB: the order of tables, request units.
+//! of the client (`account/profile.rs` and `entity`). A test below compares both. Not confirmed, for Cosmos DB: the
+//! codes for a reserved name, a RowKey that is too long, a batch that is too large and an unsupported method; its
+//! formula of an entity's size (the formula of Table storage here); its limit on the number of properties (252). Not
+//! imitated, for Cosmos DB: the order of tables, request units.
 //!
 //! Source: REST "Understanding the Table service data model", "Performing entity group transactions", "Query timeout
 //! and pagination"; "Azure Cosmos DB for Table: frequently asked questions"; recorded responses of both.
@@ -17,7 +17,7 @@ pub(crate) mod service_error;
 pub(crate) mod table_name;
 pub(crate) mod version;
 
-use azure_table_wire::protocol::profile::{self, Profile, ProfileInternals};
+use azure_table_wire::account::profile::{self, Profile, ProfileInternals};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde::{Deserialize, Serialize};
 
@@ -386,9 +386,10 @@ impl ServiceRules {
 
 #[cfg(test)]
 mod tests {
+    use azure_table::batch::MAX_BATCH_OPERATIONS;
+    use azure_table::entity;
     use azure_table_wire::codec::json::write;
-    use azure_table_wire::model::{key, name, property_writer};
-    use azure_table_wire::protocol::batch;
+    use azure_table_wire::value::{key_text, name};
 
     use super::*;
 
@@ -402,17 +403,17 @@ mod tests {
             assert_eq!(rules.name.rules().profile, rules.profile);
             assert_eq!(rules.profile.rules().token_audience(""), rules.token_audience);
             // The client checks values and entities against the limits of Storage, for any service.
-            assert!(property_writer::MAX_STRING_UNITS <= rules.max_string_units);
-            assert!(property_writer::MAX_BINARY_BYTES <= rules.max_binary_bytes);
-            assert!(property_writer::MAX_ENTITY_BYTES <= rules.max_entity_bytes);
+            assert!(entity::MAX_STRING_UNITS <= rules.max_string_units);
+            assert!(entity::MAX_BINARY_BYTES <= rules.max_binary_bytes);
+            assert!(entity::MAX_ENTITY_BYTES <= rules.max_entity_bytes);
         }
-        assert_eq!(property_writer::MAX_STRING_UNITS, STORAGE.max_string_units);
-        assert_eq!(property_writer::MAX_BINARY_BYTES, STORAGE.max_binary_bytes);
-        assert_eq!(property_writer::MAX_ENTITY_BYTES, STORAGE.max_entity_bytes);
-        assert_eq!(property_writer::MAX_PROPERTIES, MAX_PROPERTIES);
-        assert_eq!(key::MAX_KEY_UNITS, MAX_KEY_UNITS);
+        assert_eq!(entity::MAX_STRING_UNITS, STORAGE.max_string_units);
+        assert_eq!(entity::MAX_BINARY_BYTES, STORAGE.max_binary_bytes);
+        assert_eq!(entity::MAX_ENTITY_BYTES, STORAGE.max_entity_bytes);
+        assert_eq!(entity::MAX_PROPERTIES, MAX_PROPERTIES);
+        assert_eq!(key_text::MAX_KEY_UNITS, MAX_KEY_UNITS);
         assert_eq!(name::MAX_PROPERTY_NAME, MAX_PROPERTY_NAME);
-        assert_eq!(batch::MAX_BATCH_OPERATIONS, MAX_BATCH_OPERATIONS);
+        assert_eq!(MAX_BATCH_OPERATIONS, MAX_BATCH_OPERATIONS);
         assert_eq!(write::MAX_BODY_BYTES, MAX_BODY_BYTES);
     }
 }

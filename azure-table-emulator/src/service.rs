@@ -21,9 +21,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::protocol::inbound::Inbound;
-use azure_table_wire::protocol::inbound::target::Paths;
+use azure_table_wire::request::inbound::Inbound;
+use azure_table_wire::request::inbound::target::Paths;
+use azure_table_wire::value::datetime::DateTime;
 use bytes::Bytes;
 use http::{Method, Response};
 

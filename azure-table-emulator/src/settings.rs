@@ -7,7 +7,7 @@
 //! - the lag of the secondary
 //! - the time at which a deleted table's name is available again
 //!
-//! The system's time comes from `model/clock.rs`.
+//! The system's time comes from `value/clock.rs`.
 //!
 //! Defines [`PageEnds`], so that tests see every kind of page that the live service returns. The content of a page is
 //! in `operations/query.rs`.
@@ -23,8 +23,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::protocol::signature::SigningKey;
+use azure_table_wire::account::signature::SigningKey;
+use azure_table_wire::value::datetime::DateTime;
 
 use crate::rules::{STORAGE, ServiceRules};
 use crate::settings::adverse::{Adverse, DELETION_TIME};

@@ -1,7 +1,7 @@
 //! Sites: the account that a URL names, and the service at its host.
 //!
 //! Supports both forms of base URL: the account in the path, as emulators have it, and the account in the host name.
-//! `protocol/inbound/target.rs` parses the resource below, `store/site.rs` defines the value.
+//! `request/inbound/target.rs` parses the resource below, `store/site.rs` defines the value.
 //!
 //! Not confirmed: further segments of a path besides the recorded ones; the response to an unknown `comp`, or to one
 //! without its `restype`; the URL length from which a request is rejected; code and form of the rejection of a path
@@ -9,7 +9,7 @@
 //!
 //! Source: REST "Addressing Table service resources"; "Use the Azurite emulator", both kinds of URL.
 
-use azure_table_wire::protocol::addressed_account::AddressedAccount;
+use azure_table_wire::account::addressed_account::AddressedAccount;
 use http::Uri;
 
 use crate::rules::ServiceRules;
@@ -51,7 +51,7 @@ fn is_encoded(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_wire::protocol::addressed_account::ACCOUNTS;
+    use azure_table_wire::account::addressed_account::ACCOUNTS;
 
     use super::*;
 

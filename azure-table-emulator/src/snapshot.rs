@@ -16,9 +16,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::model::guid::Guid;
+use azure_table_wire::error::{Error, Result};
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::guid::Guid;
 
 use crate::rules::ServiceRules;
 use crate::snapshot::line::{AccountLine, Fault, FirstLine, TableLine, VERSION};
@@ -227,7 +227,7 @@ impl FromStr for EmulatorSnapshot {
     /// Parses the text of a file.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_wire::model::error::ErrorKind::InvalidInput): it is not a snapshot, or one of a
+    /// - [`InvalidInput`](azure_table_wire::error::ErrorKind::InvalidInput): it is not a snapshot, or one of a
     ///   later version. The message names line and column.
     fn from_str(text: &str) -> Result<Self> {
         read_text(text)

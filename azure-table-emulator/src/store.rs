@@ -23,10 +23,10 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use azure_table_wire::codec::odata::time::is_etag_with_doubled_quotes;
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::error::{self, Error, ErrorInternals as _, ErrorKind};
-use azure_table_wire::protocol::access_policy::StoredAccessPolicy;
-use azure_table_wire::protocol::service_properties::ServiceProperties;
+use azure_table_wire::error::{self, Error, ErrorInternals as _, ErrorKind};
+use azure_table_wire::service::access_policy::StoredAccessPolicy;
+use azure_table_wire::service::service_properties::ServiceProperties;
+use azure_table_wire::value::datetime::DateTime;
 
 use crate::rules::ServiceRules;
 use crate::rules::service_error::{Result, ServiceError};
@@ -460,7 +460,7 @@ impl RowCondition {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_wire::model::edm::{Edm, EdmValue};
+    use azure_table_wire::value::edm::{Edm, EdmValue};
 
     use super::*;
     use crate::rules::STORAGE;

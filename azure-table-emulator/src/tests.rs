@@ -23,14 +23,14 @@ mod times;
 mod tokens;
 mod versions;
 
-use ::http::{Request, Response};
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::protocol::endpoint::DEVELOPMENT_ACCOUNT;
-use azure_table_wire::protocol::signature::{DEVELOPMENT_KEY, SigningKey, canonicalized_resource, shared_key};
-use azure_table_wire::transport::Transport as _;
-use bytes::Bytes;
-
 use std::time::Duration;
+
+use ::http::{Request, Response};
+use azure_table_wire::account::endpoint::DEVELOPMENT_ACCOUNT;
+use azure_table_wire::account::signature::{DEVELOPMENT_KEY, SigningKey, canonicalized_resource, shared_key};
+use azure_table_wire::transport::Transport as _;
+use azure_table_wire::value::datetime::DateTime;
+use bytes::Bytes;
 
 use super::in_process::Emulator;
 use super::*;

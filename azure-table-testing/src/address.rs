@@ -3,9 +3,9 @@
 //! Splits a URL into [`Address`]: the account's base, the path below it, and the query without the parameters of a
 //! shared access signature.
 
-use azure_table_wire::protocol::addressed_account::AddressedAccount;
-use azure_table_wire::protocol::inbound::target::Paths;
-use azure_table_wire::protocol::sas_parameters::SAS_PARAMETERS;
+use azure_table_wire::account::addressed_account::AddressedAccount;
+use azure_table_wire::request::inbound::target::Paths;
+use azure_table_wire::sas::parameters::SAS_PARAMETERS;
 use http::Uri;
 
 /// The parts of a URL.
@@ -58,7 +58,7 @@ fn name(pair: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_wire::protocol::addressed_account::ACCOUNTS;
+    use azure_table_wire::account::addressed_account::ACCOUNTS;
 
     use super::*;
 

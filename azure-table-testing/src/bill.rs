@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::batch_response;
-use azure_table_wire::protocol::inbound::Inbound;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::request::inbound::Inbound;
+use azure_table_wire::response::batch_parts;
 use azure_table_wire::transport::TransportError;
 use bytes::Bytes;
 use http::{Request, Response};
@@ -111,7 +111,7 @@ fn rows(sent: &Sent, response: &Response<Bytes>) -> u64 {
 
     use OperationKind::{Batch, Delete, Get, Insert, InsertOrMerge, InsertOrReplace, Merge, Query, Replace};
     match sent.kind {
-        Some(Batch) if batch_response::part_error(response).is_some() => 0,
+        Some(Batch) if batch_parts::part_error(response).is_some() => 0,
         Some(Query) => serde_json::from_slice(response.body()).map_or(0, |page: Page| page.value.len() as u64),
         Some(Batch | Get | Insert | Replace | Merge | InsertOrReplace | InsertOrMerge | Delete) => sent.operations,
         _ => 0,

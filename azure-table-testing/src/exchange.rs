@@ -8,12 +8,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use azure_table_wire::codec::json::read;
 use azure_table_wire::codec::url;
-use azure_table_wire::model::entity::{MetadataLevel, ReadEntity};
-use azure_table_wire::model::error::Result;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::inbound::Inbound;
+use azure_table_wire::error::Result;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::request::inbound::Inbound;
 use azure_table_wire::transport::{Delivery, TransportError};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
@@ -33,7 +31,7 @@ use crate::secrets::Secrets;
 ///
 /// ```
 /// use azure_table::operation::OperationKind;
-/// use azure_table::testing::Spy;
+/// use azure_table::testing::{EntityRequest as _, Spy};
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
@@ -149,17 +147,6 @@ impl Exchange {
         String::from_utf8_lossy(&self.body)
     }
 
-    /// Decodes the entity of an insert, a replace or a merge.
-    ///
-    /// [`DynamicEntity`](azure_table_wire::model::dynamic::DynamicEntity) accepts any entity.
-    ///
-    /// # Errors
-    /// - `InvalidResponse`: the body is not an entity, or does not fit `E`. A merge may have only some of its
-    ///   properties.
-    pub fn entity<E: ReadEntity>(&self) -> Result<E> {
-        read::entity(&self.body, MetadataLevel::Minimal, None, E::read)
-    }
-
     fn response(&self) -> Option<&Response<Bytes>> {
         match &self.outcome {
             Outcome::Responded(response) => Some(response),
@@ -191,6 +178,12 @@ impl Exchange {
             Outcome::Responded(_) | Outcome::NoResponse => None,
         }
     }
+}
+
+/// Returns the body of the request.
+#[doc(hidden)]
+pub fn request_body(exchange: &Exchange) -> &[u8] {
+    &exchange.body
 }
 
 impl Outcome {

@@ -9,6 +9,7 @@
 //! The setters that a test calls, and the clients of a run, are in `__private/explore.rs`: the test kit never knows the
 //! client.
 
+pub mod dated_rows;
 pub mod event;
 pub mod footprint;
 pub mod gate;

@@ -6,10 +6,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use azure_table_wire::model::clock;
-use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::transport::injected_fault::CutResponse;
 use azure_table_wire::transport::{Delivery, Transport, TransportError};
+use azure_table_wire::value::clock;
 use bytes::Bytes;
 use http::header::{DATE, HeaderValue};
 use http::{Request, Response};

@@ -2,7 +2,7 @@
 //!
 //! Defines [`FaultRule`] and the decision for one request. `faults.rs` keeps the counts.
 
-use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::error::operation_kind::OperationKind;
 
 use crate::fault::Fault;
 use crate::response_template::ResponseTemplate;

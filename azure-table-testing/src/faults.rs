@@ -12,9 +12,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::inbound::Inbound;
-use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::account::profile::Profile;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::request::inbound::Inbound;
 use azure_table_wire::transport::connection_limit::ConnectionLimit;
 use azure_table_wire::transport::injected_fault::InjectedFault;
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
@@ -289,7 +289,7 @@ impl FaultRecord {
 
     /// Returns the client request ID: the same for all attempts of a call, as in [`Error::client_request_id`].
     ///
-    /// [`Error::client_request_id`]: azure_table_wire::model::error::Error::client_request_id
+    /// [`Error::client_request_id`]: azure_table_wire::error::Error::client_request_id
     pub fn client_request_id(&self) -> Option<&str> {
         self.client_request_id.as_deref()
     }

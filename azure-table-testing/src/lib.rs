@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// Imports the core, never the client or the emulator. `__private/explore.rs` of azure-table combines all of them into
-// an exploration.
+// Imports the wire crate, never the client or the emulator. `__private/explore.rs` of azure-table combines all of them
+// into an exploration.
 
 mod address;
 mod bill;
@@ -29,6 +29,8 @@ mod verdict;
 pub use crate::bill::Bill;
 pub use crate::error::{error, error_in_doubt};
 pub use crate::exchange::Exchange;
+#[doc(hidden)]
+pub use crate::exchange::request_body;
 pub use crate::exploration::{Exploration, FailedSchedule, StopReason};
 pub use crate::fault::Fault;
 pub use crate::fault_rule::FaultRule;
@@ -37,5 +39,7 @@ pub use crate::mask::{mask_guids, mask_times};
 pub use crate::recorder::Recorder;
 pub use crate::replay::Replay;
 pub use crate::response_template::ResponseTemplate;
+#[doc(hidden)]
+pub use crate::response_template::{EncodedRow, page_response, row_response};
 pub use crate::script::Script;
 pub use crate::spy::Spy;

@@ -12,10 +12,10 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_wire::model::clock;
-use azure_table_wire::protocol::profile::{Profile, ProfileInternals};
-use azure_table_wire::protocol::requested_key::MaskedKeys;
+use azure_table_wire::account::profile::{Profile, ProfileInternals};
+use azure_table_wire::response::masked_keys::MaskedKeys;
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
+use azure_table_wire::value::clock;
 use bytes::Bytes;
 use http::header::{DATE, HeaderValue};
 use http::{Request, Response, StatusCode};

@@ -10,10 +10,8 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use azure_table_wire::codec::json::write;
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::entity_key::key_texts;
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::model::etag::Condition;
+use azure_table_wire::error::Result;
+use azure_table_wire::value::etag::ETag;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG};
 use http::{HeaderMap, Response};
@@ -37,7 +35,7 @@ const INNER: &str = "changesetresponse_test";
 ///
 /// ```
 /// use azure_table::DynamicEntity;
-/// use azure_table::testing::ResponseTemplate;
+/// use azure_table::testing::{EntityResponse as _, ResponseTemplate};
 /// let gone = ResponseTemplate::new(404).code("TableNotFound").message("The table specified does not exist.");
 /// let slow_down = ResponseTemplate::new(503).header("Retry-After", "2");
 /// let stored = ResponseTemplate::row(&DynamicEntity::new("Channel9", "1"));
@@ -88,34 +86,6 @@ impl ResponseTemplate {
     /// Source: REST "Insert Entity", "Update Entity".
     pub fn written() -> Self {
         Self::new(204).etag(SOME_ETAG)
-    }
-
-    /// Creates the response to a get: 200 and the entity in its stored form, with minimal metadata.
-    ///
-    /// It has the entity's ETag, or a fixed one. Its Timestamp is the beginning of 2020.
-    ///
-    /// Source: REST "Query Entities".
-    pub fn row<E: TableEntity + ?Sized>(entity: &E) -> Self {
-        match row(entity) {
-            Ok((etag, body)) => Self::of(200, Content::Json(body.into())).etag(etag),
-            Err(e) => Self::of(200, Content::Impossible(e.to_string())),
-        }
-    }
-
-    /// Creates the response to a query: 200 and these entities in this order, each in the form of [`row`](Self::row).
-    ///
-    /// [`continuation`](Self::continuation) adds the position of a further page.
-    ///
-    /// Source: REST "Query Entities".
-    pub fn page<'e, E: TableEntity + 'e>(entities: impl IntoIterator<Item = &'e E>) -> Self {
-        let rows: Result<Vec<Vec<u8>>> = entities.into_iter().map(|it| row(it).map(|(_, row)| row)).collect();
-        match rows {
-            Ok(rows) => {
-                let body = [&b"{\"value\":["[..], &rows.join(&b','), b"]}"].concat();
-                Self::of(200, Content::Json(body.into()))
-            }
-            Err(e) => Self::of(200, Content::Impossible(e.to_string())),
-        }
     }
 
     /// Creates the response to a batch of writes: 202 and a part for each operation.
@@ -259,19 +229,40 @@ fn error(code: &str, message: &str) -> String {
     serde_json::json!({ "odata.error": { "code": code, "message": { "lang": "en-US", "value": message } } }).to_string()
 }
 
+/// An encoded entity: its ETag, unless any will do, and its JSON.
+#[doc(hidden)]
+pub type EncodedRow = (Option<ETag>, Vec<u8>);
+
+/// Creates the response to a read of one entity. An error makes a response that cannot be built.
+#[doc(hidden)]
+pub fn row_response(row: Result<EncodedRow>) -> ResponseTemplate {
+    match row.map(stored) {
+        Ok((etag, body)) => ResponseTemplate::of(200, Content::Json(body.into())).etag(etag),
+        Err(e) => ResponseTemplate::of(200, Content::Impossible(e.to_string())),
+    }
+}
+
+/// Creates the response to a query: these entities in this order.
+#[doc(hidden)]
+pub fn page_response(rows: Result<Vec<EncodedRow>>) -> ResponseTemplate {
+    match rows {
+        Ok(rows) => {
+            let rows: Vec<Vec<u8>> = rows.into_iter().map(|row| stored(row).1).collect();
+            let body = [&b"{\"value\":["[..], &rows.join(&b','), b"]}"].concat();
+            ResponseTemplate::of(200, Content::Json(body.into()))
+        }
+        Err(e) => ResponseTemplate::of(200, Content::Impossible(e.to_string())),
+    }
+}
+
 /// Returns an entity's ETag, and its JSON with it.
-fn row<E: TableEntity + ?Sized>(entity: &E) -> Result<(String, Vec<u8>), Error> {
-    let etag = match entity.condition() {
-        Condition::Matches(etag) => etag.as_str().to_owned(),
-        _ => SOME_ETAG.to_owned(),
-    };
-    let written = write::entity(entity, key_texts(entity)?.pair())?;
-    let body = &written.text.as_bytes()[..written.body];
+fn stored((etag, body): EncodedRow) -> (String, Vec<u8>) {
+    let etag = etag.map_or_else(|| SOME_ETAG.to_owned(), |etag| etag.as_str().to_owned());
     let mut row = b"{\"odata.etag\":".to_vec();
     write::quoted(&mut row, &etag);
     row.extend_from_slice(format!(",\"Timestamp\":\"{SOME_TIMESTAMP}\",").as_bytes());
-    row.extend_from_slice(body.strip_prefix(b"{").unwrap_or(body));
-    Ok((etag, row))
+    row.extend_from_slice(body.strip_prefix(b"{").unwrap_or(&body));
+    (etag, row)
 }
 
 /// Returns the content type and the body of a batch: one change set with these parts.

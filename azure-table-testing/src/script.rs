@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::inbound::Inbound;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::request::inbound::Inbound;
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -31,7 +31,7 @@ use crate::verdict::{self, Verdict};
 /// ```
 /// use std::time::Duration;
 /// use azure_table::operation::OperationKind;
-/// use azure_table::testing::{ResponseTemplate, Fault, Script};
+/// use azure_table::testing::{EntityResponse as _, Fault, ResponseTemplate, Script};
 /// use azure_table::{DynamicEntity, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::account::profile::Profile;
+use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::transport::connection_limit::ConnectionLimit;
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;

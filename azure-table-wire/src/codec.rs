@@ -3,12 +3,9 @@
 //! It handles JSON (`json`), OData's literals, paths and members (`odata`), URL text (`url`), multipart bodies
 //! (`batch_body`, `multipart`) and XML (`xml`). `protocol` knows what they mean.
 
-#[doc(hidden)]
-pub mod batch_body;
 pub mod json;
 #[doc(hidden)]
 pub mod multipart;
-#[doc(hidden)]
 pub mod odata;
 #[doc(hidden)]
 pub mod url;

@@ -1,17 +1,19 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![expect(
-    clippy::len_without_is_empty,
     clippy::new_without_default,
     reason = "they are for the interface of users, which this crate is not"
 )]
 
-// Paths such as `client/…` and `pipeline/…` in comments refer to azure-table.
+// Paths such as `client/…`, `entity/…` and `write/…` in comments refer to azure-table.
 
-#[doc(hidden)]
-pub mod __private;
+pub mod account;
 pub mod codec;
+pub mod error;
 pub mod filter;
-pub mod model;
-pub mod protocol;
+pub mod request;
+pub mod response;
+pub mod sas;
+pub mod service;
 pub mod transport;
+pub mod value;

@@ -15,7 +15,7 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 
-use crate::protocol::profile::Profile;
+use crate::account::profile::Profile;
 use crate::transport::connection_limit::ConnectionLimit;
 
 /// A boxed future that is `Send`.

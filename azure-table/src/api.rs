@@ -10,9 +10,6 @@ pub mod bulk;
 pub mod emulator;
 #[cfg(feature = "encryption")]
 pub mod encryption;
-pub mod entity;
-pub mod filter;
-pub mod key;
 pub mod operation;
 pub mod query;
 pub mod retry;

@@ -3,11 +3,20 @@
 
 #[doc(hidden)]
 pub mod __private;
+mod account;
 mod api;
 mod client;
+mod doubt;
+pub mod entity;
+pub mod filter;
 pub mod guide;
+pub mod key;
 mod pipeline;
 pub mod prelude;
+mod request;
+#[cfg(test)]
+mod tests;
+mod write;
 
 #[cfg(all(feature = "derive", feature = "test-util", feature = "emulator"))]
 pub use azure_table_derive::test;
@@ -23,12 +32,40 @@ pub use azure_table_derive::{Projection, PropertyGroup, TableEntity, TableProper
 mod examples_of_the_macros {}
 
 #[cfg(feature = "emulator")]
+#[doc(inline)]
+pub use azure_table_emulator::Emulator;
+#[cfg(feature = "emulator-http")]
+#[doc(inline)]
+pub use azure_table_emulator::{EmulatorServer, RunningEmulator};
+#[doc(inline)]
+pub use azure_table_wire::account::profile::Profile;
+#[doc(inline)]
+pub use azure_table_wire::error::value_error::ValueError;
+#[doc(inline)]
+pub use azure_table_wire::error::{Error, ErrorKind, Result};
+#[doc(inline)]
+pub use azure_table_wire::sas::permissions::TablePermissions;
+#[doc(inline)]
+pub use azure_table_wire::value::datetime::DateTime;
+#[doc(inline)]
+pub use azure_table_wire::value::edm::{Edm, EdmType, EdmValue};
+#[doc(inline)]
+pub use azure_table_wire::value::etag::ETag;
+#[doc(inline)]
+pub use azure_table_wire::value::guid::Guid;
+
+pub use crate::account::account_key::AccountKey;
+pub use crate::account::sas_builder::{AccountSas, TableSas};
+pub use crate::account::sas_token::SasToken;
+#[doc(inline)]
+pub use crate::account::table_name::TableName;
+#[cfg(feature = "emulator")]
 pub use crate::api::emulator;
 #[cfg(feature = "encryption")]
 pub use crate::api::encryption;
 #[cfg(feature = "test-util")]
 pub use crate::api::testing;
-pub use crate::api::{auth, batch, bulk, entity, filter, key, operation, query, retry, service, telemetry, transport};
+pub use crate::api::{auth, batch, bulk, operation, query, retry, service, telemetry, transport};
 pub use crate::client::batch::TableBatch;
 pub use crate::client::bulk::bulk_builder::Bulk;
 pub use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};
@@ -38,6 +75,17 @@ pub use crate::client::query::page::Page;
 pub use crate::client::query::table_query::TableQuery;
 pub use crate::client::service::TableServiceClient;
 pub use crate::client::table_handle::TableClient;
+pub use crate::entity::dynamic::DynamicEntity;
+pub use crate::entity::property::Property;
+pub use crate::entity::table_entity::{PropertyGroup, ReadEntity, TableEntity};
+pub use crate::entity::versioned::Versioned;
+pub use crate::filter::column::Column;
+pub use crate::filter::projection::Projection;
+pub use crate::filter::typed::Filter;
+pub use crate::key::descending::Descending;
+pub use crate::key::entity_key::Key;
+pub use crate::key::prefix::KeyPrefix;
+pub use crate::key::table_key::TableKey;
 pub use crate::pipeline::auth::Credential;
 #[cfg(feature = "entra")]
 pub use crate::pipeline::auth::entra::EntraCredential;
@@ -46,61 +94,7 @@ pub use crate::pipeline::options::CallOptions;
 pub use crate::pipeline::retry::exponential::ExponentialRetry;
 pub use crate::pipeline::retry::linear::LinearRetry;
 pub use crate::pipeline::retry::{NoRetry, RetryPolicy};
-#[cfg(feature = "emulator")]
-#[doc(inline)]
-pub use azure_table_emulator::Emulator;
-#[cfg(feature = "emulator-http")]
-#[doc(inline)]
-pub use azure_table_emulator::{EmulatorServer, RunningEmulator};
-#[doc(inline)]
-pub use azure_table_wire::filter::column::Column;
-#[doc(inline)]
-pub use azure_table_wire::filter::projection::Projection;
-#[doc(inline)]
-pub use azure_table_wire::filter::typed::Filter;
-#[doc(inline)]
-pub use azure_table_wire::model::datetime::DateTime;
-#[doc(inline)]
-pub use azure_table_wire::model::dynamic::DynamicEntity;
-#[doc(inline)]
-pub use azure_table_wire::model::edm::{Edm, EdmType, EdmValue};
-#[doc(inline)]
-pub use azure_table_wire::model::entity::{PropertyGroup, ReadEntity, TableEntity};
-#[doc(inline)]
-pub use azure_table_wire::model::entity_key::Key;
-#[doc(inline)]
-pub use azure_table_wire::model::error::{Error, ErrorKind, Result, ValueError};
-#[doc(inline)]
-pub use azure_table_wire::model::etag::ETag;
-#[doc(inline)]
-pub use azure_table_wire::model::guid::Guid;
-#[doc(inline)]
-pub use azure_table_wire::model::key::TableKey;
-#[doc(inline)]
-pub use azure_table_wire::model::key::descending::Descending;
-#[doc(inline)]
-pub use azure_table_wire::model::name::TableName;
-#[doc(inline)]
-pub use azure_table_wire::model::prefix::KeyPrefix;
-#[doc(inline)]
-pub use azure_table_wire::model::property::Property;
-#[doc(inline)]
-pub use azure_table_wire::model::versioned::Versioned;
-#[doc(inline)]
-pub use azure_table_wire::protocol::account_key::AccountKey;
-#[doc(inline)]
-pub use azure_table_wire::protocol::continuation::Continuation;
-#[doc(inline)]
-pub use azure_table_wire::protocol::operation::TableOperation;
-#[doc(inline)]
-pub use azure_table_wire::protocol::profile::Profile;
-#[doc(inline)]
-pub use azure_table_wire::protocol::sas_builder::{AccountSas, TableSas};
-#[doc(inline)]
-pub use azure_table_wire::protocol::sas_permissions::TablePermissions;
-#[doc(inline)]
-pub use azure_table_wire::protocol::sas_token::SasToken;
-#[doc(inline)]
-pub use azure_table_wire::protocol::table_result::TableResult;
-#[doc(inline)]
-pub use azure_table_wire::protocol::tables::Deletion;
+pub use crate::request::continuation::Continuation;
+pub use crate::request::tables::Deletion;
+pub use crate::write::operation::TableOperation;
+pub use crate::write::table_result::TableResult;

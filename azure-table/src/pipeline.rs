@@ -5,18 +5,18 @@
 //! reads back a lost write. `shared_read` lets equal reads share a call, and `shared_fetch` the fetch of a token or
 //! key.
 //!
-//! The core's `transport` is the seam to the network. `http_transport` and `reqwest_transport` implement it,
+//! `transport` of azure-table-wire is the seam to the network. `http_transport` and `reqwest_transport` implement it,
 //! `default_transport` chooses one of them. `auth` holds the credentials, `retry` the policies, `options` and
-//! `settings` the options of one call and of a client. Only `protocol` knows the meaning of a request.
+//! `settings` the options of one call and of a client. Only `write` and `request` know the meaning of a
+//! request.
 
 use std::sync::Arc;
 
-use azure_table_wire::model::error::Error;
-use azure_table_wire::model::variant_mark::MarkedVariant;
-use azure_table_wire::protocol::batch::ChangeSet;
-use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::Error;
 use azure_table_wire::transport::Transport;
 
+use crate::entity::variant_mark::MarkedVariant;
 use crate::pipeline::auth::Credential;
 use crate::pipeline::hedge::Hedging;
 use crate::pipeline::observer::Observers;
@@ -26,6 +26,7 @@ use crate::pipeline::retry::exponential::ExponentialRetry;
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::shared_read::SharedReads;
 use crate::pipeline::skew::ServiceClock;
+use crate::write::batch::ChangeSet;
 
 mod attempt;
 pub(crate) mod auth;

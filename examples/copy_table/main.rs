@@ -16,6 +16,7 @@ mod side;
 
 use std::process::ExitCode;
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::{DynamicEntity, EdmValue, Emulator, TableServiceClient};
 use azure_table_examples::arguments::Arguments;
 use azure_table_examples::job::{Interrupt, PagePosition, PositionFile};

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::emulator::ServiceModel;
 use azure_table::{DynamicEntity, Emulator, EmulatorServer, NoRetry, TableClient, TableServiceClient};
 use azure_table_examples::{CONNECTION_STRING, variable_of};

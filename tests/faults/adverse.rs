@@ -13,6 +13,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{

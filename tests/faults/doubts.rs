@@ -8,6 +8,7 @@ use std::time::Duration;
 use azure_table::bulk::LeftoverReason;
 use azure_table::emulator::EmulatorClock;
 use azure_table::operation::{Doubt, OperationKind, Resolution};
+use azure_table::testing::EntityResponse as _;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::{Transport, TransportError};
 use azure_table::{

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use azure_table::bulk::LeftoverReason;
 use azure_table::emulator::EmulatorClock;
+use azure_table::emulator::SeedEntities as _;
 use azure_table::telemetry::{Event, Observer, OperationContext};
 use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};

@@ -9,14 +9,18 @@ use xtask::sources::{Sources, root};
 
 /// The number of lines of code of each crate.
 const LINES: [(&str, usize); 6] = [
-    ("azure-table", 19_368),
-    ("azure-table-wire", 19_566),
+    // Has what only the client names, from the wire crate. In all, 111 lines were added: the traits for entities in the
+    // emulator and in doubles replace their methods, and imports name two crates.
+    ("azure-table", 32_419),
     ("azure-table-derive", 4_774),
-    ("azure-table-emulator", 11_680),
+    // Got the reader of members, which only it uses, from the wire crate.
+    ("azure-table-emulator", 11_738),
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
     ("azure-table-patterns", 1_690),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
-    ("azure-table-testing", 3_792),
+    // Got the rows whose Timestamps an exploration reads, from the wire crate.
+    ("azure-table-testing", 3_827),
+    ("azure-table-wire", 6_533),
 ];
 
 #[test]

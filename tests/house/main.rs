@@ -11,4 +11,5 @@ mod named_methods;
 mod public_names;
 mod readme;
 mod requests;
+mod seam;
 mod skips;

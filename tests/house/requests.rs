@@ -279,7 +279,7 @@ fn docs_state_the_requests_of_each_method() {
 #[test]
 fn guide_names_every_kind_of_operation() {
     let guide = guide();
-    let source = fs::read_to_string(root().join("azure-table-wire/src/model/operation_kind.rs")).unwrap();
+    let source = fs::read_to_string(root().join("azure-table-wire/src/error/operation_kind.rs")).unwrap();
     let kinds: Vec<&str> = source
         .lines()
         .filter_map(|line| line.trim().strip_prefix("Self::"))

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// Reads one of the vectors in `azure-table-wire/vectors`.
+/// Reads one of the vectors in `azure-table/vectors`.
 ///
 /// # Panics
 /// No such file exists.
 pub fn vectors(file: &str) -> Value {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../azure-table-wire/vectors");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../azure-table/vectors");
     let text = std::fs::read(PathBuf::from(folder).join(file)).unwrap();
     serde_json::from_slice(&text).unwrap()
 }

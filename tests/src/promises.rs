@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::emulator::EmulatorClock;
+use azure_table::emulator::SeedEntities as _;
 use azure_table::telemetry::{Event, Observer};
 use azure_table::testing::{Faults, Simulation};
 use azure_table::transport::{BoxFuture, Transport, TransportError};

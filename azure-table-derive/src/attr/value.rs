@@ -23,7 +23,8 @@ pub(crate) enum Fallback {
     Function(ExprPath),
 }
 
-/// Reads `name = "…"` and checks it by the rules of the core's `model/name.rs`, which no macro crate can import.
+/// Reads `name = "…"` and checks it by the rules of azure-table-wire (`value/name.rs`), which no macro crate
+/// can import.
 pub(crate) fn table_name(item: &Item, ctxt: &Ctxt) -> Option<LitStr> {
     let text = item.text(ctxt, "Blogs")?;
     let name = text.value();

@@ -119,7 +119,7 @@ fn check_pieces(ctxt: &Ctxt, base: &Struct<'_>) {
     }
 }
 
-/// Matches the same names as `azure_table_wire`'s `model/chunked.rs`.
+/// Matches the same names as `entity/chunked.rs` of azure-table.
 fn is_piece(whole: &str, name: &str) -> bool {
     let Some(index) = name.strip_prefix(whole).and_then(|rest| rest.strip_prefix('_')) else {
         return false;
@@ -139,7 +139,7 @@ fn reserved(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Checks that a property's name is a C# identifier, by the same rules as the core.
+/// Checks that a property's name is a C# identifier, by the same rules as the client.
 pub(crate) fn property_name_fault(name: &str) -> Option<String> {
     let mut chars = name.chars();
     match chars.next() {

@@ -2,7 +2,7 @@
 //!
 //! Verifies the three kinds: for a table (`tn`), for an account (`ss`), and for a table by a user delegation key
 //! (`skoid`). Checks their times, addresses and protocols, and applies the fields of a stored policy (`si`). The
-//! strings to sign are in `protocol/sas_parameters.rs`; the permissions that each operation needs are in
+//! strings to sign are in `sas/parameters.rs`; the permissions that each operation needs are in
 //! `operations/grant.rs`.
 //!
 //! A user delegation key is an HMAC by the account's key over all of the key's parameters. Nothing is stored: the
@@ -29,13 +29,13 @@
 
 use std::net::SocketAddr;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::protocol::access_policy::StoredAccessPolicy;
-use azure_table_wire::protocol::sas_parameters::{
+use azure_table_wire::account::signature::SigningKey;
+use azure_table_wire::sas::parameters::{
     SAS_PARAMETERS, SasParameters, account_string_to_sign, addresses, table_string_to_sign, time,
     user_delegation_string_to_sign,
 };
-use azure_table_wire::protocol::signature::SigningKey;
+use azure_table_wire::service::access_policy::StoredAccessPolicy;
+use azure_table_wire::value::datetime::DateTime;
 use http::request::Parts;
 
 use crate::access::shared_key::{WRONG_SIGNATURE, in_words, no_account};

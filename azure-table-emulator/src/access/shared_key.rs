@@ -1,15 +1,15 @@
 //! Authorization by SharedKey and SharedKeyLite, with the checks of the service, including the age of a request.
 //!
-//! The strings to sign are in `protocol/signature.rs`.
+//! The strings to sign are in `account/signature.rs`.
 //!
 //! Source: REST "Authorize with Shared Key".
 
 use std::borrow::Cow;
 use std::time::Duration;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::error_text::Shown;
-use azure_table_wire::protocol::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
+use azure_table_wire::account::signature::{SigningKey, canonicalized_resource, shared_key, shared_key_lite};
+use azure_table_wire::error::error_text::Shown;
+use azure_table_wire::value::datetime::DateTime;
 use http::HeaderMap;
 use http::request::Parts;
 

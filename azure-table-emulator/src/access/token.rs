@@ -10,8 +10,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::error_text::Shown;
+use azure_table_wire::error::error_text::Shown;
+use azure_table_wire::value::datetime::DateTime;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;

@@ -16,7 +16,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 
-use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::value::datetime::DateTime;
 use redb::{
     Builder, ReadTransaction, ReadableDatabase as _, ReadableTable as _, ReadableTableMetadata as _, StorageBackend,
     Table as RedbTable, TableDefinition, WriteTransaction,

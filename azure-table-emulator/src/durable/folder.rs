@@ -13,7 +13,7 @@ use std::io::{self, Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::value::datetime::DateTime;
 use redb::StorageBackend;
 use redb::backends::FileBackend;
 

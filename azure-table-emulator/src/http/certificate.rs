@@ -7,7 +7,7 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, ErrorInternals, Result};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject as _};
@@ -33,7 +33,7 @@ impl ServerCertificate {
     /// unencrypted PKCS #8, PKCS #1 or SEC1. One text may hold both: pass it twice.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_wire::model::error::ErrorKind::InvalidInput): a text is not PEM or lacks the
+    /// - [`InvalidInput`](azure_table_wire::error::ErrorKind::InvalidInput): a text is not PEM or lacks the
     ///   certificate or the key, a certificate is X.509 version 1, or the key does not belong to the certificate.
     pub fn from_pem(certificates: impl AsRef<[u8]>, key: impl AsRef<[u8]>) -> Result<Self> {
         let wrong = |what: &str| {

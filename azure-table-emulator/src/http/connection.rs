@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use azure_table_wire::model::clock;
 use azure_table_wire::transport::injected_fault::CutResponse;
 use azure_table_wire::transport::{Transport, TransportError};
+use azure_table_wire::value::clock;
 use bytes::Bytes;
 use http::header::{CONNECTION, HOST, HeaderValue};
 use http::uri::{Parts, Scheme, Uri};

@@ -27,6 +27,7 @@ impl Emulator {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
     /// # tokio::time::pause();
+    /// use azure_table::emulator::SeedEntities as _;
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     /// let calm = Emulator::new();
     /// for seed in 0..20 {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::error::{Error, Result};
 
 use crate::in_process::Emulator;
 use crate::operations::seed;
@@ -78,10 +78,10 @@ impl Emulator {
     /// Timestamp, whatever the line says. Empty lines are skipped.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_wire::model::error::ErrorKind::InvalidInput): the account does not exist, or a
+    /// - [`InvalidInput`](azure_table_wire::error::ErrorKind::InvalidInput): the account does not exist, or a
     ///   name, key or value that the service would reject, or a key twice. The message names line and column. Nothing
     ///   is stored.
-    /// - [`ServerFault`](azure_table_wire::model::error::ErrorKind::ServerFault): the change could not be stored in the
+    /// - [`ServerFault`](azure_table_wire::error::ErrorKind::ServerFault): the change could not be stored in the
     ///   folder.
     pub fn seed_lines(&self, account: &str, table: &str, lines: &str) -> Result<usize> {
         if !self.settings().accounts.contains_key(account) {
@@ -96,7 +96,7 @@ impl Emulator {
     /// Its name is available immediately, regardless of the [deletion time](Self::deletion_time).
     ///
     /// # Errors
-    /// - [`ServerFault`](azure_table_wire::model::error::ErrorKind::ServerFault): the change could not be stored in the
+    /// - [`ServerFault`](azure_table_wire::error::ErrorKind::ServerFault): the change could not be stored in the
     ///   folder.
     pub fn delete_table(&self, account: &str, table: &str) -> Result<bool> {
         let replica = self.replica_of(account, table);
@@ -115,7 +115,7 @@ impl Emulator {
     /// properties stay.
     ///
     /// # Errors
-    /// - [`ServerFault`](azure_table_wire::model::error::ErrorKind::ServerFault): the change could not be stored in the
+    /// - [`ServerFault`](azure_table_wire::error::ErrorKind::ServerFault): the change could not be stored in the
     ///   folder.
     pub fn clear(&self) -> Result<()> {
         self.service.store.clear();
@@ -128,9 +128,9 @@ impl Emulator {
     /// properties stay.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_wire::model::error::ErrorKind::InvalidInput): the account does not exist. Tables
+    /// - [`InvalidInput`](azure_table_wire::error::ErrorKind::InvalidInput): the account does not exist. Tables
     ///   of an account without a key, such as one of a snapshot, can be deleted.
-    /// - [`ServerFault`](azure_table_wire::model::error::ErrorKind::ServerFault): the change could not be stored in the
+    /// - [`ServerFault`](azure_table_wire::error::ErrorKind::ServerFault): the change could not be stored in the
     ///   folder.
     pub fn clear_account(&self, account: &str) -> Result<()> {
         let replica = Replica::primary(account, self.settings().rules());
@@ -150,7 +150,7 @@ impl Emulator {
     /// results to anyone. It returns immediately for an emulator without a folder.
     ///
     /// # Errors
-    /// - [`ServerFault`](azure_table_wire::model::error::ErrorKind::ServerFault): a change could not be stored. The
+    /// - [`ServerFault`](azure_table_wire::error::ErrorKind::ServerFault): a change could not be stored. The
     ///   emulator has stopped.
     pub async fn settle(&self) -> Result<()> {
         self.service.store.settled().await.map_err(not_stored)
@@ -161,7 +161,7 @@ impl Emulator {
     /// An emulator without a folder always passes.
     ///
     /// # Errors
-    /// - [`ServerFault`](azure_table_wire::model::error::ErrorKind::ServerFault): a change could not be stored. The
+    /// - [`ServerFault`](azure_table_wire::error::ErrorKind::ServerFault): a change could not be stored. The
     ///   emulator has stopped.
     pub fn check_storage(&self) -> Result<()> {
         self.service.store.check().map_err(not_stored)

@@ -2,8 +2,8 @@
 //!
 //! Contains the setters. `access.rs` checks requests against these accounts and tokens.
 
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::protocol::signature::SigningKey;
+use azure_table_wire::account::signature::SigningKey;
+use azure_table_wire::error::{Error, Result};
 
 use crate::access::token;
 use crate::in_process::Emulator;
@@ -13,7 +13,7 @@ impl Emulator {
     /// Adds an account, or sets another key for an existing one.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_wire::model::error::ErrorKind::InvalidInput): the name is empty or has characters
+    /// - [`InvalidInput`](azure_table_wire::error::ErrorKind::InvalidInput): the name is empty or has characters
     ///   other than ASCII letters, digits and hyphens, or the key is not base64.
     pub fn account(mut self, name: &str, key_base64: &str) -> Result<Self> {
         if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {

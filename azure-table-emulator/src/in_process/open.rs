@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use azure_table_wire::model::error::Result;
+use azure_table_wire::error::Result;
 
 use crate::durable::{Durable, SyncPolicy};
 use crate::in_process::Emulator;
@@ -32,7 +32,7 @@ impl Emulator {
     /// interval.
     ///
     /// Only one process can have a folder open. It is released when the last clone is dropped, which stores pending
-    /// changes and blocks its thread meanwhile, usually for a few milliseconds. [`seed`](Self::seed) and
+    /// changes and blocks its thread meanwhile, usually for a few milliseconds. `seed` and
     /// [`restore`](Self::restore) block too. So does this method while it reads the folder: about a second for a
     /// million entities.
     ///
@@ -95,7 +95,7 @@ impl Emulator {
     /// [`SyncPolicy::Never`] it waits for the write, not for a sync.
     ///
     /// # Errors
-    /// - [`ServerFault`](azure_table_wire::model::error::ErrorKind::ServerFault): a change could not be stored. The
+    /// - [`ServerFault`](azure_table_wire::error::ErrorKind::ServerFault): a change could not be stored. The
     ///   emulator has stopped.
     pub async fn flush(&self) -> Result<()> {
         self.service.store.stored().await.map_err(not_stored)

@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use azure_table_wire::model::clock::Instant;
+use azure_table_wire::value::clock::Instant;
 
 use crate::load::model::{RangeSplits, ServiceModel, draw};
 use crate::load::{Busy, PartitionKey};

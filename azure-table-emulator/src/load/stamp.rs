@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_wire::model::clock::{self, Instant};
+use azure_table_wire::value::clock::{self, Instant};
 use http::Method;
 
 use crate::load::model::ServiceModel;

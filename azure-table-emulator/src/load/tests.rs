@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use azure_table_wire::model::clock::Instant;
+use azure_table_wire::value::clock::Instant;
 
 use crate::load::model::{RangeSplits, ServiceModel};
 use crate::load::stamp::Stamp;

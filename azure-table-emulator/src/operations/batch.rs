@@ -1,7 +1,7 @@
 //! Entity group transactions: several changes as one, or a single query in a batch.
 //!
 //! Applies the rules of a batch and writes the multipart response. Each operation is checked on its own, with the
-//! credential of the request around them. `protocol/inbound/batch.rs` parses the parts, `operations.rs` each operation,
+//! credential of the request around them. `request/inbound/batch.rs` parses the parts, `operations.rs` each operation,
 //! and `store.rs` makes all changes or none.
 //!
 //! Not confirmed: the index and text for more than 100 changes; the form of the rejection of a second change set; the
@@ -13,10 +13,10 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use azure_table_wire::model::guid::Guid;
-use azure_table_wire::protocol::inbound::batch::Batch;
-use azure_table_wire::protocol::inbound::target::Target;
-use azure_table_wire::protocol::inbound::{Inbound, Verb};
+use azure_table_wire::request::inbound::batch::Batch;
+use azure_table_wire::request::inbound::target::Target;
+use azure_table_wire::request::inbound::{Inbound, Verb};
+use azure_table_wire::value::guid::Guid;
 
 use crate::load::{Demand, Work};
 use crate::operations::entities;

@@ -7,8 +7,8 @@
 //!
 //! Source: REST "Cross-Origin Resource Sharing (CORS) support for Azure Storage", "Preflight Table Request".
 
-use azure_table_wire::protocol::inbound::{Headers, Inbound};
-use azure_table_wire::protocol::service_properties::cors::CorsRule;
+use azure_table_wire::request::inbound::{Headers, Inbound};
+use azure_table_wire::service::service_properties::cors::CorsRule;
 use bytes::Bytes;
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, HeaderName,

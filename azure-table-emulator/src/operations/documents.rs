@@ -2,8 +2,8 @@
 //! keys.
 //!
 //! Parses the requests, applies their effects, and builds the responses. The documents are in
-//! `protocol/service_properties.rs`, `protocol/service_statistics.rs`, `protocol/access_policy.rs` and
-//! `protocol/user_delegation_key.rs`. `operations/cors.rs` applies the rules for browsers, `access/sas.rs` the policies
+//! `service/service_properties.rs`, `service/service_statistics.rs`, `service/access_policy.rs` and
+//! `sas/user_delegation_key.rs`. `operations/cors.rs` applies the rules for browsers, `access/sas.rs` the policies
 //! and keys. Logging and metrics have no effect.
 //!
 //! Not confirmed: the code for a well-formed document with invalid values (all that were seen beyond a limit were
@@ -14,13 +14,14 @@
 //! Source: REST "Set Table Service Properties", "Get Table Service Properties", "Get Table Service Stats", "Get Table
 //! ACL", "Set Table ACL", "Get User Delegation Key"; recorded answers.
 
+use azure_table_wire::account::signature::SigningKey;
 use azure_table_wire::codec::xml::Element;
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::protocol::access_policy::{self};
-use azure_table_wire::protocol::service_properties::{self, cors};
-use azure_table_wire::protocol::service_statistics::{self};
-use azure_table_wire::protocol::signature::SigningKey;
-use azure_table_wire::protocol::user_delegation_key::{self, KeyInfo, MAX_LIFE};
+use azure_table_wire::sas::user_delegation_key::{self, KeyInfo, MAX_LIFE};
+use azure_table_wire::service::access_policy::{self};
+use azure_table_wire::service::service_properties::cors;
+use azure_table_wire::service::service_properties::{self};
+use azure_table_wire::service::service_statistics::{self};
+use azure_table_wire::value::datetime::DateTime;
 
 use crate::operations::OperationCall;
 use crate::response::{OperationResponse, Trace};

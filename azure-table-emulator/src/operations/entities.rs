@@ -6,8 +6,8 @@
 //! Source: REST "Insert Entity", "Update Entity", "Merge Entity", "Insert Or Replace Entity", "Insert Or Merge
 //! Entity", "Delete Entity", "Query Entities".
 
-use azure_table_wire::protocol::inbound::Verb;
-use azure_table_wire::protocol::inbound::target::Target;
+use azure_table_wire::request::inbound::Verb;
+use azure_table_wire::request::inbound::target::Target;
 
 use crate::load::{Demand, PartitionKey, Work};
 use crate::operations::OperationCall;

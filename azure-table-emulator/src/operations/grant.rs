@@ -1,6 +1,6 @@
 //! Grants: the operations and rows that a credential permits.
 //!
-//! Compares a grant with the permissions that each operation needs (`model/operation_kind.rs`), and with the range of
+//! Compares a grant with the permissions that each operation needs (`error/operation_kind.rs`), and with the range of
 //! rows of a table's signature. `access.rs` identifies the sender and verifies signatures. Nothing here is secret. A
 //! service signature permits operations on rows only. The service rejects anything else with AuthorizationFailure,
 //! which was seen live for a list of tables (sling-cli issue 635, 2025).
@@ -13,9 +13,9 @@
 //! Source: REST "Create a service SAS", "Create an account SAS", both tables of permissions; "Authorize with Microsoft
 //! Entra ID", permissions for Table service operations.
 
-use azure_table_wire::model::operation_kind::{self, OperationKind, Subject, TokenRight};
-use azure_table_wire::model::ordinal;
-use azure_table_wire::protocol::inbound::Inbound;
+use azure_table_wire::error::operation_kind::{self, OperationKind, Subject, TokenRight};
+use azure_table_wire::request::inbound::Inbound;
+use azure_table_wire::value::ordinal;
 
 use crate::rules::service_error::{Result, ServiceError};
 use crate::store::row::RowId;

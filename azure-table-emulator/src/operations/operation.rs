@@ -2,9 +2,9 @@
 //!
 //! Maps resources and verbs to operations. `service.rs` passes a request through its stages.
 
-use azure_table_wire::protocol::inbound::batch::Batch;
-use azure_table_wire::protocol::inbound::target::{Target, TargetFault};
-use azure_table_wire::protocol::inbound::{Headers, Inbound, Verb};
+use azure_table_wire::request::inbound::batch::Batch;
+use azure_table_wire::request::inbound::target::{Target, TargetFault};
+use azure_table_wire::request::inbound::{Headers, Inbound, Verb};
 
 use crate::load::{Busy, Demand};
 use crate::operations::batch::{self, BatchCalls};

@@ -1,15 +1,16 @@
 //! Payloads: JSON of entities, tables and pages, at the three metadata levels.
 //!
 //! Decides which members an entity has at each level, and their order. The text of JSON is in `json_text.rs`. The
-//! properties of a row are encoded when they are stored (`store/members.rs`). The parsing side is `codec/json/read.rs`.
+//! properties of a row are encoded when they are stored (`store/members.rs`). The parsing side is
+//! `entity/read_json.rs`.
 //!
 //! Source: REST "Payload format for Table service operations"; the members have the order of recorded responses.
 
 use azure_table_wire::codec::odata::time::TimeText;
 use azure_table_wire::codec::url;
-use azure_table_wire::model::datetime;
-use azure_table_wire::model::edm::{Edm, EdmType};
-use azure_table_wire::model::name::SYSTEM_PROPERTIES;
+use azure_table_wire::value::datetime;
+use azure_table_wire::value::edm::{Edm, EdmType};
+use azure_table_wire::value::name::SYSTEM_PROPERTIES;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 
 use crate::json_text::{name, text, text_member};
@@ -283,8 +284,8 @@ fn begin(out: &mut Vec<u8>, member: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_wire::model::datetime::DateTime;
-    use azure_table_wire::model::edm::EdmValue;
+    use azure_table_wire::value::datetime::DateTime;
+    use azure_table_wire::value::edm::EdmValue;
 
     use super::*;
     use crate::rules::STORAGE;

@@ -14,7 +14,7 @@
 use std::sync::Arc;
 
 use azure_table_wire::filter::key_range::KeyRange;
-use azure_table_wire::model::ordinal;
+use azure_table_wire::value::ordinal;
 
 use crate::operations::OperationCall;
 use crate::operations::grant::RowRange;

@@ -11,7 +11,7 @@ use std::cell::OnceCell;
 use azure_table_wire::filter::evaluate::matches;
 use azure_table_wire::filter::expression::Expression;
 use azure_table_wire::filter::key_range::KeyRange;
-use azure_table_wire::model::edm::Edm;
+use azure_table_wire::value::edm::Edm;
 
 use crate::rules::ServiceRules;
 use crate::store::row::{Row, RowId};

@@ -5,14 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::edm::Edm;
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::entity_key::key_texts;
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::model::error_text::Shown;
-use azure_table_wire::model::property_writer::{self, PropertySink};
-use azure_table_wire::protocol::endpoint::DEVELOPMENT_ACCOUNT;
+use azure_table_wire::account::endpoint::DEVELOPMENT_ACCOUNT;
+use azure_table_wire::error::error_text::Shown;
+use azure_table_wire::error::{Error, Result};
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::edm::EdmValue;
 
 use crate::request::body;
 use crate::rules::ServiceRules;
@@ -20,27 +17,18 @@ use crate::settings::Settings;
 use crate::snapshot::entity;
 use crate::snapshot::line::Fault;
 use crate::store::account::Replica;
-use crate::store::members::Properties;
 use crate::store::row::RowId;
 use crate::store::{Action, Change, SharedStore};
 
-/// The properties that an entity writes.
-#[derive(Default)]
-struct Written(Properties);
+/// An entity to be stored: its keys and its properties.
+pub type SeededRow = (String, String, Vec<(Box<str>, EdmValue)>);
 
-impl PropertySink for Written {
-    fn put(&mut self, name: &str, value: &Edm<'_>) {
-        self.0.push((name.into(), value.clone().into_owned()));
-    }
-}
-
-/// Inserts or replaces entities in a table. Creates the table if it is missing. See
-/// [`Emulator::seed`](crate::Emulator::seed).
-pub(crate) fn seed<E: TableEntity>(
+/// Inserts or replaces entities in a table. Creates the table if it is missing.
+pub(crate) fn seed(
     shared: &SharedStore,
     settings: &Settings,
     table: &str,
-    entities: impl IntoIterator<Item = E>,
+    rows: impl IntoIterator<Item = Result<SeededRow>>,
 ) -> Result<()> {
     let replica = Replica::primary(DEVELOPMENT_ACCOUNT, settings.rules());
     check_name(table, replica.rules)?;
@@ -51,17 +39,11 @@ pub(crate) fn seed<E: TableEntity>(
         created.map_err(|service_error| invalid(table, &service_error.message))?;
     }
     drop(store);
-    for entity in entities {
-        let (partition_key, row_key) = key_texts(&entity)?.into_pair();
-        let mut written = Written::default();
-        let mut writer = property_writer::writer(&mut written, &partition_key, &row_key);
-        entity.write_properties(&mut writer)?;
-        if let Some(unsealed) = property_writer::finish(writer)?.and_then(|rare| rare.unsealed) {
-            return Err(invalid(table, &unsealed.without_key()));
-        }
+    for row in rows {
+        let (partition_key, row_key, properties) = row?;
         let id = RowId::new(partition_key, row_key);
-        // The property writer leaves the limits on sizes to the service.
-        body::check(&id, &written.0, replica.rules).map_err(|service_error| {
+        // The writer of the entity leaves the limits on sizes to the service.
+        body::check(&id, &properties, replica.rules).map_err(|service_error| {
             let entity = format!("entity ({}, {})", Shown(&id.partition_key), Shown(&id.row_key));
             invalid(
                 table,
@@ -70,7 +52,7 @@ pub(crate) fn seed<E: TableEntity>(
         })?;
         let change = Change {
             id,
-            action: Action::Replace(written.0, None),
+            action: Action::Replace(properties, None),
         };
         // The lock is released in between, so that an iterator may use the emulator itself.
         shared

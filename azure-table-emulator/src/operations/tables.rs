@@ -6,8 +6,8 @@
 //! Source: REST "Query Tables", "Create Table", "Delete Table".
 
 use azure_table_wire::filter::expression::Expression;
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::edm::EdmValue;
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::edm::EdmValue;
 
 use crate::operations::OperationCall;
 use crate::operations::payload::{PayloadShape, table_address};

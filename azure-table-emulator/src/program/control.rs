@@ -40,11 +40,10 @@ use crate::control::access::Access;
 use crate::control::connections::{Connections, Place};
 use crate::control::fault_rules::FaultRules;
 use crate::control::load::Load;
+pub(crate) use crate::control::request_log::RequestLog;
 use crate::control::steered::{Steered, TIMEOUT};
 use crate::options::ControlOptions;
 use crate::preset::Preset;
-
-pub(crate) use crate::control::request_log::RequestLog;
 
 /// The maximum head of a request, in bytes.
 const MAX_HEAD: usize = 16 << 10;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use azure_table_emulator::Emulator;
 use azure_table_emulator::{EmulatorFolder, EmulatorSnapshot, SyncPolicy};
-use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::account::profile::Profile;
 
 use crate::options::FolderCommand;
 use crate::output::{Result, because, contents, of, print};

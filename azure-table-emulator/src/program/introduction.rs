@@ -4,7 +4,7 @@ use std::path::Path;
 
 use azure_table_emulator::EmulatorSnapshot;
 use azure_table_emulator::{Emulator, EmulatorServer};
-use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::account::profile::Profile;
 use serde::Serialize;
 
 use crate::options::{Account, DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};

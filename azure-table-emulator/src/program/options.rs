@@ -13,14 +13,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use azure_table_emulator::SyncPolicy;
-use azure_table_wire::protocol::profile::Profile;
-
-use crate::options::arguments::{HttpsArguments, Service, StorageArguments, Sync};
-use crate::preset::Preset;
+use azure_table_wire::account::profile::Profile;
 
 pub(crate) use crate::options::account::Account;
 pub(crate) use crate::options::arguments::Arguments;
+use crate::options::arguments::{HttpsArguments, Service, StorageArguments, Sync};
 pub(crate) use crate::options::control::ControlOptions;
+use crate::preset::Preset;
 
 /// The account that all emulators have.
 pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use azure_table_emulator::{Emulator, EmulatorServer};
 use azure_table_emulator::{EmulatorSnapshot, ServerCertificate};
-use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::account::profile::Profile;
 
 use crate::control::{Control, RequestLog};
 use crate::folder;

@@ -9,13 +9,13 @@
 //! Source: REST "Insert Entity", "Understanding the Table service data model"; recorded errors.
 
 use azure_table_wire::codec::json::token::{JsonError, Reader};
-use azure_table_wire::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::edm::{Edm, EdmType, Token, WireValue, token, unannotated};
-use azure_table_wire::model::key::key_text_fault;
-use azure_table_wire::model::name::property_name_fault;
-use azure_table_wire::model::ordinal::utf16_len;
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::edm::{Edm, EdmType, Token, WireValue, token, unannotated};
+use azure_table_wire::value::key_text::key_text_fault;
+use azure_table_wire::value::name::property_name_fault;
+use azure_table_wire::value::ordinal::utf16_len;
 
+use crate::request::member::{self, Member, MemberFault, OtherAnnotations};
 use crate::rules::service_error::{Result, ServiceError};
 use crate::rules::{MAX_KEY_UNITS, MAX_PROPERTIES, MAX_PROPERTY_NAME, ServiceRules};
 use crate::store::members::Properties;
@@ -227,7 +227,7 @@ fn check_value(name: &str, value: &Edm<'_>, rules: &ServiceRules) -> Result<()> 
 
 #[cfg(test)]
 mod tests {
-    use azure_table_wire::model::edm::EdmValue;
+    use azure_table_wire::value::edm::EdmValue;
 
     use super::*;
     use crate::rules::STORAGE;

@@ -16,7 +16,7 @@
 //! `query_tables_with_marker` and `query_tables_per_page` of azure-data-tables (2024 and 2026); REST "Query timeout and
 //! pagination".
 
-use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::value::datetime::DateTime;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 

@@ -7,8 +7,8 @@
 //! Source: REST "Query Entities", "Query Tables".
 
 use azure_table_wire::codec::url;
-use azure_table_wire::model::error_text::Shown;
-use azure_table_wire::model::name::begins_name;
+use azure_table_wire::error::error_text::Shown;
+use azure_table_wire::value::name::begins_name;
 
 use crate::rules::ServiceRules;
 use crate::rules::service_error::{Result, ServiceError};
@@ -95,7 +95,7 @@ impl Select {
         if names.iter().any(|name| name == "*") {
             names.clear();
         }
-        names.sort_by(|a, b| azure_table_wire::model::ordinal::compare(a, b));
+        names.sort_by(|a, b| azure_table_wire::value::ordinal::compare(a, b));
         names.dedup();
         Ok(Self { text, names })
     }

@@ -6,7 +6,7 @@
 
 use azure_table_wire::codec::odata::time::TimeText;
 use azure_table_wire::codec::xml;
-use azure_table_wire::model::guid::Guid;
+use azure_table_wire::value::guid::Guid;
 
 use crate::json_text::{name, text_member};
 use crate::response::format::{ErrorForm, Level, Prefer};

@@ -6,8 +6,8 @@
 
 use std::borrow::Cow;
 
-use azure_table_wire::protocol::inbound::target::Target;
-use azure_table_wire::protocol::inbound::{Inbound, Verb};
+use azure_table_wire::request::inbound::target::Target;
+use azure_table_wire::request::inbound::{Inbound, Verb};
 
 use crate::rules::ServiceRules;
 use crate::rules::service_error::{Result, ServiceError};

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_wire::codec::url;
-use azure_table_wire::model::clock::Instant;
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::error_text::is_bidirectional_control;
+use azure_table_wire::error::error_text::is_bidirectional_control;
+use azure_table_wire::value::clock::Instant;
+use azure_table_wire::value::datetime::DateTime;
 use bytes::Bytes;
 use http::{Method, Response, StatusCode, Uri};
 

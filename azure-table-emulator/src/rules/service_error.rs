@@ -11,8 +11,8 @@
 use std::borrow::Cow;
 
 use azure_table_wire::filter::parse::ParseError;
-use azure_table_wire::protocol::inbound::VerbFault;
-use azure_table_wire::protocol::inbound::target::TargetFault;
+use azure_table_wire::request::inbound::VerbFault;
+use azure_table_wire::request::inbound::target::TargetFault;
 
 pub(crate) type Result<T> = std::result::Result<T, ServiceError>;
 

@@ -4,7 +4,7 @@
 //!
 //! Source: REST "Versioning for Azure Storage".
 
-use azure_table_wire::model::datetime;
+use azure_table_wire::value::datetime;
 
 /// The versions of the storage services, from the first with JSON on, whether they changed something about tables or
 /// not, oldest first. Unknown versions between and before them are rejected, as seen.

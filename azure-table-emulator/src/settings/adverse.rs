@@ -27,11 +27,11 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::fnv;
-use azure_table_wire::protocol::inbound::{Inbound, Verb};
+use azure_table_wire::request::inbound::{Inbound, Verb};
 use azure_table_wire::transport::injected_fault::{CutResponse, InjectedFault};
 use azure_table_wire::transport::{Delivery, TransportError};
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::fnv;
 use bytes::Bytes;
 use http::Response;
 

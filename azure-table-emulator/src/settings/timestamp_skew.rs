@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::value::datetime::DateTime;
 
 /// The random differences of Timestamps from the clock. Clones share the draws.
 #[derive(Clone)]

@@ -4,14 +4,14 @@
 //! none is dropped; this file locates a fault in the line.
 
 use azure_table_wire::codec::json::write::Object;
-use azure_table_wire::codec::odata::member::{self, Member, MemberFault, OtherAnnotations};
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::edm::{Token, token, unannotated};
-use azure_table_wire::model::error_text::Shown;
-use azure_table_wire::model::name::property_name_fault;
+use azure_table_wire::error::error_text::Shown;
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::edm::{Token, token, unannotated};
+use azure_table_wire::value::name::property_name_fault;
 use bytes::Bytes;
 
 use crate::request::body;
+use crate::request::member::{self, Member, MemberFault, OtherAnnotations};
 use crate::rules::service_error::ServiceError;
 use crate::rules::{MAX_PROPERTIES, ServiceRules};
 use crate::settings::LATEST;

@@ -6,14 +6,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::error::Error;
-use azure_table_wire::model::error_text::{OneLine, Shown};
-use azure_table_wire::protocol::access_policy::{self, StoredAccessPolicy};
-use azure_table_wire::protocol::sas_permissions::read_table_letters;
-use azure_table_wire::protocol::service_properties::analytics::{Logging, Metrics};
-use azure_table_wire::protocol::service_properties::cors::CorsRule;
-use azure_table_wire::protocol::service_properties::{self, ServiceProperties};
+use azure_table_wire::error::Error;
+use azure_table_wire::error::error_text::{OneLine, Shown};
+use azure_table_wire::sas::permissions::read_table_letters;
+use azure_table_wire::service::access_policy::{self, StoredAccessPolicy};
+use azure_table_wire::service::service_properties::analytics::{Logging, Metrics};
+use azure_table_wire::service::service_properties::cors::CorsRule;
+use azure_table_wire::service::service_properties::{self, ServiceProperties};
+use azure_table_wire::value::datetime::DateTime;
 use serde::{Deserialize, Serialize};
 
 use crate::rules::{Continuation, ServiceName, ServiceRules};

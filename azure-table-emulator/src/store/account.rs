@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::protocol::access_policy::StoredAccessPolicy;
-use azure_table_wire::protocol::service_properties::ServiceProperties;
-use azure_table_wire::protocol::service_properties::analytics::{Logging, Metrics};
+use azure_table_wire::service::access_policy::StoredAccessPolicy;
+use azure_table_wire::service::service_properties::ServiceProperties;
+use azure_table_wire::service::service_properties::analytics::{Logging, Metrics};
+use azure_table_wire::value::datetime::DateTime;
 
 use crate::rules::ServiceRules;
 use crate::rules::service_error::ServiceError;

@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 
 use azure_table_wire::codec::odata::value;
-use azure_table_wire::model::edm::{Edm, EdmType, EdmValue};
+use azure_table_wire::value::edm::{Edm, EdmType, EdmValue};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -242,8 +242,8 @@ fn number(bytes: &mut &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_wire::model::datetime::DateTime;
-    use azure_table_wire::model::guid::Guid;
+    use azure_table_wire::value::datetime::DateTime;
+    use azure_table_wire::value::guid::Guid;
     use proptest::prelude::*;
 
     use super::*;

@@ -3,7 +3,7 @@
 //! Copies accounts before the store is locked for changes, and drops the replaced ones after it, so that a large state
 //! delays no other request.
 
-use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::value::datetime::DateTime;
 
 use crate::store::account::{Account, Accounts, Secondary, Table};
 #[cfg(feature = "durable")]

@@ -1,20 +1,21 @@
 //! One stored entity: its keys, its properties in order, its ETag.
 //!
-//! Contains the limits on an entity as a whole. `model/row_id.rs` orders rows, `store.rs` changes them,
+//! Contains the limits on an entity as a whole. `value/row_id.rs` orders rows, `store.rs` changes them,
 //! `store/members.rs` encodes their properties, `operations/payload.rs` writes them as JSON. Not confirmed: that the 1
 //! MiB limit uses the published formula, as this file does.
 
 use std::borrow::Cow;
 
 use azure_table_wire::codec::odata::time::TimeText;
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::edm::Edm;
-use azure_table_wire::model::{entity_size, ordinal};
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::edm::Edm;
+use azure_table_wire::value::entity_size;
+use azure_table_wire::value::ordinal;
+pub(crate) use azure_table_wire::value::row_id::RowId;
 
 use crate::rules::service_error::{Result, ServiceError};
 use crate::rules::{MAX_PROPERTIES, ServiceRules};
 use crate::store::members::{Members, Properties};
-pub(crate) use azure_table_wire::model::row_id::RowId;
 
 /// The stored contents under a [`RowId`].
 #[derive(Clone, Debug, PartialEq)]

@@ -294,7 +294,7 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use azure_table_wire::filter::parse::parse_to;
-    use azure_table_wire::model::datetime::DateTime;
+    use azure_table_wire::value::datetime::DateTime;
     use proptest::prelude::*;
 
     use super::*;

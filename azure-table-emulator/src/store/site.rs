@@ -2,7 +2,7 @@
 //!
 //! Defines [`Site`], the value that all later stages use. `site.rs` finds it in a URL.
 
-use azure_table_wire::protocol::inbound::target::Paths;
+use azure_table_wire::request::inbound::target::Paths;
 
 use crate::rules::ServiceRules;
 use crate::rules::table_name::TableNames;

@@ -279,7 +279,7 @@ async fn empty_part_of_a_change_set_is_rejected_in_its_response() {
 async fn batches_of_sdks_are_answered() {
     let vectors = std::fs::read(concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../azure-table-wire/vectors/multipart.json"
+        "/../azure-table/vectors/multipart.json"
     ))
     .unwrap();
     let vectors: serde_json::Value = serde_json::from_slice(&vectors).unwrap();

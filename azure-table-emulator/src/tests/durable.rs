@@ -20,7 +20,7 @@ impl Folder {
     fn new() -> Self {
         Self(std::env::temp_dir().join(format!(
             "azure-table-durable-{}",
-            azure_table_wire::model::guid::Guid::random()
+            azure_table_wire::value::guid::Guid::random()
         )))
     }
 }
@@ -52,7 +52,7 @@ async fn fill(emulator: &Emulator) {
             "{{\"PartitionKey\":\"p\",\"RowKey\":\"{key}\",\"Z\":\"\u{e9}\\n\",\"A\":1,\"L@odata.type\":\"Edm.Int64\",\"L\":\"5\",\
              \"B@odata.type\":\"Edm.Binary\",\"B\":\"AAE=\",\"D\":1.5,\"T@odata.type\":\"Edm.DateTime\",\
              \"T\":\"2020-01-01T00:00:00Z\",\"G@odata.type\":\"Edm.Guid\",\"G\":\"{}\",\"F\":false}}",
-            azure_table_wire::model::guid::Guid::random()
+            azure_table_wire::value::guid::Guid::random()
         );
         assert_eq!(send(emulator, "POST", "Blogs", &[], &row).await.status(), 201);
     }
@@ -185,8 +185,8 @@ async fn snapshots_are_imported_and_exported() {
 async fn seeded_rows_are_stored_when_the_call_returns() {
     let folder = Folder::new();
     let emulator = open(&folder, SyncPolicy::Interval(Duration::MAX));
-    let rows = ["1", "2"].map(|key| azure_table_wire::model::dynamic::DynamicEntity::new("p", key));
-    emulator.seed("Blogs", rows).unwrap();
+    let rows = ["1", "2"].map(|key| Ok(("p".to_owned(), key.to_owned(), Vec::new())));
+    seed_rows(&emulator, "Blogs", rows).unwrap();
     let copy = Folder::new();
     std::fs::create_dir(&copy).unwrap();
     std::fs::copy(folder.0.join("tables-1.redb"), copy.0.join("tables-1.redb")).unwrap();

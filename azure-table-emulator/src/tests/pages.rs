@@ -1,7 +1,5 @@
 //! Pages that end at conditions set by a test.
 
-use azure_table_wire::model::dynamic::DynamicEntity;
-
 use super::*;
 
 async fn with_rows(ends: PageEnds) -> Emulator {
@@ -98,13 +96,10 @@ async fn page_ends_at_a_number_of_bytes() {
 async fn page_of_long_rows_ends_at_four_mebibytes() {
     for emulator in [Emulator::new(), Emulator::cosmos()] {
         let rows = (0..20).map(|n| {
-            let mut row = DynamicEntity::new("p", format!("{n:02}"));
-            for part in 0..15 {
-                row.insert(format!("Text{part}"), "x".repeat(30_000));
-            }
-            row
+            let text = |part| (format!("Text{part}").into(), "x".repeat(30_000).into());
+            Ok(("p".to_owned(), format!("{n:02}"), (0..15).map(text).collect()))
         });
-        emulator.seed("Blogs", rows).unwrap();
+        seed_rows(&emulator, "Blogs", rows).unwrap();
         let first = send(&emulator, "GET", "Blogs?$top=1", &[], "").await;
         let whole = send(&emulator, "GET", "Blogs", &[], "").await;
         let (row, page) = (first.body().len(), whole.body().len());

@@ -5,7 +5,7 @@ mod policies;
 mod rights;
 mod rows;
 
-use azure_table_wire::protocol::sas_parameters::{SasParameters, account_string_to_sign, table_string_to_sign};
+use azure_table_wire::sas::parameters::{SasParameters, account_string_to_sign, table_string_to_sign};
 
 use super::*;
 

@@ -4,7 +4,6 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use azure_table_wire::model::dynamic::DynamicEntity;
 use futures::poll;
 
 use super::*;
@@ -15,11 +14,10 @@ const ROWS: usize = 6_000;
 fn many_rows() -> Emulator {
     let emulator = Emulator::new();
     let rows = (0..ROWS).map(|n| {
-        let mut row = DynamicEntity::new("p", format!("{n:04}"));
-        row.insert("Rating", 7);
-        row
+        let properties = vec![("Rating".into(), 7.into())];
+        Ok(("p".to_owned(), format!("{n:04}"), properties))
     });
-    emulator.seed("Blogs", rows).unwrap();
+    seed_rows(&emulator, "Blogs", rows).unwrap();
     emulator
 }
 

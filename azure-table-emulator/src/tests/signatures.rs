@@ -1,6 +1,6 @@
 //! Accepted signatures: both kinds of shared key, separate accounts, the age of a request.
 
-use azure_table_wire::protocol::signature::shared_key_lite;
+use azure_table_wire::account::signature::shared_key_lite;
 
 use super::*;
 

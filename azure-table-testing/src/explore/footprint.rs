@@ -5,17 +5,18 @@
 
 use std::borrow::Cow;
 
+use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::filter::expression::Expression;
 use azure_table_wire::filter::key_range::KeyRange;
 use azure_table_wire::filter::parse;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::model::row_id::RowId;
-use azure_table_wire::model::timestamp_watch::DatedRows;
-use azure_table_wire::protocol::inbound::Inbound;
-use azure_table_wire::protocol::inbound::target::Target;
+use azure_table_wire::request::inbound::Inbound;
+use azure_table_wire::request::inbound::target::Target;
+use azure_table_wire::value::row_id::RowId;
 use bytes::Bytes;
 use http::Request;
 use serde::Deserialize;
+
+use crate::explore::dated_rows::DatedRows;
 
 /// The accesses of one request.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,7 +14,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::account::profile::Profile;
 use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};

@@ -12,8 +12,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use azure_table_wire::model::timestamp_watch::DatedRows;
-
+use crate::explore::dated_rows::DatedRows;
 use crate::explore::event::{Cause, Event, MAIN, Step};
 use crate::explore::footprint::Footprint;
 use crate::explore::gate::Ran;

@@ -8,9 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use azure_table_wire::model::timestamp_watch::DatedRows;
-
 use crate::exploration::{Exploration, FailedSchedule, StopReason};
+use crate::explore::dated_rows::DatedRows;
 use crate::explore::event::{Event, Step};
 use crate::explore::gate::{Chooser, End, Ran};
 use crate::explore::races::Dependence;

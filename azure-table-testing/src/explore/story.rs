@@ -7,7 +7,7 @@ use std::fmt::{self, Write as _};
 
 use azure_table_wire::codec::multipart::HttpParts;
 use azure_table_wire::codec::url;
-use azure_table_wire::protocol::response;
+use azure_table_wire::response;
 use azure_table_wire::transport::TransportError;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG, IF_MATCH};

@@ -10,7 +10,7 @@ mod repetition;
 use memchr::{memchr, memmem};
 
 use crate::codec::multipart::repetition::Repetition;
-use crate::model::error::{Error, ErrorInternals, Result};
+use crate::error::{Error, ErrorInternals, Result};
 
 /// A message: headers, and the bytes after them.
 #[derive(Debug)]
@@ -277,49 +277,6 @@ mod tests {
     use proptest::sample::{Index, select};
 
     use super::*;
-    use crate::codec::batch_body::{BatchBody, InnerRequest};
-
-    #[test]
-    fn a_change_set_is_written_and_read_back() {
-        let operations = [
-            InnerRequest {
-                method: "POST",
-                url: ("http://h", "T"),
-                headers: &[("If-Match", "*")],
-                body: b"{\"a\":\"--b\"}",
-            },
-            InnerRequest {
-                method: "DELETE",
-                url: ("http://h", "T(x)"),
-                headers: &[],
-                body: b"",
-            },
-        ];
-        let mut written = BatchBody::of_changes("b".into(), "c".into());
-        for operation in &operations {
-            written.add(operation);
-        }
-        let bytes = written.len();
-        let body = written.finish();
-        assert_eq!(body.len(), bytes);
-        assert!(
-            !body.windows(2).any(|w| w[1] == b'\n' && w[0] != b'\r'),
-            "bare line feed"
-        );
-        let outer = parts(&body, "b", false).unwrap();
-        assert_eq!(outer.len(), 1);
-        let inner = parts(
-            outer[0].body,
-            boundary(outer[0].header("content-type").unwrap()).unwrap(),
-            true,
-        )
-        .unwrap();
-        let first = http_message(inner[0].body).unwrap();
-        assert_eq!(first.start_line, "POST http://h/T HTTP/1.1");
-        assert_eq!(first.header("if-match"), Some("*"));
-        assert_eq!(first.body, b"{\"a\":\"--b\"}");
-        assert_eq!(http_message(inner[1].body).unwrap().body, b"");
-    }
 
     #[test]
     fn line_ends_may_be_mixed() {

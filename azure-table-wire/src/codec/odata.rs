@@ -1,17 +1,18 @@
-//! The vocabulary of OData that client, emulator and test kit share.
+//! The vocabulary of OData.
 //!
 //! Contains these files:
 //! - `literal`: literals;
+//! - `metadata_level`: the amount of metadata in a response;
 //! - `time`: times and ETags as text;
-//! - `value`: the values of properties, and the names of annotations;
-//! - `member`: the members of an entity's object with their positions;
-//! - `path`: the paths of resources.
+//! - `value`: the values of properties, and the names of annotations.
 //!
-//! The client reads pages by `json/read.rs`, which is faster. The service's limits are in the emulator.
+//! The client reads pages by `entity/read_json.rs`, the emulator bodies by its `request/member.rs`. The service's
+//! limits are in the emulator.
 
+#[doc(hidden)]
 pub mod literal;
-#[cfg(feature = "inbound")]
-pub mod member;
-pub mod path;
+pub mod metadata_level;
+#[doc(hidden)]
 pub mod time;
+#[doc(hidden)]
 pub mod value;

@@ -1,7 +1,7 @@
 //! Percent-encodes names, keys and filters for URLs. No other file does.
 //!
 //! Everything outside of `A–Z a–z 0–9 - . _ ~` is percent-encoded as UTF-8, once; the same text is signed and sent.
-//! `odata/path.rs` writes the paths of resources, whose quotes, parentheses, commas and equals signs are not encoded.
+//! `write/path.rs` writes the paths of resources, whose quotes, parentheses, commas and equals signs are not encoded.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 

@@ -14,7 +14,7 @@ use quick_xml::Reader;
 use quick_xml::escape::{partial_escape, resolve_predefined_entity};
 use quick_xml::events::Event;
 
-use crate::model::error::ValueError;
+use crate::error::ValueError;
 
 /// The maximum depth of nested elements. The service's own documents have five levels.
 const MAX_DEPTH: usize = 16;

@@ -14,8 +14,8 @@
 use std::cmp::Ordering;
 
 use crate::filter::expression::{Comparison, Expression};
-use crate::model::edm::Edm;
-use crate::model::ordinal;
+use crate::value::edm::Edm;
+use crate::value::ordinal;
 
 /// Returns `true` if a row matches. `property` returns the value of a property, including the keys and the Timestamp.
 pub fn matches<'a, F>(expression: &Expression, property: &F) -> bool

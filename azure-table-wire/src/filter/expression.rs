@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use crate::filter::literal::Literal;
-use crate::model::edm::EdmValue;
+use crate::value::edm::EdmValue;
 
 /// The maximum depth of nested parentheses, in filters of the client and in those that the emulator parses.
 pub const MAX_DEPTH: usize = 100;

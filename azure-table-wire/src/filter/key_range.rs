@@ -5,8 +5,8 @@
 use std::cmp::{self, Ordering};
 
 use crate::filter::expression::{Comparison, Expression};
-use crate::model::edm::{Edm, EdmValue};
-use crate::model::ordinal;
+use crate::value::edm::{Edm, EdmValue};
+use crate::value::ordinal;
 
 /// A range of rows: a range of partitions and a range of RowKeys.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::codec::odata::literal::Doubled;
-use crate::model::edm::{Edm, double_text};
+use crate::value::edm::{Edm, double_text};
 
 /// A value as a literal of a filter, with its type prefix and its quotes.
 ///
@@ -35,7 +35,7 @@ impl fmt::Display for Literal<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::edm::EdmValue;
+    use crate::value::edm::EdmValue;
 
     #[test]
     fn each_type_has_its_literal() {
@@ -49,7 +49,7 @@ mod tests {
             (EdmValue::from(1e300), "1.0e300"),
             (EdmValue::from(-1.5e-7), "-1.5e-7"),
             (
-                EdmValue::from(guid.parse::<crate::model::guid::Guid>().unwrap()),
+                EdmValue::from(guid.parse::<crate::value::guid::Guid>().unwrap()),
                 &format!("guid'{guid}'"),
             ),
             (EdmValue::from(vec![1_u8, 2, 255]), "X'0102ff'"),

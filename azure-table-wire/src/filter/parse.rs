@@ -22,11 +22,11 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use crate::codec::odata::literal::quoted;
+use crate::error::error_text::Shown;
 use crate::filter::expression::{Comparison, Expression, MAX_DEPTH};
-use crate::model::datetime::{self};
-use crate::model::edm::EdmValue;
-use crate::model::error_text::Shown;
-use crate::model::name::{begins_name, continues_name};
+use crate::value::datetime::{self};
+use crate::value::edm::EdmValue;
+use crate::value::name::{begins_name, continues_name};
 
 /// The reason that text is not a filter. Its `Display` is the service's message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -507,8 +507,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::model::datetime::DateTime;
-    use crate::model::guid::Guid;
+    use crate::value::datetime::DateTime;
+    use crate::value::guid::Guid;
 
     /// Formats the filter after parsing, with all parentheses.
     fn read(text: &str) -> String {

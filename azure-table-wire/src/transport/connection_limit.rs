@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::model::clock::{self, Instant};
-use crate::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use crate::error::{Error, ErrorInternals, ErrorKind, Result};
 use crate::transport::deadline::Deadline;
+use crate::value::clock::{self, Instant};
 
 /// A limit on the concurrent requests of a transport, each on its own connection. Clones share it.
 ///

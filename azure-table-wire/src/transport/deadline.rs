@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::clock::{self, Instant};
+use crate::value::clock::{self, Instant};
 
 /// The deadline of a call, if it has one.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,12 @@ mod simulation;
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_wire::model::datetime::DateTime;
+use azure_table_emulator::Emulator;
+use azure_table_testing::explore::races::Dependence;
+use azure_table_testing::explore::search::{self, Bounds};
+use azure_table_testing::explore::tree::Allowance;
+use azure_table_testing::{Exploration, StopReason};
+use azure_table_wire::value::datetime::DateTime;
 use tokio::runtime::Handle;
 
 pub use crate::__private::explore::run::RunOutput;
@@ -18,11 +23,6 @@ use crate::__private::explore::run::Runs;
 pub use crate::__private::explore::simulation::Simulation;
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
-use azure_table_emulator::Emulator;
-use azure_table_testing::explore::races::Dependence;
-use azure_table_testing::explore::search::{self, Bounds};
-use azure_table_testing::explore::tree::Allowance;
-use azure_table_testing::{Exploration, StopReason};
 
 /// The default bounds.
 const MAX_SCHEDULES: u64 = 10_000;
@@ -296,9 +296,8 @@ impl<E> ExploreArgument for TableClient<E> {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_wire::model::dynamic::DynamicEntity;
-
     use super::*;
+    use crate::entity::dynamic::DynamicEntity;
 
     #[test]
     fn default_bound_fails_a_test() {

@@ -10,12 +10,12 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use azure_table_emulator::Emulator;
+use azure_table_testing::{Faults, Spy};
 use tokio::runtime::Builder;
 
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
-use azure_table_emulator::Emulator;
-use azure_table_testing::{Faults, Spy};
 
 /// The options of the attribute and of the arguments.
 #[derive(Clone, Copy, Debug)]

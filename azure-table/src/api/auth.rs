@@ -37,14 +37,13 @@
 //!
 //! [The guide to accounts](crate::guide::accounts) shows all kinds of credentials, and connection strings.
 
+#[doc(inline)]
+pub use azure_table_wire::sas::permissions::{AccountPermissions, AccountResources};
+#[doc(inline)]
+pub use azure_table_wire::sas::user_delegation_key::UserDelegationKey;
+
+pub use crate::account::sas_token::SasParts;
+pub use crate::account::sas_url::SasUrl;
 pub use crate::pipeline::auth::sas::RenewableSas;
 pub use crate::pipeline::auth::shared_key::SharedKeyLite;
 pub use crate::pipeline::auth::{Anonymous, AuthorizationContext, AuthorizationFailure};
-#[doc(inline)]
-pub use azure_table_wire::protocol::sas_permissions::{AccountPermissions, AccountResources};
-#[doc(inline)]
-pub use azure_table_wire::protocol::sas_token::SasParts;
-#[doc(inline)]
-pub use azure_table_wire::protocol::sas_url::SasUrl;
-#[doc(inline)]
-pub use azure_table_wire::protocol::user_delegation_key::UserDelegationKey;

@@ -39,5 +39,4 @@
 
 pub use crate::client::batch::VariantBatch;
 pub use crate::client::group::group_options::GroupOptions;
-#[doc(inline)]
-pub use azure_table_wire::protocol::batch::{BatchRule, MAX_BATCH_OPERATIONS, RejectedOperation};
+pub use crate::write::batch::{BatchRule, MAX_BATCH_OPERATIONS, RejectedOperation};

@@ -41,9 +41,6 @@
 //!
 //! More: [the guide to batches](crate::guide::batches).
 
-#[doc(inline)]
-pub use azure_table_wire::filter::projection::UpdatableRow;
-
 pub use crate::client::bulk::bulk_entity::BulkEntity;
 pub use crate::client::bulk::bulk_report::{AppliedOperation, Leftover, LeftoverReason};
 pub use crate::client::bulk::bulk_write::{BulkOutcomes, BulkWrite};
@@ -52,3 +49,4 @@ pub use crate::client::query_writes::atomic::Atomic;
 pub use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeAll};
 pub use crate::client::query_writes::write_position::WritePosition;
 pub use crate::client::query_writes::write_report::{RowError, WriteReport};
+pub use crate::filter::projection::UpdatableRow;

@@ -7,6 +7,7 @@
 //! | type | use |
 //! |---|---|
 //! | [`ServiceModel`], [`RangeSplits`], [`ServiceLoad`] | latencies, limits, partition servers and their load |
+//! | [`SeedEntities`] | its method `seed`: entities before the first request |
 //! | [`EmulatorSnapshot`] | save and restore all tables |
 //! | `SyncPolicy`, `EmulatorFolder` | when changes reach the disk, and what is there |
 //! | [`EmulatorTable`] | a table and the number of its entities |
@@ -40,3 +41,5 @@ pub use azure_table_emulator::{
 #[cfg(feature = "emulator-durable")]
 #[doc(inline)]
 pub use azure_table_emulator::{EmulatorFolder, SyncPolicy};
+
+pub use crate::entity::seed_entities::SeedEntities;

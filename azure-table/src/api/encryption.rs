@@ -41,9 +41,7 @@
 //!
 //! The guide [`encryption`](crate::guide::encryption) lists what each operation does, and the format to the byte.
 
+pub use crate::entity::encryption::{DataKey, WrappedKey, key_id};
+pub use crate::filter::encrypted_column::EncryptedColumn;
 pub use crate::pipeline::encryption::KeyProvider;
 pub use crate::pipeline::encryption::local_keys::LocalKeys;
-#[doc(inline)]
-pub use azure_table_wire::filter::encrypted_column::EncryptedColumn;
-#[doc(inline)]
-pub use azure_table_wire::model::encryption::{DataKey, WrappedKey, key_id};

@@ -60,6 +60,11 @@
 //! # }
 //! ```
 
+#[doc(inline)]
+pub use azure_table_wire::error::doubt::Doubt;
+#[doc(inline)]
+pub use azure_table_wire::error::operation_kind::OperationKind;
+
 pub use crate::client::ops::access_policies::ChangeAccessPolicies;
 pub use crate::client::ops::ensure_tables::EnsureTables;
 pub use crate::client::ops::get_entity::{EntityExists, GetEntity};
@@ -77,7 +82,4 @@ pub use crate::client::ops::write_entity::{
     WriteEntity,
 };
 pub use crate::client::query::list_tables::ListTables;
-#[doc(inline)]
-pub use azure_table_wire::model::operation_kind::OperationKind;
-#[doc(inline)]
-pub use azure_table_wire::protocol::doubt::{Doubt, Resolution};
+pub use crate::doubt::judge::Resolution;

@@ -29,16 +29,16 @@
 //! # }
 //! ```
 
+#[doc(inline)]
+pub use azure_table_wire::service::access_policy::StoredAccessPolicy;
+#[doc(inline)]
+pub use azure_table_wire::service::service_properties::ServiceProperties;
+#[doc(inline)]
+pub use azure_table_wire::service::service_properties::analytics::{Logging, Metrics};
+#[doc(inline)]
+pub use azure_table_wire::service::service_properties::cors::CorsRule;
+#[doc(inline)]
+pub use azure_table_wire::service::service_statistics::{GeoReplicationStatus, ServiceStatistics};
+
 pub use crate::client::ops::recreate_table::RecreateProgress;
-#[doc(inline)]
-pub use azure_table_wire::protocol::access_policy::StoredAccessPolicy;
-#[doc(inline)]
-pub use azure_table_wire::protocol::service_properties::ServiceProperties;
-#[doc(inline)]
-pub use azure_table_wire::protocol::service_properties::analytics::{Logging, Metrics};
-#[doc(inline)]
-pub use azure_table_wire::protocol::service_properties::cors::CorsRule;
-#[doc(inline)]
-pub use azure_table_wire::protocol::service_statistics::{GeoReplicationStatus, ServiceStatistics};
-#[doc(inline)]
-pub use azure_table_wire::protocol::tables::Creation;
+pub use crate::request::tables::Creation;

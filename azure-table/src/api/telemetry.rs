@@ -46,6 +46,11 @@
 //! # }
 //! ```
 
+#[doc(inline)]
+pub use azure_table_wire::error::diagnostics::{Attempt, Diagnostics};
+#[doc(inline)]
+pub use azure_table_wire::value::location::Location;
+
 pub use crate::client::effective_settings::EffectiveSettings;
 pub use crate::pipeline::context::OperationContext;
 pub use crate::pipeline::meter::{Cost, CostMeter};
@@ -53,7 +58,3 @@ pub use crate::pipeline::meter::{Cost, CostMeter};
 pub use crate::pipeline::metrics::OtelMetrics;
 pub use crate::pipeline::observer::{Completed, Event, GroupedBatch, GroupedWrite, Observer, Sending};
 pub use crate::pipeline::write_group::GroupStatistics;
-#[doc(inline)]
-pub use azure_table_wire::model::diagnostics::{Attempt, Diagnostics};
-#[doc(inline)]
-pub use azure_table_wire::model::location::Location;

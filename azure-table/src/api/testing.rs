@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`Faults`], [`FaultRule`], [`Fault`], [`AddedRule`], [`FaultRecord`] | faults by rules, such as lost responses |
 //! | [`Script`], [`ResponseTemplate`] | responses in an exact order |
+//! | [`EntityResponse`], [`EntityRequest`] | entities in a response template, and of a request |
 //! | [`Spy`], [`Exchange`], [`Bill`] | the requests that were sent, their responses, and their sum by kind |
 //! | [`Recorder`], [`Replay`], [`mask_guids`], [`mask_times`] | a conversation in a file, without secrets |
 //! | [`error`], [`error_in_doubt`] | errors for mocks |
@@ -34,8 +35,6 @@
 
 // `azure-table-testing` has all of them but explorations, which combine the client with the emulator.
 
-#[cfg(feature = "emulator")]
-pub use crate::__private::explore::{Explore, RunOutput, Simulation, explore};
 #[doc(inline)]
 pub use azure_table_testing::{
     AddedRule, Bill, Exchange, Fault, FaultRecord, FaultRule, Faults, Recorder, Replay, ResponseTemplate, Script, Spy,
@@ -44,3 +43,7 @@ pub use azure_table_testing::{
 #[cfg(feature = "emulator")]
 #[doc(inline)]
 pub use azure_table_testing::{Exploration, FailedSchedule, StopReason};
+
+#[cfg(feature = "emulator")]
+pub use crate::__private::explore::{Explore, RunOutput, Simulation, explore};
+pub use crate::entity::entity_response::{EntityRequest, EntityResponse};

@@ -53,13 +53,14 @@
     doc = "[`ReqwestTransportBuilder`]: https://docs.rs/azure-table/latest/azure_table/transport/struct.ReqwestTransportBuilder.html"
 )]
 
+#[doc(inline)]
+pub use azure_table_wire::transport::connection_limit::ConnectionLimit;
+#[doc(inline)]
+pub use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};
+
 #[cfg(feature = "http")]
 pub use crate::pipeline::http_transport::HttpTransport;
 #[cfg(feature = "http")]
 pub use crate::pipeline::http_transport::builder::HttpTransportBuilder;
 #[cfg(feature = "reqwest")]
 pub use crate::pipeline::reqwest_transport::{ReqwestTransport, ReqwestTransportBuilder};
-#[doc(inline)]
-pub use azure_table_wire::transport::connection_limit::ConnectionLimit;
-#[doc(inline)]
-pub use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};

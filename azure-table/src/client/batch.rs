@@ -5,18 +5,18 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::{fmt, mem};
 
-use azure_table_wire::filter::assignment::Assignments;
-use azure_table_wire::model::entity::{AsEntity, TableEntity};
-use azure_table_wire::model::entity_key::IntoKey;
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::model::variant::{MarkedVariantOf, VariantIn};
-use azure_table_wire::model::variant_mark::AsVariant;
-use azure_table_wire::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS, RejectedOperation};
-use azure_table_wire::protocol::operation::TableOperation;
+use azure_table_wire::error::operation_kind::OperationKind;
 
+use crate::account::table_name::TableName;
 use crate::client::ops::submit_batch::SubmitBatch;
+use crate::entity::table_entity::{AsEntity, TableEntity};
+use crate::entity::variant::{MarkedVariantOf, VariantIn};
+use crate::entity::variant_mark::AsVariant;
+use crate::filter::assignment::Assignments;
+use crate::key::entity_key::IntoKey;
 use crate::pipeline::Pipeline;
+use crate::write::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS, RejectedOperation};
+use crate::write::operation::TableOperation;
 
 /// Operations on one partition that the service applies atomically: all of them, or none.
 ///

@@ -6,10 +6,10 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-use azure_table_wire::filter::access::AccessPath;
-use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::account::profile::Profile;
 use azure_table_wire::transport::connection_limit::ConnectionLimit;
 
+use crate::filter::access::AccessPath;
 use crate::pipeline::Pipeline;
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;

@@ -1,14 +1,14 @@
 //! Creates clients from URLs with a shared access signature, and creates such URLs.
 
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::protocol::account_key::AccountKey;
-use azure_table_wire::protocol::connection_string::{ConnectionString, Identity};
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::sas_builder::{AccountSas, TableSas};
-use azure_table_wire::protocol::sas_token::SasToken;
-use azure_table_wire::protocol::sas_url::{self, SasUrl};
-use azure_table_wire::protocol::user_delegation_key::UserDelegationKey;
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::sas::user_delegation_key::UserDelegationKey;
 
+use crate::account::account_key::AccountKey;
+use crate::account::connection_string::{ConnectionString, Identity};
+use crate::account::sas_builder::{AccountSas, TableSas};
+use crate::account::sas_token::SasToken;
+use crate::account::sas_url::{self, SasUrl};
 use crate::client::service::{TableServiceClient, key_of};
 use crate::client::table_handle::TableClient;
 use crate::pipeline::Pipeline;

@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_wire::model::clock::{self, Instant};
-use azure_table_wire::model::error::{Error, ErrorKind};
+use azure_table_wire::error::{Error, ErrorKind};
+use azure_table_wire::value::clock::{self, Instant};
 
 use crate::pipeline::next_step::MAX_REQUESTED_WAIT;
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
@@ -318,7 +318,7 @@ pub(crate) fn is_throttled(error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_wire::model::error::ErrorInternals;
+    use azure_table_wire::error::ErrorInternals;
 
     use super::*;
 

@@ -1,13 +1,13 @@
 //! Tables of serde structs.
 //!
 //! It has the handle that writes them with exact types, and lets a bulk write references to them.
-//! `model/serde_entity.rs` is the entity itself.
+//! `entity/serde_entity.rs` is the entity itself.
 
-use azure_table_wire::model::serde_entity::{AnnotatedEntity, SerdeEntity};
 use serde::Serialize;
 
 use crate::client::bulk::bulk_entity::BulkEntity;
 use crate::client::table_handle::TableClient;
+use crate::entity::serde_entity::{AnnotatedEntity, SerdeEntity};
 
 impl<T: Serialize> TableClient<SerdeEntity<T>> {
     /// Returns a handle to the same table that writes serde structs with exact EDM types.

@@ -4,19 +4,17 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::dynamic::DynamicEntity;
-use azure_table_wire::model::entity::NamedTable;
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::protocol::account_key::{self, AccountKey};
-use azure_table_wire::protocol::connection_string::{ConnectionString, Identity};
-use azure_table_wire::protocol::doubt::Doubt;
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::profile::{Profile, ProfileInternals};
-use azure_table_wire::protocol::service_properties::ServiceProperties;
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::account::profile::{Profile, ProfileInternals};
+use azure_table_wire::error::doubt::Doubt;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::service::service_properties::ServiceProperties;
 use azure_table_wire::transport::Transport;
+use azure_table_wire::value::datetime::DateTime;
 
+use crate::account::account_key::{self, AccountKey};
+use crate::account::connection_string::{ConnectionString, Identity};
+use crate::account::table_name::TableName;
 use crate::client::ops::ensure_tables::EnsureTables;
 use crate::client::ops::resolve_doubt::ResolveDoubt;
 use crate::client::ops::single_request::{
@@ -25,6 +23,8 @@ use crate::client::ops::single_request::{
 use crate::client::ops::warm_up::WarmUp;
 use crate::client::query::list_tables::ListTables;
 use crate::client::table_handle::TableClient;
+use crate::entity::dynamic::DynamicEntity;
+use crate::entity::table_entity::NamedTable;
 use crate::pipeline::auth::Credential;
 use crate::pipeline::auth::shared_key::SharedKeyLite;
 use crate::pipeline::default_transport::default_transport;
@@ -426,7 +426,7 @@ impl TableServiceClient {
     /// Returns the full name of a table, with the prefix of this client.
     pub(crate) fn full_name(&self, name: &str) -> Result<TableName> {
         let name = TableName::new(format!("{}{name}", self.namespace()))?;
-        self.profile().check_table_name(&name)?;
+        self.profile().check_table_name(name.as_str())?;
         Ok(name)
     }
 

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_wire::filter::access::AccessPath;
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::protocol::profile::Profile;
-use azure_table_wire::transport::{Transport, connection_limit};
+use azure_table_wire::account::profile::Profile;
+use azure_table_wire::error::{Error, Result};
+use azure_table_wire::transport::Transport;
+use azure_table_wire::transport::connection_limit;
 
 use crate::client::effective_settings::{EffectiveSettings, Scope};
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
+use crate::filter::access::AccessPath;
 #[cfg(feature = "encryption")]
 use crate::pipeline::encryption::{DataKeys, KeyProvider};
 use crate::pipeline::hedge::Hedge;

@@ -9,27 +9,29 @@
 use std::fmt;
 use std::sync::Arc;
 
-use azure_table_wire::filter::select::Columns;
-use azure_table_wire::model::dynamic::DynamicEntity;
-#[cfg(feature = "encryption")]
-use azure_table_wire::model::encryption::Opener;
-use azure_table_wire::model::entity::{MetadataLevel, ReadEntity};
-use azure_table_wire::model::entity_key::{self, Key};
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::error_text::Shown;
-use azure_table_wire::model::name::{SYSTEM_PROPERTIES, property_name_fault};
-#[cfg(feature = "encryption")]
-use azure_table_wire::model::row::decryption::with_opener;
-use azure_table_wire::model::row::{Row, RowProperty};
-use azure_table_wire::model::variant_mark::{MarkedVariant, VariantMark};
-use azure_table_wire::model::versioned::{self, Versioned};
-use azure_table_wire::protocol::query::TABLE_NAME;
+use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
+use azure_table_wire::error::error_text::Shown;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::value::name::{SYSTEM_PROPERTIES, property_name_fault};
 
 use crate::client::shape::bad_row::{BadRow, OnBadRow};
 use crate::client::shape::key_mark::KeyMark;
+use crate::entity::dynamic::DynamicEntity;
+#[cfg(feature = "encryption")]
+use crate::entity::encryption::Opener;
+#[cfg(feature = "encryption")]
+use crate::entity::row::decryption::with_opener;
+use crate::entity::row::{Row, RowProperty};
+use crate::entity::table_entity::ReadEntity;
+use crate::entity::variant_mark::{MarkedVariant, VariantMark};
+use crate::entity::versioned::{self, Versioned};
+use crate::filter::select::Columns;
+use crate::key::entity_key::{self, Key};
+use crate::request::query::TABLE_NAME;
 
 pub(crate) mod bad_row;
 pub(crate) mod key_mark;
+pub(crate) mod key_split;
 
 /// The conversion of rows to `P`.
 pub(crate) struct Shape<P> {

@@ -4,7 +4,7 @@
 //! `table/operations.rs` and `table/entity_verbs.rs`, operations on the table itself in `table/lifecycle.rs` and
 //! `table/access_policies.rs`. `table/typed_handles.rs` creates handles of other types.
 
-use azure_table_wire::model::error::Result;
+use azure_table_wire::error::Result;
 
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;

@@ -6,10 +6,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use azure_table_wire::model::dynamic::DynamicEntity;
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::model::variant_mark::AsVariant;
-
+use crate::account::table_name::TableName;
+use crate::entity::dynamic::DynamicEntity;
+use crate::entity::variant_mark::AsVariant;
 use crate::pipeline::Pipeline;
 
 /// A client for one table, whose rows are entities of type `E`. Clones are cheap.

@@ -1,14 +1,14 @@
 //! The time limit of a whole stream or bulk operation.
 //!
-//! A macro adds the setter of a [`TotalTimeout`] to a builder. The core's `transport/deadline.rs` limits a single call.
+//! A macro adds the setter of a [`TotalTimeout`] to a builder. The wire crate's `transport/deadline.rs` limits a call.
 
 use std::task::Context;
 use std::time::Duration;
 
-use azure_table_wire::model::clock::{self, Instant};
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::transport::deadline::Deadline;
+use azure_table_wire::value::clock::{self, Instant};
 
 use crate::pipeline::options::CallOptions;
 

@@ -9,15 +9,14 @@
 use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
-use azure_table_wire::model::clock::{self, Instant};
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::error_text::Shown;
-use azure_table_wire::model::location::Location;
-use azure_table_wire::protocol::profile::ProfileInternals;
-use azure_table_wire::protocol::request::Call;
+use azure_table_wire::account::profile::ProfileInternals;
+use azure_table_wire::error::error_text::Shown;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_wire::transport::connection_limit::{self, ConnectionPermit, is_out_of_handles};
 use azure_table_wire::transport::deadline::Deadline;
 use azure_table_wire::transport::{Delivery, Transport, TransportError, into_source};
+use azure_table_wire::value::clock::{self, Instant};
+use azure_table_wire::value::location::Location;
 use bytes::Bytes;
 use http::{Request, Response};
 
@@ -30,6 +29,7 @@ use crate::pipeline::preparation::X_MS_CLIENT_REQUEST_ID;
 use crate::pipeline::retry::Failure;
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::is_far;
+use crate::write::call::Call;
 
 /// The maximum timeout that a request specifies, in seconds. It is also the service's own limit.
 ///

@@ -2,18 +2,18 @@
 //!
 //! Defines [`Credential`], which other crates may implement, and the context it receives. The credentials are in
 //! `shared_key.rs` (account keys), `sas.rs` (shared access signatures) and `entra.rs` (Entra ID tokens).
-//! `renewing.rs` caches a fetched value until it expires. `protocol/signature.rs` builds the strings to sign.
+//! `renewing.rs` caches a fetched value until it expires. `account/signature.rs` builds the strings to sign.
 
 use std::any::Any;
 use std::fmt;
 use std::time::SystemTime;
 
-use azure_table_wire::model::error::{Error, ErrorKind, Result};
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::http_request::X_MS_VERSION;
-use azure_table_wire::protocol::profile::{Profile, ProfileInternals as _};
-use azure_table_wire::protocol::response;
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::account::profile::{Profile, ProfileInternals as _};
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorKind, Result};
+use azure_table_wire::request::http_request::X_MS_VERSION;
+use azure_table_wire::response;
 use azure_table_wire::transport::BoxFuture;
 use bytes::Bytes;
 use http::{HeaderMap, Response};

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_wire::model::diagnostics::{self, Attempt, Diagnostics};
+use azure_table_wire::error::diagnostics::{self, Attempt, Diagnostics};
 
 /// Records the attempts of calls, with the headers of their responses.
 ///

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use azure_table_wire::protocol::endpoint::Endpoint;
+use azure_table_wire::account::endpoint::Endpoint;
 
 use crate::pipeline::MaybeTransport;
 
@@ -29,8 +29,8 @@ pub(crate) fn default_transport(_: &Endpoint) -> MaybeTransport {
 }
 
 #[cfg(any(test, not(any(feature = "http", feature = "reqwest"))))]
-pub(crate) fn no_transport() -> azure_table_wire::model::error::Error {
-    use azure_table_wire::model::error::{Error, ErrorInternals as _, ErrorKind};
+pub(crate) fn no_transport() -> azure_table_wire::error::Error {
+    use azure_table_wire::error::{Error, ErrorInternals as _, ErrorKind};
 
     let why = "the client has no transport: enable the feature `http` or `reqwest` of azure-table, \
                or set one with `TableServiceClient::transport`";

@@ -2,22 +2,22 @@
 //!
 //! A [`KeyProvider`] wraps data keys. [`DataKeys`] holds the current data key, which encrypts, and the keys that
 //! decrypt. The codec is synchronous, so a call gets the data key before it encodes a request, and the keys of a
-//! response before it decodes the response. The core's `model/encryption.rs` defines the format.
+//! response before it decodes the response. `entity/encryption.rs` defines the format.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_wire::model::clock::{self, Instant};
-use azure_table_wire::model::encryption::{DataKey, Opener, OpeningKey, SealingKey, WrappedKey, provider_error};
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::protocol::sealing::keys_in;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_wire::transport::BoxFuture;
+use azure_table_wire::value::clock::{self, Instant};
 use futures_util::{StreamExt, stream};
 
+use crate::entity::encryption::{DataKey, Opener, OpeningKey, SealingKey, WrappedKey, provider_error};
 use crate::pipeline::history::CallResponse;
 use crate::pipeline::shared_fetch::SharedFetch;
+use crate::write::sealing::keys_in;
 
 pub(crate) mod local_keys;
 

@@ -6,18 +6,18 @@
 
 use std::time::{Duration, SystemTime};
 
-use azure_table_wire::model::clock;
-use azure_table_wire::model::error::{Error, ErrorKind, Result};
-use azure_table_wire::model::location::Location;
-use azure_table_wire::protocol::read_back::WrittenRow;
-use azure_table_wire::protocol::request::Call;
-use azure_table_wire::protocol::{batch_response, response};
+use azure_table_wire::error::{Error, ErrorKind, Result};
+use azure_table_wire::response::{self, batch_parts};
 use azure_table_wire::transport::Delivery;
+use azure_table_wire::value::clock;
+use azure_table_wire::value::location::Location;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 
+use crate::doubt::read_back::WrittenRow;
 use crate::pipeline::rejected_certificate::is_certificate_rejected;
 use crate::pipeline::retry::Failure;
+use crate::write::call::Call;
 
 /// The end of a call that does not fail: a response, or the rows of a write that was read back and found applied.
 pub(crate) type Ending = (Response<Bytes>, Option<Vec<WrittenRow>>);
@@ -86,7 +86,7 @@ impl Rejection {
         if !call.has_responses_inside() {
             return None;
         }
-        batch_response::part_error(response).map(|part| Self {
+        batch_parts::part_error(response).map(|part| Self {
             status: part.status,
             code: part.code,
         })
@@ -97,7 +97,7 @@ impl Rejection {
 pub(crate) fn requested_wait(call: &Call, response: &Response<Bytes>) -> Option<Duration> {
     let whole = wait_requested(response.headers());
     if call.has_responses_inside() && response.status().is_success() {
-        let part = batch_response::part_error(response).and_then(|part_error| wait_requested(&part_error.headers));
+        let part = batch_parts::part_error(response).and_then(|part_error| wait_requested(&part_error.headers));
         return whole.max(part);
     }
     whole

@@ -7,10 +7,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::protocol::request::Call;
+use azure_table_wire::error::{Error, Result};
 
 use crate::pipeline::latencies::Latencies;
+use crate::write::call::Call;
 
 /// The default share of extra requests.
 const SHARE: f64 = 0.05;
@@ -241,7 +241,7 @@ impl Drop for Extra {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_wire::model::error::ErrorKind;
+    use azure_table_wire::error::ErrorKind;
 
     use super::*;
 

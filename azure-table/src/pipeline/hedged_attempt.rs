@@ -9,11 +9,10 @@
 use std::pin::pin;
 use std::time::SystemTime;
 
-use azure_table_wire::model::clock::{self, Instant};
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind};
-use azure_table_wire::model::location::Location;
-use azure_table_wire::protocol::request::Call;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind};
 use azure_table_wire::transport::{BoxFuture, Delivery};
+use azure_table_wire::value::clock::{self, Instant};
+use azure_table_wire::value::location::Location;
 use futures_util::future::{Either, select};
 
 use crate::pipeline::Pipeline;
@@ -24,6 +23,7 @@ use crate::pipeline::location::LocationMode;
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::retry::Failure;
 use crate::pipeline::trace::TraceSpan;
+use crate::write::call::Call;
 
 /// An attempt that may be sent twice.
 pub(super) struct HedgedAttempt<'a> {

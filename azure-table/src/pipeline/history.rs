@@ -6,24 +6,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_wire::model::clock::{self, Instant};
-use azure_table_wire::model::diagnostics::{self, Attempt, AttemptParts, Diagnostics, attempt};
-#[cfg(feature = "encryption")]
-use azure_table_wire::model::encryption::Opener;
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, ResponseHeaders};
-use azure_table_wire::model::key_texts::KeyTexts;
-use azure_table_wire::model::location::Location;
-use azure_table_wire::model::operation_kind::{Effect, OperationKind};
-use azure_table_wire::protocol::doubt;
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::read_back::WrittenRow;
-use azure_table_wire::protocol::request::{Call, RowWrites};
-use azure_table_wire::protocol::response;
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::diagnostics::{self, Attempt, AttemptParts, Diagnostics, attempt};
+use azure_table_wire::error::operation_kind::{Effect, OperationKind};
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, ResponseHeaders};
+use azure_table_wire::response;
+use azure_table_wire::value::clock::{self, Instant};
+use azure_table_wire::value::location::Location;
 use bytes::Bytes;
 use http::Response;
 
+use crate::doubt::facts;
+use crate::doubt::read_back::WrittenRow;
+#[cfg(feature = "encryption")]
+use crate::entity::encryption::Opener;
+use crate::key::key_texts::KeyTexts;
 use crate::pipeline::ended::{Ended, requested_wait};
 use crate::pipeline::skew::seconds_between;
+use crate::write::call::{Call, RowWrites};
 
 /// A complete response of any status, and the history of its call.
 #[derive(Clone, Debug)]
@@ -152,7 +152,7 @@ impl CallHistory {
         if error.may_have_applied() {
             let (table, attempts) = (self.table.as_deref(), &self.diagnostics);
             let times = (started, (clock::now(), Instant::now()));
-            let doubt = doubt::of_call(endpoint, self.operation, table, rows.iter(), times, attempts);
+            let doubt = facts::of_call(endpoint, self.operation, table, rows.iter(), times, attempts);
             error.parts_mut().doubt = doubt;
         }
         error

@@ -1,6 +1,6 @@
 //! The locations that reads are sent to.
 
-use azure_table_wire::model::location::Location;
+use azure_table_wire::value::location::Location;
 
 /// The location that reads are sent to, for accounts with a readable secondary (RA-GRS, RA-GZRS).
 ///

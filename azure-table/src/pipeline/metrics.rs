@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use azure_table_wire::protocol::profile::ProfileInternals;
+use azure_table_wire::account::profile::ProfileInternals;
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter};
 

@@ -3,16 +3,16 @@
 //! Two pure functions decide, without I/O, clock or features. [`classify`] decides from the failure where that is
 //! enough, and [`plan`] decides from the result of the retry policy. The policy runs between them, because it may draw
 //! jitter and spend a budget. The tables of their tests are the specification. `retry_loop.rs` executes the steps, and
-//! `protocol/read_back.rs` decides whether a stored row shows a write.
+//! `doubt/read_back.rs` decides whether a stored row shows a write.
 
 use std::time::Duration;
 
-use azure_table_wire::model::location::Location;
-use azure_table_wire::protocol::request::Call;
 use azure_table_wire::transport::Delivery;
+use azure_table_wire::value::location::Location;
 
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::retry::{Decision, FailedAttempt, Failure};
+use crate::write::call::Call;
 
 /// The maximum number of attempts with a renewed authorization. Two, because a challenge may be followed by the
 /// rejection of an old token.

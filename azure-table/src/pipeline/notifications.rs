@@ -5,20 +5,20 @@
 
 use std::time::Duration;
 
-use azure_table_wire::model::clock::Instant;
-use azure_table_wire::model::diagnostics;
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::model::location::Location;
-use azure_table_wire::protocol::read_back::Verdict;
-use azure_table_wire::protocol::request::Call;
-use azure_table_wire::protocol::response;
+use azure_table_wire::error::diagnostics;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::response;
+use azure_table_wire::value::clock::Instant;
+use azure_table_wire::value::location::Location;
 
+use crate::doubt::read_back::Verdict;
 use crate::pipeline::Pipeline;
 use crate::pipeline::ended::{Ended, Ending, Rejection};
 use crate::pipeline::history::CallHistory;
 use crate::pipeline::observer::{Completed, Event, Observers, Sending};
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::trace::{CallSpan, TraceSpan};
+use crate::write::call::Call;
 
 /// The receivers of the steps of a call.
 pub(crate) struct Notifications<'a> {

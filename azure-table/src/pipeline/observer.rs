@@ -6,10 +6,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_wire::model::diagnostics::Attempt;
-use azure_table_wire::model::error::ErrorKind;
-use azure_table_wire::model::location::Location;
-use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::account::profile::Profile;
+use azure_table_wire::error::ErrorKind;
+use azure_table_wire::error::diagnostics::Attempt;
+use azure_table_wire::value::location::Location;
 
 /// Receives the events of a client's calls.
 ///

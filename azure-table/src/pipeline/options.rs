@@ -10,9 +10,9 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use azure_table_wire::model::clock::Instant;
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::model::location::Location;
+use azure_table_wire::error::{Error, Result};
+use azure_table_wire::value::clock::Instant;
+use azure_table_wire::value::location::Location;
 use http::HeaderMap;
 use http::header::{
     AUTHORIZATION, CONTENT_LENGTH, DATE, HOST, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, TRANSFER_ENCODING,

@@ -3,17 +3,17 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::model::guid::{self, Guid};
-use azure_table_wire::protocol::http_request::{TOKEN_VERSION, header_value};
-use azure_table_wire::protocol::request::Call;
-use azure_table_wire::protocol::via_batch;
+use azure_table_wire::error::{Error, Result};
+use azure_table_wire::request::http_request::{TOKEN_VERSION, header_value};
+use azure_table_wire::value::guid::{self, Guid};
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue, USER_AGENT};
 use http::{HeaderMap, Request};
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
+use crate::write::call::Call;
+use crate::write::via_batch;
 
 const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
 pub(super) const X_MS_CLIENT_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-client-request-id");

@@ -2,7 +2,7 @@
 //!
 //! The client reads before it sends a write again, so that the write is not applied twice. It also reads after a
 //! repeated write was rejected, because an earlier attempt may have caused the rejection (`next_step.rs`).
-//! `protocol/read_back.rs` judges the rows.
+//! `doubt/read_back.rs` judges the rows.
 //!
 //! Sending the write again and reading only after a 409 or 412 would save a read if the request was lost. But it could
 //! apply an upsert twice, or a batch with one. Times are compared by the service's clock, from the `Date` of the read,
@@ -15,26 +15,30 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use azure_table_wire::model::clock;
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::diagnostics::{self, Diagnostics};
-use azure_table_wire::model::dynamic::DynamicEntity;
-use azure_table_wire::model::entity::{MetadataLevel, ReadEntity};
-use azure_table_wire::model::error::Result;
-use azure_table_wire::protocol::read_back::{self, MOST_CLOCK_ERROR, Verdict};
-use azure_table_wire::protocol::request::Call;
-use azure_table_wire::protocol::row_write::RowWrite;
-use azure_table_wire::protocol::{continuation, get, query, response};
+use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
+use azure_table_wire::error::Result;
+use azure_table_wire::error::diagnostics::{self, Diagnostics};
+use azure_table_wire::response;
 use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::transport::deadline::Deadline;
+use azure_table_wire::value::clock;
+use azure_table_wire::value::datetime::DateTime;
 use bytes::Bytes;
 use http::Response;
 
+use crate::doubt::read_back::{self, MOST_CLOCK_ERROR, Verdict};
+use crate::entity::dynamic::DynamicEntity;
+use crate::entity::table_entity::ReadEntity;
 use crate::pipeline::Pipeline;
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::skew::{seconds_between, shifted};
+use crate::request::continuation;
+use crate::request::get;
+use crate::request::query;
+use crate::write::call::Call;
+use crate::write::row_write::RowWrite;
 
 /// The maximum number of requests to read back a batch. Its range may contain any number of other rows.
 const MOST_READS: usize = 5;

@@ -17,9 +17,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_wire::model::location::Location;
-use azure_table_wire::model::operation_kind::{Effect, OperationKind};
+use azure_table_wire::error::operation_kind::{Effect, OperationKind};
 use azure_table_wire::transport::Delivery;
+use azure_table_wire::value::location::Location;
 
 use crate::pipeline::retry::budget::RetryBudget;
 use crate::pipeline::retry::decorator::{LimitAttempts, LimitElapsed, WithBudget};

@@ -9,17 +9,15 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use azure_table_wire::model::clock::{self, Instant};
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::model::location::Location;
-use azure_table_wire::model::operation_kind::Effect;
-use azure_table_wire::protocol::batch_response;
-use azure_table_wire::protocol::read_back::Verdict;
-use azure_table_wire::protocol::request::Call;
+use azure_table_wire::error::operation_kind::Effect;
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::transport::BoxFuture;
+use azure_table_wire::value::clock::{self, Instant};
+use azure_table_wire::value::location::Location;
 use bytes::Bytes;
 use http::{Method, Response};
 
+use crate::doubt::read_back::Verdict;
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt::Limits;
 use crate::pipeline::ended::{Ended, Ending};
@@ -32,6 +30,8 @@ use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 use crate::pipeline::trace::CallSpan;
+use crate::write::batch_response;
+use crate::write::call::Call;
 
 impl Pipeline {
     /// Sends the request until a response needs no further attempt.

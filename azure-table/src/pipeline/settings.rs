@@ -5,13 +5,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_wire::filter::access::AccessPath;
-use azure_table_wire::model::error::Result;
-use azure_table_wire::model::variant_mark::MarkedVariant;
-use azure_table_wire::protocol::http_request::header_value;
+use azure_table_wire::error::Result;
+use azure_table_wire::request::http_request::header_value;
 use azure_table_wire::transport::connection_limit::ConnectionLimit;
 use http::HeaderValue;
 
+use crate::entity::variant_mark::MarkedVariant;
+use crate::filter::access::AccessPath;
 #[cfg(feature = "encryption")]
 use crate::pipeline::encryption::DataKeys;
 use crate::pipeline::options::CallOptions;

@@ -13,8 +13,8 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_wire::model::clock::Instant;
-use azure_table_wire::model::error::{ErrorInternals, Result};
+use azure_table_wire::error::{ErrorInternals, Result};
+use azure_table_wire::value::clock::Instant;
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, Shared, WeakShared, select};
 use tokio::runtime::{self, Handle};
@@ -214,7 +214,7 @@ impl<T> Drop for Entry<T> {
 mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
 
-    use azure_table_wire::model::clock;
+    use azure_table_wire::value::clock;
     use tokio::runtime::Builder;
     use tokio::time::timeout;
 

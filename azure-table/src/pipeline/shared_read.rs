@@ -12,17 +12,16 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_wire::model::clock::Instant;
-use azure_table_wire::model::diagnostics::{Attempt, Diagnostics};
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::key_texts::KeyTexts;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::request::Call;
+use azure_table_wire::error::diagnostics::{Attempt, Diagnostics};
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_wire::transport::deadline::Deadline;
+use azure_table_wire::value::clock::Instant;
 use http::Uri;
 use http::header::{ACCEPT, HeaderValue};
 use tokio::runtime::{self, Handle};
 
+use crate::key::key_texts::KeyTexts;
 use crate::pipeline::Pipeline;
 use crate::pipeline::context::OperationContext;
 use crate::pipeline::hedge::HedgeIdentity;
@@ -30,6 +29,7 @@ use crate::pipeline::history::CallResponse;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::options::{CallOptions, Headers, OptionValues};
 use crate::pipeline::shared_fetch::{Outcome, Receiver, WeakReceiver, own};
+use crate::write::call::Call;
 
 /// A request as one of its callers sees it: its outcome, and its attempts so far.
 type Joined = (Receiver<CallResponse>, OperationContext);

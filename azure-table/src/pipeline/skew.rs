@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use azure_table_wire::model::clock;
+use azure_table_wire::value::clock;
 
 /// The difference from which requests are signed with the service's time. The service tolerates 15 minutes; a clock
 /// that is off by 5 may soon be off by more.

@@ -24,14 +24,14 @@ mod enabled;
 mod disabled {
     use std::time::Duration;
 
-    use azure_table_wire::model::diagnostics::Attempt;
-    use azure_table_wire::model::error::Error;
-    use azure_table_wire::protocol::endpoint::Endpoint;
-    use azure_table_wire::protocol::request::Call;
+    use azure_table_wire::account::endpoint::Endpoint;
+    use azure_table_wire::error::Error;
+    use azure_table_wire::error::diagnostics::Attempt;
 
     use crate::pipeline::ended::Ended;
     use crate::pipeline::history::CallHistory;
     use crate::pipeline::observer::Completed;
+    use crate::write::call::Call;
 
     pub(crate) struct CallSpan;
 

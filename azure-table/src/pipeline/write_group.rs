@@ -6,12 +6,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use azure_table_wire::model::error::Result;
-use azure_table_wire::protocol::operation::TableOperation;
-use azure_table_wire::protocol::table_result::TableResult;
+use azure_table_wire::error::Result;
 use azure_table_wire::transport::BoxFuture;
 
 use crate::pipeline::options::CallOptions;
+use crate::write::operation::TableOperation;
+use crate::write::table_result::TableResult;
 
 /// Sends the writes of many callers in batches.
 pub(crate) trait WriteGroup: fmt::Debug + Send + Sync {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::{DynamicEntity, Error, TableEntity, Versioned};
 use azure_table_tests::promises::{Place, Promise};
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::query::ScanPosition;
 use azure_table::{DateTime, DynamicEntity, Error, ErrorKind, Profile};
 use azure_table_patterns::{Log, TablePerPeriod};

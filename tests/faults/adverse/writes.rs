@@ -1,5 +1,6 @@
 //! Writes of many rows, and rows whose form is not that of their entity.
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::{BulkReport, DynamicEntity, Guid, TableEntity};
 use azure_table_tests::promises::{Place, Promise};
 

@@ -1,5 +1,6 @@
 //! The service's size limits: Storage's are checked before a request, Cosmos DB accepts more.
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::{DynamicEntity, EdmValue, Emulator, ErrorKind, TableClient, TableOperation, TableServiceClient};
 
 fn with(value: impl Into<EdmValue>) -> DynamicEntity {

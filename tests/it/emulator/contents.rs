@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::emulator::EmulatorClock;
+use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::{Fault, Faults};
 use azure_table::{DateTime, DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, TableServiceClient};
 

@@ -1,6 +1,6 @@
 //! Requests of other SDKs, unchanged: both signatures with an account key, and entities in all their spellings.
 //!
-//! The vectors come from `azure-table-wire/vectors`.
+//! The vectors come from `azure-table/vectors`.
 
 use azure_table::emulator::EmulatorClock;
 use azure_table::transport::Transport as _;

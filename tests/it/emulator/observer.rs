@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::transport::Transport as _;
 use azure_table::{
     AccountKey, DateTime, DynamicEntity, Emulator, EmulatorServer, TablePermissions, TableSas, TableServiceClient,

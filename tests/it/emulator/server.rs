@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::emulator::ServiceModel;
 use azure_table::{DynamicEntity, Emulator, EmulatorServer, Filter, TableServiceClient};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::emulator::{EmulatorClock, EmulatorSnapshot};
 use azure_table::service::{CorsRule, Logging, ServiceProperties, StoredAccessPolicy};
 use azure_table::{DateTime, DynamicEntity, EdmValue, Emulator, ErrorKind, Guid, TablePermissions, TableServiceClient};

@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::{DynamicEntity, Emulator, EmulatorServer, RunningEmulator, TableServiceClient};
 use fastrand::Rng;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

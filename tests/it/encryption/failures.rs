@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::operation::OperationKind;
 use azure_table::{Emulator, ErrorKind, Result, TableServiceClient};
 

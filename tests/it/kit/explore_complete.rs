@@ -3,6 +3,7 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::{Explore, Simulation, StopReason, explore};
 use azure_table::{DynamicEntity, Filter, TableClient, TableServiceClient};
 use futures::future::{Either, join, select};

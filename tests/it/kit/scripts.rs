@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
+use azure_table::testing::EntityResponse as _;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate, Script};
 use azure_table::{
     DateTime, DynamicEntity, ETag, Emulator, ErrorKind, NoRetry, TableClient, TableEntity, TableServiceClient,

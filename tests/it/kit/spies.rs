@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Bill, Fault, FaultRule, Faults, ResponseTemplate, Spy};
+use azure_table::testing::{Bill, EntityRequest as _, Fault, FaultRule, Faults, ResponseTemplate, Spy};
 use azure_table::transport::Delivery;
 use azure_table::{DynamicEntity, EdmValue, Emulator, Filter, LocationMode, NoRetry, TableClient, TableServiceClient};
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::transport::{BoxFuture, HttpTransport, Transport, TransportError};
 use azure_table::{
     DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, TableClient, TableServiceClient,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{DynamicEntity, Emulator, TableClient, TableOperation, TableServiceClient};
 use bytes::Bytes;

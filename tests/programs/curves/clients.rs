@@ -1,5 +1,6 @@
 //! Clients: their number, their observers, and the errors of a bulk.
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::telemetry::{Event, Observer};
 use azure_table::{Emulator, TableClient, TableServiceClient};
 use azure_table_tests::canned::CONTOSO;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use azure_table::emulator::EmulatorSnapshot;
+use azure_table::emulator::SeedEntities as _;
 use azure_table::transport::HttpTransport;
 use azure_table::{Column, Emulator, EmulatorServer, TableClient, TableServiceClient};
 use cpu_time::ThreadTime;

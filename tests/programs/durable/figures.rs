@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::emulator::{EmulatorFolder, SyncPolicy};
 use azure_table::{Emulator, TableClient, TableEntity, TableServiceClient};
 

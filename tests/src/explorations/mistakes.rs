@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::{Exploration, Simulation, explore};
 use azure_table::{ErrorKind, Result, TableClient, TableEntity};
 use futures::future::join;

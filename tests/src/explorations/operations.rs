@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::operation::Resolution;
 use azure_table::service::StoredAccessPolicy;
 use azure_table::testing::explore;

@@ -16,7 +16,7 @@ pub(crate) fn print(sources: &Sources) {
         sources.files.iter().filter(|file| file.lines() <= FRAGMENT).count()
     );
     println!(
-        "{:6} matches on Profile outside protocol/profile.rs and the rules of the emulator",
+        "{:6} matches on Profile outside account/profile.rs and the rules of the emulator",
         sum(profile_matches)
     );
     println!("{:6} operations compared as text", sum(compared_operations));
@@ -37,8 +37,7 @@ pub(crate) fn print(sources: &Sources) {
 
 /// The number of times that a profile is named outside of the rules.
 fn profile_matches(file: &SourceFile) -> usize {
-    let is_home =
-        file.path.ends_with("/protocol/profile.rs") || file.path.starts_with("azure-table-emulator/src/rules");
+    let is_home = file.path.ends_with("/account/profile.rs") || file.path.starts_with("azure-table-emulator/src/rules");
     let named = file.skeleton.match_indices("Profile::");
     named
         .filter(|(at, name)| {

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use azure_table_testing::{AddedRule, Fault, FaultRule, Faults, ResponseTemplate};
-use azure_table_wire::model::operation_kind::OperationKind;
+use azure_table_wire::error::operation_kind::OperationKind;
 use http::header::{HeaderName, HeaderValue};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use azure_table_emulator::{Emulator, ServiceModel};
-use azure_table_wire::protocol::profile::Profile;
+use azure_table_wire::account::profile::Profile;
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};

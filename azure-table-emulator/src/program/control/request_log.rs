@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azure_table_emulator::ResponseEvent;
-use azure_table_wire::model::datetime::DateTime;
+use azure_table_wire::value::datetime::DateTime;
 use serde::Serialize;
 use tokio::sync::watch;
 

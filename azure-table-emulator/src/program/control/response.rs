@@ -61,10 +61,10 @@ impl IntoResponse for Rejection {
 }
 
 /// Converts an error of the library: an invalid request, or a folder that could not be written.
-impl From<azure_table_wire::model::error::Error> for Rejection {
-    fn from(error: azure_table_wire::model::error::Error) -> Self {
+impl From<azure_table_wire::error::Error> for Rejection {
+    fn from(error: azure_table_wire::error::Error) -> Self {
         let status = match error.kind() {
-            azure_table_wire::model::error::ErrorKind::ServerFault => StatusCode::SERVICE_UNAVAILABLE,
+            azure_table_wire::error::ErrorKind::ServerFault => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::BAD_REQUEST,
         };
         Self::new(status, error)

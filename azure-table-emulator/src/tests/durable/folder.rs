@@ -153,7 +153,7 @@ async fn damaged_folder_is_named_and_never_read_as_a_good_one() {
 /// Bytes that this version must always be able to read: changing this test requires a new format.
 #[test]
 fn rows_are_stored_in_the_form_of_format_1() {
-    use azure_table_wire::model::edm::Edm;
+    use azure_table_wire::value::edm::Edm;
 
     use crate::store::members::{Members, Properties};
     let properties: Properties = vec![

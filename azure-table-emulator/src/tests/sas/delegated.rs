@@ -1,7 +1,7 @@
 //! Signatures by a user delegation key: requesting the key, its permissions, its end.
 
-use azure_table_wire::protocol::sas_parameters::user_delegation_string_to_sign;
-use azure_table_wire::protocol::user_delegation_key::{self, KeyInfo, UserDelegationKey};
+use azure_table_wire::sas::parameters::user_delegation_string_to_sign;
+use azure_table_wire::sas::user_delegation_key::{self, KeyInfo, UserDelegationKey};
 
 use super::super::tokens::{SECURE, VERSION, bear};
 use super::*;

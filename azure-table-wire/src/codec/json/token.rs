@@ -9,7 +9,7 @@ use std::fmt;
 use std::str::Utf8Error;
 
 use crate::codec::json::scan::plain_length;
-use crate::model::edm::Token;
+use crate::value::edm::Token;
 
 /// The maximum nesting of a skipped value.
 const MAX_DEPTH: usize = 64;

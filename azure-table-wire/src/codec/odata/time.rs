@@ -1,11 +1,11 @@
 //! Times as text, and the ETags that contain them.
 //!
-//! A time has two forms (the fewest digits, all seven digits), and an ETag contains one. `model/datetime` has calendars
+//! A time has two forms (the fewest digits, all seven digits), and an ETag contains one. `value/datetime` has calendars
 //! and parsing.
 
 use std::fmt;
 
-use crate::model::datetime::{self, DateTime};
+use crate::value::datetime::{self, DateTime};
 
 /// The text of a time, in ASCII.
 #[derive(Debug)]

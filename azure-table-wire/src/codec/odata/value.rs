@@ -3,8 +3,8 @@
 //! Decides which values are quoted, and which need a type annotation. Requests and responses differ in escapes and in
 //! doubles: each is a [`Dialect`].
 
-use crate::model::datetime;
-use crate::model::edm::{Edm, EdmType, base64_text, double_text};
+use crate::value::datetime;
+use crate::value::edm::{Edm, EdmType, base64_text, double_text};
 
 /// The ending of the name of a type annotation.
 pub const TYPE_ANNOTATION: &str = "@odata.type";

@@ -12,15 +12,16 @@ use std::sync::{Arc, Mutex, Once};
 use std::task::Poll;
 use std::time::Duration;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::{clock, timestamp_watch};
-use tokio::runtime::Builder;
-
-use crate::__private::explore::simulation::Simulation;
 use azure_table_emulator::Emulator;
 use azure_table_emulator::EmulatorClock;
 use azure_table_testing::explore::gate::{Chooser, Gate};
 use azure_table_testing::explore::search::{Finished, Runner};
+use azure_table_wire::value::clock;
+use azure_table_wire::value::datetime::DateTime;
+use tokio::runtime::Builder;
+
+use crate::__private::explore::simulation::Simulation;
+use crate::entity::timestamp_watch;
 
 /// The delay of a timer that fires only if no other timer fires and no request waits.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);

@@ -5,19 +5,20 @@
 use std::iter;
 use std::sync::Arc;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::dynamic::DynamicEntity;
-use azure_table_wire::protocol::profile::Profile;
+use azure_table_emulator::Emulator;
+use azure_table_testing::explore::event::MAIN;
+use azure_table_testing::explore::gate::{Gate, GatedTransport};
+use azure_table_wire::account::profile::Profile;
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
+use azure_table_wire::value::datetime::DateTime;
 use bytes::Bytes;
 use http::{Request, Response};
 use tokio::time::Instant;
 
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
-use azure_table_emulator::Emulator;
-use azure_table_testing::explore::event::MAIN;
-use azure_table_testing::explore::gate::{Gate, GatedTransport};
+use crate::entity::dynamic::DynamicEntity;
+use crate::entity::seed_entities::SeedEntities as _;
 
 /// The service of one run of an exploration, and the clients of its tasks. Feature `test-util` with `emulator`.
 ///

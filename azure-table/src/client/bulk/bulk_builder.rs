@@ -4,13 +4,8 @@
 
 use std::fmt;
 
-use azure_table_wire::filter::assignment::Assignments;
-use azure_table_wire::model::entity_key::IntoKey;
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::model::variant_mark::{AsVariant, MarkedVariant};
-use azure_table_wire::protocol::batch::MAX_BATCH_OPERATIONS;
-use azure_table_wire::protocol::operation::TableOperation;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, Result};
 use futures_core::Stream;
 use futures_util::{StreamExt as _, stream};
 
@@ -23,7 +18,12 @@ use crate::client::bulk::inserts::Inserts;
 use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::total_timeout;
+use crate::entity::variant_mark::{AsVariant, MarkedVariant};
+use crate::filter::assignment::Assignments;
+use crate::key::entity_key::IntoKey;
 use crate::pipeline::options::{CallOptions, call_options};
+use crate::write::batch::MAX_BATCH_OPERATIONS;
+use crate::write::operation::TableOperation;
 
 /// A builder of bulk writes: any number of entities, in concurrent batches of one partition each.
 ///

@@ -1,7 +1,7 @@
 //! The entities that a bulk accepts.
 
-use azure_table_wire::model::entity::{AsEntity, TableEntity};
-use azure_table_wire::model::versioned::Versioned;
+use crate::entity::table_entity::{AsEntity, TableEntity};
+use crate::entity::versioned::Versioned;
 
 /// An entity that a [`Bulk`](crate::Bulk) writes to a table of `E`: `E`, [`Versioned<E>`](crate::Versioned), or a
 /// reference to one.

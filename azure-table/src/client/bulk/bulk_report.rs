@@ -7,15 +7,15 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::etag::ETag;
-use azure_table_wire::model::key_texts::KeyTexts;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::operation::TableOperation;
-use azure_table_wire::protocol::operation::shared::shared;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::value::etag::ETag;
 
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::partition_writes::outcomes::WriteOutcome;
+use crate::key::key_texts::KeyTexts;
+use crate::write::operation::TableOperation;
+use crate::write::operation::shared::shared;
 
 /// The number of leftovers in the `Debug` text of a report.
 const MOST_SHOWN: usize = 3;

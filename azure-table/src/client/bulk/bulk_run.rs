@@ -2,15 +2,15 @@
 
 use std::task::{Context, Poll, ready};
 
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::error::Error;
-use azure_table_wire::model::key_texts::KeyTexts;
-use azure_table_wire::protocol::operation::TableOperation;
+use azure_table_wire::error::Error;
 
 use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, Leftover, LeftoverReason};
 use crate::client::bulk::engine::Engine;
 use crate::client::bulk::running_batch::Settled;
 use crate::client::partition_writes::outcomes::WriteOutcome;
+use crate::entity::table_entity::TableEntity;
+use crate::key::key_texts::KeyTexts;
+use crate::write::operation::TableOperation;
 
 pub(crate) struct BulkRun {
     pub(crate) engine: Engine,

@@ -8,8 +8,7 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::protocol::operation::TableOperation;
+use azure_table_wire::error::{Error, Result};
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
@@ -20,6 +19,7 @@ use crate::client::bulk::engine::Input;
 use crate::client::bulk::inserts::Inserts;
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::ops::operation::ended;
+use crate::write::operation::TableOperation;
 
 /// The writes of a [`Bulk`](crate::Bulk): await them for the report, or read their [`outcomes`](Self::outcomes).
 ///

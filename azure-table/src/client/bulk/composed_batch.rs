@@ -5,15 +5,14 @@
 
 use std::sync::Arc;
 
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::protocol::batch::ChangeSet;
-use azure_table_wire::protocol::operation::OperationInternals;
-use azure_table_wire::protocol::row_hash::RowHash;
-
+use crate::account::table_name::TableName;
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::partition_queue::Queued;
 use crate::pipeline::Pipeline;
+use crate::write::batch::ChangeSet;
+use crate::write::operation::OperationInternals;
+use crate::write::row_hash::RowHash;
 
 /// A batch whose operations exist only in its body, not as values.
 pub(super) struct ComposedBatch {

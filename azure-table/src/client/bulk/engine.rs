@@ -12,20 +12,16 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use azure_table_wire::model::clock;
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::entity_key::key_texts;
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, MAY_HAVE_APPLIED};
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::batch::ChangeSet;
-use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
-use azure_table_wire::protocol::profile::ProfileInternals;
+use azure_table_wire::account::profile::ProfileInternals;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, MAY_HAVE_APPLIED};
 use azure_table_wire::transport::BoxFuture;
+use azure_table_wire::value::clock;
 use futures_core::Stream;
 use futures_util::stream::FuturesUnordered;
 use tokio::task::coop;
 
+use crate::account::table_name::TableName;
 use crate::client::bulk::batch_retry::batch_policy;
 use crate::client::bulk::engine_settings::EngineSettings;
 use crate::client::bulk::queue::{Queue, Short};
@@ -36,8 +32,12 @@ use crate::client::partition_writes::partition_queue::Queued;
 use crate::client::partition_writes::partition_write::PartitionWrite;
 use crate::client::sending_rate::{SendingRate, leaving_throttled};
 use crate::client::turn::Turn;
+use crate::entity::table_entity::TableEntity;
+use crate::key::entity_key::key_texts;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
+use crate::write::batch::ChangeSet;
+use crate::write::operation::{OperationInternals, TableOperation};
 
 /// The number of operations read in a turn, which takes less than a millisecond.
 const TURN_UNITS: usize = 128;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::batch::MAX_BATCH_OPERATIONS;
+use azure_table_wire::error::operation_kind::OperationKind;
 
 use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::total_timeout::TotalTimeout;
+use crate::write::batch::MAX_BATCH_OPERATIONS;
 
 /// The sizes, limits and rates of an engine.
 #[derive(Clone, Debug)]

@@ -4,13 +4,13 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use azure_table_wire::model::error::Result;
-use azure_table_wire::model::variant_mark::{AsVariant, MarkedVariant};
-use azure_table_wire::protocol::operation::TableOperation;
+use azure_table_wire::error::Result;
 use futures_core::Stream;
 
 use crate::client::bulk::bulk_entity::BulkEntity;
 use crate::client::bulk::bulk_run::BulkRun;
+use crate::entity::variant_mark::{AsVariant, MarkedVariant};
+use crate::write::operation::TableOperation;
 
 /// The inserts of entities into a table of `E`.
 pub(super) struct Inserts<I, E> {

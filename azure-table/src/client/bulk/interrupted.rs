@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 
-use azure_table_wire::model::error::Error;
+use azure_table_wire::error::Error;
 
 /// The error of bulk writes that ended early, with the report `R` of the writes until then.
 ///

@@ -6,12 +6,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use azure_table_wire::protocol::batch::{BatchRule, ChangeSet};
-use azure_table_wire::protocol::operation::OperationInternals;
-use azure_table_wire::protocol::row_hash::RowHash;
-
 use crate::client::bulk::composed_batch::{ComposedBatch, NextBatch};
 use crate::client::partition_writes::partition_queue::{BatchLimits, PartitionQueue, Queued};
+use crate::write::batch::{BatchRule, ChangeSet};
+use crate::write::operation::OperationInternals;
+use crate::write::row_hash::RowHash;
 
 /// Selects the batches that are sent although they are not full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -361,14 +360,14 @@ impl Partition {
 mod tests {
     use std::collections::HashSet;
 
-    use azure_table_wire::model::dynamic::DynamicEntity;
-    use azure_table_wire::protocol::endpoint::Endpoint;
-    use azure_table_wire::protocol::operation::TableOperation;
+    use azure_table_wire::account::endpoint::Endpoint;
     use proptest::prelude::*;
     use proptest::sample::{Index, select};
 
     use super::*;
     use crate::client::partition_writes::partition_queue::MOST_LOOKED_AT;
+    use crate::entity::dynamic::DynamicEntity;
+    use crate::write::operation::TableOperation;
 
     fn indices(batch: Option<NextBatch>) -> Vec<u64> {
         batch.into_iter().flat_map(queued).map(|queued| queued.index).collect()

@@ -7,14 +7,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use azure_table_wire::model::error::Error;
-use azure_table_wire::protocol::row_hash::RowHash;
+use azure_table_wire::error::Error;
 use azure_table_wire::transport::BoxFuture;
 
 use crate::client::bulk::composed_batch::BatchParts;
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
 use crate::client::partition_writes::outcomes::{SharedOutcomes, WriteOutcome};
 use crate::client::partition_writes::partition_write::PartitionWrite;
+use crate::write::row_hash::RowHash;
 
 /// Operations of one partition that were sent together.
 pub(crate) struct Batch {

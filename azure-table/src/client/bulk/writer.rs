@@ -6,10 +6,7 @@ use std::marker::PhantomData;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use azure_table_wire::model::entity::AsEntity;
-use azure_table_wire::model::error::Result;
-use azure_table_wire::model::variant_mark::{AsVariant, MarkedVariant};
-use azure_table_wire::protocol::operation::TableOperation;
+use azure_table_wire::error::Result;
 
 use crate::client::bulk::bulk_builder::Bulk;
 use crate::client::bulk::bulk_report::BulkReport;
@@ -18,6 +15,9 @@ use crate::client::bulk::engine::Input;
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::total_timeout;
+use crate::entity::table_entity::AsEntity;
+use crate::entity::variant_mark::{AsVariant, MarkedVariant};
+use crate::write::operation::TableOperation;
 
 /// The default time that an operation waits for others.
 const LINGER: Duration = Duration::from_millis(200);

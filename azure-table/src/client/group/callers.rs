@@ -6,17 +6,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use azure_table_wire::model::clock::Instant;
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind};
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::table_result::TableResult;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind};
+use azure_table_wire::value::clock::Instant;
 
+use crate::account::table_name::TableName;
 use crate::client::group::lanes::Caller;
 use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
 use crate::client::partition_writes::outcomes::Outcomes;
 use crate::pipeline::Pipeline;
 use crate::pipeline::observer::{Event, GroupedWrite};
+use crate::write::table_result::TableResult;
 
 /// The callers of a batch, in the order of its operations.
 pub(super) struct Callers {

@@ -9,14 +9,12 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-use azure_table_wire::model::clock::{self, Instant};
-use azure_table_wire::model::error::Error;
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::protocol::batch::MAX_BATCH_OPERATIONS;
-use azure_table_wire::protocol::operation::TableOperation;
-use azure_table_wire::protocol::profile::ProfileInternals;
+use azure_table_wire::account::profile::ProfileInternals;
+use azure_table_wire::error::Error;
+use azure_table_wire::value::clock::{self, Instant};
 use tokio::runtime::Handle;
 
+use crate::account::table_name::TableName;
 use crate::client::group::callers::{Callers, of_write, shut_down};
 use crate::client::group::group_options::GroupOptions;
 use crate::client::group::lanes::{Caller, Lanes, Next, Write};
@@ -31,6 +29,8 @@ use crate::pipeline::context::OperationContext;
 use crate::pipeline::observer::{Event, GroupedBatch};
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::trace::TraceSpan;
+use crate::write::batch::MAX_BATCH_OPERATIONS;
+use crate::write::operation::TableOperation;
 
 pub(crate) struct Committer {
     /// The pipeline of its batches, which has no group.

@@ -8,9 +8,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_wire::model::clock::Instant;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::value::clock::Instant;
 use tokio::runtime;
 use tokio::sync::Notify;
 
@@ -21,6 +20,7 @@ use crate::client::partition_writes::partition_queue::{BatchLimits, PartitionQue
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::trace::TraceSpan;
 use crate::pipeline::write_group::GroupStatistics;
+use crate::write::operation::{OperationInternals, TableOperation};
 
 /// The caller of a write.
 #[derive(Debug)]
@@ -329,11 +329,11 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Waker};
 
-    use azure_table_wire::model::dynamic::DynamicEntity;
     use proptest::prelude::*;
     use proptest::sample::Index;
 
     use super::*;
+    use crate::entity::dynamic::DynamicEntity;
 
     fn lanes(max_pending: usize, max_pending_bytes: usize, operations: usize) -> Lanes {
         let options = GroupOptions::new()

@@ -7,9 +7,10 @@ use std::mem;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use azure_table_wire::model::clock::Instant;
-use azure_table_wire::model::error::Result;
-use azure_table_wire::protocol::table_result::TableResult;
+use azure_table_wire::error::Result;
+use azure_table_wire::value::clock::Instant;
+
+use crate::write::table_result::TableResult;
 
 /// A write that its caller awaits.
 #[derive(Debug, Default)]

@@ -9,11 +9,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use azure_table_wire::model::clock::{self, Instant};
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
-use azure_table_wire::protocol::table_result::TableResult;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_wire::transport::BoxFuture;
+use azure_table_wire::value::clock::{self, Instant};
 use tokio::runtime::Handle;
 
 use crate::client::group::committer::Committer;
@@ -22,6 +20,8 @@ use crate::client::group::slot::{Leaving, Slot};
 use crate::client::ops::write_entity::ExecuteOperation;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::write_group::{GroupStatistics, WriteGroup};
+use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::table_result::TableResult;
 
 impl WriteGroup for Committer {
     fn write(

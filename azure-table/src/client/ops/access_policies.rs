@@ -6,17 +6,17 @@
 
 use std::sync::Arc;
 
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::access_policy::StoredAccessPolicy;
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::request::Call;
-use azure_table_wire::protocol::table_acl;
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::service::access_policy::StoredAccessPolicy;
 
+use crate::account::table_name::TableName;
 use crate::client::ops::operation::operation;
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};
 use crate::pipeline::Pipeline;
+use crate::request::table_acl;
+use crate::write::call::Call;
 
 operation! {
     /// Changes the stored access policies of a table. Returns the policies after the change.

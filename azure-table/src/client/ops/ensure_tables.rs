@@ -3,20 +3,20 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::continuation;
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::profile::ProfileInternals;
-use azure_table_wire::protocol::query::{self, QueryRequest};
-use azure_table_wire::protocol::request::Call;
-use azure_table_wire::protocol::tables::{self, Creation};
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::account::profile::ProfileInternals;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, Result};
 
+use crate::account::table_name::TableName;
 use crate::client::ops::operation::operation;
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};
 use crate::client::shape::Shape;
 use crate::pipeline::Pipeline;
+use crate::request::continuation;
+use crate::request::query::{self, QueryRequest};
+use crate::request::tables::{self, Creation};
+use crate::write::call::Call;
 
 operation! {
     /// Creates the tables that are missing.

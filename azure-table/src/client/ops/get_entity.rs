@@ -2,28 +2,28 @@
 
 use std::sync::Arc;
 
-use azure_table_wire::filter::projection::Projection;
-use azure_table_wire::filter::select::Columns;
-#[cfg(feature = "encryption")]
-use azure_table_wire::model::encryption::Opener;
-use azure_table_wire::model::entity::ReadEntity;
-use azure_table_wire::model::entity_key::Key;
-use azure_table_wire::model::error::Result;
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::model::row::Row;
-use azure_table_wire::model::versioned::Versioned;
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::get;
-use azure_table_wire::protocol::request::Call;
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::Result;
+use azure_table_wire::error::operation_kind::OperationKind;
 use bytes::Bytes;
 use http::Response;
 
+use crate::account::table_name::TableName;
 use crate::client::ops::operation::{Operation, Spec, ended, operation};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
+#[cfg(feature = "encryption")]
+use crate::entity::encryption::Opener;
+use crate::entity::row::Row;
+use crate::entity::table_entity::ReadEntity;
+use crate::entity::versioned::Versioned;
+use crate::filter::projection::Projection;
+use crate::filter::select::Columns;
+use crate::key::entity_key::Key;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::via_batch;
+use crate::request::get;
+use crate::write::call::Call;
 
 operation! {
     /// Reads one entity of type `E` as a `P`. See [`TableClient::get`](crate::TableClient::get).

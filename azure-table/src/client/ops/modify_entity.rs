@@ -11,23 +11,23 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use azure_table_wire::model::clock::{self, Instant};
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::entity::{AsEntity, ReadEntity, TableEntity};
-use azure_table_wire::model::entity_key::{Key, key_texts};
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::error_text::Shown;
-use azure_table_wire::model::etag::ETag;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::model::versioned::Versioned;
-use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_wire::error::error_text::Shown;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_wire::transport::BoxFuture;
+use azure_table_wire::value::clock::{self, Instant};
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::etag::ETag;
 
 use crate::client::ops::get_entity::GetEntity;
 use crate::client::ops::operation::ended;
 use crate::client::ops::write_entity::WriteEntity;
 use crate::client::table_handle::TableClient;
+use crate::entity::table_entity::{AsEntity, ReadEntity, TableEntity};
+use crate::entity::versioned::Versioned;
+use crate::key::entity_key::{Key, key_texts};
 use crate::pipeline::options::{CallOptions, call_options, via_batch};
+use crate::write::operation::{OperationInternals, TableOperation};
 
 /// The default limit of conflicting writes. The waits between them grow to a second, so only many concurrent writers of
 /// one entity reach it.

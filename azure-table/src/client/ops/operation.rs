@@ -9,29 +9,30 @@ use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use azure_table_wire::model::clock::Instant;
-#[cfg(feature = "encryption")]
-use azure_table_wire::model::encryption::{Opener, SealingKey};
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::model::operation_kind::{Effect, OperationKind};
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::operation::TableOperation;
-use azure_table_wire::protocol::profile::ProfileInternals;
-use azure_table_wire::protocol::read_back::WrittenRow;
-use azure_table_wire::protocol::request::Call;
-use azure_table_wire::protocol::sealing;
-use azure_table_wire::protocol::table_result::TableResult;
-use azure_table_wire::protocol::{batch_response, tables};
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::account::profile::ProfileInternals;
+use azure_table_wire::error::operation_kind::{Effect, OperationKind};
+use azure_table_wire::error::{Error, ErrorInternals, Result};
 use azure_table_wire::transport::BoxFuture;
+use azure_table_wire::value::clock::Instant;
 use bytes::Bytes;
 use http::Response;
 
+use crate::account::table_name::TableName;
 use crate::client::task::Running;
+use crate::doubt::read_back::WrittenRow;
+#[cfg(feature = "encryption")]
+use crate::entity::encryption::{Opener, SealingKey};
 use crate::pipeline::Pipeline;
 use crate::pipeline::history::CallResponse;
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
+use crate::request::tables;
+use crate::write::batch_response;
+use crate::write::call::Call;
+use crate::write::operation::TableOperation;
+use crate::write::sealing;
+use crate::write::table_result::TableResult;
 
 /// The request of an operation, and the reading of its response.
 pub(crate) trait Spec {
@@ -402,13 +403,13 @@ macro_rules! operation {
             ///
             /// # Errors
             /// Errors that awaiting it would return before anything is sent.
-            pub fn request_text(self) -> azure_table_wire::model::error::Result<::std::string::String> {
+            pub fn request_text(self) -> azure_table_wire::error::Result<::std::string::String> {
                 self.operation.request()
             }
         }
 
         impl$(<$($parameter),+>)? ::std::future::Future for $name $(<$($parameter),+>)? {
-            type Output = azure_table_wire::model::error::Result<$output>;
+            type Output = azure_table_wire::error::Result<$output>;
 
             fn poll(
                 self: ::std::pin::Pin<&mut Self>,

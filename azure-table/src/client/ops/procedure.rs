@@ -9,17 +9,17 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use azure_table_wire::model::clock::Instant;
-use azure_table_wire::model::error::{ErrorInternals, Result};
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::request::Call;
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{ErrorInternals, Result};
 use azure_table_wire::transport::BoxFuture;
+use azure_table_wire::value::clock::Instant;
 
 use crate::client::ops::operation::{ended, start};
 use crate::pipeline::Pipeline;
 use crate::pipeline::history::CallResponse;
 use crate::pipeline::options::CallOptions;
+use crate::write::call::Call;
 
 /// Steps that are not started, running or completed. The timeout covers all of their calls; the other options apply to
 /// each.

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_wire::model::clock::{self, Instant};
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::request::Call;
-use azure_table_wire::protocol::tables;
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::value::clock::{self, Instant};
 
+use crate::account::table_name::TableName;
 use crate::client::ops::operation::operation;
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};
 use crate::pipeline::Pipeline;
+use crate::request::tables;
+use crate::write::call::Call;
 
 /// The pause between two attempts to create the table. The service takes at least 40 s to delete it.
 ///

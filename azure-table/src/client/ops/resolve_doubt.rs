@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 
-use azure_table_wire::model::clock::{self, Instant};
-use azure_table_wire::model::dynamic::DynamicEntity;
-use azure_table_wire::model::entity::{MetadataLevel, ReadEntity};
-use azure_table_wire::model::error::Result;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::doubt::{Doubt, Judge, ReadTime, Resolution};
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::request::Call;
-use azure_table_wire::protocol::{get, response};
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
+use azure_table_wire::error::Result;
+use azure_table_wire::error::doubt::Doubt;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::response;
+use azure_table_wire::value::clock::{self, Instant};
 
 use crate::client::ops::operation::{ended, operation};
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};
+use crate::doubt::judge::{Judge, ReadTime, Resolution};
+use crate::entity::dynamic::DynamicEntity;
+use crate::entity::table_entity::ReadEntity;
 use crate::pipeline::Pipeline;
+use crate::request::get;
+use crate::write::call::Call;
 
 operation! {
     /// Resolves a write in doubt. See [`TableServiceClient::resolve_doubt`](crate::TableServiceClient::resolve_doubt).

@@ -2,24 +2,26 @@
 
 use std::sync::Arc;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::guid::Guid;
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::access_policy::StoredAccessPolicy;
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::request::Call;
-use azure_table_wire::protocol::service_properties::ServiceProperties;
-use azure_table_wire::protocol::service_statistics::ServiceStatistics;
-use azure_table_wire::protocol::tables::{self, Creation, Deletion};
-use azure_table_wire::protocol::user_delegation_key::{self, KeyInfo, UserDelegationKey};
-use azure_table_wire::protocol::{service_operations, table_acl};
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::sas::user_delegation_key::{KeyInfo, UserDelegationKey};
+use azure_table_wire::service::access_policy::StoredAccessPolicy;
+use azure_table_wire::service::service_properties::ServiceProperties;
+use azure_table_wire::service::service_statistics::ServiceStatistics;
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::guid::Guid;
 use bytes::Bytes;
 use http::Response;
 
+use crate::account::table_name::TableName;
 use crate::client::ops::operation::{Operation, Prepared, Spec, operation};
 use crate::pipeline::Pipeline;
+use crate::request::service_operations;
+use crate::request::table_acl;
+use crate::request::tables::{self, Creation, Deletion};
+use crate::request::user_delegation;
+use crate::write::call::Call;
 
 /// Defines a builder of one request: its output, its kind, its request and the reading of its response. The `table` is
 /// `None` for a request on the service.
@@ -134,11 +136,11 @@ impl Spec for KeySpec {
             expiry: self.expiry,
             delegated_tenant_id: self.delegated_tenant.map(|tenant| tenant.to_string()),
         };
-        user_delegation_key::get(endpoint, &info)
+        user_delegation::get(endpoint, &info)
     }
 
     fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<UserDelegationKey> {
-        user_delegation_key::got(response)
+        user_delegation::got(response)
     }
 }
 

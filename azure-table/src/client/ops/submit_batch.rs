@@ -2,27 +2,27 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "encryption")]
-use azure_table_wire::model::encryption::{Opener, SealingKey};
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::model::variant_mark::MarkedVariant;
-use azure_table_wire::protocol::batch::ChangeSet;
-use azure_table_wire::protocol::batch_response;
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::operation::TableOperation;
-use azure_table_wire::protocol::read_back::WrittenRow;
-use azure_table_wire::protocol::request::Call;
-use azure_table_wire::protocol::sealing;
-use azure_table_wire::protocol::sent_batch::SentBatch;
-use azure_table_wire::protocol::table_result::{ResultInternals, TableResult};
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, Result};
 use bytes::Bytes;
 use http::Response;
 
+use crate::account::table_name::TableName;
 use crate::client::ops::operation::{Operation, Spec, ended, operation};
+use crate::doubt::read_back::WrittenRow;
+#[cfg(feature = "encryption")]
+use crate::entity::encryption::{Opener, SealingKey};
+use crate::entity::variant_mark::MarkedVariant;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
+use crate::write::batch::ChangeSet;
+use crate::write::batch_response;
+use crate::write::call::Call;
+use crate::write::operation::TableOperation;
+use crate::write::sealing;
+use crate::write::sent_batch::SentBatch;
+use crate::write::table_result::{ResultInternals, TableResult};
 
 operation! {
     /// Submits a batch. See [`TableBatch::submit`](crate::TableBatch::submit).

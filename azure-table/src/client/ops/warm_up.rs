@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use azure_table_wire::model::error::{Error, ErrorKind, Result};
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::request::Call;
-use azure_table_wire::protocol::service_operations;
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use futures_util::TryStreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
@@ -14,6 +12,8 @@ use crate::client::ops::operation::operation;
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};
 use crate::pipeline::Pipeline;
 use crate::pipeline::hedge::Hedge;
+use crate::request::service_operations;
+use crate::write::call::Call;
 
 operation! {
     /// Opens connections to the service. See [`TableServiceClient::warm_up`](crate::TableServiceClient::warm_up).

@@ -2,29 +2,30 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "encryption")]
-use azure_table_wire::model::encryption::{Opener, SealingKey};
-use azure_table_wire::model::entity::ReadEntity;
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::model::etag::{self, ETag};
-use azure_table_wire::model::key_texts::KeyTexts;
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::model::variant_mark::MarkedVariant;
-use azure_table_wire::model::versioned::Versioned;
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
-use azure_table_wire::protocol::read_back::WrittenRow;
-use azure_table_wire::protocol::request::Call;
-use azure_table_wire::protocol::table_result::{self, Requested, ResultInternals, TableResult};
-use azure_table_wire::protocol::tables::{self, Deletion};
-use azure_table_wire::protocol::{response, sealing};
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::response;
+use azure_table_wire::value::etag::{self, ETag};
 use bytes::Bytes;
 use http::Response;
 
+use crate::account::table_name::TableName;
 use crate::client::ops::operation::{Operation, Spec, ended, operation};
+use crate::doubt::read_back::WrittenRow;
+#[cfg(feature = "encryption")]
+use crate::entity::encryption::{Opener, SealingKey};
+use crate::entity::table_entity::ReadEntity;
+use crate::entity::variant_mark::MarkedVariant;
+use crate::entity::versioned::Versioned;
+use crate::key::key_texts::KeyTexts;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, via_batch};
+use crate::request::tables::{self, Deletion};
+use crate::write::call::Call;
+use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::sealing;
+use crate::write::table_result::{self, Requested, ResultInternals, TableResult};
 
 /// The setters of conditional writes.
 macro_rules! conditions {
@@ -34,7 +35,7 @@ macro_rules! conditions {
             ///
             /// Otherwise the call fails with [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet). A text that is no
             /// ETag fails with [`InvalidInput`](crate::ErrorKind::InvalidInput) before anything is sent.
-            pub fn if_match(mut self, etag: azure_table_wire::model::etag::ETag) -> Self {
+            pub fn if_match(mut self, etag: azure_table_wire::value::etag::ETag) -> Self {
                 self.operation.spec.change(|operation| operation.if_match(etag));
                 self
             }

@@ -7,9 +7,10 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
-use azure_table_wire::protocol::sent_batch::SentBatch;
+use azure_table_wire::error::operation_kind::OperationKind;
+
+use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::sent_batch::SentBatch;
 
 /// An operation of a write.
 #[derive(Debug)]
@@ -122,13 +123,13 @@ impl HeldOperations {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_wire::model::dynamic::DynamicEntity;
-    use azure_table_wire::model::etag::ETag;
-    use azure_table_wire::protocol::batch::ChangeSet;
-    use azure_table_wire::protocol::endpoint::Endpoint;
+    use azure_table_wire::account::endpoint::Endpoint;
+    use azure_table_wire::value::etag::ETag;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::entity::dynamic::DynamicEntity;
+    use crate::write::batch::ChangeSet;
 
     fn operation(kind: usize, row: &str, text: &str) -> TableOperation {
         let mut entity = DynamicEntity::new("p’", row);

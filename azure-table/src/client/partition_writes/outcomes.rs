@@ -6,9 +6,10 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_wire::model::error::Error;
-use azure_table_wire::model::etag::ETag;
-use azure_table_wire::protocol::table_result::{ResultInternals, TableResult};
+use azure_table_wire::error::Error;
+use azure_table_wire::value::etag::ETag;
+
+use crate::write::table_result::{ResultInternals, TableResult};
 
 /// Receives the outcomes of a write as they arrive.
 pub(crate) trait Outcomes: Send + 'static {

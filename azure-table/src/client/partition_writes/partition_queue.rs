@@ -9,8 +9,8 @@
 
 use std::collections::VecDeque;
 
-use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
-use azure_table_wire::protocol::row_hash::{RowHash, RowHashes};
+use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::row_hash::{RowHash, RowHashes};
 
 /// An operation, its number, and the data of its owner.
 #[derive(Debug)]

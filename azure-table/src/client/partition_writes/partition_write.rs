@@ -16,17 +16,12 @@
 
 use std::sync::Arc;
 
-use azure_table_wire::model::clock::Instant;
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
-use azure_table_wire::protocol::operation::OperationInternals;
-use azure_table_wire::protocol::profile::ProfileInternals;
-#[cfg(feature = "encryption")]
-use azure_table_wire::protocol::sealing;
-use azure_table_wire::protocol::table_result::TableResult;
+use azure_table_wire::account::profile::ProfileInternals;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::value::clock::Instant;
 
+use crate::account::table_name::TableName;
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::ops::write_entity::ExecuteOperation;
 use crate::client::partition_writes::failed_batch::{FailedBatch, Next, Recovery, Scope, next_step};
@@ -36,6 +31,11 @@ use crate::client::sending_rate::{SendingRate, is_throttled};
 use crate::client::total_timeout::TotalTimeout;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
+use crate::write::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
+use crate::write::operation::OperationInternals;
+#[cfg(feature = "encryption")]
+use crate::write::sealing;
+use crate::write::table_result::TableResult;
 
 /// Operations on distinct rows of one partition, any number of them.
 pub(crate) struct PartitionWrite<O> {

@@ -6,12 +6,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use azure_table_wire::filter::access::Access;
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::entity::{ReadEntity, TableEntity};
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::profile::ProfileInternals;
+use azure_table_wire::account::profile::ProfileInternals;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::value::datetime::DateTime;
 
 use crate::client::query::changes::change_position::ChangePosition;
 use crate::client::query::changes::change_stream::{ChangeQuery, ChangeSettings, ChangeStream, Found, since};
@@ -21,6 +19,8 @@ use crate::client::query::table_query::TableQuery;
 use crate::client::sending_rate::SendingRate;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
+use crate::entity::table_entity::{ReadEntity, TableEntity};
+use crate::filter::access::Access;
 use crate::pipeline::options::call_options;
 
 pub(crate) mod change_position;

@@ -5,17 +5,18 @@
 
 use std::cmp::Ordering;
 
+use azure_table_wire::account::signature::{SigningKey, is_same_secret};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::filter::expression::{Comparison, Expression};
-use azure_table_wire::model::edm::EdmValue;
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::entity_key::{Key, key_texts};
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::model::key_shape::check_keys;
-use azure_table_wire::model::ordinal;
-use azure_table_wire::position_text;
-use azure_table_wire::protocol::position::{CURSOR, Owner};
-use azure_table_wire::protocol::signature::{SigningKey, is_same_secret};
+use azure_table_wire::value::edm::EdmValue;
+use azure_table_wire::value::ordinal;
 use serde::{Deserialize, Serialize};
+
+use crate::entity::table_entity::TableEntity;
+use crate::key::entity_key::{Key, key_texts};
+use crate::key::key_shape::check_keys;
+use crate::request::position::position_text;
+use crate::request::position::{CURSOR, Owner};
 
 /// The minimum length of a key that signs cursors, in bytes: the output of SHA-256 (RFC 2104, section 3).
 const MIN_KEY: usize = 32;

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
-use azure_table_wire::model::error::Result;
+use azure_table_wire::error::Result;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 

@@ -1,11 +1,11 @@
 //! Leaves rows of another kind out of a query.
 
-use azure_table_wire::filter::exclusion::excluding;
-use azure_table_wire::filter::typed::{self, Filter};
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::key::key_text_fault;
+use azure_table_wire::value::key_text::key_text_fault;
 
 use crate::client::query::table_query::TableQuery;
+use crate::entity::table_entity::TableEntity;
+use crate::filter::exclusion::excluding;
+use crate::filter::typed::{self, Filter};
 
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Leaves out the rows whose RowKeys begin with `prefix`, such as those that a pattern stores beside the entities.
@@ -44,7 +44,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             prefix => key_text_fault(prefix),
         };
         self.filter(match fault {
-            None => Filter::from(excluding("RowKey", prefix)),
+            None => Filter::of(excluding("RowKey", prefix)),
             Some(fault) => typed::fault(format!("the prefix {prefix:?} of excluded RowKeys: {fault}")),
         })
     }

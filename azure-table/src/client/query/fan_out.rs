@@ -7,15 +7,8 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::ready;
 
-use azure_table_wire::filter::access::{Access, AccessPath};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::filter::expression::Expression;
-use azure_table_wire::filter::split::{MAX_PARTS, PartFilter, TooMany, parts};
-use azure_table_wire::filter::typed;
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::model::key_start::Start;
-use azure_table_wire::model::partition::{IntoPartitionKey, partition_key};
-use azure_table_wire::model::prefix::{self, KeyPrefix};
 use futures_util::TryStreamExt as _;
 
 use crate::client::query::concurrent::{CONCURRENCY, Order};
@@ -24,9 +17,16 @@ use crate::client::query::key_condition::{both, starts, under};
 use crate::client::query::page_stream::PreparedQuery;
 use crate::client::query::part_pages::Part;
 use crate::client::query::query_plan::QueryPlan;
+use crate::client::query::scan::split::{MAX_PARTS, PartFilter, TooMany, parts};
 use crate::client::query::table_query::TableQuery;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::total_timeout;
+use crate::entity::table_entity::TableEntity;
+use crate::filter::access::{Access, AccessPath};
+use crate::filter::typed;
+use crate::key::key_start::Start;
+use crate::key::partition::{IntoPartitionKey, partition_key};
+use crate::key::prefix::{self, KeyPrefix};
 use crate::pipeline::options::call_options;
 
 /// A query split into parts that are read concurrently.

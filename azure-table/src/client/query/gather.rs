@@ -7,14 +7,14 @@
 //! holds, so a slot that no row could fill does not compile. Children join their parents after all rows have arrived,
 //! since Cosmos DB promises no order. They join in shares, so that other tasks can run in between.
 
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::entity_key::Key;
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::model::variant::VariantOf;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
 
 use crate::client::query::page_stream::Prefetch;
 use crate::client::query::table_query::TableQuery;
+use crate::entity::table_entity::TableEntity;
+use crate::entity::variant::VariantOf;
+use crate::key::entity_key::Key;
 
 pub(crate) mod families;
 

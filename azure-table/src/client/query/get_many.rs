@@ -7,11 +7,8 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use azure_table_wire::model::entity::ReadEntity;
-use azure_table_wire::model::entity_key::Key;
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::model::versioned::Versioned;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
@@ -19,6 +16,9 @@ use crate::client::ops::get_entity::GetEntity;
 use crate::client::query::concurrent::{CONCURRENCY, Concurrent, ItemSource, Order};
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
+use crate::entity::table_entity::ReadEntity;
+use crate::entity::versioned::Versioned;
+use crate::key::entity_key::Key;
 use crate::pipeline::options::{CallOptions, call_options, via_batch};
 
 /// Reads entities by their keys, concurrently.

@@ -1,9 +1,10 @@
 //! The conditions of a query on the keys: partitions, prefixes and ranges.
 
 use azure_table_wire::filter::expression::{Comparison, Expression};
-use azure_table_wire::model::edm::EdmValue;
-use azure_table_wire::model::key::after_prefix;
-use azure_table_wire::model::key_start::{KeyStart, Start};
+use azure_table_wire::value::edm::EdmValue;
+
+use crate::key::key_start::{KeyStart, Start};
+use crate::key::table_key::after_prefix;
 
 const PARTITION_KEY: &str = "PartitionKey";
 const ROW_KEY: &str = "RowKey";
@@ -88,8 +89,9 @@ pub(super) fn under_any<'s>(starts: impl Iterator<Item = &'s KeyStart> + Clone) 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use Start::{Prefix, Whole};
+
+    use super::*;
 
     fn rows(partition_key: &str, row_key: Start) -> KeyStart {
         KeyStart {

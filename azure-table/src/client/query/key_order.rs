@@ -5,17 +5,17 @@
 
 use std::collections::VecDeque;
 
+use azure_table_wire::account::profile::ProfileInternals;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_wire::filter::expression::Expression;
 use azure_table_wire::filter::key_range::KeyRange;
-use azure_table_wire::filter::typed;
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::profile::ProfileInternals;
 
 use crate::client::query::cursor::{Between, Cursor};
 use crate::client::query::page_stream::Prefetch;
 use crate::client::query::table_query::TableQuery;
+use crate::entity::table_entity::TableEntity;
+use crate::filter::typed;
 
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Selects only the rows after the cursor, in the order of the keys.

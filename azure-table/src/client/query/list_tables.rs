@@ -8,24 +8,24 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use azure_table_wire::account::profile::Profile;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_wire::filter::expression::Expression;
 use azure_table_wire::filter::parse::raw_fault;
-use azure_table_wire::filter::typed::{self, Filter};
-use azure_table_wire::model::edm::{Edm, EdmValue};
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::protocol::continuation::{self, Continuation};
-use azure_table_wire::protocol::profile::Profile;
-use azure_table_wire::protocol::query::{QueryRequest, TABLE_NAME, compared_name};
 use azure_table_wire::transport::BoxFuture;
+use azure_table_wire::value::edm::{Edm, EdmValue};
 
+use crate::account::table_name::TableName;
 use crate::client::ops::operation::ended;
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
+use crate::filter::typed::{self, Filter};
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, call_options};
+use crate::request::continuation::{self, Continuation};
+use crate::request::query::{QueryRequest, TABLE_NAME, compared_name};
 
 /// Lists the names of the tables of an account.
 ///

@@ -1,7 +1,8 @@
 //! A page of a query.
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::protocol::continuation::Continuation;
+use azure_table_wire::value::datetime::DateTime;
+
+use crate::request::continuation::Continuation;
 
 /// One page of a query.
 #[derive(Clone, Debug, PartialEq)]

@@ -16,12 +16,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use azure_table_wire::model::diagnostics;
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::continuation::{self, Continuation};
-use azure_table_wire::protocol::query::{MAX_PAGE_SIZE, PageRows, QueryRequest};
-use azure_table_wire::protocol::response;
+use azure_table_wire::error::diagnostics;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::response;
 use azure_table_wire::transport::BoxFuture;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
@@ -38,6 +36,8 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::history::{CallHistory, CallResponse};
 use crate::pipeline::observer::Event;
 use crate::pipeline::options::CallOptions;
+use crate::request::continuation::{self, Continuation};
+use crate::request::query::{MAX_PAGE_SIZE, PageRows, QueryRequest};
 
 /// The bytes of pages that are decoded in a turn, which takes one to two milliseconds.
 ///

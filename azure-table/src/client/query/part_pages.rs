@@ -4,19 +4,19 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use azure_table_wire::filter::split::PartFilter;
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::model::location::Location;
-use azure_table_wire::protocol::continuation::Continuation;
+use azure_table_wire::error::{Error, Result};
+use azure_table_wire::value::location::Location;
 
 use crate::client::query::concurrent::{Concurrent, ItemSource, Order};
 use crate::client::query::page::Page;
 use crate::client::query::page_stream::{PageStream, PreparedQuery, TURN_BYTES};
+use crate::client::query::scan::split::PartFilter;
 use crate::client::shape::Shape;
 use crate::client::shape::key_mark::{KeyMark, MarkedRows, PageKeys};
 use crate::client::turn::Turn;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
+use crate::request::continuation::Continuation;
 
 /// A part of the rows: one chain of requests.
 pub(crate) struct Part {

@@ -3,15 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use azure_table_wire::filter::access::{Access, AccessPath};
+use azure_table_wire::account::profile::ProfileInternals;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
 use azure_table_wire::filter::expression::Expression;
 use azure_table_wire::filter::parse::{compares, raw_fault};
-use azure_table_wire::filter::typed;
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::profile::ProfileInternals;
-use azure_table_wire::protocol::query::{List, QueryRequest};
 
 use crate::client::query::concurrent::Order;
 use crate::client::query::key_condition::both;
@@ -19,6 +15,10 @@ use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top
 use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::query_plan;
 use crate::client::query::table_query::TableQuery;
+use crate::entity::table_entity::TableEntity;
+use crate::filter::access::{Access, AccessPath};
+use crate::filter::typed;
+use crate::request::query::{List, QueryRequest};
 
 /// The length of a filter from which its encoded URL may be too long.
 const LONG_FILTER: usize = 16_384;

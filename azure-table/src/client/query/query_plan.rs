@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use azure_table_wire::filter::access::{Access, AccessPath};
-use azure_table_wire::model::error::Result;
+use azure_table_wire::error::Result;
+
+use crate::filter::access::{Access, AccessPath};
 
 /// The documented limit of comparisons in a filter. The service is not known to reject more.
 ///

@@ -2,14 +2,14 @@
 //!
 //! `entity_stream.rs` and `page_stream.rs` have the streams.
 
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::error::Result;
-use azure_table_wire::protocol::query::QueryRequest;
+use azure_table_wire::error::Result;
 
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::page_stream::{PageStream, Prefetch};
 use crate::client::query::table_query::TableQuery;
 use crate::client::shape::Shape;
+use crate::entity::table_entity::TableEntity;
+use crate::request::query::QueryRequest;
 
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Returns the rows as a stream that spans all pages.

@@ -8,12 +8,9 @@ use std::fmt;
 use std::future::ready;
 use std::sync::Arc;
 
-use azure_table_wire::filter::access::Access;
+use azure_table_wire::account::profile::ProfileInternals;
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::filter::expression::Expression;
-use azure_table_wire::filter::split::conditions;
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::protocol::profile::ProfileInternals;
 use futures_util::TryStreamExt as _;
 
 use crate::client::query::concurrent::{CONCURRENCY, Order};
@@ -22,15 +19,19 @@ use crate::client::query::part_pages::Part;
 use crate::client::query::scan::scan_position::{Read, ScanPosition, ranges};
 use crate::client::query::scan::scan_ranges::ScanRanges;
 use crate::client::query::scan::scan_stream::{Finder, OnProgress, ScanProgress, ScanStream, part};
+use crate::client::query::scan::split::conditions;
 use crate::client::query::table_query::TableQuery;
 use crate::client::shape::Shape;
 use crate::client::shape::key_mark::MarkedRows;
 use crate::client::total_timeout::total_timeout;
+use crate::entity::table_entity::TableEntity;
+use crate::filter::access::Access;
 use crate::pipeline::options::call_options;
 
 pub(crate) mod scan_position;
 mod scan_ranges;
 pub(crate) mod scan_stream;
+pub(crate) mod split;
 
 /// A query over the whole table, read concurrently in ranges of PartitionKeys.
 ///

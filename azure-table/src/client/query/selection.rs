@@ -2,13 +2,9 @@
 
 use std::sync::Arc;
 
-use azure_table_wire::filter::typed::Filter;
-use azure_table_wire::model::dynamic::DynamicEntity;
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::model::location::Location;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::continuation::{self, Continuation};
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::value::location::Location;
 
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::page_stream::Prefetch;
@@ -17,8 +13,12 @@ use crate::client::shape::Shape;
 use crate::client::shape::bad_row::OnBadRow;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::TotalTimeout;
+use crate::entity::dynamic::DynamicEntity;
+use crate::entity::table_entity::TableEntity;
+use crate::filter::typed::Filter;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
+use crate::request::continuation::{self, Continuation};
 
 /// A selection of rows of `E` to write: a [`Filter`] or a [`TableQuery`].
 ///

@@ -6,32 +6,33 @@
 use std::fmt;
 use std::sync::Arc;
 
-use azure_table_wire::filter::access::{Access, AccessPath};
+use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
+use azure_table_wire::error::Result;
 use azure_table_wire::filter::expression::Expression;
-use azure_table_wire::filter::nested::Variant;
-use azure_table_wire::filter::projection::Projection;
-use azure_table_wire::filter::select::Columns;
-use azure_table_wire::filter::typed::{self, Filter, FilterOf};
-use azure_table_wire::model::dynamic::DynamicEntity;
-use azure_table_wire::model::entity::{MetadataLevel, ReadEntity, TableEntity};
-use azure_table_wire::model::entity_key::Key;
-use azure_table_wire::model::error::Result;
-use azure_table_wire::model::key_start::Start;
-use azure_table_wire::model::name::TableName;
-use azure_table_wire::model::partition::{IntoPartitionKey, partition_key};
-use azure_table_wire::model::prefix::{self, KeyPrefix};
-use azure_table_wire::model::row::Row;
-use azure_table_wire::model::versioned::Versioned;
-use azure_table_wire::protocol::continuation::{self, Continuation};
 
+use crate::account::table_name::TableName;
 use crate::client::query::cursor::Cursors;
 use crate::client::query::key_condition::{between, starts, under, under_any};
 use crate::client::query::query_plan::QueryPlan;
 use crate::client::shape::Shape;
 use crate::client::shape::bad_row::BadRow;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
+use crate::entity::dynamic::DynamicEntity;
+use crate::entity::row::Row;
+use crate::entity::table_entity::{ReadEntity, TableEntity};
+use crate::entity::versioned::Versioned;
+use crate::filter::access::{Access, AccessPath};
+use crate::filter::nested::Variant;
+use crate::filter::projection::Projection;
+use crate::filter::select::Columns;
+use crate::filter::typed::{self, Filter, FilterOf};
+use crate::key::entity_key::Key;
+use crate::key::key_start::Start;
+use crate::key::partition::{IntoPartitionKey, partition_key};
+use crate::key::prefix::{self, KeyPrefix};
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, call_options};
+use crate::request::continuation::{self, Continuation};
 
 /// A query for entities of type `E`, read as `P`.
 ///

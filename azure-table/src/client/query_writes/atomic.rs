@@ -8,9 +8,7 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::protocol::batch::MAX_BATCH_OPERATIONS;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
 use futures_core::Stream as _;
 
 use crate::client::ops::operation::ended;
@@ -19,6 +17,8 @@ use crate::client::query::selection::Walk;
 use crate::client::query::table_query::TableQuery;
 use crate::client::query_writes::query_write::{AtomicRun, QueryWrite, State};
 use crate::client::query_writes::row_plan::{Plan, PlanRows, SelectedRow as _};
+use crate::entity::table_entity::TableEntity;
+use crate::write::batch::MAX_BATCH_OPERATIONS;
 
 /// A write over a query as one entity group transaction: the service writes all selected rows, or none.
 ///
@@ -166,7 +166,7 @@ macro_rules! atomic {
         where
             $($bounds)+
         {
-            type Output = azure_table_wire::model::error::Result<usize, $error>;
+            type Output = azure_table_wire::error::Result<usize, $error>;
 
             fn poll(
                 self: ::std::pin::Pin<&mut Self>,

@@ -5,14 +5,8 @@
 
 use std::marker::PhantomData;
 
-use azure_table_wire::filter::assignment::{AssignedProperties, Assignments};
-use azure_table_wire::filter::projection::{UpdatableRow, Updated};
-use azure_table_wire::model::entity::{ReadEntity, TableEntity};
-use azure_table_wire::model::entity_key::Key;
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::model::variant_mark::{AsVariant, MarkedVariant};
-use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
 
 use crate::client::ops::modify_entity::{Change, ModifyOutcome};
 use crate::client::query::table_query::TableQuery;
@@ -21,6 +15,12 @@ use crate::client::query_writes::current_form::{Form, has_older_names, rewrite};
 use crate::client::query_writes::query_write::{QueryWrite, query_write};
 use crate::client::query_writes::row_plan::{Plan, PlanRows, RowVersion, TypedRow};
 use crate::client::table_handle::TableClient;
+use crate::entity::table_entity::{ReadEntity, TableEntity};
+use crate::entity::variant_mark::{AsVariant, MarkedVariant};
+use crate::filter::assignment::{AssignedProperties, Assignments};
+use crate::filter::projection::{UpdatableRow, Updated};
+use crate::key::entity_key::Key;
+use crate::write::operation::{OperationInternals, TableOperation};
 
 /// Deletes the selected rows.
 ///

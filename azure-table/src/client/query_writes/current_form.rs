@@ -9,24 +9,24 @@
 
 use std::collections::BTreeMap;
 
-use azure_table_wire::filter::assignment::AssignedProperties;
-use azure_table_wire::filter::projection::{ProjectedValues, UpdatableRow, Updated};
-use azure_table_wire::model::dynamic::DynamicEntity;
-use azure_table_wire::model::edm::EdmValue;
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::entity_key::key_texts;
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::model::error_text::Shown;
-use azure_table_wire::model::guid::Guid;
-use azure_table_wire::model::key_shape::{KeyShape, KeyWriter};
-use azure_table_wire::model::property_writer::{self, PropertyWriter};
-use azure_table_wire::model::schema::{self, EntitySchema};
-use azure_table_wire::model::unsealed::UnsealedValue;
-use azure_table_wire::model::variant_mark::{AsVariant, MarkedVariant};
-use azure_table_wire::protocol::operation::{OperationInternals, TableOperation};
-use azure_table_wire::protocol::read_back::is_same;
+use azure_table_wire::error::error_text::Shown;
+use azure_table_wire::error::{Error, Result};
+use azure_table_wire::value::edm::EdmValue;
+use azure_table_wire::value::guid::Guid;
 
 use crate::client::query_writes::row_plan::{Plan, ReadRow, RowVersion};
+use crate::doubt::read_back::is_same;
+use crate::entity::dynamic::DynamicEntity;
+use crate::entity::property_writer::{self, PropertyWriter};
+use crate::entity::schema::{self, EntitySchema};
+use crate::entity::table_entity::TableEntity;
+use crate::entity::unsealed::UnsealedValue;
+use crate::entity::variant_mark::{AsVariant, MarkedVariant};
+use crate::filter::assignment::AssignedProperties;
+use crate::filter::projection::{ProjectedValues, UpdatableRow, Updated};
+use crate::key::entity_key::key_texts;
+use crate::key::key_shape::{KeyShape, KeyWriter};
+use crate::write::operation::{OperationInternals, TableOperation};
 
 /// The properties that a struct writes.
 pub(crate) struct Form {

@@ -14,13 +14,9 @@ use std::mem;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::entity_key::Key;
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::protocol::continuation::Continuation;
-use azure_table_wire::protocol::operation::TableOperation;
-use azure_table_wire::protocol::profile::ProfileInternals;
+use azure_table_wire::account::profile::ProfileInternals;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
 
 use crate::client::bulk::engine::Engine;
 use crate::client::bulk::engine_settings::EngineSettings;
@@ -38,7 +34,11 @@ use crate::client::query_writes::write_report::WriteReport;
 use crate::client::shape::Shape;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::TotalTimeout;
+use crate::entity::table_entity::TableEntity;
+use crate::key::entity_key::Key;
 use crate::pipeline::options::CallOptions;
+use crate::request::continuation::Continuation;
+use crate::write::operation::TableOperation;
 
 /// The default number of batches in flight.
 ///
@@ -431,7 +431,7 @@ macro_rules! query_write {
         where
             $($bounds)+
         {
-            type Output = azure_table_wire::model::error::Result<
+            type Output = azure_table_wire::error::Result<
                 $crate::client::query_writes::write_report::WriteReport<E>,
                 $crate::client::bulk::interrupted::Interrupted<$crate::client::query_writes::write_report::WriteReport<E>, $error>,
             >;

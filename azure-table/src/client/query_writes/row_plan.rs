@@ -3,19 +3,20 @@
 #[cfg(feature = "encryption")]
 use std::sync::Arc;
 
-use azure_table_wire::model::dynamic::DynamicEntity;
-#[cfg(feature = "encryption")]
-use azure_table_wire::model::encryption::Opener;
-use azure_table_wire::model::entity::{MetadataLevel, ReadEntity};
-use azure_table_wire::model::entity_key::Key;
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::model::etag::ETag;
-use azure_table_wire::model::row::Row;
-#[cfg(feature = "encryption")]
-use azure_table_wire::model::row::decryption;
-use azure_table_wire::protocol::operation::TableOperation;
+use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::value::etag::ETag;
 
 use crate::client::shape::bad_row::BadRow;
+use crate::entity::dynamic::DynamicEntity;
+#[cfg(feature = "encryption")]
+use crate::entity::encryption::Opener;
+use crate::entity::row::Row;
+#[cfg(feature = "encryption")]
+use crate::entity::row::decryption;
+use crate::entity::table_entity::ReadEntity;
+use crate::key::entity_key::Key;
+use crate::write::operation::TableOperation;
 
 /// Plans the write of each row that a query selects.
 pub(crate) trait PlanRows<E> {

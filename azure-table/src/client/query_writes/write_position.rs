@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use azure_table_wire::model::entity_key::Key;
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::position_text;
-use azure_table_wire::protocol::continuation::Continuation;
-use azure_table_wire::protocol::position::{Owner, WRITES};
+use azure_table_wire::error::{Error, Result};
 use serde::{Deserialize, Serialize};
+
+use crate::key::entity_key::Key;
+use crate::request::continuation::Continuation;
+use crate::request::position::position_text;
+use crate::request::position::{Owner, WRITES};
 
 /// A position in writes over a query: a page, and the keys of its rows that already have an outcome.
 ///

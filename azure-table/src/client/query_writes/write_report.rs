@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use azure_table_wire::model::entity_key::Key;
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::protocol::continuation::Continuation;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
 
 use crate::client::bulk::bulk_report::{Counts, FirstOf, LeftoverReason};
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::partition_writes::outcomes::WriteOutcome;
 use crate::client::query_writes::write_position::WritePosition;
+use crate::key::entity_key::Key;
+use crate::request::continuation::Continuation;
 
 /// The outcomes of writes over a query.
 ///

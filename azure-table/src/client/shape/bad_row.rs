@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use azure_table_wire::model::dynamic::DynamicEntity;
-use azure_table_wire::model::entity::ReadEntity as _;
-use azure_table_wire::model::error::Error;
-use azure_table_wire::model::row::{self, Row};
+use azure_table_wire::error::Error;
+
+use crate::entity::dynamic::DynamicEntity;
+use crate::entity::row::{self, Row};
+use crate::entity::table_entity::ReadEntity as _;
 
 /// A row that does not fit the row type, with its error and its properties.
 ///

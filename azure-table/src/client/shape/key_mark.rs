@@ -4,8 +4,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use azure_table_wire::model::key_split::Alphabet;
-use azure_table_wire::model::row::Row;
+use crate::client::shape::key_split::Alphabet;
+use crate::entity::row::Row;
 
 /// The keys of the rows of one page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

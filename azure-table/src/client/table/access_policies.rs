@@ -1,6 +1,6 @@
 //! The stored access policies of the table.
 
-use azure_table_wire::protocol::access_policy::StoredAccessPolicy;
+use azure_table_wire::service::access_policy::StoredAccessPolicy;
 
 use crate::client::ops::access_policies::{Change, ChangeAccessPolicies};
 use crate::client::ops::single_request::GetAccessPolicies;

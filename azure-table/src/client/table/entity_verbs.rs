@@ -1,19 +1,19 @@
 //! Operations built from others: exists, delete if it exists, insert if it does not, modify, refresh.
 
-use azure_table_wire::model::entity::{AsEntity, ReadEntity, TableEntity};
-use azure_table_wire::model::entity_key::{IntoKey, Key};
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::etag::Condition;
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::model::versioned::Versioned;
-use azure_table_wire::protocol::operation::TableOperation;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::value::etag::Condition;
 
 use crate::client::ops::get_entity::EntityExists;
 use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 use crate::client::ops::write_entity::{DeleteEntityIfExists, InsertEntityIfNotExists};
 use crate::client::query::get_many::GetMany;
 use crate::client::table_handle::TableClient;
+use crate::entity::table_entity::{AsEntity, ReadEntity, TableEntity};
+use crate::entity::versioned::Versioned;
+use crate::key::entity_key::{IntoKey, Key};
 use crate::pipeline::options::CallOptions;
+use crate::write::operation::TableOperation;
 
 impl<E> TableClient<E> {
     /// Returns `true` if an entity has this key.

@@ -2,16 +2,15 @@
 //!
 //! `entity_verbs.rs` builds further operations from them.
 
-use azure_table_wire::filter::assignment::Assignments;
-use azure_table_wire::model::entity::{AsEntity, ReadEntity, TableEntity};
-use azure_table_wire::model::entity_key::IntoKey;
-use azure_table_wire::protocol::operation::TableOperation;
-
 use crate::client::batch::TableBatch;
 use crate::client::ops::get_entity::GetEntity;
 use crate::client::ops::write_entity::{DeleteEntity, ExecuteOperation, InsertEntityEcho, UpdateEntity, WriteEntity};
 use crate::client::query::table_query::TableQuery;
 use crate::client::table_handle::TableClient;
+use crate::entity::table_entity::{AsEntity, ReadEntity, TableEntity};
+use crate::filter::assignment::Assignments;
+use crate::key::entity_key::IntoKey;
+use crate::write::operation::TableOperation;
 
 impl<E> TableClient<E> {
     /// Reads the entity with this key. Returns `None` if no entity has it.

@@ -4,14 +4,7 @@
 
 use std::fmt;
 
-use azure_table_wire::filter::assignment::Assignments;
-use azure_table_wire::model::dynamic::DynamicEntity;
-use azure_table_wire::model::entity::{ReadEntity, TableEntity};
-use azure_table_wire::model::entity_key::Key;
-use azure_table_wire::model::error::Result;
-use azure_table_wire::model::partition::{IntoPartitionKey, partition_key};
-use azure_table_wire::model::prefix;
-use azure_table_wire::model::row_key::{IntoRowKey, key_in_partition};
+use azure_table_wire::error::Result;
 
 use crate::client::batch::TableBatch;
 use crate::client::ops::get_entity::{EntityExists, GetEntity};
@@ -19,6 +12,13 @@ use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 use crate::client::ops::write_entity::{DeleteEntity, DeleteEntityIfExists, UpdateEntity};
 use crate::client::query::table_query::TableQuery;
 use crate::client::table_handle::TableClient;
+use crate::entity::dynamic::DynamicEntity;
+use crate::entity::table_entity::{ReadEntity, TableEntity};
+use crate::filter::assignment::Assignments;
+use crate::key::entity_key::Key;
+use crate::key::partition::{IntoPartitionKey, partition_key};
+use crate::key::prefix;
+use crate::key::row_key::{IntoRowKey, key_in_partition};
 
 /// A client for one partition of a table, whose rows are entities of type `E`. Clones are cheap.
 ///

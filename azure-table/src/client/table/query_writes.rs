@@ -1,13 +1,12 @@
 //! Writes over all rows that a query selects: delete, patch, update, upgrade.
 
-use azure_table_wire::filter::assignment::Assignments;
-use azure_table_wire::filter::projection::UpdatableRow;
-use azure_table_wire::model::entity::{ReadEntity, TableEntity};
-
 use crate::client::ops::modify_entity::ModifyOutcome;
 use crate::client::query::selection::RowSelection;
 use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeAll};
 use crate::client::table_handle::TableClient;
+use crate::entity::table_entity::{ReadEntity, TableEntity};
+use crate::filter::assignment::Assignments;
+use crate::filter::projection::UpdatableRow;
 
 /// Writes over all rows that a query selects.
 ///

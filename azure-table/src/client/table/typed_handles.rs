@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::schema::{self, EntitySchema};
-use azure_table_wire::model::variant::{MarkedVariantOf, VariantIn};
-use azure_table_wire::model::variant_mark::MarkedVariant;
-
 use crate::client::table_handle::TableClient;
+use crate::entity::schema::{self, EntitySchema};
+use crate::entity::table_entity::TableEntity;
+use crate::entity::variant::{MarkedVariantOf, VariantIn};
+use crate::entity::variant_mark::MarkedVariant;
 
 impl<E> TableClient<E> {
     /// Returns a handle to the same table with another entity type.

@@ -15,12 +15,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
 use azure_core::credentials::{AccessToken, TokenCredential};
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind, Result};
-use azure_table_wire::model::error_text::Shown;
-use azure_table_wire::model::operation_kind::{self, OperationKind, TokenRight};
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::http_request::{TOKEN_VERSION, header_value};
-use azure_table_wire::protocol::profile::{Profile, ProfileInternals};
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::account::profile::{Profile, ProfileInternals};
+use azure_table_wire::error::error_text::Shown;
+use azure_table_wire::error::operation_kind::{self, OperationKind, TokenRight};
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::request::http_request::{TOKEN_VERSION, header_value};
 use azure_table_wire::transport::BoxFuture;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HeaderValue};

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-use azure_table_wire::model::clock::{self, Instant};
-use azure_table_wire::model::error::Result;
+use azure_table_wire::error::Result;
+use azure_table_wire::value::clock::{self, Instant};
 
 use crate::pipeline::shared_fetch::SharedFetch;
 
@@ -153,7 +153,7 @@ impl<T: Send + Sync + 'static> Renewing<T> {
 mod tests {
     use std::sync::atomic::AtomicUsize;
 
-    use azure_table_wire::model::error::Error;
+    use azure_table_wire::error::Error;
 
     use super::*;
 

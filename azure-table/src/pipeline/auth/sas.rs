@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::protocol::sas_token::{self, SasToken};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::transport::BoxFuture;
 use bytes::Bytes;
 use http::{Request, Uri};
 
+use crate::account::sas_token::{self, SasToken};
 use crate::pipeline::auth::renewing::{Fetched, Renewing};
 use crate::pipeline::auth::sas_advice::advice;
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure, Credential, demand_https};

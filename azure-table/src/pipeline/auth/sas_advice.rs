@@ -5,11 +5,11 @@
 //!
 //! Source: REST "SAS error codes".
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::operation_kind::{self, OperationKind};
-use azure_table_wire::protocol::sas_parameters::{self, SasParameters};
-use azure_table_wire::protocol::sas_token::{self, SasToken};
+use azure_table_wire::error::operation_kind::{self, OperationKind};
+use azure_table_wire::sas::parameters::{self, SasParameters};
+use azure_table_wire::value::datetime::DateTime;
 
+use crate::account::sas_token::{self, SasToken};
 use crate::pipeline::auth::AuthorizationFailure;
 
 /// Returns advice about a rejection.
@@ -27,7 +27,7 @@ pub(crate) fn advice(token: &SasToken, failure: &AuthorizationFailure<'_>) -> Op
 
 fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime) -> Option<String> {
     let value = |name| said.get(name);
-    let time = |name| sas_parameters::time(value(name));
+    let time = |name| parameters::time(value(name));
     let code = match code {
         // Cosmos DB has this code for other rejections too, for example by its firewall.
         "Forbidden" if lacks_letters(value("sp"), operation) => "AuthorizationPermissionMismatch",

@@ -5,16 +5,16 @@
 use std::future::ready;
 use std::time::SystemTime;
 
-use azure_table_wire::model::error::Result;
-use azure_table_wire::protocol::account_key::{self, AccountKey};
-use azure_table_wire::protocol::http_date::http_date;
-use azure_table_wire::protocol::http_request::header_value;
-use azure_table_wire::protocol::signature::{canonicalized_resource, shared_key, shared_key_lite};
+use azure_table_wire::account::signature::{canonicalized_resource, shared_key, shared_key_lite};
+use azure_table_wire::error::Result;
+use azure_table_wire::request::http_request::header_value;
+use azure_table_wire::response::http_date::http_date;
 use azure_table_wire::transport::BoxFuture;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, Request};
 
+use crate::account::account_key::{self, AccountKey};
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure, Credential};
 
 const X_MS_DATE: HeaderName = HeaderName::from_static("x-ms-date");

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use azure_table_wire::model::encryption::{DataKey, WrappedKey, unwrap_locally, wrap_locally};
-use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::transport::BoxFuture;
 
+use crate::entity::encryption::{DataKey, WrappedKey, unwrap_locally, wrap_locally};
 use crate::pipeline::encryption::KeyProvider;
 
 /// A [`KeyProvider`] that wraps with keys in the program's memory, for example from a mounted secret, or in a test.

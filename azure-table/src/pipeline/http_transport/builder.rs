@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_wire::model::error::Result;
+use azure_table_wire::error::Result;
 use azure_table_wire::transport::connection_limit::ConnectionLimit;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};

@@ -1,6 +1,6 @@
 //! The proxies of the settings or of the environment, and their selection for a request.
 
-use azure_table_wire::model::error::{Error, Result};
+use azure_table_wire::error::{Error, Result};
 use http::uri::Scheme;
 use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};

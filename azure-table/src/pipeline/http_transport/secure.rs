@@ -3,14 +3,13 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use azure_table_wire::model::error::{Error, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use http::Uri;
 use http::uri::Scheme;
 use hyper::rt::{Read, Write};
 use hyper_util::client::legacy::connect::Connection;
-use tower_service::Service;
-
 pub(super) use imp::{SecureStream, Tls, TlsSettings, plain, tls};
+use tower_service::Service;
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) type Connecting<S> = Pin<Box<dyn Future<Output = Result<S, BoxError>> + Send>>;
@@ -100,7 +99,7 @@ mod imp {
 
 #[cfg(not(feature = "rustls-no-provider"))]
 mod imp {
-    use azure_table_wire::model::error::ErrorInternals;
+    use azure_table_wire::error::ErrorInternals;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The decision tables. Each row is a state, the end of an attempt and the next step.
 
-use azure_table_wire::model::operation_kind::{self, OperationKind};
+use azure_table_wire::error::operation_kind::{self, OperationKind};
 
 use super::*;
 
@@ -121,7 +121,7 @@ fn response_and_rejection_are_classified_by_status_state_and_location() {
 }
 
 /// Each write of the guide's table ("Writes in doubt") has a row: the step depends only on the effect. The
-/// table of `protocol/read_back.rs` has the conclusions from the stored rows, by ETag and write id.
+/// table of `doubt/read_back.rs` has the conclusions from the stored rows, by ETag and write id.
 #[test]
 fn decision_of_the_policy_becomes_a_step() {
     use LocationMode::{PrimaryOnly, PrimaryThenSecondary, SecondaryOnly, SecondaryThenPrimary};

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_wire::model::clock::Instant;
+use azure_table_wire::value::clock::Instant;
 
 /// The defaults: the share of a retry that a successful call earns, and the retries that each second earns.
 const SHARE: f64 = 0.2;

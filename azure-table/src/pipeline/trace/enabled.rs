@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use azure_table_wire::model::diagnostics::Attempt;
-use azure_table_wire::model::error::{Error, ErrorInternals, ErrorKind};
-use azure_table_wire::protocol::endpoint::Endpoint;
-use azure_table_wire::protocol::profile::ProfileInternals;
-use azure_table_wire::protocol::request::Call;
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::account::profile::ProfileInternals;
+use azure_table_wire::error::diagnostics::Attempt;
+use azure_table_wire::error::{Error, ErrorInternals, ErrorKind};
 use tracing::field::{Empty, Value, display};
 use tracing::instrument::{Instrument as _, Instrumented};
 use tracing::{Span, debug, info_span, warn};
@@ -15,6 +14,7 @@ use tracing::{Span, debug, info_span, warn};
 use crate::pipeline::ended::Ended;
 use crate::pipeline::history::CallHistory;
 use crate::pipeline::observer::Completed;
+use crate::write::call::Call;
 
 /// The name of the service that exporters for Azure expect.
 const RESOURCE_PROVIDER: &str = "Microsoft.Tables";

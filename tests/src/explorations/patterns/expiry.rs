@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::explore;
 use azure_table::{DateTime, DynamicEntity, Guid, TableClient, TableEntity, TableServiceClient};
 use azure_table_patterns::{Expiring, TablePerPeriod};

@@ -1,5 +1,6 @@
 //! The promises of snapshots: rows of several pages from one moment.
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::explore;
 use azure_table::{Result, TableClient, TableEntity, TableOperation};
 use azure_table_patterns::{Fence, Revision};

@@ -1,5 +1,6 @@
 //! The promises of unique values, within a partition and across.
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::explore;
 use azure_table::{DynamicEntity, Guid, TableEntity};
 use azure_table_patterns::{Unique, UniqueInTable};

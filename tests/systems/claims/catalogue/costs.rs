@@ -1,5 +1,6 @@
 //! The requests of each call, beside the original's, which are read from its code.
 
+use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::{Emulator, TableServiceClient};
 use azure_table_systems::catalogue::{Catalogue, Edit, Leaf, Selection};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::error::ValueError;
+use azure_table_wire::error::ValueError;
+use azure_table_wire::value::datetime::DateTime;
 use serde::{Deserialize, Serialize};
 
 use crate::control::request;

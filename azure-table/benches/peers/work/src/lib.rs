@@ -10,7 +10,6 @@ use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use futures_util::stream::{self, StreamExt as _};
-
 use order::{Plain, plain};
 
 /// The rows of a page: the maximum of the service.

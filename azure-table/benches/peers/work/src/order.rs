@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::guid::Guid;
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::guid::Guid;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::PAGE;

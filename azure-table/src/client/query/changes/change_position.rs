@@ -1,10 +1,11 @@
 //! The position of a tail of changes, and its text.
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::error::{Error, Result};
-use azure_table_wire::position_text;
-use azure_table_wire::protocol::position::{CHANGES, Owner};
+use azure_table_wire::error::{Error, Result};
+use azure_table_wire::value::datetime::DateTime;
 use serde::{Deserialize, Serialize};
+
+use crate::request::position::position_text;
+use crate::request::position::{CHANGES, Owner};
 
 /// The version of the format, which a later format would raise.
 const VERSION: u32 = 1;

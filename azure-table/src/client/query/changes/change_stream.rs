@@ -14,17 +14,14 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use std::vec;
 
+use azure_table_wire::account::profile::ProfileInternals;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
 use azure_table_wire::filter::expression::{Comparison, Expression};
-use azure_table_wire::model::clock::{self, Instant};
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::edm::EdmValue;
-use azure_table_wire::model::entity_key::Key;
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::model::operation_kind::OperationKind;
-use azure_table_wire::model::versioned::Versioned;
-use azure_table_wire::protocol::continuation::Continuation;
-use azure_table_wire::protocol::profile::ProfileInternals;
 use azure_table_wire::transport::BoxFuture;
+use azure_table_wire::value::clock::{self, Instant};
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::edm::EdmValue;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
@@ -36,8 +33,11 @@ use crate::client::query::page_stream::{PageStream, PreparedQuery};
 use crate::client::sending_rate::SendingRate;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
+use crate::entity::versioned::Versioned;
+use crate::key::entity_key::Key;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
+use crate::request::continuation::Continuation;
 
 /// A received row with its key.
 pub(super) type Found<P> = (Key<P>, Versioned<P>);

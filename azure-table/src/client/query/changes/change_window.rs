@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use azure_table_wire::model::datetime::DateTime;
-use azure_table_wire::model::entity_key::Key;
-use azure_table_wire::model::etag::ETag;
-use azure_table_wire::model::versioned::Versioned;
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::etag::ETag;
+
+use crate::entity::versioned::Versioned;
+use crate::key::entity_key::Key;
 
 /// The last yielded version of each row whose Timestamp lies in the overlap.
 #[derive(Debug)]

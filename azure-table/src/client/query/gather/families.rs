@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Deref, DerefMut};
 use std::{slice, vec};
 
-use azure_table_wire::model::entity::TableEntity;
-use azure_table_wire::model::entity_key::Key;
-use azure_table_wire::model::error::{Error, ErrorInternals, Result};
-use azure_table_wire::model::key_shape::{self, KeyPiece};
-use azure_table_wire::model::variant::VariantOf;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
 
 use crate::client::query::gather::Gather;
+use crate::entity::table_entity::TableEntity;
+use crate::entity::variant::VariantOf;
+use crate::key::entity_key::Key;
+use crate::key::key_shape::{self, KeyPiece};
 
 /// Rows of `A` with their children of `B`, in the order of the keys.
 ///
@@ -229,11 +229,10 @@ impl<'a, A, B> IntoIterator for &'a mut Families<A, B> {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_wire::model::key_shape::{KeyShape, KeyWriter};
-    use azure_table_wire::model::property_writer::PropertyWriter;
-    use azure_table_wire::model::schema::EntitySchema;
-
     use super::*;
+    use crate::entity::property_writer::PropertyWriter;
+    use crate::entity::schema::EntitySchema;
+    use crate::key::key_shape::{KeyShape, KeyWriter};
 
     /// A parent has a key without `-`.
     type Row = (&'static str, &'static str);

@@ -4,18 +4,18 @@
 //! that the caller set stays in the position to the end of the scan. A range that the scan found is replaced by its
 //! rest and removed at its end, so that the position of a long scan stays short.
 
+use azure_table_wire::error::Result;
 use azure_table_wire::filter::expression::{Comparison, Expression};
-use azure_table_wire::model::edm::EdmValue;
-use azure_table_wire::model::error::Result;
-use azure_table_wire::model::key_shape::check_key;
-use azure_table_wire::model::location::Location;
-use azure_table_wire::model::ordinal;
-use azure_table_wire::position_text;
-use azure_table_wire::protocol::continuation::Continuation;
-use azure_table_wire::protocol::position::{Owner, SCAN};
+use azure_table_wire::value::edm::EdmValue;
+use azure_table_wire::value::location::Location;
+use azure_table_wire::value::ordinal;
 use serde::{Deserialize, Serialize};
 
 use crate::client::query::key_condition::both;
+use crate::key::key_shape::check_key;
+use crate::request::continuation::Continuation;
+use crate::request::position::position_text;
+use crate::request::position::{Owner, SCAN};
 
 /// The position of a scan: the last page read of each range.
 ///

@@ -1,6 +1,6 @@
 //! Decides when a scan splits one of its ranges, and into how many.
 //!
-//! [`ScanRanges`] estimates the ranges in progress. The core's `model/key_split.rs` computes the bounds.
+//! [`ScanRanges`] estimates the ranges in progress. `client/shape/key_split.rs` computes the bounds.
 //!
 //! After a page, the rest of its range is split while fewer ranges are read than the concurrency allows. The rest
 //! becomes new ranges with conditions of their own, from the last row that was read. The chain of the range ends, since
@@ -11,10 +11,9 @@
 
 use std::collections::BTreeMap;
 
-use azure_table_wire::model::key_split::{Alphabet, Rest};
-
 use crate::client::query::scan::scan_position::{After, RangePosition};
 use crate::client::shape::key_mark::{MarkedRows, PageKeys};
+use crate::client::shape::key_split::{Alphabet, Rest};
 
 /// The ranges that a scan may add for each of its first pages.
 const RANGES_PER_PAGE: u64 = 4;

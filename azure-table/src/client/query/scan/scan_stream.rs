@@ -12,18 +12,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
+use azure_table_wire::error::Result;
 use azure_table_wire::filter::expression::Expression;
 use azure_table_wire::filter::key_range::KeyRange;
-use azure_table_wire::filter::split::PartFilter;
-use azure_table_wire::model::error::Result;
-use azure_table_wire::model::ordinal;
-use azure_table_wire::protocol::continuation::{self, Continuation};
+use azure_table_wire::value::ordinal;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::query::part_pages::{Part, PartPage, PartPages};
 use crate::client::query::scan::scan_position::{RangePosition, Read, ScanPosition};
 use crate::client::query::scan::scan_ranges::ScanRanges;
+use crate::client::query::scan::split::PartFilter;
+use crate::request::continuation::{self, Continuation};
 
 pub(super) type OnProgress = dyn FnMut(&ScanProgress, &ScanPosition) + Send;
 

@@ -1,0 +1,51 @@
+//! The rows whose Timestamps the code under exploration reads.
+//!
+//! All Timestamps of a service come from one clock, so the Timestamps of two rows show which was written first. An
+//! exploration otherwise takes writes to different rows as equal in both orders.
+
+use std::collections::BTreeSet;
+
+/// The rows whose Timestamps were read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DatedRows {
+    /// The keys, in whatever table.
+    keys: BTreeSet<(String, String)>,
+    /// A Timestamp was read without the keys of its row.
+    is_any: bool,
+}
+
+impl DatedRows {
+    /// Adds a row whose Timestamp was read.
+    pub fn add(&mut self, partition_key: Option<&str>, row_key: Option<&str>) {
+        match (partition_key, row_key) {
+            (Some(partition_key), Some(row_key)) => {
+                self.keys.insert((partition_key.to_owned(), row_key.to_owned()));
+            }
+            _ => self.is_any = true,
+        }
+    }
+
+    /// Returns the rows of a service whose Timestamps a query compares.
+    pub fn any() -> Self {
+        Self {
+            is_any: true,
+            ..Self::default()
+        }
+    }
+
+    pub fn contains(&self, partition_key: &str, row_key: &str) -> bool {
+        self.is_any || self.keys.contains(&(partition_key.to_owned(), row_key.to_owned()))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        !self.is_any && self.keys.is_empty()
+    }
+
+    /// Adds the rows of `other`. Returns `true` if they are not all known.
+    pub fn extend(&mut self, other: Self) -> bool {
+        let before = (self.is_any, self.keys.len());
+        self.is_any |= other.is_any;
+        self.keys.extend(other.keys);
+        before != (self.is_any, self.keys.len())
+    }
+}

@@ -1,0 +1,191 @@
+//! A write in doubt as a value that can be stored, and its text.
+//!
+//! `doubt/parts.rs` has its facts. `doubt.rs` of azure-table collects them, and judges stored rows against them.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+
+use crate::error::doubt::parts::DoubtParts;
+use crate::error::{Error, ErrorInternals, Result};
+
+#[doc(hidden)]
+pub mod parts;
+
+/// The version of the text.
+const VERSION: u32 = 1;
+/// A write in doubt, with all that is needed to find out later whether it was applied.
+///
+/// [`Error::doubt`] returns it. Store it with serde, or as text ([`Display`](fmt::Display) and [`FromStr`]). Pass it to
+/// `TableServiceClient::resolve_doubt`, even in another process.
+///
+/// It has the account and its service, the operation, the table, the keys of its rows, their ETags or write ids, the
+/// names of merged properties, and times. It has a hash (SHA-256) of the values, with which a reader can test a guess.
+/// It has no value and no credential.
+///
+/// ```
+/// use azure_table::operation::{Doubt, Resolution};
+/// use azure_table::testing::{Fault, FaultRule, Faults};
+/// use azure_table::{Emulator, Guid, NoRetry, TableEntity, TableServiceClient};
+///
+/// #[derive(TableEntity)]
+/// struct Payment {
+///     #[table(partition_key)]
+///     customer: String,
+///     #[table(row_key)]
+///     id: String,
+///     cents: i64,
+///     #[table(write_id)]
+///     write: Option<Guid>,
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let faults = Faults::new(Emulator::new());
+/// let service = TableServiceClient::from_transport(faults.clone());
+/// let payments = service.table::<Payment>("Payments")?;
+/// payments.create_table().await?;
+/// faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
+///
+/// let payment = Payment { customer: "7".into(), id: "a".into(), cents: 995, write: None };
+/// let error = payments.insert(&payment).retry(NoRetry).await.unwrap_err();
+/// let stored: String = error.doubt().expect("the response was lost").to_string();
+///
+/// // Later, in another process:
+/// let doubt: Doubt = stored.parse()?;
+/// assert_eq!(service.resolve_doubt(&doubt).await?, Resolution::Applied);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Doubt {
+    parts: Arc<DoubtParts>,
+}
+
+/// The text, as JSON inside of base64.
+#[derive(Serialize)]
+struct Versioned<'a> {
+    version: u32,
+    #[serde(flatten)]
+    parts: &'a DoubtParts,
+}
+
+impl Doubt {
+    /// Returns the name of the operation, such as `insert` or `batch`.
+    pub fn operation(&self) -> &str {
+        &self.parts.operation
+    }
+
+    /// Returns the table.
+    pub fn table(&self) -> &str {
+        &self.parts.table
+    }
+
+    /// Returns the PartitionKey and RowKey of each row that the write may have changed.
+    ///
+    /// A write of a grouped handle was sent in a batch, so its doubt is about all rows of this batch.
+    pub fn keys(&self) -> impl Iterator<Item = (&str, &str)> {
+        let partition_key = self.parts.partition_key.as_str();
+        self.parts
+            .rows
+            .iter()
+            .map(move |row| (partition_key, row.row_key.as_str()))
+    }
+}
+
+/// Text of letters, digits, `-` and `_`.
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let versioned = Versioned {
+            version: VERSION,
+            parts: &self.parts,
+        };
+        let json = serde_json::to_vec(&versioned).map_err(|_| fmt::Error)?;
+        f.write_str(&URL_SAFE_NO_PAD.encode(json))
+    }
+}
+
+impl FromStr for Doubt {
+    type Err = Error;
+
+    /// Parses the text of [`Display`](fmt::Display).
+    ///
+    /// # Errors
+    /// - `InvalidInput`: the text is not a doubt, or its format is of another version of this crate.
+    fn from_str(text: &str) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct OfVersion {
+            version: u32,
+        }
+
+        let invalid = || Error::invalid_input("the text is not a write in doubt: pass the text that `Doubt` wrote");
+        let json = URL_SAFE_NO_PAD.decode(text).map_err(|e| invalid().with_source(e))?;
+        let OfVersion { version } = serde_json::from_slice(&json).map_err(|e| invalid().with_source(e))?;
+        if version != VERSION {
+            return Err(Error::invalid_input(format!(
+                "a write in doubt of format {version}: this version of azure-table reads format {VERSION}; resolve it with \
+                 the version that wrote it"
+            )));
+        }
+        let parts: DoubtParts = serde_json::from_slice(&json).map_err(|e| invalid().with_source(e))?;
+        match parts.rows.is_empty() {
+            true => Err(invalid()),
+            false => Ok(Self { parts: Arc::new(parts) }),
+        }
+    }
+}
+
+impl From<Doubt> for String {
+    fn from(doubt: Doubt) -> Self {
+        doubt.to_string()
+    }
+}
+
+impl TryFrom<String> for Doubt {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl fmt::Debug for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Doubt")
+            .field("operation", &self.parts.operation)
+            .field("table", &self.parts.table)
+            .field("keys", &self.keys().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Error {
+    /// Returns the write in doubt as a value that can be stored, to find out later whether it was applied.
+    ///
+    /// `Some` for a write of rows whose error [may have been applied](Self::may_have_applied), a batch included.
+    ///
+    /// `None` if the error is not in doubt, or is about a table or the service. Also `None` if the client stopped
+    /// waiting before the request ended: at the `total_timeout` or `finish` of a bulk, at the `timeout` of a grouped
+    /// write, or when its runtime shuts down. Also `None` for the other rows of a grouped or bulk batch that failed at
+    /// one row, and for a delete that was sent again alone: its doubt would be about the last request only.
+    ///
+    /// A method of several writes, such as a pattern's, returns the doubt of the write that failed. See its
+    /// [`table`](Doubt::table) and [`keys`](Doubt::keys).
+    pub fn doubt(&self) -> Option<Doubt> {
+        let parts = self.parts();
+        let doubt = parts.doubt.clone().filter(|_| parts.may_have_applied)?;
+        let parts = doubt.downcast().ok()?;
+        Some(Doubt { parts })
+    }
+}
+
+/// Returns the facts of a doubt.
+#[doc(hidden)]
+pub fn parts_of(doubt: &Doubt) -> &DoubtParts {
+    &doubt.parts
+}

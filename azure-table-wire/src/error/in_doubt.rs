@@ -1,0 +1,78 @@
+//! An error in doubt: the write may have been applied.
+//!
+//! Such an error has a flag, which hides the last failure from `kind`, `status` and `code`: otherwise a branch on a
+//! conflict could handle a write that itself caused the conflict. The client itself reads that failure.
+
+use super::{Error, ErrorInternals, ErrorParts};
+
+impl Error {
+    /// Returns `true` if a write is in doubt: a response was lost, or the service failed while it processed the write.
+    ///
+    /// The kind is [`InDoubt`](super::ErrorKind::InDoubt) then. Read the entity before you repeat such a write, or
+    /// store [`doubt`](Self::doubt) to find out later whether it was applied.
+    pub fn may_have_applied(&self) -> bool {
+        self.inner.may_have_applied
+    }
+
+    /// Returns the failure of the last attempt of a write in doubt, with its kind, status and code. `None` if the write
+    /// is not in doubt.
+    ///
+    /// The failure says how the last attempt ended, not what is stored: a `ConditionNotMet` may be caused by an earlier
+    /// attempt of this very write.
+    ///
+    /// ```
+    /// use azure_table::ErrorKind;
+    /// use azure_table::testing::error_in_doubt;
+    ///
+    /// // The mock of a write whose response was lost, and whose repetition met its own ETag.
+    /// let error = error_in_doubt(ErrorKind::ConditionNotMet);
+    /// assert_eq!((error.kind(), error.status()), (ErrorKind::InDoubt, None));
+    /// let last = error.last_failure().unwrap();
+    /// assert_eq!((last.kind(), last.status()), (ErrorKind::ConditionNotMet, Some(412)));
+    /// assert!(last.last_failure().is_none());
+    /// ```
+    pub fn last_failure(&self) -> Option<Self> {
+        self.inner.may_have_applied.then(|| self.copy().maybe_applied(false))
+    }
+
+    /// Returns the error if the write is not in doubt.
+    pub(super) fn certain(&self) -> Option<&ErrorParts> {
+        (!self.inner.may_have_applied).then_some(&self.inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+    use crate::error::{ErrorInternals, ErrorKind};
+
+    #[test]
+    fn error_in_doubt_shows_its_last_failure_only_on_request() {
+        let io = std::io::Error::other("reset");
+        for kind in [ErrorKind::Timeout, ErrorKind::Connection, ErrorKind::ServerFault] {
+            let error = Error::new(kind, "cannot read").with_source(std::io::Error::other("reset"));
+            let (text, lost) = (error.to_string(), error.maybe_applied(true));
+            assert_eq!(lost.kind(), ErrorKind::InDoubt);
+            assert_eq!(lost.to_string(), format!("{text}; the write may have been applied"));
+            assert_eq!(
+                lost.source().unwrap().to_string(),
+                io.to_string(),
+                "not the last failure"
+            );
+            let last = lost.last_failure().unwrap();
+            assert_eq!((last.kind(), last.to_string()), (kind, text));
+            assert!(last.last_failure().is_none());
+        }
+        let exists = || Error::of_response(409, Some("EntityAlreadyExists".into()), Some("It exists.".into()), None);
+        let lost = exists().maybe_applied(true);
+        assert_eq!((lost.kind(), lost.status()), (ErrorKind::InDoubt, None));
+        assert_eq!((lost.code(), lost.service_message()), (None, None));
+        let last = lost.last_failure().unwrap();
+        assert_eq!((last.kind(), last.status()), (ErrorKind::AlreadyExists, Some(409)));
+        assert_eq!(last.code(), Some("EntityAlreadyExists"));
+        assert_eq!(last.service_message(), Some("It exists."));
+        assert!(exists().last_failure().is_none());
+    }
+}

@@ -1,0 +1,232 @@
+//! Values too large for one property, stored in several.
+//!
+//! `Text` is stored as `Text` (the first piece), `Text_1`, `Text_2` … and `Text_chunks`, an Int32 with the number of
+//! pieces. The number is always written. After a merge with a shorter value, stale pieces stay in the entity and are
+//! not read.
+
+use std::borrow::Cow;
+
+use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::value::edm::{Edm, EdmType};
+use azure_table_wire::value::ordinal::utf16_len;
+
+use crate::entity::property_writer::PropertyWriter;
+use crate::entity::row::Row;
+
+/// The length of a full piece of text, in UTF-16 units. Sources disagree about the service's exact limit near 32,768,
+/// and the size of a piece is part of the stored form.
+const PIECE_UNITS: usize = 32_000;
+/// The length of a full piece of bytes.
+const PIECE_BYTES: usize = 64_000;
+
+/// A value that can be stored in pieces, `#[table(chunked)]`: `String`, `Vec<u8>`, or an `Option` of them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be stored in pieces",
+    label = "#[table(chunked)] is for String and Vec<u8>",
+    note = "remove `chunked`, or store it as JSON in one property with #[table(json)]"
+)]
+pub trait Chunked: Sized {
+    /// The type of each piece.
+    const EDM_TYPE: EdmType;
+
+    /// Returns the pieces, each within the service's limit for one property. `None` for an absent value.
+    #[doc(hidden)]
+    fn pieces(&self) -> Option<Vec<Edm<'_>>>;
+
+    /// Returns the value of the pieces.
+    #[doc(hidden)]
+    fn join(pieces: Vec<Edm<'_>>) -> Option<Self>;
+
+    /// Returns the value of an absent property. `None` makes its absence an error.
+    #[doc(hidden)]
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+impl Chunked for String {
+    const EDM_TYPE: EdmType = EdmType::String;
+
+    fn pieces(&self) -> Option<Vec<Edm<'_>>> {
+        let mut pieces = Vec::new();
+        let mut rest = self.as_str();
+        loop {
+            let (piece, after) = rest.split_at(end_of_piece(rest));
+            pieces.push(Edm::String(Cow::Borrowed(piece)));
+            rest = after;
+            if rest.is_empty() {
+                return Some(pieces);
+            }
+        }
+    }
+
+    fn join(pieces: Vec<Edm<'_>>) -> Option<Self> {
+        let mut text = String::new();
+        for piece in pieces {
+            let Edm::String(piece) = piece else { return None };
+            text.push_str(&piece);
+        }
+        Some(text)
+    }
+}
+
+/// Returns the number of bytes of `text` that fit into one property.
+fn end_of_piece(text: &str) -> usize {
+    if text.len() <= PIECE_UNITS {
+        return text.len();
+    }
+    let mut units = 0;
+    for (at, character) in text.char_indices() {
+        units += character.len_utf16();
+        if units > PIECE_UNITS {
+            return at;
+        }
+    }
+    text.len()
+}
+
+impl Chunked for Vec<u8> {
+    const EDM_TYPE: EdmType = EdmType::Binary;
+
+    fn pieces(&self) -> Option<Vec<Edm<'_>>> {
+        if self.is_empty() {
+            return Some(vec![Edm::Binary(Cow::Borrowed(&[]))]);
+        }
+        Some(
+            self.chunks(PIECE_BYTES)
+                .map(|piece| Edm::Binary(Cow::Borrowed(piece)))
+                .collect(),
+        )
+    }
+
+    fn join(pieces: Vec<Edm<'_>>) -> Option<Self> {
+        let mut bytes = Vec::new();
+        for piece in pieces {
+            let Edm::Binary(piece) = piece else { return None };
+            bytes.extend_from_slice(&piece);
+        }
+        Some(bytes)
+    }
+}
+
+impl<T: Chunked> Chunked for Option<T> {
+    const EDM_TYPE: EdmType = T::EDM_TYPE;
+
+    fn pieces(&self) -> Option<Vec<Edm<'_>>> {
+        self.as_ref().and_then(T::pieces)
+    }
+
+    fn join(pieces: Vec<Edm<'_>>) -> Option<Self> {
+        T::join(pieces).map(Some)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+/// Returns the name of the property with the number of pieces.
+fn count_name(name: &str) -> String {
+    format!("{name}_chunks")
+}
+
+fn piece_name(name: &str, index: usize) -> Cow<'_, str> {
+    if index == 0 {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(format!("{name}_{index}"))
+    }
+}
+
+/// Returns `true` if `stored` is one of the properties of the chunked value `name`.
+pub fn owns(name: &str, stored: &str) -> bool {
+    let Some(rest) = stored.strip_prefix(name) else {
+        return false;
+    };
+    match rest.strip_prefix('_') {
+        None => rest.is_empty(),
+        Some(index) => index == "chunks" || (!index.is_empty() && index.bytes().all(|b| b.is_ascii_digit())),
+    }
+}
+
+/// Writes a value in pieces.
+pub fn write<T: Chunked>(properties: &mut PropertyWriter<'_>, name: &str, value: &T) -> Result<()> {
+    let Some(pieces) = value.pieces() else { return Ok(()) };
+    for (index, piece) in pieces.iter().enumerate() {
+        properties.value(&piece_name(name, index), piece)?;
+    }
+    let count = i32::try_from(pieces.len())
+        .map_err(|_| Error::invalid_input(format!("property `{name}`: it has {} pieces", pieces.len())))?;
+    properties.value(&count_name(name), &Edm::Int32(count))
+}
+
+/// Reads a value from its pieces; `name` is the whole name, with the prefix of a flattened field.
+pub fn read<T: Chunked>(row: &Row<'_>, name: &str) -> Result<T> {
+    let fault = |why: &str| Error::invalid_response(format!("property `{name}`: {why}"));
+    let Some(count) = row.get(&count_name(name)) else {
+        // A value that was written before the field was chunked is a single piece without a number.
+        let Some(property) = row.get(name) else {
+            return T::absent().ok_or_else(|| fault("it is missing"));
+        };
+        return T::join(vec![property.read_as(T::EDM_TYPE)?]).ok_or_else(|| fault("its piece has another type"));
+    };
+    let count = usize::try_from(count.read::<i32>()?).map_err(|_| fault("the number of its pieces is negative"))?;
+    let mut pieces = Vec::new();
+    for index in 0..count {
+        let piece = piece_name(name, index);
+        let property = row
+            .get(&piece)
+            .ok_or_else(|| fault(&format!("its piece `{piece}` is missing")))?;
+        let value = property.read_as(T::EDM_TYPE)?;
+        // Only a program that does not know of the pieces writes a short one before the last.
+        if index + 1 < count && !is_full(&value) {
+            return Err(fault(&format!(
+                "its piece `{piece}` is not full: it was overwritten on its own"
+            )));
+        }
+        pieces.push(value);
+    }
+    T::join(pieces).ok_or_else(|| fault("its pieces have another type"))
+}
+
+/// Returns `true` if a piece is full. Text may end one unit early, before a character of two units.
+fn is_full(piece: &Edm<'_>) -> bool {
+    match piece {
+        Edm::String(text) => utf16_len(text) >= PIECE_UNITS - 1,
+        Edm::Binary(bytes) => bytes.len() >= PIECE_BYTES,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_between_characters_at_the_limit_of_units() {
+        for (text, pieces) in [
+            (String::new(), 1),
+            ("x".repeat(PIECE_UNITS), 1),
+            ("x".repeat(PIECE_UNITS + 1), 2),
+            ("\u{1f600}".repeat(PIECE_UNITS), 2),
+            (format!("x{}", "\u{1f600}".repeat(PIECE_UNITS / 2)), 2),
+        ] {
+            let cut = text.pieces().unwrap();
+            assert_eq!(cut.len(), pieces);
+            assert_eq!(String::join(cut).unwrap(), text);
+        }
+        let bytes = vec![7_u8; PIECE_BYTES + 1];
+        assert_eq!(bytes.pieces().unwrap().len(), 2);
+        assert_eq!(None::<String>.pieces(), None);
+    }
+
+    #[test]
+    fn properties_of_the_value_are_recognized_by_name() {
+        for stored in ["Text", "Text_1", "Text_12", "Text_chunks"] {
+            assert!(owns("Text", stored));
+        }
+        for other in ["Tex", "Text_", "Text_a", "Texts", "Text1"] {
+            assert!(!owns("Text", other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Entities without a struct.
+//!
+//! Defines [`DynamicEntity`]: its properties, its conversion from and to any entity type. Its serde form is
+//! `entity/dynamic/json.rs`.
+
+mod json;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::edm::{Edm, EdmType, EdmValue, Token};
+use azure_table_wire::value::etag::{Condition, ETag};
+
+use crate::entity::property::ReadProperty;
+use crate::entity::property_writer::{self, PropertySink, PropertyWriter};
+use crate::entity::row::{self, Row, RowProperty};
+use crate::entity::schema::EntitySchema;
+use crate::entity::table_entity::{ReadEntity, TableEntity};
+use crate::key::entity_key::key_texts;
+use crate::key::key_shape::{KeyShape, KeyWriter};
+
+/// An entity whose properties are known only at run time. Each property keeps its EDM type.
+///
+/// An entity read from the service holds its ETag, and writes of it require that version; see
+/// [`Versioned`](crate::Versioned). A merge sends the properties it holds and leaves all others
+/// unchanged. Remove the properties that should stay, or use `TableClient::patch`.
+///
+/// Its serde form is the JSON of the service: keys and properties. A property whose type JSON does not show has a
+/// member `name@odata.type` beside it.
+///
+/// ```
+/// use azure_table::{DynamicEntity, EdmValue};
+/// let mut row = DynamicEntity::new("pk", "rk");
+/// row.insert("Rating", 5_i32);
+/// row.insert("Views", 5_i64);
+/// assert_eq!(row.get("Views"), Some(&EdmValue::Int64(5)));
+/// assert_eq!(row.property::<i64>("Rating")?, 5); // widened without loss
+/// let error = row.property::<i32>("Views").unwrap_err();
+/// assert!(error.to_string().contains("property `Views`: expected Edm.Int32, found Edm.Int64"));
+/// # Ok::<(), azure_table::Error>(())
+/// ```
+#[doc(alias = "DynamicTableEntity")]
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DynamicEntity {
+    /// The PartitionKey.
+    pub partition_key: String,
+    /// The RowKey.
+    pub row_key: String,
+    /// The ETag that was read; `None` for an entity built locally.
+    pub etag: Option<ETag>,
+    /// The time of the service's last write; `None` for an entity built locally. Never sent.
+    pub timestamp: Option<DateTime>,
+    /// The properties by name.
+    pub properties: BTreeMap<String, EdmValue>,
+}
+
+impl DynamicEntity {
+    /// Creates an entity without properties.
+    pub fn new(partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
+        Self {
+            partition_key: partition_key.into(),
+            row_key: row_key.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Creates an entity with the keys and properties that `entity` is stored with.
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a key, name or value that the service would
+    ///   reject, or an encrypted property.
+    pub fn from_entity<E: TableEntity + ?Sized>(entity: &E) -> Result<Self> {
+        let texts = key_texts(entity)?;
+        let (partition_key, row_key) = texts.pair();
+        let mut dynamic = Self::new(partition_key, row_key);
+        let mut writer = property_writer::writer(&mut dynamic, partition_key, row_key);
+        entity.write_properties(&mut writer)?;
+        let rare = property_writer::finish(writer)?;
+        if let Some(unsealed) = rare.and_then(|rare| rare.unsealed) {
+            return Err(Error::invalid_input(unsealed.without_key()));
+        }
+        if let Condition::Matches(etag) = entity.condition() {
+            dynamic.etag = Some(etag);
+        }
+        Ok(dynamic)
+    }
+
+    /// Decodes this row as an entity or another shape, as if it came from the service.
+    ///
+    /// Encrypted properties decrypt only in the `upgrade` of their row.
+    ///
+    /// # Errors
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): a property is missing or of another
+    ///   type, or the keys do not have the form that `E` expects.
+    #[doc(alias = "ConvertBack")]
+    pub fn to_entity<E: ReadEntity>(&self) -> Result<E> {
+        let row = Row {
+            partition_key: Some(Cow::Borrowed(&self.partition_key)),
+            row_key: Some(Cow::Borrowed(&self.row_key)),
+            timestamp: self.timestamp.map(|timestamp| timestamp.to_string().into()),
+            etag: self.etag.as_ref().map(|etag| Cow::Borrowed(etag.as_str())),
+            properties: self
+                .properties
+                .iter()
+                .map(|(name, value)| row_property(name, value))
+                .collect(),
+            #[cfg(feature = "encryption")]
+            opener: row::decryption::lent(),
+        };
+        E::read(&row).map_err(|e| row::locate(&row, e))
+    }
+
+    /// Sets a property and returns its previous value.
+    pub fn insert(&mut self, name: impl Into<String>, value: impl Into<EdmValue>) -> Option<EdmValue> {
+        self.properties.insert(name.into(), value.into())
+    }
+
+    /// Returns the value of a property.
+    pub fn get(&self, name: &str) -> Option<&EdmValue> {
+        self.properties.get(name)
+    }
+
+    /// Removes a property and returns its value.
+    pub fn remove(&mut self, name: &str) -> Option<EdmValue> {
+        self.properties.remove(name)
+    }
+
+    /// Returns the value of a property as a Rust type. Use `Option<T>` for one that may be missing.
+    ///
+    /// # Errors
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): it is missing, or of a type that does
+    ///   not widen to `T` without loss.
+    pub fn property<T: ReadProperty>(&self, name: &str) -> Result<T> {
+        let found = self.properties.get(name).map(|value| row_property(name, value).read());
+        let read = found.transpose().and_then(|found| row::required(found, name));
+        read.map_err(|e| e.at_entity(&self.partition_key, &self.row_key))
+    }
+
+    /// Removes a property and returns its value as a Rust type. Use `Option<T>` for one that may be missing.
+    ///
+    /// An `upgrade` function takes the properties of the older form, so that `upgrade_all` removes them from the stored
+    /// row.
+    ///
+    /// ```
+    /// use azure_table::DynamicEntity;
+    ///
+    /// let mut price = DynamicEntity::new("shop", "article");
+    /// price.insert("Euros", 9.99);
+    /// let euros: f64 = price.take_property("Euros")?;
+    /// assert_eq!((euros, price.get("Euros")), (9.99, None));
+    /// # Ok::<(), azure_table::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`property`](Self::property). The property stays.
+    pub fn take_property<T: ReadProperty>(&mut self, name: &str) -> Result<T> {
+        let value = self.property(name)?;
+        self.properties.remove(name);
+        Ok(value)
+    }
+}
+
+/// Converts a value to its form in a response at metadata level `minimal`.
+fn row_property<'a>(name: &'a str, value: &'a EdmValue) -> RowProperty<'a> {
+    let (annotated, token) = match value {
+        Edm::String(text) => (true, Token::Text(Cow::Borrowed(text))),
+        Edm::Boolean(value) => (false, Token::Boolean(*value)),
+        Edm::Int32(value) => (false, Token::Number(value.to_string().into())),
+        value => (true, Token::Text(value.to_string().into())),
+    };
+    let annotation: Option<EdmType> = annotated.then(|| value.edm_type());
+    RowProperty {
+        name: Cow::Borrowed(name),
+        annotation,
+        token,
+    }
+}
+
+impl PropertySink for DynamicEntity {
+    fn put(&mut self, name: &str, value: &Edm<'_>) {
+        self.properties.insert(name.to_owned(), value.clone().into_owned());
+    }
+}
+
+impl TableEntity for DynamicEntity {
+    type PartitionFields = (String,);
+    type KeyFields = (String, String);
+    const SCHEMA: &'static EntitySchema = &EntitySchema::new("DynamicEntity", KeyShape::SIMPLE);
+
+    fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
+        key.field(&self.partition_key)?;
+        key.field(&self.row_key)
+    }
+
+    fn write_properties(&self, properties: &mut PropertyWriter<'_>) -> Result<()> {
+        self.properties
+            .iter()
+            .try_for_each(|(name, value)| properties.value(name, value))
+    }
+
+    fn condition(&self) -> Condition {
+        self.etag.clone().map_or(Condition::Exists, Condition::Matches)
+    }
+
+    fn set_etag(&mut self, etag: &ETag) {
+        self.etag = Some(etag.clone());
+    }
+}
+
+impl ReadEntity for DynamicEntity {
+    const METADATA: MetadataLevel = MetadataLevel::Minimal;
+
+    fn read(row: &Row<'_>) -> Result<Self> {
+        let mut properties = BTreeMap::new();
+        for property in row.properties() {
+            let value = property.convert(|value| value.to_edm().map(Edm::into_owned))?;
+            properties.insert(property.name().to_owned(), value);
+        }
+        Ok(Self {
+            partition_key: row.partition_key()?.to_owned(),
+            row_key: row.row_key()?.to_owned(),
+            etag: row.etag(),
+            timestamp: row.timestamp()?,
+            properties,
+        })
+    }
+}

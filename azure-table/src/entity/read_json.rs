@@ -1,0 +1,480 @@
+//! Reads entities and pages from JSON into rows.
+//!
+//! It separates the names that are not properties (`odata.…`, `…@odata.type`, the keys, Timestamp). A row is filled in
+//! one pass and reused for the next row of the page. All its text is borrowed from the body.
+//!
+//! The reader is our own, not a serde visitor, since entities need the digits of a number unchanged. `5` is Int32,
+//! `5.0` is Double, and a Double must not be rounded twice. This must hold whatever features of serde_json another
+//! crate turns on. With `arbitrary_precision` a visitor sees numbers as maps. serde_json is the oracle of the property
+//! tests. It also reads error bodies and lists of tables.
+
+use std::borrow::Cow;
+
+use azure_table_wire::codec::json::scan::is_annotation;
+use azure_table_wire::codec::json::token::{JsonError, Reader};
+use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
+use azure_table_wire::codec::odata::value::TYPE_ANNOTATION;
+use azure_table_wire::error::error_text::Shown;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::value::edm::{EdmType, Token};
+use bytes::Bytes;
+
+use crate::entity::row::{self, Row, RowProperty};
+
+/// The maximum number of members in an entity's object.
+///
+/// An annotation right before its property counts with it. The service's entities have at most 255 properties. An
+/// object with more members is not an entity. It would take many times the memory of its text, and its annotations
+/// would take long to find.
+///
+/// Source: REST "Understanding the Table service data model".
+const MAX_MEMBERS: usize = 1_024;
+/// The initial capacity, enough for most entities.
+const USUAL_MEMBERS: usize = 16;
+
+/// Reads one entity, requested at this metadata level, and passes it to `read`.
+///
+/// `etag` is the ETag of the response header, used if the body has none.
+pub(crate) fn entity<T>(
+    body: &[u8],
+    metadata: MetadataLevel,
+    etag: Option<&str>,
+    read: impl FnOnce(&Row<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut reader = Reader::new(body).map_err(not_an_entity)?;
+    let mut row = usual_row();
+    fill(&mut reader, &mut Before::none(), metadata, &mut row).map_err(not_an_entity)?;
+    reader.end().map_err(not_an_entity)?;
+    if row.etag.is_none() {
+        row.etag = etag.map(Cow::Borrowed);
+    }
+    read(&row).map_err(|e| row::locate(&row, e))
+}
+
+fn usual_row<'a>() -> Row<'a> {
+    Row {
+        properties: Vec::with_capacity(USUAL_MEMBERS),
+        ..Row::default()
+    }
+}
+
+/// A position between two rows of a page: the bytes before it. 0 is the beginning of the page.
+pub(crate) type RowPosition = usize;
+
+/// Returns the text of a page.
+pub(crate) fn page_text(body: &[u8]) -> Result<&str> {
+    std::str::from_utf8(body).map_err(|e| not_a_page(e.into()))
+}
+
+/// Returns the text of a page as a `String`, without a copy if nobody else holds the body.
+pub(crate) fn into_page_text(body: Bytes) -> Result<String> {
+    String::from_utf8(body.into()).map_err(|e| not_a_page(e.utf8_error().into()))
+}
+
+/// Reads the entities of a page, requested at this metadata level, and passes each to `read` in order, with the
+/// position after it. Returns `None` after the last.
+///
+/// `read` returns `false` to interrupt the page. The position after that entity is returned, from which another call
+/// continues. An error of `read` stops the page.
+pub(crate) fn page(
+    text: &str,
+    metadata: MetadataLevel,
+    from: RowPosition,
+    mut read: impl FnMut(&Row<'_>, RowPosition) -> Result<bool>,
+) -> Result<Option<RowPosition>> {
+    let mut is_among_rows = from > 0;
+    let mut reader = match is_among_rows {
+        true => Reader::resume(text, from),
+        false => Reader::of_text(text),
+    };
+    let mut row = usual_row();
+    let mut before = Before::new();
+    let mut has_rows = is_among_rows;
+    let mut first = !is_among_rows;
+    if !is_among_rows {
+        reader.enter_object().map_err(not_a_page)?;
+    }
+    loop {
+        let mut first_row = false;
+        if !is_among_rows {
+            let Some(name) = reader.next_member(&mut first).map_err(not_a_page)? else {
+                break;
+            };
+            if name != "value" {
+                reader.skip().map_err(not_a_page)?;
+                continue;
+            }
+            if has_rows {
+                return Err(not_a_page(reader.error("a second member `value`")));
+            }
+            (has_rows, first_row) = (true, true);
+            reader.enter_array().map_err(not_a_page)?;
+        }
+        is_among_rows = false;
+        while reader.next_element(&mut first_row).map_err(not_a_page)? {
+            row.clear();
+            fill(&mut reader, &mut before, metadata, &mut row).map_err(not_a_page)?;
+            let position = reader.position();
+            if !read(&row, position).map_err(|e| row::locate(&row, e))? {
+                return Ok(Some(position));
+            }
+        }
+    }
+    reader.end().map_err(not_a_page)?;
+    if has_rows {
+        Ok(None)
+    } else {
+        Err(Error::invalid_response("the page has no member `value`"))
+    }
+}
+
+fn not_an_entity(error: JsonError) -> Error {
+    Error::invalid_response("the response is not an entity in JSON").with_source(error)
+}
+
+fn not_a_page(error: JsonError) -> Error {
+    Error::invalid_response("the response is not a page of entities in JSON").with_source(error)
+}
+
+/// A member of an entity, classified by its name.
+#[derive(Clone)]
+enum RowMember<'a> {
+    PartitionKey,
+    RowKey,
+    Timestamp,
+    Etag,
+    /// The type of the property with this name, which does not follow it.
+    Type(Cow<'a, str>),
+    /// An annotation that the client does not use.
+    Ignored,
+    /// A property, with the type that its annotation right before it named.
+    Property(Cow<'a, str>, Option<EdmType>),
+}
+
+impl<'a> RowMember<'a> {
+    fn named(name: Cow<'a, str>, edm_type: Option<EdmType>) -> Self {
+        match &*name {
+            "PartitionKey" => Self::PartitionKey,
+            "RowKey" => Self::RowKey,
+            "Timestamp" => Self::Timestamp,
+            "odata.etag" => Self::Etag,
+            text if !is_annotation(text.as_bytes()) => Self::Property(name, edm_type),
+            text if text.ends_with(TYPE_ANNOTATION) => Self::Type(cut(name, TYPE_ANNOTATION.len())),
+            _ => Self::Ignored,
+        }
+    }
+}
+
+/// Reads the value of an annotation and the name after it, if it is the annotated property's name.
+///
+/// The service writes each annotation right before its property.
+fn annotated<'a>(
+    reader: &mut Reader<'a>,
+    property: &str,
+) -> std::result::Result<Option<(Cow<'a, str>, EdmType)>, JsonError> {
+    let mut ahead = reader.clone();
+    let edm_type = annotation(&mut ahead)?;
+    let name = ahead.next_member(&mut false)?.filter(|name| name == property);
+    Ok(name.map(|name| {
+        *reader = ahead;
+        (name, edm_type)
+    }))
+}
+
+/// The members of the previous row, with the text before their values: the name, and an annotation right before it.
+///
+/// The rows of a page mostly have the same members in the same order. Comparing that text costs less than reading it.
+struct Before<'a> {
+    members: Vec<(&'a str, RowMember<'a>)>,
+    is_kept: bool,
+    /// The annotations of the current row that are not right before their property.
+    pending: Vec<(Cow<'a, str>, EdmType)>,
+}
+
+impl<'a> Before<'a> {
+    fn new() -> Self {
+        Self {
+            members: Vec::with_capacity(USUAL_MEMBERS),
+            is_kept: true,
+            pending: Vec::new(),
+        }
+    }
+
+    /// Creates the state for a single row, which no other follows.
+    fn none() -> Self {
+        Self {
+            members: Vec::new(),
+            is_kept: false,
+            pending: Vec::new(),
+        }
+    }
+
+    /// Returns the `n`th member of a row, or `None` after the last.
+    fn next(
+        &mut self,
+        reader: &mut Reader<'a>,
+        n: usize,
+        first: &mut bool,
+    ) -> std::result::Result<Option<RowMember<'a>>, JsonError> {
+        if let Some((text, member)) = self.members.get(n)
+            && reader.next_member_is(text, *first)
+        {
+            *first = false;
+            return Ok(Some(member.clone()));
+        }
+        let Some((mut name, start)) = reader.next_member_start(first)? else {
+            return Ok(None);
+        };
+        let mut edm_type = None;
+        if let Some(property) = name.strip_suffix(TYPE_ANNOTATION)
+            && let Some((next, found)) = annotated(reader, property)?
+        {
+            (name, edm_type) = (next, Some(found));
+        }
+        let member = RowMember::named(name, edm_type);
+        if self.is_kept {
+            self.members.truncate(n);
+            self.members.push((reader.text_from(start), member.clone()));
+        }
+        Ok(Some(member))
+    }
+}
+
+/// Reads an object into `row`, which is empty.
+///
+/// If types are annotated, text without an annotation is an Edm.String, not a date or a number that lost its type.
+fn fill<'a>(
+    reader: &mut Reader<'a>,
+    before: &mut Before<'a>,
+    metadata: MetadataLevel,
+    row: &mut Row<'a>,
+) -> std::result::Result<(), JsonError> {
+    let of_text = (metadata == MetadataLevel::Minimal).then_some(EdmType::String);
+    let mut first = true;
+    reader.enter_object()?;
+    for n in 0.. {
+        let Some(member) = before.next(reader, n, &mut first)? else {
+            break;
+        };
+        if n == MAX_MEMBERS {
+            return Err(reader.error(format!("the entity has more than {MAX_MEMBERS} members")));
+        }
+        match member {
+            RowMember::PartitionKey => row.partition_key = text(reader)?,
+            RowMember::RowKey => row.row_key = text(reader)?,
+            RowMember::Timestamp => row.timestamp = text(reader)?,
+            RowMember::Etag => row.etag = text(reader)?,
+            RowMember::Type(name) => before.pending.push((name, annotation(reader)?)),
+            RowMember::Ignored => reader.skip()?,
+            RowMember::Property(name, annotation) => match reader.scalar().or_else(|e| reader.skip_half_pair(e))? {
+                Token::Null => {}
+                token => row.properties.push(RowProperty {
+                    name,
+                    annotation: match token {
+                        Token::Text(_) => annotation.or(of_text),
+                        _ => annotation,
+                    },
+                    token,
+                }),
+            },
+        }
+    }
+    // An annotation of a null or of Timestamp has no property here.
+    for (name, edm_type) in before.pending.drain(..) {
+        if let Some(property) = row.properties.iter_mut().find(|property| property.name == name) {
+            property.annotation = Some(edm_type);
+        }
+    }
+    Ok(())
+}
+
+fn text<'a>(reader: &mut Reader<'a>) -> std::result::Result<Option<Cow<'a, str>>, JsonError> {
+    match reader.scalar()? {
+        Token::Text(text) => Ok(Some(text)),
+        Token::Null => Ok(None),
+        _ => Err(reader.error("expected text")),
+    }
+}
+
+fn annotation(reader: &mut Reader<'_>) -> std::result::Result<EdmType, JsonError> {
+    let name = text(reader)?.unwrap_or_default();
+    EdmType::from_name(&name).ok_or_else(|| reader.error(format!("unknown property type {}", Shown(&name))))
+}
+
+/// Returns the name without its last `length` bytes.
+fn cut(name: Cow<'_, str>, length: usize) -> Cow<'_, str> {
+    match name {
+        Cow::Borrowed(name) => Cow::Borrowed(&name[..name.len() - length]),
+        Cow::Owned(mut name) => {
+            name.truncate(name.len() - length);
+            Cow::Owned(name)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use azure_table_wire::value::edm::EdmValue;
+
+    use super::*;
+    use crate::entity::dynamic::DynamicEntity;
+    use crate::entity::table_entity::ReadEntity;
+
+    const ENTITY: &str = r#"{"odata.metadata":"https://acct/$metadata#t/@Element","odata.etag":"W/\"x\"",
+        "PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-02T03:04:05.1Z","Timestamp@odata.type":"Edm.DateTime",
+        "L@odata.type":"Edm.Int64","L":"5","D":5.0,"I":5,"S":"a\"b","N":null,
+        "G":"debc44d5-04a9-42ea-ab2f-4e2cb49ff833","G@odata.type":"Edm.Guid","X@odata.other":{"deep":[1]}}"#;
+
+    #[test]
+    fn half_of_a_surrogate_pair_makes_only_its_property_unreadable() {
+        for half in [r"\ud83d", r"a\udc00\\", r#"\ud83d\u0041\"b"#, r"\ud83d\n\ud83d\ude00"] {
+            let body = format!(r#"{{"PartitionKey":"p","RowKey":"r","Half":"{half}","Whole":"w"}}"#);
+            let read = |row: &Row<'_>| Ok((row.property::<String>("Whole")?, row.property::<String>("Half")));
+            let (whole, half) = entity(body.as_bytes(), MetadataLevel::Minimal, None, read).unwrap();
+            assert_eq!(whole, "w");
+            let text = "property `Half`: expected Edm.String, found text with half of a surrogate pair";
+            assert_eq!(half.unwrap_err().to_string(), text);
+        }
+        let endless = br#"{"PartitionKey":"p","RowKey":"r","Half":"\ud83d\""#;
+        assert!(entity(endless, MetadataLevel::Minimal, None, DynamicEntity::read).is_err());
+    }
+
+    #[test]
+    fn annotation_may_precede_or_follow_its_property() {
+        let entity = entity(ENTITY.as_bytes(), MetadataLevel::Minimal, None, DynamicEntity::read).unwrap();
+        assert_eq!(entity.get("L"), Some(&EdmValue::Int64(5)));
+        assert_eq!(entity.get("D"), Some(&EdmValue::Double(5.0)));
+        assert_eq!(entity.get("I"), Some(&EdmValue::Int32(5)));
+        assert_eq!(entity.get("S"), Some(&EdmValue::from("a\"b")));
+        assert!(matches!(entity.get("G"), Some(EdmValue::Guid(_))));
+        assert_eq!(entity.get("N"), None);
+        assert_eq!(entity.properties.len(), 5);
+        assert_eq!(entity.etag.unwrap().as_str(), "W/\"x\"");
+        assert_eq!(entity.timestamp.unwrap().to_string(), "2026-01-02T03:04:05.1Z");
+    }
+
+    #[test]
+    fn annotation_may_be_far_before_its_property() {
+        let body = r#"{"A@odata.type":"Edm.Int64","PartitionKey":"","RowKey":"","B":1,"A":"7"}"#;
+        let entity = entity(body.as_bytes(), MetadataLevel::Minimal, Some("e"), DynamicEntity::read).unwrap();
+        assert_eq!(entity.get("A"), Some(&EdmValue::Int64(7)));
+        assert_eq!(entity.etag.unwrap().as_str(), "e");
+    }
+
+    #[test]
+    fn a_page_may_have_its_rows_first_or_last() {
+        for body in [
+            r#"{"odata.metadata":"m","value":[{"PartitionKey":"a","RowKey":"1"},{"PartitionKey":"a","RowKey":"2","X":1}]}"#,
+            r#"{"value":[{"PartitionKey":"a","RowKey":"1"},{"PartitionKey":"a","RowKey":"2","X":1}],"odata.metadata":"m"}"#,
+        ] {
+            let mut keys = Vec::new();
+            page(body, MetadataLevel::Minimal, 0, |row, _| {
+                keys.push((row.row_key()?.to_owned(), row.properties().len()));
+                Ok(true)
+            })
+            .unwrap();
+            assert_eq!(keys, [("1".to_owned(), 0), ("2".to_owned(), 1)]);
+        }
+    }
+
+    #[test]
+    fn interrupted_page_continues_after_its_last_row() {
+        for body in [
+            r#"{"value":[{"RowKey":"ä"},{"RowKey":"2"},{"RowKey":"3"}],"odata.metadata":"m"}"#,
+            "\u{feff} {\"odata.metadata\":\"m\",\"value\": [ {\"RowKey\":\"ä\"} , {\"RowKey\":\"2\"} , {\"RowKey\":\"3\"} ] } ",
+        ] {
+            let (mut keys, mut from, mut turns) = (Vec::new(), Some(0), 0);
+            while let Some(position) = from {
+                turns += 1;
+                let read = |row: &Row<'_>, _| {
+                    keys.push(row.row_key()?.to_owned());
+                    Ok(false)
+                };
+                from = page(body, MetadataLevel::Minimal, position, read).unwrap();
+            }
+            assert_eq!((keys.join(" "), turns), ("ä 2 3".to_owned(), 4));
+            let cut = &body[..body.len() - 3];
+            let last = cut.rfind('}').unwrap() + 1;
+            page(cut, MetadataLevel::Minimal, last, |_, _| Ok(true)).unwrap_err();
+        }
+        let two = r#"{"value":[{"RowKey":"1"}],"value":[]}"#;
+        page(two, MetadataLevel::Minimal, two.find(']').unwrap(), |_, _| Ok(true)).unwrap_err();
+    }
+
+    #[test]
+    fn rows_may_have_other_members_than_the_row_before() {
+        let body = r#"{"value":[
+            {"PartitionKey":"p","RowKey":"1","A":1,"B@odata.type":"Edm.Int64","B":"2"},
+            {"PartitionKey":"p","RowKey":"2","A":1,"B@odata.type":"Edm.Int64","B":"2"},
+            {"PartitionKey":"p","RowKey":"3","B@odata.type":"Edm.Int64","B":"2","A":1},
+            {"PartitionKey":"p","RowKey":"4","AB":1},
+            {"PartitionKey":"p", "RowKey":"5", "A" : 1},
+            {"PartitionKey":"p","RowKey":"6","A":1},
+            {"PartitionKey":"p","RowKey":"7","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"},
+            {"PartitionKey":"p","RowKey":"8","Gr\u00f6\u00dfe@odata.type":"Edm.Int64","Gr\u00f6\u00dfe":"1"},
+            {"PartitionKey":"p","RowKey":"9","A@odata.type":"Edm.Int64","A":"1"},
+            {"PartitionKey":"p","RowKey":"10","A@odata.type":"Edm.Double","A":"1"},
+            {"PartitionKey":"p","RowKey":"11","A":"1"},
+            {"PartitionKey":"p","RowKey":"12","A":"1","A@odata.type":"Edm.Double"},
+            {"PartitionKey":"p","RowKey":"13","A@odata.type":"Edm.Double"}]}"#;
+        let mut rows = Vec::new();
+        page(body, MetadataLevel::Minimal, 0, |row, _| {
+            let entity = DynamicEntity::read(row)?;
+            rows.push(
+                entity
+                    .properties
+                    .into_iter()
+                    .map(|(name, value)| format!("{name} {value:?}"))
+                    .collect::<Vec<_>>(),
+            );
+            Ok(true)
+        })
+        .unwrap();
+        let both = ["A Int32(1)", "B Int64(2)"];
+        let size = ["Größe Int64(1)"];
+        assert_eq!(
+            rows,
+            [
+                &both[..],
+                &both,
+                &both,
+                &["AB Int32(1)"],
+                &both[..1],
+                &both[..1],
+                &size,
+                &size,
+                &["A Int64(1)"],
+                &["A Double(1.0)"],
+                &["A String(\"1\")"],
+                &["A Double(1.0)"],
+                &[]
+            ]
+        );
+    }
+
+    #[test]
+    fn text_that_is_not_a_page_is_an_error() {
+        for body in ["<html>", "{}", "[]", r#"{"value":{}}"#, r#"{"value":[1]}"#, ""] {
+            let error = page(body, MetadataLevel::Minimal, 0, |_, _| Ok(true)).unwrap_err();
+            assert_eq!(
+                error.kind(),
+                azure_table_wire::error::ErrorKind::InvalidResponse,
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn error_of_a_bad_row_names_its_keys() {
+        let body = r#"{"value":[{"PartitionKey":"a","RowKey":"1","X@odata.type":"Edm.Int64","X":"no"}]}"#;
+        let error = page(body, MetadataLevel::Minimal, 0, |row, _| {
+            DynamicEntity::read(row).map(|_| true)
+        })
+        .unwrap_err();
+        assert_eq!(error.entity(), Some(("a", "1")));
+        assert!(
+            error.to_string().contains("property `X`: expected Edm.Int64"),
+            "{error}"
+        );
+    }
+}

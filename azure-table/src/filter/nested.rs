@@ -1,0 +1,334 @@
+//! Columns of a flattened field, and of one variant of an enum.
+//!
+//! Defines [`Nested`] and [`Variant`], which the derive creates as constants, and [`VariantColumn`]. They lead to
+//! columns of the whole entity.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use azure_table_wire::filter::expression::{Comparison, Expression};
+use azure_table_wire::value::edm::EdmValue;
+
+use crate::entity::variant_mark::VariantMark;
+use crate::filter::column::{Column, ColumnRole, StartsWith, assert_sorted};
+use crate::filter::column_name::ColumnName;
+use crate::filter::typed::{Filter, FilterOf};
+use crate::key::key_shape::KeyPiece;
+use crate::key::operand::Operand;
+use crate::key::table_key::after_prefix;
+
+/// A flattened field of `E` with the properties of the group `G`.
+///
+/// `Shop::ADDRESS.field(Address::CITY)` is the column of the city in the address of a shop. An `Option` of a group has
+/// columns as well. They are options, since a row without the group has no value in them.
+pub struct Nested<E, G> {
+    prefix: ColumnName,
+    kind: PhantomData<fn() -> (E, G)>,
+}
+
+impl<E, G> Nested<E, G> {
+    /// Creates the flattened field whose property names begin with `prefix`.
+    pub const fn new(prefix: &'static str) -> Self {
+        Self {
+            prefix: ColumnName::new(prefix),
+            kind: PhantomData,
+        }
+    }
+
+    /// Returns a column of the group, or a flattened field of it.
+    ///
+    /// A column can be in at most three nested flattened fields. A call with a filter on a deeper column fails.
+    pub fn field<N: NestedIn<G>>(self, inner: N) -> N::In<E> {
+        inner.within(self.prefix)
+    }
+}
+
+/// A part of a flattened field: [`Column`] or [`Nested`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not part of `{G}`",
+    label = "expected a column or a flattened field of `{G}`",
+    note = "name a property of `{G}`, as in `Shop::HOME.field({G}::CITY)`; one that is stored by `json`, `with` or `chunked` \
+            is not compared"
+)]
+pub trait NestedIn<G> {
+    /// The part within the entity `E`.
+    type In<E>;
+
+    #[doc(hidden)]
+    fn within<E>(self, prefix: ColumnName) -> Self::In<E>;
+}
+
+impl<G, T> NestedIn<G> for Column<G, T> {
+    type In<E> = Column<E, T>;
+
+    fn within<E>(self, prefix: ColumnName) -> Column<E, T> {
+        Column::of(self.stored_name().within(prefix))
+    }
+}
+
+/// In a group that may be absent, each property and each group may be absent. One inside another is an `Option` of an
+/// `Option`.
+macro_rules! optional {
+    ($($group:ty),*) => {$(
+        impl<G, T> NestedIn<$group> for Column<G, T> {
+            type In<E> = Column<E, Option<T>>;
+
+            fn within<E>(self, prefix: ColumnName) -> Column<E, Option<T>> {
+                Column::of(self.stored_name().within(prefix))
+            }
+        }
+
+        impl<G, H> NestedIn<$group> for Nested<G, H> {
+            type In<E> = Nested<E, Option<H>>;
+
+            fn within<E>(self, prefix: ColumnName) -> Nested<E, Option<H>> {
+                Nested {
+                    prefix: self.prefix.within(prefix),
+                    kind: PhantomData,
+                }
+            }
+        }
+    )*};
+}
+optional! { Option<G>, Option<Option<G>> }
+
+impl<G, H> NestedIn<G> for Nested<G, H> {
+    type In<E> = Nested<E, H>;
+
+    fn within<E>(self, prefix: ColumnName) -> Nested<E, H> {
+        Nested {
+            prefix: self.prefix.within(prefix),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<E, G> Clone for Nested<E, G> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E, G> Copy for Nested<E, G> {}
+
+impl<E, G> fmt::Debug for Nested<E, G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Nested({}…)", self.prefix)
+    }
+}
+
+/// The rows of the enum `E` that are its variant `V`.
+///
+/// `Item::CUSTOMER.field(Customer::NAME).eq("x")` selects customers of that name, and no other variants.
+/// `Item::CUSTOMER.only()` selects all customers.
+///
+/// If only the form of their keys distinguishes the variants, the service can only compare the fixed text that a RowKey
+/// begins with. If the variant has no such text, or shares it with others, the filter also selects rows of other
+/// variants. To filter by variant, give the enum a `tag` or its variants a `row_key_prefix`.
+pub struct Variant<E, V> {
+    mark: VariantMark,
+    kind: PhantomData<fn() -> (E, V)>,
+}
+
+impl<E, V> Variant<E, V> {
+    /// Selects the rows with this mark.
+    #[doc(hidden)]
+    pub const fn new(mark: VariantMark) -> Self {
+        Self {
+            mark,
+            kind: PhantomData,
+        }
+    }
+
+    /// Selects all rows of the variant.
+    pub fn only(self) -> Filter<E> {
+        let text = |text: &str| EdmValue::from(text);
+        let prefix = match self.mark {
+            VariantMark::Tag { property, tag } => {
+                return Filter::of(Expression::comparison(property, Comparison::Eq, text(tag)));
+            }
+            VariantMark::RowKeyPrefix(prefix) => prefix,
+            VariantMark::KeyForm { form, .. } => match form.row_key {
+                [KeyPiece::Literal(text), ..] => text,
+                _ => "",
+            },
+        };
+        let from = Expression::comparison("RowKey", Comparison::Ge, text(prefix));
+        let below = after_prefix(prefix).map(|end| Expression::comparison("RowKey", Comparison::Lt, text(&end)));
+        Filter::of(match below {
+            Some(below) => from.and(below),
+            None => from,
+        })
+    }
+
+    /// Selects the rows of the variant that meet a condition on it.
+    pub fn filter(self, filter: impl FilterOf<V>) -> Filter<E> {
+        self.only() & filter.into_filter().retyped()
+    }
+
+    /// Returns a column of the variant.
+    pub fn field<C: ColumnOfVariant<V>>(self, column: C) -> C::In<E> {
+        column.of_variant(self)
+    }
+}
+
+/// Accepts only a [`Column`] of the variant `V`.
+///
+/// It is a trait so that the compiler can explain a wrong argument.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a column of the variant `{V}`",
+    label = "expected a column of `{V}`",
+    note = "name a column of `{V}`, as in `Item::CUSTOMER.field({V}::NAME)`; in a flattened field it is \
+            `{V}::HOME.field(Address::CITY)`; one that is stored by `json`, `with` or `chunked` is not compared",
+    note = "pass a whole condition on `{V}` to `.filter(..)`"
+)]
+pub trait ColumnOfVariant<V> {
+    /// The column within the enum `E`.
+    type In<E>;
+
+    #[doc(hidden)]
+    fn of_variant<E>(self, variant: Variant<E, V>) -> Self::In<E>;
+}
+
+impl<V, T, R> ColumnOfVariant<V> for Column<V, T, R> {
+    type In<E> = VariantColumn<E, V, T, R>;
+
+    fn of_variant<E>(self, variant: Variant<E, V>) -> VariantColumn<E, V, T, R> {
+        VariantColumn { variant, column: self }
+    }
+}
+
+impl<E, V> Clone for Variant<E, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E, V> Copy for Variant<E, V> {}
+
+impl<E, V> fmt::Debug for Variant<E, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Variant({:?})", self.mark)
+    }
+}
+
+/// A column of one variant of an enum.
+///
+/// Its comparisons select rows of that variant only, as far as the service can distinguish them: see [`Variant`].
+#[derive(Debug)]
+pub struct VariantColumn<E, V, T, R> {
+    variant: Variant<E, V>,
+    column: Column<V, T, R>,
+}
+
+impl<E, V, T, R> Clone for VariantColumn<E, V, T, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E, V, T, R> Copy for VariantColumn<E, V, T, R> {}
+
+/// Adds the comparisons of order of [`Column`] to columns of a variant.
+macro_rules! comparisons {
+    ($($(#[$doc:meta])* $name:ident: $operator:ident;)*) => {
+        impl<E, V, T, R: ColumnRole<T>> VariantColumn<E, V, T, R> {
+            $($(#[$doc])*
+            pub fn $name(self, value: impl Operand<R::Compared>) -> Filter<E> {
+                const { assert_sorted(R::SORTED) }
+                self.variant.filter(self.column.compare(Comparison::$operator, value))
+            })*
+        }
+    };
+}
+comparisons! {
+    /// Matches rows whose value is greater than `value`.
+    gt: Gt;
+    /// Matches rows whose value is greater than or equal to `value`.
+    ge: Ge;
+    /// Matches rows whose value is less than `value`.
+    lt: Lt;
+    /// Matches rows whose value is less than or equal to `value`.
+    le: Le;
+}
+
+impl<E, V, T, R: ColumnRole<T>> VariantColumn<E, V, T, R> {
+    /// Matches rows whose value is equal to `value`.
+    pub fn eq(self, value: impl Operand<R::Compared>) -> Filter<E> {
+        self.variant.filter(self.column.eq(value))
+    }
+
+    /// Matches rows that have a value not equal to `value`.
+    pub fn ne(self, value: impl Operand<R::Compared>) -> Filter<E> {
+        self.variant.filter(self.column.ne(value))
+    }
+
+    /// Matches rows whose value is between `least` and `greatest`, both included.
+    pub fn between(self, least: impl Operand<R::Compared>, greatest: impl Operand<R::Compared>) -> Filter<E> {
+        const { assert_sorted(R::SORTED) }
+        let (least, greatest) = (
+            self.column.compare(Comparison::Ge, least),
+            self.column.compare(Comparison::Le, greatest),
+        );
+        self.variant.filter(least & greatest)
+    }
+
+    /// Matches rows whose value is one of `values`; no row if `values` is empty.
+    pub fn is_in<O: Operand<R::Compared>>(self, values: impl IntoIterator<Item = O>) -> Filter<E> {
+        self.variant.filter(self.column.is_in(values))
+    }
+
+    /// Matches rows whose text begins with `prefix`.
+    pub fn starts_with(self, prefix: &str) -> Filter<E>
+    where
+        R::Compared: StartsWith,
+    {
+        self.variant.filter(self.column.starts_with(prefix))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::key_shape::KeyShape;
+
+    struct Shop;
+    struct Address;
+    struct Geo;
+
+    #[test]
+    fn flattened_columns_have_their_whole_name() {
+        let geo = Nested::<Address, Geo>::new("Geo_");
+        let lat = Column::<Geo, f64>::property("Lat");
+        let address = Nested::<Shop, Address>::new("Home_");
+        assert_eq!(address.field(geo.field(lat)).gt(1.5).to_string(), "Home_Geo_Lat gt 1.5");
+        assert_eq!(address.field(geo).field(lat).gt(1.5).to_string(), "Home_Geo_Lat gt 1.5");
+    }
+
+    #[test]
+    fn a_variant_adds_its_condition() {
+        let name = Column::<Address, Option<String>>::property("Name");
+        let tagged = Variant::<Shop, Address>::new(VariantMark::Tag {
+            property: "Kind",
+            tag: "customer",
+        });
+        assert_eq!(
+            tagged.field(name).eq("x").to_string(),
+            "Kind eq 'customer' and Name eq 'x'"
+        );
+        let prefixed = Variant::<Shop, Address>::new(VariantMark::RowKeyPrefix("0001"));
+        assert_eq!(
+            prefixed.field(name).starts_with("x").to_string(),
+            "RowKey ge '0001' and RowKey lt '0002' and Name ge 'x' and Name lt 'y'"
+        );
+        const SHAPE: KeyShape = KeyShape {
+            partition_key: &[],
+            row_key: &[KeyPiece::Field("id")],
+        };
+        let mark = VariantMark::KeyForm {
+            form: &SHAPE,
+            earlier: &[],
+        };
+        assert_eq!(Variant::<Shop, Address>::new(mark).only().to_string(), "RowKey ge ''");
+    }
+}

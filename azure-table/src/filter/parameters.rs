@@ -1,0 +1,110 @@
+//! OData text with named parameters, whose values become literals.
+//!
+//! This file finds `@name` in a text, and `filter/literal.rs` writes the literals.
+
+use std::fmt::Write as _;
+
+use azure_table_wire::error::error_text::Shown;
+use azure_table_wire::filter::expression::Expression;
+use azure_table_wire::filter::literal::Literal;
+use azure_table_wire::value::edm::EdmValue;
+use azure_table_wire::value::name::continues_name;
+
+use crate::filter::typed::{self, Filter};
+
+impl<E> Filter<E> {
+    /// Creates a filter of OData text in which `@name` stands for a value.
+    ///
+    /// Each value becomes a literal of its type with its quotes escaped, so user input cannot change the condition. `@`
+    /// inside quotes stays as it is. To compare columns known at compile time, use their constants instead.
+    ///
+    /// ```
+    /// use azure_table::{DynamicEntity, Filter};
+    /// let author = "O'Brien";
+    /// let filter = Filter::<DynamicEntity>::with_parameters(
+    ///     "Rating ge @least and Author eq @author",
+    ///     [("least", 3.into()), ("author", author.into())],
+    /// );
+    /// assert_eq!(filter.to_string(), "Rating ge 3 and Author eq 'O''Brien'");
+    /// ```
+    ///
+    /// The call that uses the filter returns `InvalidInput` if the text contains a parameter without a value, or if a
+    /// value has no parameter in the text.
+    #[doc(alias("CreateQueryFilter", "parameters"))]
+    pub fn with_parameters<N: AsRef<str>>(text: &str, parameters: impl IntoIterator<Item = (N, EdmValue)>) -> Self {
+        let parameters: Vec<_> = parameters.into_iter().collect();
+        let parameters: Vec<_> = parameters.iter().map(|(name, value)| (name.as_ref(), value)).collect();
+        match substitute(text, &parameters) {
+            Ok(text) => Self::of(Expression::Raw(text.into())),
+            Err(why) => typed::fault(why),
+        }
+    }
+}
+
+fn substitute(text: &str, parameters: &[(&str, &EdmValue)]) -> Result<String, String> {
+    let mut used = vec![false; parameters.len()];
+    let mut written = String::with_capacity(text.len());
+    // Every second part is inside of quotes. A doubled quote ends one part and begins the next.
+    for (n, part) in text.split('\'').enumerate() {
+        if n > 0 {
+            written.push('\'');
+        }
+        if n % 2 == 1 {
+            written.push_str(part);
+            continue;
+        }
+        let mut pieces = part.split('@');
+        written.push_str(pieces.next().unwrap_or_default());
+        for piece in pieces {
+            let end = piece.find(|c: char| !continues_name(c)).unwrap_or(piece.len());
+            let (name, rest) = piece.split_at(end);
+            let place = parameters.iter().position(|(known, _)| *known == name);
+            let place = place.ok_or_else(|| format!("parameter @{name} has no value"))?;
+            used[place] = true;
+            // Writing to a String cannot fail.
+            let _ = write!(written, "{}{rest}", Literal(parameters[place].1));
+        }
+    }
+    match used.iter().position(|used| !used) {
+        Some(unused) => Err(format!(
+            "parameter {} does not occur in the text as @{0}",
+            Shown(parameters[unused].0)
+        )),
+        None => Ok(written),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::dynamic::DynamicEntity;
+    use crate::filter::typed;
+
+    fn filter(text: &str, parameters: &[(&str, EdmValue)]) -> Filter<DynamicEntity> {
+        Filter::with_parameters(text, parameters.to_vec())
+    }
+
+    #[test]
+    fn parameters_become_literals_outside_of_quotes() {
+        let parameters = [("a", EdmValue::from("' or true or '")), ("a2", EdmValue::from(5_i64))];
+        assert_eq!(
+            filter("(X eq @a or Y eq @a2) and Z eq 'me@a.com''s' and X ne @a", &parameters).to_string(),
+            "(X eq ''' or true or ''' or Y eq 5L) and Z eq 'me@a.com''s' and X ne ''' or true or '''"
+        );
+    }
+
+    #[test]
+    fn parameters_that_differ_from_the_text_are_errors() {
+        let value = EdmValue::from(1);
+        for (text, parameters, why) in [
+            ("X eq @b", &[("a", value.clone())][..], "parameter @b has no value"),
+            ("X eq @", &[("a", value.clone())], "parameter @ has no value"),
+            ("X eq '@a'", &[("a", value.clone())], "parameter \"a\" does not occur"),
+        ] {
+            let error = typed::into_expression(filter(text, parameters))
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Query Entities, addressed by both keys: one entity.
+//!
+//! Source: REST "Query Entities".
+
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
+use azure_table_wire::codec::url;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{ErrorInternals, Result};
+use azure_table_wire::request::http_request::odata;
+use azure_table_wire::response;
+use bytes::Bytes;
+use http::{Method, Response, StatusCode};
+
+use crate::entity::read_json;
+use crate::entity::row::Row;
+use crate::write::call::Call;
+use crate::write::path;
+use crate::write::requested_key::{has_key, is_masked, other_entity};
+
+/// Builds `GET /table(PartitionKey='…',RowKey='…')`.
+pub(crate) fn call(
+    endpoint: &Endpoint,
+    table: &str,
+    (partition_key, row_key): (&str, &str),
+    select: Option<&str>,
+    metadata: MetadataLevel,
+) -> Result<Call> {
+    let mut path = url::PathAndQuery::new(path::entity(table, partition_key, row_key));
+    if let Some(select) = select {
+        path.pair("$select", select);
+    }
+    let request = odata(endpoint, Method::GET, path.as_str(), metadata)?;
+    let call = Call::new(OperationKind::Get, request);
+    Ok(call.in_table(table).at_entity((partition_key, row_key)))
+}
+
+/// Returns the entity, or `None` if no entity has the key. A missing table is an error.
+///
+/// An entity with another key is an error too: something on the way may have mixed up two responses.
+pub(crate) fn read_response<P>(
+    response: Response<Bytes>,
+    key: (&str, &str),
+    metadata: MetadataLevel,
+    read: impl FnOnce(&Row<'_>) -> Result<P>,
+) -> Result<Option<P>> {
+    if response.status() == StatusCode::NOT_FOUND {
+        let error = response::error(&response);
+        return if response::is_missing_entity(&error) {
+            Ok(None)
+        } else {
+            Err(error)
+        };
+    }
+    let is_masked = is_masked(&response);
+    let response = response::expect(response, &[StatusCode::OK])?;
+    let entity = read_json::entity(
+        response::json(&response)?,
+        metadata,
+        response::etag_text(&response),
+        |row| match is_masked || has_key(row, key) {
+            true => read(row),
+            false => Err(other_entity(row, key)),
+        },
+    );
+    entity
+        .map(Some)
+        .map_err(|e| e.with_request_id(response::request_id(&response)))
+}

@@ -1,0 +1,272 @@
+//! Query Entities and Query Tables: a page of a list.
+//!
+//! Source: REST "Query Entities", "Query Tables", "Query timeout and pagination".
+
+use std::mem;
+
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::account::profile::{Profile, ProfileInternals as _};
+use azure_table_wire::codec::odata::literal::Doubled;
+use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
+use azure_table_wire::codec::url;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::request::http_request::odata;
+use azure_table_wire::response;
+use azure_table_wire::value::fnv;
+use bytes::Bytes;
+use http::{Method, Response, StatusCode};
+
+use crate::entity::read_json::{self, RowPosition};
+use crate::entity::row::Row;
+use crate::key::table_key::after_prefix;
+use crate::request::continuation::Continuation;
+use crate::write::call::Call;
+
+/// The property with a table's name in an account's list of tables.
+pub(crate) const TABLE_NAME: &str = "TableName";
+
+/// The maximum number of rows per page.
+///
+/// Source: REST "Query timeout and pagination".
+pub(crate) const MAX_PAGE_SIZE: usize = 1_000;
+
+/// The cost of decoding a row beyond its bytes, in bytes.
+const ROW_COST: usize = 128;
+/// The cost of decoding a property beyond its bytes, in bytes: its name and its value may each be allocated.
+const PROPERTY_COST: usize = 64;
+
+/// A query for one page.
+#[derive(Clone, Debug)]
+pub(crate) struct QueryRequest {
+    pub list: List,
+    pub filter: Option<String>,
+    pub select: Option<String>,
+    /// The maximum number of rows per page. `None` leaves it to the service.
+    pub top: Option<usize>,
+    pub metadata: MetadataLevel,
+}
+
+/// The list that a query pages through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum List {
+    /// The entities of a table.
+    Entities(String),
+    /// The tables of an account: rows of one property, [`TABLE_NAME`].
+    Tables,
+}
+
+impl QueryRequest {
+    /// Lists all entities of a table.
+    pub(crate) fn entities(table: &str) -> Self {
+        Self {
+            list: List::Entities(table.to_owned()),
+            filter: None,
+            select: None,
+            top: None,
+            metadata: MetadataLevel::None,
+        }
+    }
+
+    /// Lists the tables whose names begin with `prefix`.
+    pub(crate) fn tables(prefix: &str, profile: Profile) -> Self {
+        Self {
+            list: List::Tables,
+            filter: (!prefix.is_empty()).then(|| names_from(prefix, profile)),
+            select: None,
+            top: None,
+            metadata: MetadataLevel::None,
+        }
+    }
+
+    pub(crate) fn operation(&self) -> OperationKind {
+        match self.list {
+            List::Entities(_) => OperationKind::Query,
+            List::Tables => OperationKind::ListTables,
+        }
+    }
+
+    /// Returns the table whose entities are queried.
+    pub(crate) fn table(&self) -> Option<&str> {
+        match &self.list {
+            List::Entities(table) => Some(table),
+            List::Tables => None,
+        }
+    }
+
+    /// Returns the identity of this query for continuations, a hash of the account, its service, the table and the
+    /// conditions. It is the same in every process (FNV-1a).
+    pub(crate) fn identity(&self, endpoint: &Endpoint) -> u64 {
+        let (account, service) = endpoint.place();
+        let account = account.bytes().map(|b| b.to_ascii_lowercase());
+        // Table names contain no slash.
+        let list = self.table().unwrap_or("/tables").to_owned();
+        let list = endpoint.profile().rules().table_in_set(list);
+        let filter = self.filter.as_deref().unwrap_or_default();
+        let place = account.chain([b'\n']).chain(service.bytes()).chain([b'\n']);
+        place
+            .chain(list.bytes())
+            .chain([b'\n'])
+            .chain(filter.bytes())
+            .fold(fnv::START, fnv::add)
+    }
+
+    /// Checks that the continuation belongs to this query.
+    ///
+    /// # Errors
+    /// - `InvalidInput`: the continuation is of another query or account, or names no position.
+    pub(crate) fn check(&self, from: &Continuation, endpoint: &Endpoint) -> Result<()> {
+        from.check()?;
+        if from.query == Some(self.identity(endpoint)) {
+            return Ok(());
+        }
+        let why = match (from.next_table_name.is_some(), &self.list) {
+            (true, List::Entities(_)) => "this is the continuation of `list_tables`, not of a query",
+            (false, List::Tables) if !from.is_finished() => "this is the continuation of a query, not of `list_tables`",
+            _ if from.query.is_none() => return Ok(()),
+            _ => "the continuation belongs to another query: its account, table or conditions differ",
+        };
+        Err(Error::invalid_input(why))
+    }
+
+    /// Builds `GET /table()` or `GET /Tables`. The options are the same for every page; the position belongs to this
+    /// page.
+    pub(crate) fn call(&self, endpoint: &Endpoint, from: Option<&Continuation>) -> Result<Call> {
+        let mut path = url::PathAndQuery::new(match &self.list {
+            List::Entities(table) => format!("{}()", url::encode(table)),
+            List::Tables => "Tables".to_owned(),
+        });
+        if let Some(filter) = &self.filter {
+            path.pair("$filter", filter);
+        }
+        if let Some(select) = &self.select {
+            path.pair("$select", select);
+        }
+        if let Some(top) = self.top {
+            path.pair("$top", &top.to_string());
+        }
+        for (name, value) in from.into_iter().flat_map(Continuation::parameters) {
+            path.pair(name, value);
+        }
+        let request = odata(endpoint, Method::GET, path.as_str(), self.metadata)?;
+        let call = Call::new(self.operation(), request);
+        Ok(match self.table() {
+            Some(table) => call.in_table(table),
+            None => call,
+        })
+    }
+}
+
+/// Returns the text that a name of a table is compared with.
+///
+/// Storage compares without case. No name contains `[`, the end of the names after `Z`, which sorts before the
+/// lower-case letters: `{` sorts after all letters.
+pub(crate) fn compared_name(text: String, profile: Profile) -> String {
+    match profile.rules().ignores_case_of_table_names {
+        true => text.replace('[', "{"),
+        false => text,
+    }
+}
+
+/// Returns the filter for names that begin with `prefix`.
+fn names_from(prefix: &str, profile: Profile) -> String {
+    let from = format!("{TABLE_NAME} ge '{}'", Doubled(prefix));
+    match after_prefix(prefix) {
+        Some(end) => format!("{from} and {TABLE_NAME} lt '{}'", Doubled(&compared_name(end, profile))),
+        None => from,
+    }
+}
+
+/// Returns the rows of a page. Skips those for which `read_row` returns `None`.
+pub(crate) fn read_response<P>(
+    response: Response<Bytes>,
+    metadata: MetadataLevel,
+    read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
+) -> Result<Vec<P>> {
+    let mut page = PageRows::new(response);
+    page.read(metadata, usize::MAX, read_row)?;
+    Ok(page.into_rows())
+}
+
+/// The rows of a page, decoded in one or several turns.
+pub(crate) struct PageRows<P> {
+    response: Response<Bytes>,
+    /// The body of a page that takes several turns. It is checked to be UTF-8 once, not in each turn.
+    text: Option<String>,
+    from: RowPosition,
+    rows: Vec<P>,
+}
+
+impl<P> PageRows<P> {
+    pub(crate) fn new(response: Response<Bytes>) -> Self {
+        Self {
+            response,
+            text: None,
+            from: 0,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Decodes rows until they have cost `budget`, in bytes. Returns the budget that is left after the last row of the
+    /// page, or `None` if there are more rows.
+    pub(crate) fn read(
+        &mut self,
+        metadata: MetadataLevel,
+        budget: usize,
+        read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
+    ) -> Result<Option<usize>> {
+        let decoded = self.decode(metadata, budget, read_row);
+        decoded.map_err(|e| e.with_request_id(response::request_id(&self.response)))
+    }
+
+    fn decode(
+        &mut self,
+        metadata: MetadataLevel,
+        budget: usize,
+        read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
+    ) -> Result<Option<usize>> {
+        let Self {
+            response,
+            text,
+            from,
+            rows,
+        } = self;
+        if text.is_none() {
+            if response.status() != StatusCode::OK {
+                return Err(response::error(response));
+            }
+            let length = response::json(response)?.len();
+            if length > budget || *from > 0 {
+                *text = Some(read_json::into_page_text(mem::take(response.body_mut()))?);
+            }
+        }
+        let text = match text {
+            Some(text) => text,
+            None => read_json::page_text(response.body())?,
+        };
+        let (mut left, mut begin) = (budget, *from);
+        let next = read_json::page(text, metadata, *from, |row, end| {
+            left = left.saturating_sub(end - begin + ROW_COST + PROPERTY_COST * row.properties().len());
+            begin = end;
+            if let Some(row) = read_row(row)? {
+                if rows.is_empty() {
+                    // The other rows are about as long as the first.
+                    rows.reserve(text.len().div_ceil(end).min(MAX_PAGE_SIZE));
+                }
+                rows.push(row);
+            }
+            Ok(left > 0)
+        })?;
+        *from = next.unwrap_or(*from);
+        Ok(next.is_none().then_some(left))
+    }
+
+    /// Returns `true` if no row was decoded.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(crate) fn into_rows(self) -> Vec<P> {
+        self.rows
+    }
+}

@@ -1,0 +1,100 @@
+//! Two operations on one entity as one, since a batch has at most one per entity.
+
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::value::etag::Condition;
+
+use crate::entity::dynamic::DynamicEntity;
+use crate::write::operation::TableOperation;
+
+impl TableOperation {
+    /// Combines the operation with a later one on the same entity. Returns `None` if they cancel out.
+    ///
+    /// A `TableBatch` has at most one operation per entity. A program that records the changes of
+    /// a unit of work combines each entity's operations before it sends them:
+    ///
+    /// | first \ next | insert | replace | delete | insert or merge | insert or replace |
+    /// |---|---|---|---|---|---|
+    /// | insert | | insert | `None` | | |
+    /// | replace | | replace | delete | | |
+    /// | delete | replace | | | | |
+    /// | insert or merge | | | | both merged | |
+    /// | insert or replace | | | | | insert or replace |
+    ///
+    /// The result has the content of the next operation and the ETag of the first. An insert and a delete that cancel
+    /// out do not check that the key is free.
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the pair has no entry in the
+    ///   table, the keys differ, or the next operation requires an ETag that the first does not. Or two that merge have
+    ///   encrypted properties.
+    /// - The error of an operation that could not be encoded.
+    ///
+    /// ```
+    /// use azure_table::operation::OperationKind;
+    /// use azure_table::{DynamicEntity, TableOperation};
+    ///
+    /// let mut invoice = DynamicEntity::new("orders", "INV-1");
+    /// let insert = TableOperation::insert(&invoice);
+    /// invoice.insert("Total", 9.5);
+    /// let replace = TableOperation::replace(&invoice).unconditionally();
+    ///
+    /// let both = insert.then(replace)?.expect("the row remains");
+    /// assert_eq!(both.kind(), OperationKind::Insert);
+    /// assert_eq!(both.entity(), Some(invoice));
+    /// # Ok::<(), azure_table::Error>(())
+    /// ```
+    pub fn then(self, next: Self) -> Result<Option<Self>> {
+        use OperationKind::{Delete, Insert, InsertOrMerge, InsertOrReplace, Replace};
+
+        let rejected = |why: &str| Error::invalid_input(format!("{self} cannot be followed by {next}: {why}"));
+        let kind = match (self.kind, next.kind) {
+            (Insert, Replace) => Some(Insert),
+            (Insert, Delete) => None,
+            (Replace, Replace) | (Delete, Insert) => Some(Replace),
+            (Replace, Delete) => Some(Delete),
+            (InsertOrMerge, InsertOrMerge) => Some(InsertOrMerge),
+            (InsertOrReplace, InsertOrReplace) => Some(InsertOrReplace),
+            _ => return Err(rejected("send them in two batches")),
+        };
+        for operation in [&self, &next] {
+            operation.encoded.as_ref().map_err(Error::copy)?;
+        }
+        if self.keys() != next.keys() {
+            return Err(rejected("the keys differ"));
+        }
+        if next
+            .if_match_etag()
+            .is_some_and(|etag| self.if_match_etag() != Some(etag))
+        {
+            return Err(rejected("it requires another ETag than the first"));
+        }
+        let lacks_properties = |operation: &Self| operation.encoded.as_ref().is_ok_and(|e| e.unsealed().is_some());
+        let merged = match kind {
+            Some(InsertOrMerge) if lacks_properties(&self) || lacks_properties(&next) => {
+                return Err(rejected("they have encrypted properties"));
+            }
+            Some(InsertOrMerge) => self.entity().zip(next.entity()).map(|(first, next)| DynamicEntity {
+                properties: first.properties.into_iter().chain(next.properties).collect(),
+                ..next
+            }),
+            _ => None,
+        };
+        let Self { encoded: first, .. } = self;
+        let condition = first?.condition().clone();
+        let mut encoded = next.encoded?;
+        let Some(kind) = kind else { return Ok(None) };
+        if let Some(merged) = merged {
+            let more = encoded.more.take();
+            encoded = Self::with_body(kind, &merged).encoded?;
+            encoded.more = more;
+        }
+        let is_default = condition == Condition::Exists && encoded.more.is_none();
+        if !is_default {
+            let more = encoded.more.get_or_insert_default();
+            more.condition = condition;
+            more.is_echoed &= kind == Insert;
+        }
+        Ok(Some(Self::new(kind, Ok(encoded))))
+    }
+}

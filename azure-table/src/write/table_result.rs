@@ -1,0 +1,280 @@
+//! The result of one operation.
+//!
+//! Defines [`TableResult`]. It comes from the response to a single operation or from a part of a batch response. If the
+//! response to a write was lost, it comes from the rows that were read back. Source: REST "Insert Entity", "Query
+//! Entities", "Performing entity group transactions".
+//!
+//! A retrieved or echoed entity stays JSON, at minimal metadata, until its type is known. For an echo whose response
+//! was lost, it is the row that was read back.
+
+use std::fmt;
+#[cfg(feature = "encryption")]
+use std::sync::Arc;
+
+use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::response;
+use azure_table_wire::value::etag::ETag;
+use bytes::Bytes;
+use http::{Response, StatusCode};
+
+#[cfg(feature = "encryption")]
+use crate::entity::encryption::Opener;
+use crate::entity::read_json;
+use crate::entity::row::Row;
+#[cfg(feature = "encryption")]
+use crate::entity::row::decryption::with_opener;
+use crate::entity::table_entity::ReadEntity;
+use crate::entity::variant_mark::MarkedVariant;
+use crate::write::requested_key;
+use crate::write::row_write::WrittenRow;
+
+/// The expected content of a response.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Requested {
+    pub kind: OperationKind,
+    /// The response must contain the entity.
+    pub entity: bool,
+}
+
+impl Requested {
+    /// Returns the entity of a response.
+    fn entity_in(self, status: u16, body: Bytes) -> Result<Option<Bytes>> {
+        // A write without an echo was applied as well.
+        let may_be_empty = self.kind != OperationKind::Get && body.is_empty();
+        if !matches!(status, 200 | 201) || may_be_empty {
+            return Ok(None);
+        }
+        if !response::is_json_object(&body) {
+            return Err(Error::invalid_response(format!(
+                "the response to the {} has no entity",
+                self.kind.name()
+            )));
+        }
+        Ok(Some(body))
+    }
+}
+
+/// The result of one operation.
+///
+/// ```
+/// use azure_table::{DynamicEntity, Emulator, TableOperation, TableServiceClient, Versioned};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
+/// table.create_table().await?;
+/// let blog = DynamicEntity::new("Channel9", "1");
+/// let inserted = table.execute(TableOperation::insert_echo(&blog)).await?;
+/// assert_eq!(inserted.status(), 201);
+/// let stored: Option<Versioned<DynamicEntity>> = inserted.entity()?;
+/// assert_eq!(stored.map(|stored| stored.etag).as_ref(), inserted.etag());
+///
+/// let missing = table.execute(TableOperation::get::<DynamicEntity>(("Channel9", "2"))).await?;
+/// assert_eq!((missing.status(), missing.entity::<DynamicEntity>()?), (404, None));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Source: REST "Insert Entity", "Query Entities", "Performing entity group transactions".
+#[derive(Clone, PartialEq, Eq)]
+pub struct TableResult {
+    kind: OperationKind,
+    status: u16,
+    etag: Option<ETag>,
+    /// The response was lost, and the stored row shows that the write was applied.
+    is_read_back: bool,
+    /// The entity as JSON, at minimal metadata.
+    entity: Option<Bytes>,
+    /// The variant that the entity is read as.
+    variant: Option<&'static MarkedVariant>,
+    /// The keys of the entity's encrypted properties.
+    #[cfg(feature = "encryption")]
+    opener: Option<Arc<Opener>>,
+}
+
+impl TableResult {
+    /// Creates the result of a successful response.
+    #[inline]
+    pub(crate) fn of_response(requested: Requested, status: u16, etag: Option<ETag>, body: Bytes) -> Result<Self> {
+        let entity = match requested.entity {
+            true => requested.entity_in(status, body)?,
+            false => None,
+        };
+        Ok(Self {
+            kind: requested.kind,
+            status,
+            etag,
+            is_read_back: false,
+            entity,
+            variant: None,
+            #[cfg(feature = "encryption")]
+            opener: None,
+        })
+    }
+
+    /// Creates the result of a read that found nothing.
+    pub(crate) fn missing(kind: OperationKind) -> Self {
+        Self {
+            kind,
+            status: StatusCode::NOT_FOUND.as_u16(),
+            etag: None,
+            is_read_back: false,
+            entity: None,
+            variant: None,
+            #[cfg(feature = "encryption")]
+            opener: None,
+        }
+    }
+
+    /// Returns the kind of the operation.
+    pub fn kind(&self) -> OperationKind {
+        self.kind
+    }
+
+    /// Returns the HTTP status.
+    ///
+    /// - 204 for a write.
+    /// - 201 for an insert that the service echoed.
+    /// - 200 for a get, or 404 if it found nothing.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Returns the ETag of the entity: the new one after a write, the stored one after a get.
+    ///
+    /// `None` after a delete and when no entity was found. Also `None` if the response was lost and the stored row,
+    /// which shows that the write was applied, has other content: others have written or deleted it since, or a merge
+    /// kept other properties. Of a batch, other rows may show it, while short pages hid this one.
+    pub fn etag(&self) -> Option<&ETag> {
+        self.etag.as_ref()
+    }
+
+    /// Returns the entity as stored, with its Timestamp.
+    ///
+    /// A get and an insert with echo return it. Returns `None` for all other operations, for a get that found nothing,
+    /// and for an insert if the service echoed nothing, as Azurite does in batches.
+    ///
+    /// # Errors
+    /// - `InvalidResponse`: the stored entity does not fit `E`. A property is missing or has another type.
+    pub fn entity<E: ReadEntity>(&self) -> Result<Option<E>> {
+        let Some(body) = &self.entity else { return Ok(None) };
+        let etag = self.etag.as_ref().map(ETag::as_str);
+        let read = |row: &Row<'_>| match self.variant {
+            None => E::read(row),
+            Some(variant) => {
+                variant.check(row)?;
+                variant.read(row, E::read)
+            }
+        };
+        #[cfg(feature = "encryption")]
+        let read = |row: &Row<'_>| match &self.opener {
+            None => read(row),
+            Some(opener) => read(&with_opener(row, opener)),
+        };
+        read_json::entity(body, MetadataLevel::Minimal, etag, read)
+            .map(Some)
+            .map_err(|e| e.in_operation(self.kind, None))
+    }
+}
+
+/// The internals of a result: the client creates it.
+#[doc(hidden)]
+pub(crate) trait ResultInternals: Sized {
+    /// Creates the result of an operation that was applied but whose response was lost.
+    fn applied(kind: OperationKind, row: Option<WrittenRow>) -> Self;
+
+    /// Returns this result for a handle to the rows of a variant.
+    fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self;
+
+    /// Returns this result with the keys of its encrypted properties.
+    #[cfg(feature = "encryption")]
+    fn opened_by(self, opener: &Option<Arc<Opener>>) -> Self;
+
+    fn into_etag(self) -> Option<ETag>;
+
+    /// Returns `true` if the response was lost, and the stored row shows that the write was applied.
+    fn is_read_back(&self) -> bool;
+}
+
+impl ResultInternals for TableResult {
+    fn applied(kind: OperationKind, row: Option<WrittenRow>) -> Self {
+        let row = row.unwrap_or_default();
+        let status = match row.entity {
+            Some(_) => StatusCode::CREATED,
+            None => StatusCode::NO_CONTENT,
+        };
+        Self {
+            kind,
+            status: status.as_u16(),
+            etag: row.etag.map(ETag::new),
+            is_read_back: true,
+            entity: row.entity,
+            variant: None,
+            #[cfg(feature = "encryption")]
+            opener: None,
+        }
+    }
+
+    fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self {
+        Self { variant, ..self }
+    }
+
+    #[cfg(feature = "encryption")]
+    fn opened_by(self, opener: &Option<Arc<Opener>>) -> Self {
+        let opener = opener.clone();
+        Self { opener, ..self }
+    }
+
+    fn into_etag(self) -> Option<ETag> {
+        self.etag
+    }
+
+    fn is_read_back(&self) -> bool {
+        self.is_read_back
+    }
+}
+
+impl fmt::Debug for TableResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableResult")
+            .field("kind", &self.kind)
+            .field("status", &self.status)
+            .field("etag", &self.etag)
+            .field("has_entity", &self.entity.is_some())
+            .finish()
+    }
+}
+
+/// Returns the result of a single operation. `key` is that of a get.
+pub(crate) fn read_response(
+    requested: Requested,
+    key: Option<(&str, &str)>,
+    response: Response<Bytes>,
+) -> Result<TableResult> {
+    let is_read = requested.kind == OperationKind::Get;
+    if is_read && response.status() == StatusCode::NOT_FOUND {
+        let error = response::error(&response);
+        return if response::is_missing_entity(&error) {
+            Ok(TableResult::missing(requested.kind))
+        } else {
+            Err(error)
+        };
+    }
+    let expected: &[StatusCode] = match is_read {
+        true => &[StatusCode::OK],
+        false => &[StatusCode::NO_CONTENT, StatusCode::CREATED],
+    };
+    let response = response::expect(response, expected)?;
+    let key = key.filter(|_| !requested_key::is_masked(&response) && response::is_json_object(response.body()));
+    let checked = key.map_or(Ok(()), |key| requested_key::check_keys(response.body(), key));
+    let (status, etag, request_id) = (
+        response.status().as_u16(),
+        response::etag(&response),
+        response::request_id(&response),
+    );
+    checked
+        .and_then(|()| TableResult::of_response(requested, status, etag, response.into_body()))
+        .map_err(|e| e.with_status(status).with_request_id(request_id))
+}
