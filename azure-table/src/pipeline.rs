@@ -5,16 +5,13 @@
 //! reads back a lost write. `shared_read` lets equal reads share a call, and `shared_fetch` the fetch of a token or
 //! key.
 //!
-//! `transport` of azure-table-wire is the seam to the network. `http_transport` and `reqwest_transport` implement it,
-//! `default_transport` chooses one of them. `auth` holds the credentials, `retry` the policies, `options` and
-//! `settings` the options of one call and of a client. Only `write` and `request` know the meaning of a
-//! request.
+//! `transport` of azure-table-wire is the seam to the network, which the folder `transport` implements. `notifications`
+//! reports each step to the receivers in `observer`. `auth` holds the credentials, `retry` the policies, `options` and
+//! `settings` the options of one call and of a client. Only `write` and `request` know the meaning of a request.
 
 use std::sync::Arc;
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::error::Error;
-use azure_table_wire::transport::Transport;
 
 use crate::entity::variant_mark::MarkedVariant;
 use crate::pipeline::auth::Credential;
@@ -26,51 +23,30 @@ use crate::pipeline::retry::exponential::ExponentialRetry;
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::shared_read::SharedReads;
 use crate::pipeline::skew::ServiceClock;
+use crate::pipeline::transport::default_transport::MaybeTransport;
 use crate::write::batch::ChangeSet;
 
 mod attempt;
 pub(crate) mod auth;
-#[cfg(any(feature = "http", feature = "reqwest"))]
-mod connection_defaults;
-pub(crate) mod context;
-pub(crate) mod default_transport;
 #[cfg(feature = "encryption")]
 pub(crate) mod encryption;
 mod ended;
 pub(crate) mod hedge;
 mod hedged_attempt;
-pub(crate) mod history;
-#[cfg(feature = "http")]
-pub(crate) mod http_transport;
-mod latencies;
 pub(crate) mod location;
-pub(crate) mod meter;
-#[cfg(feature = "opentelemetry-033")]
-pub(crate) mod metrics;
 pub(crate) mod next_step;
 mod notifications;
 pub(crate) mod observer;
 pub(crate) mod options;
-mod preparation;
 mod reconciliation;
-mod rejected_certificate;
-#[cfg(feature = "reqwest")]
-pub(crate) mod reqwest_transport;
-#[cfg(any(feature = "http", feature = "reqwest"))]
-mod response_body;
 pub(crate) mod retry;
 mod retry_loop;
 pub(crate) mod settings;
 pub(crate) mod shared_fetch;
 pub(crate) mod shared_read;
 mod skew;
-#[cfg(all(feature = "rustls-no-provider", any(feature = "http", feature = "reqwest")))]
-mod tls;
-pub(crate) mod trace;
+pub(crate) mod transport;
 pub(crate) mod write_group;
-
-/// A transport, or the error of each call without one. `TableServiceClient::transport` may replace either.
-pub(crate) type MaybeTransport = Result<Arc<dyn Transport>, Arc<Error>>;
 
 /// The state that all calls of one client share. A clone shares connections, credential, limits and clock.
 #[derive(Clone, Debug)]

@@ -1,5 +1,7 @@
 //! Rules of the sources: imports point downward without cycles, files stay small, each names what it owns.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use xtask::layers::Layers;
 use xtask::sources::{CRATES, Sources, root, rust_files};
 
@@ -39,6 +41,8 @@ const WIRE: Layers<'_> = Layers {
 
 /// The maximum number of lines of a source file, without unit tests.
 const MOST_LINES: usize = 500;
+/// The maximum number of modules in a folder. More are found faster in folders by subject.
+const MOST_SIBLINGS: usize = 20;
 /// The most lines of an example, or of the `main.rs` of one in a folder. `stress` is a study, not a lesson.
 const MOST_LINES_OF_EXAMPLES: usize = 150;
 
@@ -118,6 +122,27 @@ fn files_are_small_and_open_with_a_comment() {
             "{path}: it does not open with a module comment"
         );
     }
+}
+
+#[test]
+fn folders_have_few_modules() {
+    let mut modules = BTreeMap::<String, BTreeSet<String>>::new();
+    for file in Sources::read(root()).files {
+        // Each folder on the way, with the module below it.
+        let names: Vec<&str> = file.path.trim_end_matches(".rs").split('/').collect();
+        for (depth, name) in names.iter().enumerate().skip(2).filter(|(_, name)| **name != "lib") {
+            modules
+                .entry(names[..depth].join("/"))
+                .or_default()
+                .insert((*name).to_owned());
+        }
+    }
+    assert!(modules.len() > 20, "{} folders", modules.len());
+    modules.retain(|_, modules| modules.len() > MOST_SIBLINGS);
+    assert!(
+        modules.is_empty(),
+        "more than {MOST_SIBLINGS} modules: divide the folder by subject\n{modules:#?}"
+    );
 }
 
 #[test]

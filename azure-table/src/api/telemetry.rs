@@ -52,9 +52,9 @@ pub use azure_table_wire::error::diagnostics::{Attempt, Diagnostics};
 pub use azure_table_wire::value::location::Location;
 
 pub use crate::client::effective_settings::EffectiveSettings;
-pub use crate::pipeline::context::OperationContext;
-pub use crate::pipeline::meter::{Cost, CostMeter};
+pub use crate::pipeline::observer::context::OperationContext;
+pub use crate::pipeline::observer::meter::{Cost, CostMeter};
 #[cfg(feature = "opentelemetry-033")]
-pub use crate::pipeline::metrics::OtelMetrics;
+pub use crate::pipeline::observer::metrics::OtelMetrics;
 pub use crate::pipeline::observer::{Completed, Event, GroupedBatch, GroupedWrite, Observer, Sending};
 pub use crate::pipeline::write_group::GroupStatistics;

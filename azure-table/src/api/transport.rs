@@ -59,8 +59,8 @@ pub use azure_table_wire::transport::connection_limit::ConnectionLimit;
 pub use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};
 
 #[cfg(feature = "http")]
-pub use crate::pipeline::http_transport::HttpTransport;
+pub use crate::pipeline::transport::http_transport::HttpTransport;
 #[cfg(feature = "http")]
-pub use crate::pipeline::http_transport::builder::HttpTransportBuilder;
+pub use crate::pipeline::transport::http_transport::builder::HttpTransportBuilder;
 #[cfg(feature = "reqwest")]
-pub use crate::pipeline::reqwest_transport::{ReqwestTransport, ReqwestTransportBuilder};
+pub use crate::pipeline::transport::reqwest_transport::{ReqwestTransport, ReqwestTransportBuilder};

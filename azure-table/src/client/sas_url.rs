@@ -12,7 +12,7 @@ use crate::account::sas_url::{self, SasUrl};
 use crate::client::service::{TableServiceClient, key_of};
 use crate::client::table_handle::TableClient;
 use crate::pipeline::Pipeline;
-use crate::pipeline::default_transport::default_transport;
+use crate::pipeline::transport::default_transport::default_transport;
 
 /// URLs with their credential.
 impl TableServiceClient {

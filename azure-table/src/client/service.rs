@@ -25,10 +25,10 @@ use crate::client::query::list_tables::ListTables;
 use crate::client::table_handle::TableClient;
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::table_entity::NamedTable;
+use crate::pipeline::Pipeline;
 use crate::pipeline::auth::Credential;
 use crate::pipeline::auth::shared_key::SharedKeyLite;
-use crate::pipeline::default_transport::default_transport;
-use crate::pipeline::{MaybeTransport, Pipeline};
+use crate::pipeline::transport::default_transport::{MaybeTransport, default_transport};
 
 /// A client for the Table service of one account. Clones are cheap and share the connections and the credential.
 ///
@@ -480,7 +480,7 @@ impl fmt::Debug for TableServiceClient {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::default_transport::no_transport;
+    use crate::pipeline::transport::default_transport::no_transport;
 
     /// The same as in a build without the features `http` and `reqwest`.
     #[tokio::test]

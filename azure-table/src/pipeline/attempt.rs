@@ -21,15 +21,17 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 use crate::pipeline::Pipeline;
+use crate::pipeline::attempt::preparation::X_MS_CLIENT_REQUEST_ID;
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
 use crate::pipeline::ended::{Ended, Rejection};
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::preparation::X_MS_CLIENT_REQUEST_ID;
 use crate::pipeline::retry::Failure;
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::is_far;
 use crate::write::call::Call;
+
+mod preparation;
 
 /// The maximum timeout that a request specifies, in seconds. It is also the service's own limit.
 ///

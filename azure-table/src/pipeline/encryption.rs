@@ -15,7 +15,7 @@ use azure_table_wire::value::clock::{self, Instant};
 use futures_util::{StreamExt, stream};
 
 use crate::entity::encryption::{DataKey, Opener, OpeningKey, SealingKey, WrappedKey, provider_error};
-use crate::pipeline::history::CallResponse;
+use crate::pipeline::observer::history::CallResponse;
 use crate::pipeline::shared_fetch::SharedFetch;
 use crate::write::sealing::keys_in;
 

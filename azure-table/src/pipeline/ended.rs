@@ -15,8 +15,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Response};
 
 use crate::doubt::read_back::WrittenRow;
-use crate::pipeline::rejected_certificate::is_certificate_rejected;
 use crate::pipeline::retry::Failure;
+use crate::pipeline::transport::rejected_certificate::is_certificate_rejected;
 use crate::write::call::Call;
 
 /// The end of a call that does not fail: a response, or the rows of a write that was read back and found applied.

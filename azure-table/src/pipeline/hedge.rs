@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use azure_table_wire::error::{Error, Result};
 
-use crate::pipeline::latencies::Latencies;
+use crate::pipeline::hedge::latencies::Latencies;
 use crate::write::call::Call;
+
+mod latencies;
 
 /// The default share of extra requests.
 const SHARE: f64 = 0.05;

@@ -21,8 +21,8 @@ use crate::pipeline::ended::Ended;
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::notifications::Notifications;
+use crate::pipeline::observer::trace::TraceSpan;
 use crate::pipeline::retry::Failure;
-use crate::pipeline::trace::TraceSpan;
 use crate::write::call::Call;
 
 /// An attempt that may be sent twice.

@@ -1,7 +1,7 @@
 //! The notifications of one call: its history, observers, context and spans receive each step here.
 //!
-//! This file determines the time and the content of each notification. The receivers are `history.rs`, `observer.rs`,
-//! `context.rs` and `trace.rs`.
+//! This file determines the time and the content of each notification. The receivers are `observer.rs`,
+//! and `history`, `context` and `trace` in its folder.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use azure_table_wire::value::location::Location;
 use crate::doubt::read_back::Verdict;
 use crate::pipeline::Pipeline;
 use crate::pipeline::ended::{Ended, Ending, Rejection};
-use crate::pipeline::history::CallHistory;
+use crate::pipeline::observer::history::CallHistory;
+use crate::pipeline::observer::trace::{CallSpan, TraceSpan};
 use crate::pipeline::observer::{Completed, Event, Observers, Sending};
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::trace::{CallSpan, TraceSpan};
 use crate::write::call::Call;
 
 /// The receivers of the steps of a call.

@@ -1,6 +1,8 @@
 //! The events that observers of a client receive while its calls run.
 //!
-//! Defines [`Observer`] and [`Event`]. `meter.rs` counts costs and `trace.rs` records spans, both from the same events.
+//! Defines [`Observer`] and [`Event`]. From the same events, `observer/meter.rs` counts costs, `observer/metrics.rs`
+//! fills instruments, and `observer/trace.rs` records spans. `observer/history.rs` and `observer/context.rs` record
+//! attempts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,6 +12,13 @@ use azure_table_wire::account::profile::Profile;
 use azure_table_wire::error::ErrorKind;
 use azure_table_wire::error::diagnostics::Attempt;
 use azure_table_wire::value::location::Location;
+
+pub(crate) mod context;
+pub(crate) mod history;
+pub(crate) mod meter;
+#[cfg(feature = "opentelemetry-033")]
+pub(crate) mod metrics;
+pub(crate) mod trace;
 
 /// Receives the events of a client's calls.
 ///

@@ -18,9 +18,9 @@ use http::header::{
     AUTHORIZATION, CONTENT_LENGTH, DATE, HOST, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, TRANSFER_ENCODING,
 };
 
-use crate::pipeline::context::OperationContext;
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
+use crate::pipeline::observer::context::OperationContext;
 use crate::pipeline::retry::RetryPolicy;
 
 /// Options of a call.
@@ -474,7 +474,7 @@ macro_rules! call_options {
 
             /// Records the attempts of this call in `context`. See
             /// [`CallOptions::context`](crate::CallOptions::context).
-            pub fn context(mut self, context: &$crate::pipeline::context::OperationContext) -> Self {
+            pub fn context(mut self, context: &$crate::pipeline::observer::context::OperationContext) -> Self {
                 self.$($options).+.get_mut().context = Some(context.clone());
                 self
             }

@@ -23,13 +23,13 @@ use crate::pipeline::attempt::Limits;
 use crate::pipeline::ended::{Ended, Ending};
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::hedged_attempt::HedgedAttempt;
-use crate::pipeline::history::{CallHistory, CallResponse};
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::next_step::{CallState, Next, classify, plan};
 use crate::pipeline::notifications::Notifications;
+use crate::pipeline::observer::history::{CallHistory, CallResponse};
+use crate::pipeline::observer::trace::CallSpan;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
-use crate::pipeline::trace::CallSpan;
 use crate::write::batch_response;
 use crate::write::call::Call;
 

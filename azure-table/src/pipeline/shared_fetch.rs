@@ -20,7 +20,7 @@ use futures_util::future::{Either, Shared, WeakShared, select};
 use tokio::runtime::{self, Handle};
 use tokio::sync::oneshot;
 
-use crate::pipeline::trace::TraceSpan;
+use crate::pipeline::observer::trace::TraceSpan;
 
 /// The time for which callers join a fetch. After that, its source may never respond.
 const JOINABLE: Duration = Duration::from_secs(30);

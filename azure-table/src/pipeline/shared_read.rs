@@ -23,10 +23,10 @@ use tokio::runtime::{self, Handle};
 
 use crate::key::key_texts::KeyTexts;
 use crate::pipeline::Pipeline;
-use crate::pipeline::context::OperationContext;
 use crate::pipeline::hedge::HedgeIdentity;
-use crate::pipeline::history::CallResponse;
 use crate::pipeline::location::LocationMode;
+use crate::pipeline::observer::context::OperationContext;
+use crate::pipeline::observer::history::CallResponse;
 use crate::pipeline::options::{CallOptions, Headers, OptionValues};
 use crate::pipeline::shared_fetch::{Outcome, Receiver, WeakReceiver, own};
 use crate::write::call::Call;

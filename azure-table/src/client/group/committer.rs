@@ -25,10 +25,10 @@ use crate::client::partition_writes::partition_write::PartitionWrite;
 use crate::client::sending_rate::{SendingRate, leaving_throttled};
 use crate::client::total_timeout::TotalTimeout;
 use crate::pipeline::Pipeline;
-use crate::pipeline::context::OperationContext;
+use crate::pipeline::observer::context::OperationContext;
+use crate::pipeline::observer::trace::TraceSpan;
 use crate::pipeline::observer::{Event, GroupedBatch};
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::trace::TraceSpan;
 use crate::write::batch::MAX_BATCH_OPERATIONS;
 use crate::write::operation::TableOperation;
 

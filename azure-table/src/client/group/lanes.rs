@@ -17,8 +17,8 @@ use crate::client::group::epoch::{Epoch, Epochs};
 use crate::client::group::group_options::GroupOptions;
 use crate::client::group::slot::Slot;
 use crate::client::partition_writes::partition_queue::{BatchLimits, PartitionQueue, Queued};
+use crate::pipeline::observer::trace::TraceSpan;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::trace::TraceSpan;
 use crate::pipeline::write_group::GroupStatistics;
 use crate::write::operation::{OperationInternals, TableOperation};
 

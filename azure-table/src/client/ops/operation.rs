@@ -24,8 +24,8 @@ use crate::doubt::read_back::WrittenRow;
 #[cfg(feature = "encryption")]
 use crate::entity::encryption::{Opener, SealingKey};
 use crate::pipeline::Pipeline;
-use crate::pipeline::history::CallResponse;
 use crate::pipeline::observer::Event;
+use crate::pipeline::observer::history::CallResponse;
 use crate::pipeline::options::CallOptions;
 use crate::request::tables;
 use crate::write::batch_response;

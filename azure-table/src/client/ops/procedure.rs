@@ -17,7 +17,7 @@ use azure_table_wire::value::clock::Instant;
 
 use crate::client::ops::operation::{ended, start};
 use crate::pipeline::Pipeline;
-use crate::pipeline::history::CallResponse;
+use crate::pipeline::observer::history::CallResponse;
 use crate::pipeline::options::CallOptions;
 use crate::write::call::Call;
 

@@ -29,8 +29,8 @@ mod disabled {
     use azure_table_wire::error::diagnostics::Attempt;
 
     use crate::pipeline::ended::Ended;
-    use crate::pipeline::history::CallHistory;
     use crate::pipeline::observer::Completed;
+    use crate::pipeline::observer::history::CallHistory;
     use crate::write::call::Call;
 
     pub(crate) struct CallSpan;

@@ -10,7 +10,7 @@ use http::Uri;
 use hyper::rt::{Read, ReadBuf, Write};
 use hyper_util::client::proxy::matcher::Intercept;
 
-use crate::pipeline::http_transport::secure::BoxError;
+use crate::pipeline::transport::http_transport::secure::BoxError;
 
 /// The maximum length of the head of the proxy's response, in bytes.
 const MAX_HEAD: usize = 8 << 10;

@@ -21,11 +21,11 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Incoming};
 use hyper_util::client::legacy::Error as ClientError;
 
-use crate::pipeline::http_transport::open_connections::requested;
-use crate::pipeline::http_transport::pools::Pools;
-use crate::pipeline::http_transport::proxies::Proxies;
-use crate::pipeline::rejected_certificate::is_certificate_rejected;
-use crate::pipeline::response_body::{ResponseBody, cut};
+use crate::pipeline::transport::http_transport::open_connections::requested;
+use crate::pipeline::transport::http_transport::pools::Pools;
+use crate::pipeline::transport::http_transport::proxies::Proxies;
+use crate::pipeline::transport::rejected_certificate::is_certificate_rejected;
+use crate::pipeline::transport::response_body::{ResponseBody, cut};
 
 pub(crate) mod builder;
 mod connector;

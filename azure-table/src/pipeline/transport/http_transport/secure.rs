@@ -61,7 +61,7 @@ mod imp {
     use rustls::ClientConfig;
 
     use super::*;
-    pub(in super::super) use crate::pipeline::tls::TlsSettings;
+    pub(in super::super) use crate::pipeline::transport::tls::TlsSettings;
 
     /// `None` if no address needs TLS: then nothing is loaded.
     pub(in super::super) type Tls = Option<Result<Arc<ClientConfig>, Arc<Error>>>;

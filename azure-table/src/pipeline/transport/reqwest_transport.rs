@@ -21,10 +21,10 @@ use http::uri::{Authority, Scheme};
 use http::{Request, Response, Uri};
 use reqwest::Url;
 
-use crate::pipeline::connection_defaults::{CONNECT_TIMEOUT, MAX_CONNECTIONS, POOL_IDLE};
-use crate::pipeline::rejected_certificate::is_certificate_rejected;
-use crate::pipeline::response_body::{ResponseBody, cut};
-use crate::pipeline::tls::TlsSettings;
+use crate::pipeline::transport::connection_defaults::{CONNECT_TIMEOUT, MAX_CONNECTIONS, POOL_IDLE};
+use crate::pipeline::transport::rejected_certificate::is_certificate_rejected;
+use crate::pipeline::transport::response_body::{ResponseBody, cut};
+use crate::pipeline::transport::tls::TlsSettings;
 
 /// A [`Transport`] on reqwest, for settings that [`HttpTransport`](crate::transport) does not have. Clones share it.
 ///

@@ -16,7 +16,7 @@ use http::Uri;
 use http::uri::Authority;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::pipeline::http_transport::secure::BoxError;
+use crate::pipeline::transport::http_transport::secure::BoxError;
 
 /// The maximum wait for a connection: less than the default timeout of an attempt, after which a write is in doubt.
 ///

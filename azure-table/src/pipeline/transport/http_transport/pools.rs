@@ -12,7 +12,7 @@ use http_body_util::Full;
 use hyper_util::client::legacy::{Builder, Client, ResponseFuture};
 use tokio::runtime::{Handle, Id};
 
-use crate::pipeline::http_transport::connector::Connector;
+use crate::pipeline::transport::http_transport::connector::Connector;
 
 /// The maximum number of pools. The oldest one then closes its idle connections. A server may have a runtime per core.
 const MOST_POOLS: usize = 256;

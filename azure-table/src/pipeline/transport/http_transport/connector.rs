@@ -18,11 +18,11 @@ use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tower_service::Service;
 
-use crate::pipeline::http_transport::open_connections::OpenConnections;
-use crate::pipeline::http_transport::proxies::{Proxies, ProxyKind, kind};
-use crate::pipeline::http_transport::resolver::{Resolver, Resolving};
-use crate::pipeline::http_transport::secure::{BoxError, Connecting, Secure, SecureStream, Tls, plain};
-use crate::pipeline::http_transport::tunnel;
+use crate::pipeline::transport::http_transport::open_connections::OpenConnections;
+use crate::pipeline::transport::http_transport::proxies::{Proxies, ProxyKind, kind};
+use crate::pipeline::transport::http_transport::resolver::{Resolver, Resolving};
+use crate::pipeline::transport::http_transport::secure::{BoxError, Connecting, Secure, SecureStream, Tls, plain};
+use crate::pipeline::transport::http_transport::tunnel;
 
 type Tcp = TokioIo<TcpStream>;
 type TcpConnector = HttpConnector<Resolving>;

@@ -12,8 +12,8 @@ use tracing::instrument::{Instrument as _, Instrumented};
 use tracing::{Span, debug, info_span, warn};
 
 use crate::pipeline::ended::Ended;
-use crate::pipeline::history::CallHistory;
 use crate::pipeline::observer::Completed;
+use crate::pipeline::observer::history::CallHistory;
 use crate::write::call::Call;
 
 /// The name of the service that exporters for Azure expect.

@@ -6,8 +6,11 @@
 use std::sync::Arc;
 
 use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::Error;
+use azure_table_wire::transport::Transport;
 
-use crate::pipeline::MaybeTransport;
+/// A transport, or the error of each call without one. `TableServiceClient::transport` may replace either.
+pub(crate) type MaybeTransport = Result<Arc<dyn Transport>, Arc<Error>>;
 
 /// Creates the default transport for this account.
 #[cfg(feature = "http")]
@@ -29,8 +32,8 @@ pub(crate) fn default_transport(_: &Endpoint) -> MaybeTransport {
 }
 
 #[cfg(any(test, not(any(feature = "http", feature = "reqwest"))))]
-pub(crate) fn no_transport() -> azure_table_wire::error::Error {
-    use azure_table_wire::error::{Error, ErrorInternals as _, ErrorKind};
+pub(crate) fn no_transport() -> Error {
+    use azure_table_wire::error::{ErrorInternals as _, ErrorKind};
 
     let why = "the client has no transport: enable the feature `http` or `reqwest` of azure-table, \
                or set one with `TableServiceClient::transport`";

@@ -11,13 +11,13 @@ use azure_table_wire::transport::connection_limit::ConnectionLimit;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use crate::pipeline::connection_defaults::{CONNECT_TIMEOUT, MAX_CONNECTIONS, POOL_IDLE};
-use crate::pipeline::http_transport::HttpTransport;
-use crate::pipeline::http_transport::connector::{Connector, SocketSettings};
-use crate::pipeline::http_transport::open_connections::OpenConnections;
-use crate::pipeline::http_transport::pools::Pools;
-use crate::pipeline::http_transport::proxies::{Proxies, ProxySettings};
-use crate::pipeline::http_transport::secure::{TlsSettings, tls};
+use crate::pipeline::transport::connection_defaults::{CONNECT_TIMEOUT, MAX_CONNECTIONS, POOL_IDLE};
+use crate::pipeline::transport::http_transport::HttpTransport;
+use crate::pipeline::transport::http_transport::connector::{Connector, SocketSettings};
+use crate::pipeline::transport::http_transport::open_connections::OpenConnections;
+use crate::pipeline::transport::http_transport::pools::Pools;
+use crate::pipeline::transport::http_transport::proxies::{Proxies, ProxySettings};
+use crate::pipeline::transport::http_transport::secure::{TlsSettings, tls};
 
 const CENTURY: Duration = Duration::from_secs(100 * 365 * 86_400);
 
