@@ -27,7 +27,7 @@ const GUIDES: [&str; 3] = [
     "azure-table-patterns/src/guide",
     "azure-table-derive/docs",
 ];
-const DOCUMENTS: [&str; 2] = ["README.md", "CONTRIBUTING.md"];
+const DOCUMENTS: [&str; 3] = ["README.md", "CONTRIBUTING.md", "DESIGN.md"];
 
 /// Words with which no doc comment begins: a verb or a noun says more.
 const FIRST_WORDS: [&str; 6] = ["What", "How", "Whether", "Who", "Where", "Makes"];
