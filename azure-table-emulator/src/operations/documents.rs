@@ -17,10 +17,10 @@
 use azure_table_wire::account::signature::SigningKey;
 use azure_table_wire::codec::xml::Element;
 use azure_table_wire::sas::user_delegation_key::{self, KeyInfo, MAX_LIFE};
-use azure_table_wire::service::access_policy::{self};
+use azure_table_wire::service::access_policy;
+use azure_table_wire::service::service_properties;
 use azure_table_wire::service::service_properties::cors;
-use azure_table_wire::service::service_properties::{self};
-use azure_table_wire::service::service_statistics::{self};
+use azure_table_wire::service::service_statistics;
 use azure_table_wire::value::datetime::DateTime;
 
 use crate::operations::OperationCall;

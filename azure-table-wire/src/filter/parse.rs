@@ -24,7 +24,7 @@ use std::fmt;
 use crate::codec::odata::literal::quoted;
 use crate::error::error_text::Shown;
 use crate::filter::expression::{Comparison, Expression, MAX_DEPTH};
-use crate::value::datetime::{self};
+use crate::value::datetime;
 use crate::value::edm::EdmValue;
 use crate::value::name::{begins_name, continues_name};
 

@@ -80,6 +80,7 @@ pub fn from_xml(document: &[u8]) -> Result<ServiceStatistics, ValueError> {
         last_sync_time,
     })
 }
+
 /// Returns the statistics of a secondary that follows the primary.
 pub fn live(last_sync_time: DateTime) -> ServiceStatistics {
     ServiceStatistics {

@@ -13,7 +13,7 @@ use azure_table_wire::account::other_service;
 use azure_table_wire::account::profile::{Profile, ProfileInternals};
 use azure_table_wire::codec::url;
 use azure_table_wire::error::{Error, Result};
-use azure_table_wire::value::name::{self};
+use azure_table_wire::value::name;
 use zeroize::Zeroizing;
 
 use crate::account::sas_token::SasToken;
