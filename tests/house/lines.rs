@@ -20,7 +20,8 @@ const LINES: [(&str, usize); 6] = [
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     // Got the rows whose Timestamps an exploration reads, from the wire crate.
     ("azure-table-testing", 3_827),
-    ("azure-table-wire", 6_533),
+    // 24 `#[inline]`: they replaced the inlining within one crate, which a page had lost.
+    ("azure-table-wire", 6_557),
 ];
 
 #[test]

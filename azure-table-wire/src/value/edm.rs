@@ -110,6 +110,7 @@ pub type EdmValue = Edm<'static>;
 
 impl Edm<'_> {
     /// Returns the type of the value.
+    #[inline]
     pub fn edm_type(&self) -> EdmType {
         match self {
             Self::String(_) => EdmType::String,
@@ -241,11 +242,13 @@ pub struct WireValue<'a> {
 }
 
 /// Returns the token of a value.
+#[inline]
 pub fn token<'v, 'a>(value: &'v WireValue<'a>) -> &'v Token<'a> {
     &value.token
 }
 
 /// Returns the value without its annotation.
+#[inline]
 pub fn unannotated(value: WireValue<'_>) -> WireValue<'_> {
     WireValue {
         annotation: None,
@@ -291,6 +294,7 @@ pub fn base64_text(bytes: &[u8]) -> String {
 
 impl<'a> WireValue<'a> {
     /// Returns the annotated EDM type of the value, if the response has one.
+    #[inline]
     pub fn annotation(&self) -> Option<EdmType> {
         self.annotation
     }
@@ -331,6 +335,7 @@ impl<'a> WireValue<'a> {
     ///
     /// # Errors
     /// The value is a number or a boolean.
+    #[inline]
     pub fn as_str(&self) -> Result<&str, ValueError> {
         self.text_of(EdmType::String)
     }
@@ -339,6 +344,7 @@ impl<'a> WireValue<'a> {
     ///
     /// # Errors
     /// The value has another type.
+    #[inline]
     pub fn as_bool(&self) -> Result<bool, ValueError> {
         match (&self.token, self.annotation) {
             (Token::Boolean(value), None | Some(EdmType::Boolean)) => Ok(*value),
@@ -352,6 +358,7 @@ impl<'a> WireValue<'a> {
     ///
     /// # Errors
     /// The value has another type, including Edm.Int64: nothing is narrowed.
+    #[inline]
     pub fn as_i32(&self) -> Result<i32, ValueError> {
         let digits = match (&self.token, self.annotation) {
             (Token::Number(digits), None | Some(EdmType::Int32)) => digits,
@@ -365,6 +372,7 @@ impl<'a> WireValue<'a> {
     ///
     /// # Errors
     /// The value has another type, or its text is not an integer of 64 bits.
+    #[inline]
     pub fn as_i64(&self) -> Result<i64, ValueError> {
         let digits = match (&self.token, self.annotation) {
             (Token::Number(digits), None | Some(EdmType::Int32 | EdmType::Int64)) => digits,
@@ -379,6 +387,7 @@ impl<'a> WireValue<'a> {
     /// # Errors
     /// The value has another type, including Edm.Int64 (not every Int64 is exact as a double), or its digits are beyond
     /// a double's range.
+    #[inline]
     pub fn as_f64(&self) -> Result<f64, ValueError> {
         let digits = match (&self.token, self.annotation) {
             (Token::Number(digits), None | Some(EdmType::Double | EdmType::Int32)) => digits,
@@ -402,6 +411,7 @@ impl<'a> WireValue<'a> {
     ///
     /// # Errors
     /// The value has another type, or its text is not a date.
+    #[inline]
     pub fn as_datetime(&self) -> Result<DateTime, ValueError> {
         datetime::of_service(self.text_of(EdmType::DateTime)?)
     }
@@ -410,6 +420,7 @@ impl<'a> WireValue<'a> {
     ///
     /// # Errors
     /// The value has another type, or its text is not a GUID.
+    #[inline]
     pub fn as_guid(&self) -> Result<Guid, ValueError> {
         self.text_of(EdmType::Guid)?.parse()
     }

@@ -7,11 +7,13 @@ use crate::value::edm::Edm;
 use crate::value::ordinal::utf16_len;
 
 /// Returns the bytes of an entity without properties.
+#[inline]
 pub fn of_keys(partition_key: &str, row_key: &str) -> usize {
     4 + 2 * (utf16_len(partition_key) + utf16_len(row_key))
 }
 
 /// Returns the bytes of a property.
+#[inline]
 pub fn of_property(name_units: usize, value: &Edm<'_>) -> usize {
     let value = match value {
         Edm::String(text) => 4 + 2 * utf16_len(text),

@@ -19,6 +19,7 @@ fn word(chunk: &[u8]) -> u64 {
 }
 
 /// Returns the number of leading bytes that need no unescaping: up to a quote, a backslash or a control character.
+#[inline]
 pub fn plain_length(bytes: &[u8]) -> usize {
     length_before::<false>(bytes)
 }
@@ -52,6 +53,7 @@ fn length_before<const LINES: bool>(bytes: &[u8]) -> usize {
 }
 
 /// Returns `true` if the name belongs to an annotation. It has an `@` or a `.`, which no property name has.
+#[inline]
 pub fn is_annotation(name: &[u8]) -> bool {
     name.chunks(8).any(|chunk| {
         let word = word(chunk);

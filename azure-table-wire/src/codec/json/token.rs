@@ -85,16 +85,19 @@ impl<'a> Reader<'a> {
     }
 
     /// Enters an object. Its members follow by [`next_member`](Self::next_member).
+    #[inline]
     pub fn enter_object(&mut self) -> Result<()> {
         self.expect(b'{', "expected an object")
     }
 
     /// Returns the name of the next member, or `None` after the last. The caller must then read its value.
+    #[inline]
     pub fn next_member(&mut self, first: &mut bool) -> Result<Option<Cow<'a, str>>> {
         Ok(self.next_member_start(first)?.map(|(name, _)| name))
     }
 
     /// Returns the name of the next member with the position of its opening quote.
+    #[inline]
     pub fn next_member_start(&mut self, first: &mut bool) -> Result<Option<(Cow<'a, str>, usize)>> {
         if !self.follows(b'}', first, "expected `,` or `}`")? {
             return Ok(None);
@@ -109,11 +112,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the text from an earlier position to this one.
+    #[inline]
     pub fn text_from(&self, start: usize) -> &'a str {
         &self.text[start..self.at]
     }
 
     /// Returns `true` and skips the text if the next member starts with exactly this text.
+    #[inline]
     pub fn next_member_is(&mut self, text: &str, first: bool) -> bool {
         let rest = &self.text.as_bytes()[self.at..];
         let name = if first { Some(rest) } else { rest.strip_prefix(b",") };
@@ -130,6 +135,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns `true` if another element follows. The caller must then read it.
+    #[inline]
     pub fn next_element(&mut self, first: &mut bool) -> Result<bool> {
         self.follows(b']', first, "expected `,` or `]`")
     }
@@ -151,6 +157,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a value that is neither object nor array.
+    #[inline]
     pub fn scalar(&mut self) -> Result<Token<'a>> {
         match self.peek() {
             Some(b'"') => self.string().map(Token::Text),
@@ -215,6 +222,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the number of bytes read.
+    #[inline]
     pub fn position(&self) -> usize {
         self.at
     }

@@ -8,6 +8,7 @@ use super::{PER_SECOND, civil};
 const SECONDS_PER_DAY: u64 = 86_400;
 
 /// Returns the ticks of a text of this form. `None` for any other text, which may still be a valid date.
+#[inline]
 pub(super) fn read(text: &str) -> Option<i64> {
     let (seconds, rest) = text.as_bytes().split_first_chunk::<{ "2026-01-02T03:04:05".len() }>()?;
     let rest = rest.strip_suffix(b"Z")?;
