@@ -62,7 +62,7 @@ use crate::store::SharedStore;
 /// - tokens ([`token`](Self::token), [`token_audience`](Self::token_audience))
 ///
 /// It answers immediately, unless [`service_model`](Self::service_model) sets latencies, limits and queues.
-/// `seed` inserts rows without a client. [`snapshot`](Self::snapshot) and [`restore`](Self::restore) save
+/// `SeedEntities::seed` inserts rows without a client. [`snapshot`](Self::snapshot) and [`restore`](Self::restore) save
 /// and restore the whole state, and `Emulator::open` (feature `emulator-durable`) keeps it in a folder.
 /// [`observer`](Self::observer) reports the requests.
 ///
@@ -208,9 +208,9 @@ impl Emulator {
     /// tail of changes (`TableClient::changes`) allows for that, and a program that reads by Timestamp should too. By
     /// default Timestamps follow the clock. They never repeat in either case, so that no two versions share an ETag.
     ///
-    /// The differences are drawn from `seed`, one for each entity of a batch. `seed` and the header
-    /// `Date` are not affected. The patterns `Leases` and `Queue` measure time from Timestamps, so their times are off
-    /// by as much.
+    /// The differences are drawn from `seed`, one for each entity of a batch. Rows of `SeedEntities::seed`
+    /// and the header `Date` are not affected. The patterns `Leases` and `Queue` measure time from Timestamps, so their
+    /// times are off by as much.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

@@ -5,7 +5,8 @@
 //! `rules/table_name.rs`, versions of the protocol in `rules/version.rs`.
 //!
 //! Deliberately independent of the client: this file repeats the numbers, so that the emulator does not repeat an error
-//! of the client (`account/profile.rs` and `entity`). A test below compares both. Not confirmed, for Cosmos DB: the
+//! of the client (`account/profile.rs` and `entity`). A test below compares both. Only rules that
+//! `shared` reads are the client's own. Not confirmed, for Cosmos DB: the
 //! codes for a reserved name, a RowKey that is too long, a batch that is too large and an unsupported method; its
 //! formula of an entity's size (the formula of Table storage here); its limit on the number of properties (252). Not
 //! imitated, for Cosmos DB: the order of tables, request units.
@@ -386,8 +387,7 @@ impl ServiceRules {
 
 #[cfg(test)]
 mod tests {
-    use azure_table::batch::MAX_BATCH_OPERATIONS;
-    use azure_table::entity;
+    use azure_table::{batch, entity};
     use azure_table_wire::codec::json::write;
     use azure_table_wire::value::{key_text, name};
 
@@ -413,7 +413,7 @@ mod tests {
         assert_eq!(entity::MAX_PROPERTIES, MAX_PROPERTIES);
         assert_eq!(key_text::MAX_KEY_UNITS, MAX_KEY_UNITS);
         assert_eq!(name::MAX_PROPERTY_NAME, MAX_PROPERTY_NAME);
-        assert_eq!(MAX_BATCH_OPERATIONS, MAX_BATCH_OPERATIONS);
+        assert_eq!(batch::MAX_BATCH_OPERATIONS, MAX_BATCH_OPERATIONS);
         assert_eq!(write::MAX_BODY_BYTES, MAX_BODY_BYTES);
     }
 }

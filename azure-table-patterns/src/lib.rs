@@ -8,7 +8,7 @@
 //! | [`Fence`] | all batches of a partition in one order, none based on a stale state |
 //! | [`Revision`] | snapshots of a partition: rows of several pages from one moment, with or without a fence |
 //! | [`Leases`], [`Lease`], [`LeaseEntry`] | at most one holder at a time, with a token that orders their writes |
-//! | [`Log`], [`LogReader`], [`LogStream`] | events in one order without a gap, an append with a key at most once |
+//! | [`Log`], [`LogReader`], [`LogStream`] | on Table storage: events in one order, no gap, an append with a key once |
 //! | [`Queue`], [`Item`] | work that is delivered until it is completed, to one worker at a time |
 //! | [`Sequence`] | numbers that are never returned twice |
 //! | [`Unique`] | at most one entity of a partition with a value |
@@ -16,9 +16,9 @@
 //! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |
 //! | [`TablePerPeriod`] | a table for each month or day, dropped as a whole |
 //!
-//! Each pattern is tested in every order of its requests, with and without a lost request or response
-//! ([`explorations`](azure_table::guide::explorations)). Its page states the cost of each operation in requests and
-//! entities, and the effects of a crash.
+//! Each pattern is tested in every order of its requests, with a lost request or response too where that takes no
+//! hours ([`explorations`](azure_table::guide::explorations)). Its page states the cost of each operation in requests
+//! and entities, and the effects of a crash.
 //!
 //! The [guide](crate::guide::patterns) says which pattern fits which need, and how to query the entities beside their
 //! rows.

@@ -1,6 +1,6 @@
 //! The public calls: clients, operations, queries, batches, writes over queries.
 //!
-//! This module has the builders and their shapes. `protocol` builds the requests, and `pipeline` sends them.
+//! This module has the builders and their shapes. `write` and `request` build the requests, and `pipeline` sends them.
 //!
 //! | layer, highest first | owns |
 //! |---|---|

@@ -32,8 +32,8 @@ impl Emulator {
     /// interval.
     ///
     /// Only one process can have a folder open. It is released when the last clone is dropped, which stores pending
-    /// changes and blocks its thread meanwhile, usually for a few milliseconds. `seed` and
-    /// [`restore`](Self::restore) block too. So does this method while it reads the folder: about a second for a
+    /// changes and blocks its thread meanwhile, usually for a few milliseconds. `SeedEntities::seed`
+    /// and [`restore`](Self::restore) block too. So does this method while it reads the folder: about a second for a
     /// million entities.
     ///
     /// ```

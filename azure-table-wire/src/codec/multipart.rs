@@ -1,7 +1,7 @@
 //! Parses `multipart/mixed` bodies and the HTTP messages inside of them.
 //!
-//! It divides text into parts, and accepts both kinds of line ends, because live responses mix them. `batch_body.rs`
-//! writes batches; `protocol` knows which status or body is expected.
+//! It divides text into parts, and accepts both kinds of line ends, because live responses mix them. The
+//! client writes batches, and knows which status or body it expects.
 //!
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.
 

@@ -1,8 +1,8 @@
 //! XML, in which the service describes itself: its properties, its statistics, access policies, keys, and the errors of
 //! requests that never reached the tables.
 //!
-//! Defines [`Element`], a small tree without attributes, and its conversion from and to text. `protocol` knows what the
-//! elements mean.
+//! Defines [`Element`], a small tree without attributes, and its conversion from and to text. The callers know what
+//! the elements mean.
 //!
 //! quick-xml reads the text, within limits. Document types, and with them custom entities, are rejected, as are trees
 //! that are too deep or have too many elements. A byte order mark at the start, which live responses have, is skipped.

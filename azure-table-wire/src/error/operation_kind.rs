@@ -1,7 +1,7 @@
 //! The operations of the client.
 //!
-//! Defines [`OperationKind`], and the facts about each operation that are known before any call. The request of an
-//! operation is in `protocol`, its builder in `client/ops`.
+//! Defines [`OperationKind`], and the facts about each operation that are known before any call. The requests and
+//! builders of operations are in `azure-table`.
 
 /// An operation of the client.
 ///

@@ -1,6 +1,6 @@
 //! The parts of HTTP requests that several operations share: headers, versions and bodies.
 //!
-//! It builds the frame of OData and XML requests. Addresses are in `endpoint.rs`, calls in `request.rs`.
+//! It builds the frame of OData and XML requests. Addresses are in `endpoint.rs`; calls are the client's.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};

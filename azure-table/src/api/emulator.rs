@@ -29,7 +29,7 @@
 //! # let _ = service;
 //! ```
 //!
-//! Tests with the emulator: [the guide to testing](crate::guide).
+//! Tests with the emulator: [the guide to testing](crate::guide::testing).
 
 #[cfg(feature = "emulator-http")]
 #[doc(inline)]

@@ -1,6 +1,6 @@
 //! Writes the body of a batch: operations as HTTP requests in `multipart/mixed` (CRLF, absolute URIs, no Content-ID).
 //!
-//! `protocol` decides which operations may share a batch; `multipart.rs` reads such bodies.
+//! `batch.rs` decides which operations may share a batch; `multipart.rs` reads such bodies.
 //!
 //! Source: REST "Performing entity group transactions"; RFC 2046 §5.1.
 
