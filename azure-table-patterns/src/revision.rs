@@ -13,7 +13,7 @@ use super::conflict::{CONFLICTS, on_primary};
 /// A row that every transaction of a partition writes, so that a reader of several pages notices each of them.
 ///
 /// **Promise.** A [`snapshot`](Self::snapshot) has the rows of any number of pages as they were at one moment, if every
-/// write of the partition is a transaction that writes the row. Writes without it are not noticed.
+/// write of the partition is a transaction that writes the row, and none deletes it. Writes without it are not noticed.
 ///
 /// The row is one of two:
 /// - **The header of a [`Fence`](super::Fence)**: [`Fence::revision`](super::Fence::revision) returns its revision.
@@ -111,7 +111,8 @@ impl Revision {
 
     /// Returns an operation that writes the row. Add it to each batch of the partition.
     ///
-    /// A write of a single entity becomes a batch of two operations. Other properties of the row stay. The transactions
+    /// A write of a single entity becomes a batch of two operations. The property `Write` of the row gets a new id, and other
+    /// properties stay. The transactions
     /// of a [`Fence`](super::Fence) need no such operation: they write the header already.
     pub fn operation(&self) -> TableOperation {
         TableOperation::insert_or_merge(&self.row)

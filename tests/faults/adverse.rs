@@ -73,6 +73,7 @@ const CALLS: &[&str] = &[
     "bulk insert",
     "bulk delete",
     "chunked",
+    "log",
     "trimmed log",
     "position of another table",
     "dropped table",

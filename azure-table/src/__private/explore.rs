@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_emulator::Emulator;
+use azure_table_testing::explore::dated_rows::DatedRows;
 use azure_table_testing::explore::races::Dependence;
 use azure_table_testing::explore::search::{self, Bounds};
 use azure_table_testing::explore::tree::Allowance;
@@ -112,6 +113,9 @@ impl<B> Explore<B> {
     /// that the other reads or writes. Writes to different rows do not commute if a run reads the Timestamps of both.
     /// By default every order is run.
     ///
+    /// On Cosmos DB no writes commute, because queries return rows in the order of their inserts. With
+    /// [`adverse`](Self::adverse) every order is run.
+    ///
     /// A task that is cancelled, by an abort or by a `select` that drops it, shares its end with the task that cancels
     /// it: no requests of the two commute.
     pub fn isolated(mut self) -> Self {
@@ -198,8 +202,14 @@ impl<B> Explore<B> {
         let settings = &self.settings;
         let bounds = Bounds {
             dependence: Dependence {
-                is_isolated: settings.is_isolated,
-                dated: Arc::default(),
+                // The same request to an adverse service has another fate after an equal one.
+                is_isolated: settings.is_isolated && settings.adverse.is_none(),
+                // Queries of Cosmos DB return rows in the order of their inserts.
+                dated: Arc::new(if settings.is_cosmos {
+                    DatedRows::any()
+                } else {
+                    DatedRows::default()
+                }),
                 cancelling: Arc::default(),
             },
             allowance: Allowance {

@@ -153,6 +153,37 @@ fn range_is_compared_in_utf16_units() {
     fails(explore(body));
 }
 
+/// Queries of Cosmos DB return rows in the order of their inserts.
+#[test]
+fn order_of_two_inserts_is_seen_on_cosmos_db() {
+    let body = async |simulation: Simulation| {
+        let [a, b] = clients(&simulation);
+        join(write(&a, "y"), write(&b, "x")).await;
+        let rows = simulation.service().table::<DynamicEntity>("Rows").unwrap();
+        let keys = rows
+            .query()
+            .resolve(|row| Ok(row.row_key()?.to_owned()))
+            .all()
+            .await
+            .unwrap();
+        assert!(keys == ["y", "x"], "found: {keys:?}");
+    };
+    fails(explore(body).cosmos());
+}
+
+/// The second of two equal requests may have another fate than the first.
+#[test]
+fn requests_to_an_adverse_service_do_not_commute() {
+    let body = async |simulation: Simulation| {
+        let [a, b] = clients(&simulation);
+        join(has(&a, "x"), has(&b, "y")).await;
+    };
+    let exploration = explore(body).adverse(1);
+    let all = exploration.clone().run().schedules();
+    assert!(all > 1, "{all}");
+    assert_eq!(exploration.isolated().run().schedules(), all);
+}
+
 #[tokio::test]
 #[should_panic = "an exploration cannot run inside a tokio runtime"]
 async fn exploration_inside_a_runtime_panics() {
