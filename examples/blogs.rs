@@ -54,7 +54,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
 
 async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     seven_steps(&service.table("Blogs")?).await?;
-    december(&service.table("Authors")?.create_on_not_found()).await
+    december(&service.table("Authors")?.create_missing_table()).await
 }
 
 async fn seven_steps(blogs: &TableClient<Blog>) -> Result<(), Box<dyn Error>> {

@@ -53,8 +53,8 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let sas = TableSas::new(scores.name())
         .permissions(TablePermissions::READ | TablePermissions::ADD | TablePermissions::UPDATE)
         .expiry(DateTime::now() + HOUR)
-        .from("jeff", "")
-        .to("jeff", "")
+        .first("jeff", "")
+        .last("jeff", "")
         .sign(service.account_key().ok_or("only an account key signs")?)?;
     let row = format!(
         "{}/Scores(PartitionKey='jeff',RowKey='chess')?{}",

@@ -61,8 +61,8 @@ async fn share(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     take_effect().await;
     let sas = TableSas::new(orders.name())
         .policy("readers")
-        .from("ada", "")
-        .to("ada", "");
+        .first("ada", "")
+        .last("ada", "");
     let sas = if service.endpoint().starts_with("https") {
         sas.https_only()
     } else {

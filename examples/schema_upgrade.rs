@@ -47,7 +47,7 @@ fn english() -> String {
     "en".into()
 }
 
-/// Takes the price of the first version, which `upgrade_all` then removes from the stored row.
+/// Takes the price of the first version, which `upgrade_where` then removes from the stored row.
 fn from_version_1(row: &mut DynamicEntity) -> Result<Film> {
     let euros: f64 = row.take_property("euros")?;
     row.insert("cents", (euros * 100.0).round() as i64);
@@ -103,14 +103,14 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     // property that the struct does not know would stay.
     let background = tokio::spawn({
         let films = films.clone();
-        async move { films.upgrade_all().await }
+        async move { films.upgrade_where(films.query()).await }
     });
     let report = background.await??;
-    println!("\nupgrade_all: {report}");
-    show(&films, "after upgrade_all").await?;
+    println!("\nupgrade_where: {report}");
+    show(&films, "after upgrade_where").await?;
     println!("\nfilms with {}: {}", Film::RATING.ge(4), good.count().await?);
-    let again = films.upgrade_all().await?;
-    println!("upgrade_all again: {again}, so that alias, default and upgrade can go");
+    let again = films.upgrade_where(films.query()).await?;
+    println!("upgrade_where again: {again}, so that alias, default and upgrade can go");
     Ok(())
 }
 

@@ -339,7 +339,7 @@ fn code(function: &ItemFn, options: &Options, arguments: &[Argument]) -> TokenSt
     if let Some(calls) = explore {
         let cosmos = cosmos.then(|| quote!(.cosmos()));
         let values = arguments.iter().map(|Argument { of, table }| {
-            quote_spanned!(of.span()=> <#of as #private::explore::ExploreArgument>::create(&#place, #table))
+            quote_spanned!(of.span()=> <#of as #private::test::ExploreArgument>::create(&#place, #table))
         });
         return quote! {
             #[::core::prelude::v1::test]

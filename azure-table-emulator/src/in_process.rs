@@ -220,7 +220,7 @@ impl Emulator {
     /// let emulator = Emulator::new().timestamp_skew(Duration::from_secs(2), 17);
     /// let blogs = TableServiceClient::from_transport(emulator).dynamic_table("Blogs")?;
     /// blogs.create_table().await?;
-    /// let stored = blogs.insert_echo(&DynamicEntity::new("Channel9", "1")).await?;
+    /// let stored = blogs.insert_returning(&DynamicEntity::new("Channel9", "1")).await?;
     /// assert!(stored.timestamp.abs_diff(DateTime::now()) < Duration::from_secs(3));
     /// # Ok(())
     /// # }

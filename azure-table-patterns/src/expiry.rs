@@ -79,7 +79,7 @@ impl<E: TableEntity> Expiring<E> {
     {
         Self {
             table: table.clone(),
-            deadline: Column::named(deadline.name(), EdmType::DateTime),
+            deadline: NamedColumn::new(deadline.name(), EdmType::DateTime),
         }
     }
 
@@ -205,7 +205,7 @@ impl<E: TableEntity> TablePerPeriod<E> {
     ///   not begin with a letter, has characters other than letters and digits, or is too long.
     pub fn at(&self, time: DateTime) -> Result<TableClient<E>> {
         let table = self.service.table(self.name(time))?;
-        Ok(table.create_on_not_found())
+        Ok(table.create_missing_table())
     }
 
     /// Deletes the tables of the periods that end at `time` or earlier. Returns their names.

@@ -6,7 +6,7 @@
 //! the help of these races. `schedule.rs` is the text of a run's choices, `switches.rs` shortens a failed one, and
 //! `story.rs` prints it. `search.rs` combines them, and `exploration.rs`, beside this folder, is the result.
 //!
-//! The setters that a test calls, and the clients of a run, are in `__private/explore.rs`: the test kit never knows the
+//! The setters that a test calls, and the clients of a run, are in `explore.rs`: the test kit never knows the
 //! client.
 
 pub mod dated_rows;

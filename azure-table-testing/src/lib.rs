@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// Imports the wire crate, never the client or the emulator. `__private/explore.rs` of azure-table combines all of them
+// Imports the wire crate, never the client or the emulator. `explore.rs` of azure-table combines all of them
 // into an exploration.
 
 mod address;

@@ -4,12 +4,9 @@
 //! have the items for enums of entities (`variant.rs`), projections (`projection.rs`), types of properties
 //! (`property.rs`) and absent values (`value.rs`). `assert.rs` has compile-time assertions. Three files check what an
 //! attribute requires: the types of stored fields (`stored_field.rs`), the types of other fields (`field.rs`), and
-//! functions (`function.rs`). `test.rs` supports tests with `#[azure_table::test]`, and `explore.rs` supports
-//! explorations.
+//! functions (`function.rs`). `test.rs` supports tests with `#[azure_table::test]`.
 
 mod assert;
-#[cfg(all(feature = "test-util", feature = "emulator"))]
-pub mod explore;
 mod field;
 mod function;
 mod projection;

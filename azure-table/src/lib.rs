@@ -8,11 +8,12 @@ mod api;
 mod client;
 mod doubt;
 pub mod entity;
+#[cfg(all(feature = "test-util", feature = "emulator"))]
+mod explore;
 pub mod filter;
 pub mod guide;
 pub mod key;
 mod pipeline;
-pub mod prelude;
 mod request;
 #[cfg(test)]
 mod tests;

@@ -118,10 +118,10 @@ fn shared_access_signatures_match_the_sdks() {
                     sas = sas.https_only();
                 }
                 if input["spk"].is_string() {
-                    sas = sas.from(text(input, "spk"), text(input, "srk"));
+                    sas = sas.first(text(input, "spk"), text(input, "srk"));
                 }
                 if input["epk"].is_string() {
-                    sas = sas.to(text(input, "epk"), text(input, "erk"));
+                    sas = sas.last(text(input, "epk"), text(input, "erk"));
                 }
                 sas.sign(&key).unwrap()
             }

@@ -68,7 +68,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
 /// Three days of logs, a silent instance, its last lines, and retention.
 async fn logs(service: &TableServiceClient, cost: &CostMeter) -> Result<(), Box<dyn Error>> {
     let logs = TablePerPeriod::<Line>::daily(service, "Logs");
-    let heartbeats = service.table::<Heartbeat>("Heartbeats")?.create_on_not_found();
+    let heartbeats = service.table::<Heartbeat>("Heartbeats")?.create_missing_table();
     for flush in flushes()? {
         write(&logs, flush.lines).await?;
         heartbeats.insert_or_replace(&flush.heartbeat).await?;

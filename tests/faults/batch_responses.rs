@@ -98,12 +98,12 @@ async fn retrieve_from_a_missing_table_is_an_error() {
 async fn batch_creates_its_missing_table_if_the_handle_has_the_option() {
     let service = TableServiceClient::from_transport(Emulator::new());
     let table = service.dynamic_table("Things").unwrap();
-    let mut batch = table.create_on_not_found().batch();
+    let mut batch = table.create_missing_table().batch();
     batch.insert(&DynamicEntity::new("p", "0")).unwrap();
     batch.submit().await.unwrap();
     assert!(table.get(("p", "0")).await.unwrap().is_some());
 
-    let single = service.dynamic_table("Others").unwrap().create_on_not_found();
+    let single = service.dynamic_table("Others").unwrap().create_missing_table();
     single.insert(&DynamicEntity::new("p", "0")).await.unwrap();
     assert!(single.get(("p", "0")).await.unwrap().is_some());
 }

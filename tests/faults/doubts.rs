@@ -146,7 +146,7 @@ const WRITES: &[(&str, Shown, Shown, Write)] = &[
         Box::pin(async { at.plain().insert(&plain("new", "s3cret")).await.map(drop) })
     }),
     ("insert", Yes, Nothing, |at| {
-        Box::pin(async { at.plain().insert_echo(&plain("new", "s3cret")).await.map(drop) })
+        Box::pin(async { at.plain().insert_returning(&plain("new", "s3cret")).await.map(drop) })
     }),
     ("insert", Yes, Nothing, |at| {
         Box::pin(async { at.plain().insert_if_not_exists(&plain("new", "s3cret")).await.map(drop) })

@@ -98,7 +98,7 @@ async fn no_arm_for_a_conflict_handles_a_write_in_doubt() {
             Box::pin(async move { table.insert(&account("2")).await.unwrap_err() })
         }),
         (ErrorKind::AlreadyExists, |table| {
-            Box::pin(async move { table.insert_echo(&account("2")).await.unwrap_err() })
+            Box::pin(async move { table.insert_returning(&account("2")).await.unwrap_err() })
         }),
         (ErrorKind::AlreadyExists, |table| {
             Box::pin(async move { table.insert_if_not_exists(&account("2")).await.unwrap_err() })

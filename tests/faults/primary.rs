@@ -160,13 +160,14 @@ async fn writes_over_a_query_read_the_primary() {
             old.insert("OldValue", 4_i64);
             rows.replace(&old).await.unwrap();
         }
-        let upgraded = account.counters(mode).upgrade_all().await.unwrap();
+        let counters = account.counters(mode);
+        let upgraded = counters.upgrade_where(counters.query()).await.unwrap();
         assert_eq!(
             (upgraded.applied(), account.values().await),
             (3, vec![4, 4, 4]),
             "{mode:?}"
         );
-        account.requested_primary_alone("upgrade_all");
+        account.requested_primary_alone("upgrade_where");
 
         let deleted = account.counters(mode).delete_where(Counter::VALUE.eq(4)).await.unwrap();
         assert_eq!((deleted.applied(), account.values().await), (3, vec![]), "{mode:?}");

@@ -327,7 +327,11 @@ async fn writes_by_query_end_at_their_total_timeout() {
     faults.clear();
     faults.add(FaultRule::new(slow(6)).on_reads());
     let started = Instant::now();
-    let interrupted = table.upgrade_all().total_timeout(TOTAL).await.unwrap_err();
+    let interrupted = table
+        .upgrade_where(table.query())
+        .total_timeout(TOTAL)
+        .await
+        .unwrap_err();
     assert_over(interrupted.error(), started);
 }
 

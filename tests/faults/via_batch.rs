@@ -73,7 +73,7 @@ async fn lost_write_through_a_batch_is_read_back_through_a_batch() {
     let table = table.with(&CallOptions::new().via_batch());
     loses.store(true, Ordering::Relaxed);
     let context = OperationContext::new();
-    let stored = table.insert_echo(&entity).context(&context).await.unwrap();
+    let stored = table.insert_returning(&entity).context(&context).await.unwrap();
     assert_eq!(stored.properties, entity.properties);
     let read = table.get(&entity).versioned().await.unwrap().unwrap();
     assert_eq!((&read.etag, read.timestamp), (&stored.etag, stored.timestamp));
@@ -116,7 +116,7 @@ async fn lost_echo_of_a_batch_is_read_back() {
         entity
     };
     let mut batch = table.batch();
-    batch.insert(&row("1")).unwrap().insert_echo(&row("2")).unwrap();
+    batch.insert(&row("1")).unwrap().insert_returning(&row("2")).unwrap();
     loses.store(true, Ordering::Relaxed);
     let results = batch.submit().await.unwrap();
     assert_eq!((results[0].status(), results[1].status()), (204, 201));

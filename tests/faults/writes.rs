@@ -408,7 +408,7 @@ async fn patched_row_of_a_lost_batch_or_operation_has_no_etag() {
     assert_eq!((result.status(), result.etag()), (204, None));
 
     let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::Patch]).await;
-    let echo = lossy.insert_echo(&a()).await.unwrap();
+    let echo = lossy.insert_returning(&a()).await.unwrap();
     assert_eq!(
         echo.etag,
         truth.get(("shard", "a")).versioned().await.unwrap().unwrap().etag

@@ -9,9 +9,10 @@ use xtask::sources::{CRATES, Sources, root, rust_files};
 const CLIENT: Layers<'_> = Layers {
     folder: "azure-table/src",
     names: &[
-        "lib guide prelude",
+        "lib guide",
         "api",
         "__private",
+        "explore",
         "client",
         "pipeline",
         "doubt",

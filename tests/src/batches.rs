@@ -167,11 +167,11 @@ pub async fn large_batches_are_measured_exactly(backend: &Backend) {
 pub async fn inserts_are_echoed_on_request(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     let sample = |row: &str| AllTypes::sample("g", row);
-    let stored = table.insert_echo(&sample("1")).await.unwrap();
+    let stored = table.insert_returning(&sample("1")).await.unwrap();
     assert_eq!(stored.entity, sample("1"));
     let read = table.get(("g", "1")).versioned().await.unwrap().unwrap();
     assert_eq!(read, stored);
-    let again = table.insert_echo(&sample("1")).await.unwrap_err();
+    let again = table.insert_returning(&sample("1")).await.unwrap_err();
     assert_eq!(again.kind(), ErrorKind::AlreadyExists);
 
     let plain = table.execute(TableOperation::insert(&sample("2"))).await.unwrap();
@@ -181,7 +181,7 @@ pub async fn inserts_are_echoed_on_request(backend: &Backend) {
     batch
         .insert(&sample("3"))
         .unwrap()
-        .insert_echo(&sample("4"))
+        .insert_returning(&sample("4"))
         .unwrap()
         .insert_or_replace(&sample("1"))
         .unwrap()

@@ -71,11 +71,11 @@ pub async fn failures_are_reported_row_by_row(backend: &Backend) {
     table.typed().patch(key.clone(), [text.set("much")]).await.unwrap();
 
     let renamed = table.typed::<Renamed>();
-    let report = renamed.upgrade_all().await.unwrap();
+    let report = renamed.upgrade_where(renamed.query()).await.unwrap();
     assert_eq!((report.applied(), report.unchanged(), report.rejected()), (119, 0, 1));
     assert_eq!(report.leftovers()[0].error().kind(), ErrorKind::InvalidResponse);
     assert_eq!(report.leftovers()[0].key().row_key(), key.row_key());
-    let again = renamed.upgrade_all().await.unwrap();
+    let again = renamed.upgrade_where(renamed.query()).await.unwrap();
     assert_eq!((again.applied(), again.unchanged(), again.rejected()), (0, 119, 1));
     for row in table.typed::<DynamicEntity>().query().all().await.unwrap() {
         let is_old = row.row_key == key.row_key() && row.partition_key == "c";

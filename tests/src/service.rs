@@ -62,14 +62,14 @@ pub async fn tables_are_ensured_below_a_prefix(backend: &Backend) {
 /// A write to a missing table creates it, alone or in a batch; a read does not.
 pub async fn write_creates_its_table_on_request(backend: &Backend) {
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
-    let eager = table.create_on_not_found();
+    let eager = table.create_missing_table();
     let error = eager.get(("p", "r")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     eager.insert(&DynamicEntity::new("p", "1")).await.unwrap();
     table.delete_table().await.unwrap();
 
     let other = backend.service().dynamic_table(backend.fresh_name()).unwrap();
-    let mut batch = other.create_on_not_found().batch();
+    let mut batch = other.create_missing_table().batch();
     batch.insert(&DynamicEntity::new("p", "1")).unwrap();
     batch.insert(&DynamicEntity::new("p", "2")).unwrap();
     batch.submit().await.unwrap();

@@ -40,7 +40,7 @@ pub async fn awkward_keys_work_through_a_batch(backend: &Backend) {
         if backend.name() == "Azurite" {
             table.insert(&entity).via_batch().await.unwrap();
         } else {
-            let echoed = table.insert_echo(&entity).via_batch().await.unwrap();
+            let echoed = table.insert_returning(&entity).via_batch().await.unwrap();
             assert_eq!(echoed.entity.properties, entity.properties);
         }
         table.delete((key, key)).via_batch().await.unwrap();

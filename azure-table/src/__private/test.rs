@@ -1,7 +1,7 @@
 //! The items that the code of `#[azure_table::test]` uses.
 //!
-//! They are the runtime of a test, its emulator behind the transports, and [`TestArgument`], the trait of a test's
-//! arguments.
+//! They are the runtime of a test, its emulator behind the transports, and the traits of a test's arguments:
+//! [`TestArgument`] and [`ExploreArgument`].
 //!
 //! The attribute determines each argument by its type through a trait, so that aliases work and the compiler reports an
 //! unsupported type with our message. Each test has one stack of spy, faults and emulator. The runtime is built here,
@@ -16,6 +16,7 @@ use tokio::runtime::Builder;
 
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
+use crate::explore::Simulation;
 
 /// The options of the attribute and of the arguments.
 #[derive(Clone, Copy, Debug)]
@@ -137,5 +138,40 @@ impl<E> TestArgument for TableClient<E> {
             Ok(table) => table,
             Err(e) => panic!("the table of the test cannot be created: {e}"),
         }
+    }
+}
+
+/// An argument of `#[azure_table::test(explore)]`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an argument of an exploration",
+    label = "not an argument of `#[azure_table::test(explore)]`",
+    note = "an exploration takes any number of these arguments, by value: Simulation, TableServiceClient, TableClient<E>, Emulator"
+)]
+pub trait ExploreArgument: Sized {
+    /// Returns the argument. A table gets this name.
+    fn create(simulation: &Simulation, table: &str) -> Self;
+}
+
+impl ExploreArgument for Simulation {
+    fn create(simulation: &Simulation, _: &str) -> Self {
+        simulation.clone()
+    }
+}
+
+impl ExploreArgument for TableServiceClient {
+    fn create(simulation: &Simulation, _: &str) -> Self {
+        simulation.service()
+    }
+}
+
+impl ExploreArgument for Emulator {
+    fn create(simulation: &Simulation, _: &str) -> Self {
+        simulation.emulator().clone()
+    }
+}
+
+impl<E> ExploreArgument for TableClient<E> {
+    fn create(simulation: &Simulation, table: &str) -> Self {
+        simulation.table(table)
     }
 }

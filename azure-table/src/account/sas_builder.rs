@@ -107,8 +107,8 @@ macro_rules! uses {
 /// let sas = TableSas::new(&TableName::new("Orders")?)
 ///     .permissions(TablePermissions::READ | TablePermissions::ADD)
 ///     .expiry(DateTime::now() + std::time::Duration::from_secs(3_600))
-///     .from("customer-1", "")      // all rows of one partition
-///     .to("customer-1", "")
+///     .first("customer-1", "")      // all rows of one partition
+///     .last("customer-1", "")
 ///     .sign(&key)?;
 /// assert!(sas.expose().contains("sp=ra&"));
 /// # Ok::<(), azure_table::Error>(())
@@ -122,8 +122,8 @@ pub struct TableSas {
     table: TableName,
     permissions: Option<TablePermissions>,
     policy: Option<String>,
-    from: Option<(String, String)>,
-    to: Option<(String, String)>,
+    first: Option<(String, String)>,
+    last: Option<(String, String)>,
     user: Option<Guid>,
     used: Use,
 }
@@ -138,8 +138,8 @@ impl TableSas {
             table: table.clone(),
             permissions: None,
             policy: None,
-            from: None,
-            to: None,
+            first: None,
+            last: None,
             user: None,
             used: Use::default(),
         }
@@ -165,18 +165,18 @@ impl TableSas {
     /// Sets the first entity of the signature's range.
     ///
     /// An empty RowKey means the first entity of its partition. An empty PartitionKey with it means no limit. Without
-    /// [`to`](Self::to), all later partitions are allowed.
+    /// [`last`](Self::last), all later partitions are allowed.
     #[doc(alias = "PartitionKeyStart")]
-    pub fn from(mut self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
-        self.from = Some((partition_key.into(), row_key.into()));
+    pub fn first(mut self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
+        self.first = Some((partition_key.into(), row_key.into()));
         self
     }
 
     /// Sets the last entity of the signature's range.
     ///
     /// An empty RowKey means the whole partition. The PartitionKey cannot be empty: in a signature that means no limit.
-    pub fn to(mut self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
-        self.to = Some((partition_key.into(), row_key.into()));
+    pub fn last(mut self, partition_key: impl Into<String>, row_key: impl Into<String>) -> Self {
+        self.last = Some((partition_key.into(), row_key.into()));
         self
     }
 
@@ -283,21 +283,21 @@ impl TableSas {
                 return Err(invalid("its policy's id has control characters"));
             }
         }
-        for (partition_key, row_key) in [&self.from, &self.to].into_iter().flatten() {
+        for (partition_key, row_key) in [&self.first, &self.last].into_iter().flatten() {
             check_keys(partition_key, row_key).map_err(|e| invalid(&format!("an end of its keys: {e}")))?;
         }
         // An empty text is omitted, which removes the limit.
         let is_cut_off =
             |end: &Option<(String, String)>| end.as_ref().is_some_and(|(pk, rk)| pk.is_empty() && !rk.is_empty());
-        if is_cut_off(&self.from) || self.to.as_ref().is_some_and(|(pk, _)| pk.is_empty()) {
+        if is_cut_off(&self.first) || self.last.as_ref().is_some_and(|(pk, _)| pk.is_empty()) {
             return Err(invalid(
                 "the empty PartitionKey cannot be an end of its keys, since it would mean no limit",
             ));
         }
-        if let (Some(from), Some(to)) = (&self.from, &self.to) {
-            let order = ordinal::compare(&from.0, &to.0).then_with(|| match to.1.as_str() {
+        if let (Some(first), Some(last)) = (&self.first, &self.last) {
+            let order = ordinal::compare(&first.0, &last.0).then_with(|| match last.1.as_str() {
                 "" => std::cmp::Ordering::Less,
-                row_key => ordinal::compare(&from.1, row_key),
+                row_key => ordinal::compare(&first.1, row_key),
             });
             if order.is_gt() {
                 return Err(invalid("its first entity is after its last"));
@@ -309,7 +309,7 @@ impl TableSas {
         parameters.add("sp", self.permissions.map(|p| p.to_string()).unwrap_or_default());
         self.used.write(&mut parameters)?;
         parameters.add("si", self.policy.clone().unwrap_or_default());
-        let ends = [(["spk", "srk"], &self.from), (["epk", "erk"], &self.to)];
+        let ends = [(["spk", "srk"], &self.first), (["epk", "erk"], &self.last)];
         for ([partition_key, row_key], end) in ends {
             if let Some((pk, rk)) = end {
                 parameters.add(partition_key, pk.as_str());
@@ -406,11 +406,11 @@ mod tests {
                 "not at least a second after its start",
             ),
             (
-                sas().expiry(later).from("b", "").to("a", ""),
+                sas().expiry(later).first("b", "").last("a", ""),
                 "its first entity is after its last",
             ),
             (
-                sas().expiry(later).from("a", "2").to("a", "1"),
+                sas().expiry(later).first("a", "2").last("a", "1"),
                 "its first entity is after its last",
             ),
             (
@@ -423,17 +423,17 @@ mod tests {
                 sas().expiry(later + Duration::from_millis(900)).start(later),
                 "not at least a second after",
             ),
-            (sas().expiry(later).to("", ""), "it would mean no limit"),
-            (sas().expiry(later).from("", "1"), "it would mean no limit"),
-            (sas().expiry(later).from("a\n\nzzz", ""), "an end of its keys"),
-            (sas().expiry(later).to("a", "\n"), "an end of its keys"),
+            (sas().expiry(later).last("", ""), "it would mean no limit"),
+            (sas().expiry(later).first("", "1"), "it would mean no limit"),
+            (sas().expiry(later).first("a\n\nzzz", ""), "an end of its keys"),
+            (sas().expiry(later).last("a", "\n"), "an end of its keys"),
             (sas().expiry(later).ip(""), "\"\" is neither an IP address"),
             (sas().expiry(later).ip("10.0.0.0/24"), "\"10.0.0.0/24\" is neither"),
             (sas().expiry(later).ip("10.0.0.2-10.0.0.1"), "the lower first"),
         ] {
             assert!(sas.sign(&key()).unwrap_err().to_string().contains(why), "{why}");
         }
-        assert!(sas().expiry(later).from("a", "2").to("a", "").sign(&key()).is_ok());
+        assert!(sas().expiry(later).first("a", "2").last("a", "").sign(&key()).is_ok());
         assert!(TableSas::new(&table).policy("read-only").sign(&key()).is_ok());
     }
 

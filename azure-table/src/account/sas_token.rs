@@ -84,7 +84,7 @@ impl SasToken {
     /// use azure_table::{AccountKey, DateTime, TableName, TablePermissions, TableSas};
     ///
     /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
-    /// let sas = TableSas::new(&TableName::new("Orders")?).policy("readers").from("ada", "").to("ada", "");
+    /// let sas = TableSas::new(&TableName::new("Orders")?).policy("readers").first("ada", "").last("ada", "");
     /// let parts = sas.sign(&key)?.parts();
     /// assert_eq!((parts.table.as_deref(), parts.policy.as_deref()), (Some("Orders"), Some("readers")));
     /// assert_eq!(parts.from, Some(("ada".to_owned(), String::new())));

@@ -9,7 +9,7 @@
 //! | [`BulkWrite`], [`BulkOutcomes`] | a running bulk: await the report, or read the outcomes one by one |
 //! | [`AppliedOperation`], [`Leftover`], [`LeftoverReason`] | the outcome of one operation |
 //! | [`Interrupted`] | the error of a bulk that stopped early, with its report |
-//! | [`UpdateWhere`], [`PatchWhere`], [`DeleteWhere`], [`UpgradeAll`] | writes by query |
+//! | [`UpdateWhere`], [`PatchWhere`], [`DeleteWhere`], [`UpgradeWhere`] | writes by query |
 //! | [`Atomic`] | a write by query in one transaction |
 //! | [`UpdatableRow`] | the rows that `update_where` changes: entities and projections |
 //! | [`BulkEntity`] | the entities that a bulk accepts: plain, versioned, owned or borrowed |
@@ -46,7 +46,7 @@ pub use crate::client::bulk::bulk_report::{AppliedOperation, Leftover, LeftoverR
 pub use crate::client::bulk::bulk_write::{BulkOutcomes, BulkWrite};
 pub use crate::client::bulk::interrupted::Interrupted;
 pub use crate::client::query_writes::atomic::Atomic;
-pub use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeAll};
+pub use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeWhere};
 pub use crate::client::query_writes::write_position::WritePosition;
 pub use crate::client::query_writes::write_report::{RowError, WriteReport};
 pub use crate::filter::projection::UpdatableRow;

@@ -8,7 +8,7 @@
 //! | [`TableClient::get`](crate::TableClient::get) | [`GetEntity`] |
 //! | [`TableClient::exists`](crate::TableClient::exists) | [`EntityExists`] |
 //! | [`TableClient::insert`](crate::TableClient::insert) and the upserts | [`WriteEntity`] |
-//! | [`TableClient::insert_echo`](crate::TableClient::insert_echo) | [`InsertEntityEcho`] |
+//! | [`TableClient::insert_returning`](crate::TableClient::insert_returning) | [`InsertEntityReturning`] |
 //! | [`TableClient::insert_if_not_exists`](crate::TableClient::insert_if_not_exists) | [`InsertEntityIfNotExists`] |
 //! | [`TableClient::replace`](crate::TableClient::replace), `merge`, `patch` | [`UpdateEntity`] |
 //! | [`TableClient::delete`](crate::TableClient::delete) | [`DeleteEntity`] |
@@ -78,7 +78,7 @@ pub use crate::client::ops::single_request::{
 pub use crate::client::ops::submit_batch::SubmitBatch;
 pub use crate::client::ops::warm_up::WarmUp;
 pub use crate::client::ops::write_entity::{
-    DeleteEntity, DeleteEntityIfExists, ExecuteOperation, InsertEntityEcho, InsertEntityIfNotExists, UpdateEntity,
+    DeleteEntity, DeleteEntityIfExists, ExecuteOperation, InsertEntityIfNotExists, InsertEntityReturning, UpdateEntity,
     WriteEntity,
 };
 pub use crate::client::query::list_tables::ListTables;

@@ -44,6 +44,6 @@ pub use azure_table_testing::{
 #[doc(inline)]
 pub use azure_table_testing::{Exploration, FailedSchedule, StopReason};
 
-#[cfg(feature = "emulator")]
-pub use crate::__private::explore::{Explore, RunOutput, Simulation, explore};
 pub use crate::entity::entity_response::{EntityRequest, EntityResponse};
+#[cfg(feature = "emulator")]
+pub use crate::explore::{Explore, RunOutput, Simulation, explore};

@@ -159,8 +159,8 @@ impl<E> TableBatch<E> {
     ///
     /// # Errors
     /// See [`insert`](Self::insert).
-    pub fn insert_echo(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.push(TableOperation::insert_echo(&self.written(entity)))
+    pub fn insert_returning(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
+        self.push(TableOperation::insert_returning(&self.written(entity)))
     }
 
     /// Adds a replace.

@@ -134,7 +134,7 @@ impl TableServiceClient {
     /// use azure_table::filter::AccessPath;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
-    /// let service = TableServiceClient::from_transport(Emulator::new()).deny(AccessPath::TableScan);
+    /// let service = TableServiceClient::from_transport(Emulator::new()).deny_access(AccessPath::TableScan);
     /// let table = service.dynamic_table("Blogs")?;
     /// let error = table.query().all().await.unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::InvalidInput);
@@ -142,7 +142,7 @@ impl TableServiceClient {
     /// # }
     /// ```
     #[must_use]
-    pub fn deny(&self, path: AccessPath) -> Self {
+    pub fn deny_access(&self, path: AccessPath) -> Self {
         self.changed(|pipeline| pipeline.settings.denied = Some(path))
     }
 

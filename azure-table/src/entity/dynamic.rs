@@ -141,7 +141,7 @@ impl DynamicEntity {
 
     /// Removes a property and returns its value as a Rust type. Use `Option<T>` for one that may be missing.
     ///
-    /// An `upgrade` function takes the properties of the older form, so that `upgrade_all` removes them from the stored
+    /// An `upgrade` function takes the properties of the older form, so that `upgrade_where` removes them from the stored
     /// row.
     ///
     /// ```

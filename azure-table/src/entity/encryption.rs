@@ -350,7 +350,7 @@ pub(crate) fn provider_error(error: Error, why: String) -> Error {
 pub(crate) fn not_encrypted(property: &str) -> Error {
     Error::invalid_response(format!(
         "property `{property}`: the stored value is not encrypted; if it was stored before the field was, read it with \
-         `upgrade` and run `upgrade_all`"
+         `upgrade` and run `upgrade_where`"
     ))
 }
 

@@ -87,7 +87,7 @@ pub(crate) use crate::entity::property::text::one_character;
 /// A value that the service sends as text is read by its text, whatever its EDM type: `2026-01-02T03:04:05Z` in an
 /// Edm.String reads into a [`DateTime`], and an Edm.Guid into a `String`. The reason is that a plain `get` or query
 /// receives no types, and every other read has the same result. Only filters distinguish the types.
-/// `upgrade_all` stores such a value in the type of its field.
+/// `upgrade_where` stores such a value in the type of its field.
 ///
 /// No other type loses information. An integer that is stored in a wider type is checked when it is read. For example,
 /// 300 in a `u8` field is the error `300 is above the greatest u8 255`. A field stored as Int32 or Double does not read

@@ -10,7 +10,6 @@ use azure_table_wire::filter::expression::{Comparison, Expression};
 use azure_table_wire::value::edm::{Edm, EdmType, EdmValue};
 use azure_table_wire::value::name::property_name_fault;
 
-use crate::filter::column::Column;
 use crate::filter::typed::{self, Filter};
 use crate::key::table_key::after_prefix;
 
@@ -21,9 +20,10 @@ use crate::key::table_key::after_prefix;
 /// that uses the filter returns `InvalidInput` for a wrong value or a wrong name.
 ///
 /// ```
-/// use azure_table::{Column, DynamicEntity, EdmType, Filter};
+/// use azure_table::filter::NamedColumn;
+/// use azure_table::{DynamicEntity, EdmType, Filter};
 /// let (name, edm_type) = (String::from("Views"), EdmType::Int64);
-/// let filter: Filter<DynamicEntity> = Column::named(name, edm_type).ge(1_000);
+/// let filter: Filter<DynamicEntity> = NamedColumn::new(name, edm_type).ge(1_000);
 /// assert_eq!(filter.to_string(), "Views ge 1000L");
 /// ```
 pub struct NamedColumn<E> {
@@ -32,20 +32,18 @@ pub struct NamedColumn<E> {
     entity: PhantomData<fn() -> E>,
 }
 
-impl<E> Column<E, EdmValue> {
+impl<E> NamedColumn<E> {
     /// Creates a column from a name and a type known at run time.
     ///
     /// Names of system properties are allowed: `PartitionKey`, `RowKey` (Edm.String) and `Timestamp` (Edm.DateTime).
-    pub fn named(name: impl Into<Box<str>>, edm_type: EdmType) -> NamedColumn<E> {
-        NamedColumn {
+    pub fn new(name: impl Into<Box<str>>, edm_type: EdmType) -> Self {
+        Self {
             name: name.into(),
             edm_type,
             entity: PhantomData,
         }
     }
-}
 
-impl<E> NamedColumn<E> {
     /// Returns the name in the service.
     pub fn name(&self) -> &str {
         &self.name
@@ -132,7 +130,7 @@ impl<E> NamedColumn<E> {
 
 impl<E> Clone for NamedColumn<E> {
     fn clone(&self) -> Self {
-        Column::named(self.name.clone(), self.edm_type)
+        Self::new(self.name.clone(), self.edm_type)
     }
 }
 
@@ -149,7 +147,7 @@ mod tests {
     use crate::filter::typed;
 
     fn named(name: &str, edm_type: EdmType) -> NamedColumn<DynamicEntity> {
-        Column::named(name, edm_type)
+        NamedColumn::new(name, edm_type)
     }
 
     #[test]

@@ -565,7 +565,7 @@ mod tests {
         let key = (&entity.partition_key, &entity.row_key);
         match kind {
             0 => TableOperation::insert(entity),
-            1 => TableOperation::insert_echo(entity),
+            1 => TableOperation::insert_returning(entity),
             2 => TableOperation::replace(entity),
             3 => TableOperation::merge(entity),
             4 => TableOperation::insert_or_replace(entity),

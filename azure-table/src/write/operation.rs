@@ -74,7 +74,7 @@ impl TableOperation {
     /// [`TableResult::entity`](crate::TableResult::entity).
     ///
     /// Only inserts can return the stored entity.
-    pub fn insert_echo<E: TableEntity + ?Sized>(entity: &E) -> Self {
+    pub fn insert_returning<E: TableEntity + ?Sized>(entity: &E) -> Self {
         Self::insert(entity).with(|more| more.is_echoed = true)
     }
 

@@ -66,7 +66,7 @@ impl Requested {
 /// let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// table.create_table().await?;
 /// let blog = DynamicEntity::new("Channel9", "1");
-/// let inserted = table.execute(TableOperation::insert_echo(&blog)).await?;
+/// let inserted = table.execute(TableOperation::insert_returning(&blog)).await?;
 /// assert_eq!(inserted.status(), 201);
 /// let stored: Option<Versioned<DynamicEntity>> = inserted.entity()?;
 /// assert_eq!(stored.map(|stored| stored.etag).as_ref(), inserted.etag());

@@ -24,14 +24,14 @@ fn old_rows_are_read_rewritten_one_by_one_and_then_all() {
     assert_eq!(one.matches("euros").count(), 3, "{text}");
 
     assert_eq!(
-        line(&text, "upgrade_all:"),
-        ["upgrade_all:", "3", "applied,", "1", "unchanged"],
+        line(&text, "upgrade_where:"),
+        ["upgrade_where:", "3", "applied,", "1", "unchanged"],
         "{text}"
     );
-    let all = part("stored, after upgrade_all");
+    let all = part("stored, after upgrade_where");
     assert_eq!(all.matches("language en").count(), 4, "{text}");
     assert!(!all.contains("euros") && !all.contains("stars"), "{text}");
-    assert!(text.contains("upgrade_all again: 0 applied, 4 unchanged"), "{text}");
+    assert!(text.contains("upgrade_where again: 0 applied, 4 unchanged"), "{text}");
 }
 
 #[test]

@@ -173,7 +173,7 @@ macro_rules! operations {
 
 operations! {
     Yes "insert" => |c| c.things.insert(&thing("a", 9, 5));
-    Yes "insert_echo" => |c| c.things.insert_echo(&thing("a", 9, 5));
+    Yes "insert_returning" => |c| c.things.insert_returning(&thing("a", 9, 5));
     Yes "insert_or_replace" => |c| c.things.insert_or_replace(&thing("a", 0, 5));
     Yes "insert_or_merge" => |c| c.things.insert_or_merge(&thing("a", 0, 5));
     Yes "replace" => |c| c.things.replace(&thing("a", 0, 5));
@@ -199,7 +199,7 @@ operations! {
     };
     Yes "modify" => |c| c.things.modify(("a", 0), |thing| thing.count += 1);
     Yes "modify or_insert" => |c| c.things.modify(("a", 9), |thing| thing.count += 1).or_insert(|| thing("a", 9, 0));
-    No "create_on_not_found" => |c| c.table("Missing").create_on_not_found().insert(&thing("a", 9, 5));
+    No "create_missing_table" => |c| c.table("Missing").create_missing_table().insert(&thing("a", 9, 5));
     Yes "get" => |c| c.things.get(("a", 0));
     Yes "exists" => |c| c.things.exists(("a", 0));
     Yes "refresh" => |c| async move {
@@ -245,7 +245,7 @@ operations! {
     No "patch_where" => |c| c.things.patch_where(c.things.query(), [Thing::COUNT.set(5)]);
     No "update_where" => |c| c.things.update_where(c.things.query(), |thing| thing.count += 1);
     No "upgrade_where" => |c| c.things.upgrade_where(c.things.query().partition("old"));
-    No "upgrade_all" => |c| c.things.upgrade_all();
+    No "upgrade_where" => |c| c.things.upgrade_where(c.things.query());
     Yes "create_table" => |c| c.table("Missing").create_table();
     Yes "create_table_if_not_exists" => |c| c.table("Missing").create_table_if_not_exists();
     No "delete_table" => |c| c.table("Other").delete_table();

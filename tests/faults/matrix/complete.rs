@@ -143,7 +143,7 @@ fn every_method_that_sends_is_in_the_matrix() {
         "add an entry to tests/faults/matrix/operations for each of {missing:#?}"
     );
     // A setting of the table, which makes any write send more.
-    let is_setting = |method: &str| method == "TableClient::create_on_not_found";
+    let is_setting = |method: &str| method == "TableClient::create_missing_table";
     let unknown: Vec<_> = entries
         .keys()
         .filter(|method| !is_setting(method) && !sending.contains(**method))

@@ -468,7 +468,7 @@ async fn plan_names_the_rows_of_a_poll_and_its_limits() {
     assert_eq!(changes.try_next().await.unwrap(), None);
     assert_eq!((changes.progress().pages, changes.progress().rows), (10, 0));
 
-    let service = TableServiceClient::from_transport(table.faults.clone()).deny(AccessPath::TableScan);
+    let service = TableServiceClient::from_transport(table.faults.clone()).deny_access(AccessPath::TableScan);
     let blogs = service.table::<Blog>("Blogs").unwrap();
     let error = blogs.changes().stream().try_next().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);

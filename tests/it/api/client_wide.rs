@@ -86,7 +86,7 @@ async fn write_and_read(table: &TableClient<Thing>) {
         .await
         .unwrap();
     assert_eq!(patched.applied(), 3);
-    assert_eq!(table.upgrade_all().await.unwrap().unchanged(), 3);
+    assert_eq!(table.upgrade_where(table.query()).await.unwrap().unchanged(), 3);
     assert_eq!(query().count().await.unwrap(), 3);
     assert_eq!(query().fan_out().count().await.unwrap(), 3);
     assert_eq!(table.query().scan().ranges(["b"]).count().await.unwrap(), 3);

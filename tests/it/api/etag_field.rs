@@ -85,7 +85,7 @@ async fn modify_of_a_dynamic_entity_returns_the_new_etag_in_its_field() {
 #[tokio::test]
 async fn refreshed_and_echoed_entities_hold_the_stored_etag() {
     let jobs = table::<Job>().await;
-    let echoed = jobs.insert_echo(&job()).await.unwrap();
+    let echoed = jobs.insert_returning(&job()).await.unwrap();
     assert_eq!(echoed.entity.etag.as_ref(), Some(&echoed.etag));
 
     let mut held: Versioned<Job> = echoed.clone();

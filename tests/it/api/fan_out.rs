@@ -153,7 +153,7 @@ async fn overlapping_and_joined_sets_yield_each_row_once() {
         assert_eq!(parts.all().await.unwrap().len(), found, "{filter}");
     }
     let strict = TableServiceClient::from_transport(faults)
-        .deny(AccessPath::TableScan)
+        .deny_access(AccessPath::TableScan)
         .table::<Blog>("Blogs")
         .unwrap();
     assert_eq!(strict.query().fan_out().each_prefix(prefixes).count().await.unwrap(), 5);
@@ -246,7 +246,7 @@ async fn fan_out_is_not_a_table_scan() {
         query.allow_table_scan().fan_out().all().await.unwrap();
     }
     // A query that the client denies is allowed in parts.
-    let strict = TableServiceClient::from_transport(faults.clone()).deny(AccessPath::PartitionRange);
+    let strict = TableServiceClient::from_transport(faults.clone()).deny_access(AccessPath::PartitionRange);
     let blogs = strict.table::<Blog>("Blogs").unwrap();
     let two = blogs.query().filter(Blog::CHANNEL.is_in(["a", "b"]));
     assert!(two.clone().all().await.unwrap_err().to_string().contains("`fan_out`"));
@@ -454,7 +454,7 @@ async fn denied_scan_is_rejected_before_it_is_sent() {
     let error = blogs.query().scan().ranges(["a/"]).count().await.unwrap_err();
     assert!(error.to_string().contains("the end of a range \"a/\""), "{error}");
     let strict = TableServiceClient::from_transport(faults.clone())
-        .deny(AccessPath::TableScan)
+        .deny_access(AccessPath::TableScan)
         .table::<Blog>("Blogs")
         .unwrap();
     let error = strict.query().scan().ranges(["c"]).count().await.unwrap_err();

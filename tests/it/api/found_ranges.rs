@@ -373,7 +373,7 @@ async fn cosmos_is_scanned_in_sequence() {
 
 #[tokio::test]
 async fn scan_that_finds_its_ranges_is_denied_too() {
-    let service = TableServiceClient::from_transport(Emulator::new()).deny(AccessPath::TableScan);
+    let service = TableServiceClient::from_transport(Emulator::new()).deny_access(AccessPath::TableScan);
     let table = service.table::<Line>("Lines").unwrap();
     table.create_table().await.unwrap();
     let error = table.query().scan().partition_keys().try_next().await.unwrap_err();

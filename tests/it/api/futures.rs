@@ -63,7 +63,7 @@ async fn clients_builders_and_streams_move_between_threads() {
     assert_send(table.get(("g", 1)));
     assert_send(table.get(("g", 1)).versioned());
     assert_send(table.insert(&Tracked::new("g", 1, "v")));
-    assert_send(table.insert_echo(&Tracked::new("g", 1, "v")).via_batch());
+    assert_send(table.insert_returning(&Tracked::new("g", 1, "v")).via_batch());
     assert_send(table.delete(("g", 1)));
     assert_send(table.create_table_if_not_exists());
     assert_send(table.batch());
@@ -83,7 +83,7 @@ async fn clients_builders_and_streams_move_between_threads() {
     assert_send(table.get_many([("g", 1)]));
     assert_send(table.delete_where(Tracked::NUMBER.eq(1)));
     assert_send(table.update_where(Tracked::NUMBER.eq(1), |row| row.number = 1));
-    assert_send(table.upgrade_all());
+    assert_send(table.upgrade_where(table.query()));
     assert_send(table.bulk().insert([Tracked::new("g", 1, "v")]));
     assert_send(table.bulk().insert([Tracked::new("g", 1, "v")]).outcomes());
     let mut writer = table.writer();

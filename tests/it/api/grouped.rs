@@ -355,7 +355,7 @@ async fn every_write_is_grouped_with_the_result_of_a_single_write() {
             async { table.insert_or_replace(&upserted).await.unwrap() },
             async { table.patch(("p", "patched"), [patch]).await.unwrap() },
             async { table.delete(("p", "deleted")).await.unwrap() },
-            async { echoed = Some(table.insert_echo(&echo).await.unwrap()) },
+            async { echoed = Some(table.insert_returning(&echo).await.unwrap()) },
             async { executed = Some(table.execute(executes).await.unwrap()) },
             async { absent = Some(table.insert_if_not_exists(&new).await.unwrap()) },
             async { exists = Some(table.insert_if_not_exists(&there).await.unwrap()) },
@@ -456,7 +456,7 @@ async fn write_that_is_not_polled_any_more_holds_up_nobody() {
 #[tokio::test(start_paused = true)]
 async fn write_outside_of_a_full_group_takes_over_an_abandoned_poll() {
     let slow = Slow::new().await;
-    let table = slow.table().grouped_by(&GroupOptions::new().max_pending(1));
+    let table = slow.table().grouped_with(&GroupOptions::new().max_pending(1));
     let rows = [row("p", 1, 1), row("q", 2, 2), row("q", 3, 3)];
     let mut first = Box::pin(async { table.insert(&rows[0]).await });
     poll_once(&mut first).await;
@@ -504,7 +504,7 @@ async fn flush_delays_no_write_outside_of_a_full_group() {
     let slow = Slow::new().await;
     let table = slow
         .table()
-        .grouped_by(&GroupOptions::new().max_delay(delay).max_pending(2));
+        .grouped_with(&GroupOptions::new().max_delay(delay).max_pending(2));
     let rows: Vec<_> = (0..6).map(|n| row(&format!("p{n}"), n, n)).collect();
     let started = tokio::time::Instant::now();
     let writes = join_all(rows.iter().map(|row| table.insert(row)));
@@ -541,7 +541,7 @@ async fn writes_beyond_the_limit_wait_in_their_order() {
         GroupOptions::new().max_pending(3),
         GroupOptions::new().max_pending_bytes(200),
     ] {
-        let table = slow.table().grouped_by(&options);
+        let table = slow.table().grouped_with(&options);
         let rows: Vec<_> = (0..40)
             .map(|n| row(["p", "q", "r"][n as usize % 3], "same", n))
             .collect();
@@ -591,7 +591,7 @@ async fn max_delay_makes_writes_wait_for_others() {
     let slow = Slow::new().await;
     let table = slow
         .table()
-        .grouped_by(&GroupOptions::new().max_delay(Duration::from_millis(50)));
+        .grouped_with(&GroupOptions::new().max_delay(Duration::from_millis(50)));
     let rows: Vec<_> = (0..10).map(|n| row("p", n, n)).collect();
     let later = async |row| {
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -788,7 +788,7 @@ async fn error_of_no_single_row_is_returned_to_each_caller() {
     for result in join_all(rows.iter().map(|row| read_only.insert(row))).await {
         assert_eq!(result.unwrap_err().kind(), ErrorKind::InvalidInput);
     }
-    let made = missing.create_on_not_found();
+    let made = missing.create_missing_table();
     assert!(
         join_all(rows.iter().map(|row| made.insert(row)))
             .await

@@ -92,7 +92,10 @@ async fn plan_names_the_access_path_and_its_reason() {
 #[tokio::test]
 async fn denied_query_is_rejected_before_it_is_sent() {
     let (service, _) = blogs().await;
-    let blogs = service.deny(AccessPath::TableScan).table::<Blog>("Blogs").unwrap();
+    let blogs = service
+        .deny_access(AccessPath::TableScan)
+        .table::<Blog>("Blogs")
+        .unwrap();
     let error = blogs
         .query()
         .filter(Blog::CHANNEL.is_in(["a", "b"]))
@@ -124,7 +127,10 @@ async fn denied_query_is_rejected_before_it_is_sent() {
         let error = blogs.query().filter(filter.clone()).all().await.unwrap_err();
         assert!(error.to_string().contains("the whole table"), "{filter}: {error}");
     }
-    let strict = service.deny(AccessPath::Partition).table::<Blog>("Blogs").unwrap();
+    let strict = service
+        .deny_access(AccessPath::Partition)
+        .table::<Blog>("Blogs")
+        .unwrap();
     assert!(strict.query().partition("a").all().await.is_err());
 }
 

@@ -47,11 +47,11 @@ async fn five_rejections_have_five_messages() {
 
     let expired = rejection(with(sas(TablePermissions::ADD).expiry(past).sign(&key).unwrap())).await;
     let wrong_right = rejection(with(sas(TablePermissions::READ).expiry(future).sign(&key).unwrap())).await;
-    let ranged = sas(TablePermissions::ADD).expiry(future).from("a", "").to("b", "");
+    let ranged = sas(TablePermissions::ADD).expiry(future).first("a", "").last("b", "");
     let out_of_range = rejection(with(ranged.sign(&key).unwrap())).await;
     // A read there is not rejected: it finds nothing.
     orders.insert(&DynamicEntity::new("p", "there")).await.unwrap();
-    let ranged = sas(TablePermissions::READ).expiry(future).from("a", "").to("b", "");
+    let ranged = sas(TablePermissions::READ).expiry(future).first("a", "").last("b", "");
     let reader = with(ranged.sign(&key).unwrap()).dynamic_table("Orders").unwrap();
     assert!(reader.get(("p", "there")).await.unwrap().is_none());
     assert_eq!(reader.query().partition("p").count().await.unwrap(), 0);

@@ -1,7 +1,9 @@
 //! Columns, properties and conditions whose names are known at run time.
 
-use azure_table::TableServiceClient;
-use azure_table::{Column, DynamicEntity, EdmType, EdmValue, Emulator, ErrorKind, Filter, TableClient, TableName};
+use azure_table::filter::NamedColumn;
+use azure_table::{
+    DynamicEntity, EdmType, EdmValue, Emulator, ErrorKind, Filter, TableClient, TableName, TableServiceClient,
+};
 
 async fn blogs() -> TableClient<DynamicEntity> {
     let blogs = TableServiceClient::from_transport(Emulator::new())
@@ -28,7 +30,7 @@ async fn columns_and_select_of_names_read_from_a_report() {
     let (name, selected) = ("Views".to_owned(), vec!["Author".to_owned(), "Missing".to_owned()]);
     let rows = blogs
         .query()
-        .filter(Column::named(name, EdmType::Int64).ge(7))
+        .filter(NamedColumn::new(name, EdmType::Int64).ge(7))
         .select_names(selected)
         .all()
         .await
@@ -53,7 +55,7 @@ async fn bad_names_and_values_are_rejected_before_a_request() {
     assert!(error.to_string().contains("select: property \"a b\""), "{error}");
     for (filter, why) in [
         (
-            Column::named("N", EdmType::Int32).eq("text"),
+            NamedColumn::new("N", EdmType::Int32).eq("text"),
             "expected Edm.Int32, found Edm.String text",
         ),
         (

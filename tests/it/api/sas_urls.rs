@@ -311,8 +311,8 @@ fn sas_url_is_read_into_its_parts_and_hides_its_signature() {
             .permissions(TablePermissions::READ | TablePermissions::DELETE)
             .start(start)
             .expiry(expiry)
-            .from("a&b=c", "")
-            .to("it's", "漢+1")
+            .first("a&b=c", "")
+            .last("it's", "漢+1")
             .ip("168.1.5.60-168.1.5.70")
             .https_only();
         let url = orders.sas_url(&sas).unwrap();

@@ -30,7 +30,7 @@ async fn a_table_that_is_being_deleted_does_not_exist() {
         table.create_table().await.unwrap_err(),
         table.create_table_if_not_exists().await.unwrap_err(),
         table
-            .create_on_not_found()
+            .create_missing_table()
             .insert(&DynamicEntity::new("p", "r"))
             .await
             .unwrap_err(),

@@ -113,7 +113,7 @@ async fn upgrade_writes_only_old_rows() {
             })
             .count()
     };
-    let report = shops.upgrade_all().await.unwrap();
+    let report = shops.upgrade_where(shops.query()).await.unwrap();
     assert_eq!(
         (report.applied(), report.unchanged(), report.rejected()),
         (8, 2, 1),
@@ -147,7 +147,7 @@ async fn upgrade_writes_only_old_rows() {
     assert_eq!(stored(&shops, 7).await.get("Unknown"), Some(&EdmValue::Double(1.5)));
     assert_eq!(report.kept_unknown(), 1, "of the written rows");
 
-    let again = shops.upgrade_all().await.unwrap();
+    let again = shops.upgrade_where(shops.query()).await.unwrap();
     assert_eq!((again.applied(), again.unchanged(), again.rejected()), (0, 10, 1));
     assert_eq!(writes(&faults), 2);
 }
@@ -189,9 +189,9 @@ async fn properties_that_the_upgrade_took_are_removed() -> Result<()> {
     // A plain read keeps the row, and so does an update that keeps it.
     assert_eq!(prices.get(("s", "1")).await?.unwrap().cents, 999);
     assert_eq!(names(&rows.get(("s", "1")).await?.unwrap()), "Euros Unknown");
-    assert_eq!(prices.upgrade_all().await?.applied(), 1);
+    assert_eq!(prices.upgrade_where(prices.query()).await?.applied(), 1);
     assert_eq!(names(&rows.get(("s", "1")).await?.unwrap()), "Unknown cents");
-    assert_eq!(prices.upgrade_all().await?.unchanged(), 1);
+    assert_eq!(prices.upgrade_where(prices.query()).await?.unchanged(), 1);
 
     rows.insert_or_replace(&old).await?;
     let report = prices.update_where(prices.query(), |price| price.cents += 1).await?;
@@ -205,11 +205,23 @@ async fn properties_that_the_upgrade_took_are_removed() -> Result<()> {
     // The rows of an enum.
     old.insert("Kind", "Price");
     rows.insert_or_replace(&old).await?;
-    assert_eq!(prices.typed::<Row>().upgrade_all().await?.applied(), 1);
+    assert_eq!(
+        prices
+            .typed::<Row>()
+            .upgrade_where(prices.typed::<Row>().query())
+            .await?
+            .applied(),
+        1
+    );
     assert_eq!(names(&rows.get(("s", "1")).await?.unwrap()), "Kind Unknown cents");
     rows.insert_or_replace(&old).await?;
     assert_eq!(
-        prices.typed::<Row>().variant::<Price>().upgrade_all().await?.applied(),
+        prices
+            .typed::<Row>()
+            .variant::<Price>()
+            .upgrade_where(prices.typed::<Row>().variant::<Price>().query())
+            .await?
+            .applied(),
         1
     );
     assert_eq!(names(&rows.get(("s", "1")).await?.unwrap()), "Kind Unknown cents");
@@ -227,7 +239,23 @@ async fn unknown_properties_are_dropped_on_request() {
     assert_eq!((report.applied(), report.unchanged(), report.kept_unknown()), (1, 1, 0));
     assert_eq!(stored(&shops, 1).await.get("Unknown"), None);
     assert!(stored(&shops, 2).await.get("Unknown").is_some());
-    assert_eq!(shops.upgrade_all().await.unwrap().applied(), 0);
-    assert_eq!(shops.upgrade_all().drop_unknown().await.unwrap().applied(), 1);
-    assert_eq!(shops.upgrade_all().drop_unknown().await.unwrap().applied(), 0);
+    assert_eq!(shops.upgrade_where(shops.query()).await.unwrap().applied(), 0);
+    assert_eq!(
+        shops
+            .upgrade_where(shops.query())
+            .drop_unknown()
+            .await
+            .unwrap()
+            .applied(),
+        1
+    );
+    assert_eq!(
+        shops
+            .upgrade_where(shops.query())
+            .drop_unknown()
+            .await
+            .unwrap()
+            .applied(),
+        0
+    );
 }

@@ -762,7 +762,7 @@ async fn retried_lost_response_does_not_end_the_write() {
 #[tokio::test]
 async fn denied_query_is_not_read_by_writes() {
     let table = filled(PAGE).await;
-    let service = TableServiceClient::from_transport(table.faults.clone()).deny(AccessPath::TableScan);
+    let service = TableServiceClient::from_transport(table.faults.clone()).deny_access(AccessPath::TableScan);
     let blogs = service.table::<Blog>("Blogs").unwrap();
     let before = table.faults.requests();
     for interrupted in [
@@ -772,7 +772,7 @@ async fn denied_query_is_not_read_by_writes() {
             .await
             .unwrap_err(),
         blogs.update_where(blogs.query(), |_| ()).await.unwrap_err(),
-        blogs.upgrade_all().await.unwrap_err(),
+        blogs.upgrade_where(blogs.query()).await.unwrap_err(),
     ] {
         let report = interrupted.report();
         assert_eq!((report.applied(), report.rejected()), (0, 0));
@@ -922,7 +922,7 @@ async fn closure_may_borrow_and_builder_can_be_spawned() {
     assert_eq!(delete.await.unwrap().unwrap().applied(), seen);
     let spawned = tokio::spawn(table.blogs.update_where(table.blogs.query(), |blog| blog.rating += 1));
     assert!(spawned.await.unwrap().is_ok());
-    let mut ended = table.blogs.upgrade_all();
+    let mut ended = table.blogs.upgrade_where(table.blogs.query());
     let _ = (&mut ended).await.unwrap();
     assert!(
         (&mut ended)

@@ -18,7 +18,7 @@ async fn failed_provider_sends_no_write() -> Result<()> {
     let grouped = patients.grouped();
     let errors = [
         patients.insert(&patient(1)).await.unwrap_err(),
-        patients.insert_echo(&patient(1)).await.unwrap_err(),
+        patients.insert_returning(&patient(1)).await.unwrap_err(),
         patients.insert_or_replace(&patient(1)).await.unwrap_err(),
         patients
             .patch(("north", 1), Patient::DIAGNOSIS.set("secret"))

@@ -225,10 +225,10 @@ async fn upgrade_encrypts_rows_in_the_clear_once() -> Result<()> {
     );
     let upgraded = clinic.patients.typed::<Upgraded>();
     assert_eq!(upgraded.get(("north", 2)).await?.unwrap().diagnosis, "flu");
-    let report = upgraded.upgrade_all().await.unwrap();
+    let report = upgraded.upgrade_where(upgraded.query()).await.unwrap();
     assert_eq!((report.applied(), report.unchanged()), (1, 1));
     is_ciphertext(&clinic.stored(2).await, "diagnosis", "2026-11");
-    let report = upgraded.upgrade_all().await.unwrap();
+    let report = upgraded.upgrade_where(upgraded.query()).await.unwrap();
     assert_eq!((report.applied(), report.unchanged()), (0, 2));
     let scan = clinic.patients.get(("north", 1)).await?.unwrap().scan;
     assert_eq!(

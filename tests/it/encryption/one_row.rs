@@ -46,8 +46,8 @@ async fn each_write_of_an_entity_stores_ciphertext() -> Result<()> {
 async fn echo_and_executed_operations_are_decrypted() -> Result<()> {
     let clinic = Clinic::new().await;
     let patients = &clinic.patients;
-    assert_eq!(patients.insert_echo(&patient(1)).await?.entity, patient(1));
-    let echoed = patients.execute(TableOperation::insert_echo(&patient(2))).await?;
+    assert_eq!(patients.insert_returning(&patient(1)).await?.entity, patient(1));
+    let echoed = patients.execute(TableOperation::insert_returning(&patient(2))).await?;
     assert_eq!(echoed.entity::<Patient>()?, Some(patient(2)));
     let read = patients.execute(TableOperation::get::<Patient>(("north", 2))).await?;
     assert_eq!(read.entity::<Patient>()?, Some(patient(2)));
@@ -130,7 +130,7 @@ async fn lost_response_is_reconciled_by_the_ciphertext() -> Result<()> {
     clinic
         .faults
         .add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Insert).first(1));
-    let echoed = clinic.patients.insert_echo(&patient(2)).await?;
+    let echoed = clinic.patients.insert_returning(&patient(2)).await?;
     assert_eq!(echoed.entity, patient(2));
     assert_eq!(
         clinic.spy.of(OperationKind::Insert).len(),

@@ -115,9 +115,9 @@ async fn upgrade_reads_encrypted_properties_of_its_row() -> Result<()> {
     let rows = placed.query().all().await?;
     let read: Vec<_> = rows.iter().map(|row| (&*row.ward, &*row.diagnosis)).collect();
     assert_eq!(read, [("hall", "secret gout 1"), ("W2", "secret gout 2")]);
-    let report = placed.upgrade_all().await?;
+    let report = placed.upgrade_where(placed.query()).await?;
     assert_eq!((report.applied(), report.unchanged()), (1, 1));
-    assert_eq!(placed.upgrade_all().await?.unchanged(), 2);
+    assert_eq!(placed.upgrade_where(placed.query()).await?.unchanged(), 2);
     assert_eq!(
         clinic.patients.get(("north", 1)).await?.unwrap().ward.as_deref(),
         Some("hall")

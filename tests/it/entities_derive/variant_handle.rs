@@ -82,7 +82,7 @@ async fn every_write_of_a_variant_handle_has_the_tag() {
     let (bookings, fees) = bookings().await;
     let charge = Some(EdmValue::from("charge"));
     fees.insert(&fee(2)).await.unwrap();
-    assert_eq!(fees.insert_echo(&fee(3)).await.unwrap().entity, fee(3));
+    assert_eq!(fees.insert_returning(&fee(3)).await.unwrap().entity, fee(3));
     fees.insert_or_replace(&fee(4)).await.unwrap();
     fees.insert_or_merge(&fee(5)).await.unwrap();
     assert!(fees.insert_if_not_exists(&fee(6)).await.unwrap().is_some());
@@ -92,7 +92,7 @@ async fn every_write_of_a_variant_handle_has_the_tag() {
     batch
         .insert_or_replace(&fee(10))
         .unwrap()
-        .insert_echo(&fee(11))
+        .insert_returning(&fee(11))
         .unwrap();
     let results = batch.submit().await.unwrap();
     assert_eq!(results[3].entity::<Fee>().unwrap(), Some(fee(11)));
@@ -152,12 +152,18 @@ async fn upgrades_of_a_variant_keep_its_tag_and_leave_other_rows_alone() {
     old.insert("Kind", "charge");
     old.insert("amount", 7_i64);
     bookings.typed().insert(&old).await.unwrap();
-    assert_eq!(fees.upgrade_all().await.unwrap().applied(), 1);
-    assert_eq!(fees.upgrade_all().await.unwrap().applied(), 0);
-    assert_eq!(fees.upgrade_all().drop_unknown().await.unwrap().applied(), 0);
+    assert_eq!(fees.upgrade_where(fees.query()).await.unwrap().applied(), 1);
+    assert_eq!(fees.upgrade_where(fees.query()).await.unwrap().applied(), 0);
+    assert_eq!(
+        fees.upgrade_where(fees.query()).drop_unknown().await.unwrap().applied(),
+        0
+    );
     old.etag = None;
     bookings.typed().insert_or_replace(&old).await.unwrap();
-    assert_eq!(fees.upgrade_all().drop_unknown().await.unwrap().applied(), 1);
+    assert_eq!(
+        fees.upgrade_where(fees.query()).drop_unknown().await.unwrap().applied(),
+        1
+    );
     assert_eq!(tag(&bookings, 2).await, Some("charge".into()));
     assert_eq!(bookings.query().all().await.unwrap().len(), 2);
 }
@@ -401,7 +407,7 @@ async fn batch_takes_rows_of_single_variants_with_their_tags() {
         .unwrap();
     batch.insert(&Booking::Deposit(deposit(4))).unwrap();
     batch.variant().insert(&deposit(5)).unwrap();
-    batch.variant::<Fee>().insert_echo(&fee(6)).unwrap();
+    batch.variant::<Fee>().insert_returning(&fee(6)).unwrap();
     batch.variant::<Deposit>().delete(("a", 1)).unwrap();
     assert_eq!((batch.len(), batch.variant::<Fee>().len()), (6, 6));
     assert!(format!("{:?}", batch.variant::<Fee>()).contains("0000000005"));

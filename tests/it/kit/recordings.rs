@@ -71,7 +71,7 @@ async fn talk(service: TableServiceClient) -> Vec<String> {
         &mut said,
         table.merge(&row).if_match(azure_table::ETag::new("W/\"old\"")).await,
     );
-    say(&mut said, table.insert_echo(&entity("p", "echo", 3)).await);
+    say(&mut said, table.insert_returning(&entity("p", "echo", 3)).await);
     let mut batch = table.batch();
     for n in 0..5 {
         batch.insert(&entity("q", &n.to_string(), n)).unwrap();

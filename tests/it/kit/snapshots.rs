@@ -117,7 +117,7 @@ async fn snapshot_has_the_selected_rows_of_its_own_partition() -> Result<()> {
     let secondary = rows.query().location_mode(LocationMode::SecondaryOnly);
     assert_eq!(revision.snapshot(secondary.limit(2)).await?.len(), 2);
     let denied = service
-        .deny(azure_table::filter::AccessPath::TableScan)
+        .deny_access(azure_table::filter::AccessPath::TableScan)
         .dynamic_table("Rows")?;
     assert_eq!(
         revision.snapshot(denied.query()).await?.len(),

@@ -189,7 +189,9 @@ async fn recorded_echoes_are_read() {
     let table = client(&exchange["response"]).dynamic_table("Things").unwrap();
     let mut batch = table.batch();
     for row in 0..3 {
-        batch.insert_echo(&DynamicEntity::new("p", row.to_string())).unwrap();
+        batch
+            .insert_returning(&DynamicEntity::new("p", row.to_string()))
+            .unwrap();
     }
     for result in batch.submit().await.unwrap() {
         let entity = result.entity::<DynamicEntity>().unwrap().unwrap();

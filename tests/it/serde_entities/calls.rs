@@ -40,7 +40,7 @@ async fn single_writes_and_reads_take_serde_structs() {
     );
     let again = blogs.insert(&SerdeEntity(blog("1"))).await.unwrap_err();
     assert_eq!(again.kind(), ErrorKind::AlreadyExists);
-    let echo = blogs.insert_echo(&SerdeEntity(blog("2"))).await.unwrap();
+    let echo = blogs.insert_returning(&SerdeEntity(blog("2"))).await.unwrap();
     assert_eq!(echo.title, "Hello");
     assert_eq!(blogs.insert_if_not_exists(&SerdeEntity(blog("2"))).await.unwrap(), None);
 

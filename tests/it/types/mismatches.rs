@@ -146,8 +146,8 @@ async fn every_read_of_a_row_has_the_same_result() -> azure_table::Result<()> {
             .filter(Column::<Row<DateTime>, DateTime>::property("value").eq(date))
     };
     assert_eq!(found().count().await?, 0);
-    assert_eq!(table.upgrade_all().await?.applied(), 1);
+    assert_eq!(table.upgrade_where(table.query()).await?.applied(), 1);
     assert_eq!(found().count().await?, 1);
-    assert_eq!(table.upgrade_all().await?.unchanged(), 1);
+    assert_eq!(table.upgrade_where(table.query()).await?.unchanged(), 1);
     Ok(())
 }

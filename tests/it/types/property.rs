@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use azure_table::{Column, DateTime, DynamicEntity, EdmType, Filter, Guid, TableEntity};
+use azure_table::filter::NamedColumn;
+use azure_table::{DateTime, DynamicEntity, EdmType, Filter, Guid, TableEntity};
 use bytes::Bytes;
 
 use super::fresh_table;
@@ -19,7 +20,7 @@ async fn property_names_are_identifiers_of_dotnet() {
         row.insert(name, 7);
         table.insert(&row).await.unwrap();
         let filters: [Filter<DynamicEntity>; 3] = [
-            Column::named(name, EdmType::Int32).eq(7),
+            NamedColumn::new(name, EdmType::Int32).eq(7),
             Filter::raw(format!("7 eq {name}")),
             Filter::with_parameters(&format!("{name} eq @{name}"), [(name, 7.into())]),
         ];

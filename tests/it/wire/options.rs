@@ -196,7 +196,7 @@ async fn settings_show_the_effective_values() {
         .attempt_timeout(Duration::from_secs(5))
         .timeout(Duration::from_secs(20))
         .max_in_flight(64)
-        .deny(AccessPath::PartitionRange)
+        .deny_access(AccessPath::PartitionRange)
         .prefixed("t42")
         .unwrap()
         .settings();
@@ -338,7 +338,7 @@ async fn timeout_covers_all_requests_of_a_call() {
     let missing = r#"{"odata.error":{"code":"TableNotFound","message":{"lang":"en-US","value":"No."}}}"#;
     // The write, a wait of 0.4 s, creating the table, and nothing more in time.
     let canned = Canned::new([Step::status(503), Step::response(404, &[], missing), Step::Hang]);
-    let table = canned.service().dynamic_table("Things").unwrap().create_on_not_found();
+    let table = canned.service().dynamic_table("Things").unwrap().create_missing_table();
     let started = tokio::time::Instant::now();
     let error = table
         .insert(&DynamicEntity::new("p", "r"))

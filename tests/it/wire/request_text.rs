@@ -137,7 +137,7 @@ async fn table_has_its_own_settings() {
     let service = Canned::new([]).service().prefixed("t42").unwrap();
     let table = service.dynamic_table("Orders").unwrap();
     let brief = table
-        .create_on_not_found()
+        .create_missing_table()
         .with(&CallOptions::new().timeout(Duration::from_secs(3)));
     let text = brief.settings().to_string();
     assert_lines(

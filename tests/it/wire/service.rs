@@ -230,13 +230,13 @@ async fn missing_table_of_cosmos_db_is_created_and_missing_entity_is_not() {
     for emulator in [azure_table::Emulator::cosmos(), azure_table::Emulator::new()] {
         let service = azure_table::TableServiceClient::from_transport(emulator);
         let row = DynamicEntity::new("p", "r");
-        let single = service.dynamic_table("Single").unwrap().create_on_not_found();
+        let single = service.dynamic_table("Single").unwrap().create_missing_table();
         single.insert_or_merge(&row).await.unwrap();
-        let batched = service.dynamic_table("Batched").unwrap().create_on_not_found();
+        let batched = service.dynamic_table("Batched").unwrap().create_missing_table();
         let mut batch = batched.batch();
         batch.insert(&row).unwrap();
         batch.submit().await.unwrap();
-        let conditional = service.dynamic_table("Conditional").unwrap().create_on_not_found();
+        let conditional = service.dynamic_table("Conditional").unwrap().create_missing_table();
         let error = conditional.delete(("p", "r")).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
         let mut batch = single.batch();

@@ -109,12 +109,12 @@ async fn echo_is_requested_by_a_header() {
         .unwrap()
         .with(&CallOptions::new().retry(NoRetry));
     let entity = DynamicEntity::new("p", "r");
-    table.insert_echo(&entity).await.unwrap_err();
+    table.insert_returning(&entity).await.unwrap_err();
     let mut batch = table.batch();
     batch
         .insert(&DynamicEntity::new("p", "1"))
         .unwrap()
-        .insert_echo(&entity)
+        .insert_returning(&entity)
         .unwrap();
     batch.submit().await.unwrap_err();
     let requests = server.requests().await;

@@ -108,7 +108,7 @@ pub fn check_one_operation(body: &[u8]) {
     let key = ("p", "r");
     let (read, echoed) = on_runtime(async {
         let read = table.get(key).via_batch().retry(NoRetry).await;
-        let echoed = table.insert_echo(&entity).via_batch().retry(NoRetry).await;
+        let echoed = table.insert_returning(&entity).via_batch().retry(NoRetry).await;
         (read, echoed)
     });
     if let Err(error) = read {

@@ -7,7 +7,7 @@ const PENDING: usize = 20_000;
 /// The default number of their bytes: half of what a bulk holds, since a body in flight is held twice.
 const PENDING_BYTES: usize = 32 << 20;
 
-/// The settings of a group of writes. See [`TableClient::grouped_by`](crate::TableClient::grouped_by).
+/// The settings of a group of writes. See [`TableClient::grouped_with`](crate::TableClient::grouped_with).
 ///
 /// ```
 /// use azure_table::batch::GroupOptions;
@@ -15,7 +15,7 @@ const PENDING_BYTES: usize = 32 << 20;
 /// let options = GroupOptions::new().max_delay(Duration::from_millis(2)).max_pending(5_000);
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "options have no effect until they are passed to `grouped_by`"]
+#[must_use = "options have no effect until they are passed to `grouped_with`"]
 pub struct GroupOptions {
     pub(crate) max_delay: Option<Duration>,
     pub(crate) max_pending: usize,

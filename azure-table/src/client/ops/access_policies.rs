@@ -27,14 +27,14 @@ operation! {
 
 struct Changed {
     table: TableName,
-    change: Change,
+    change: PolicyChange,
 }
 
 /// The number of writes of a revocation that others undo each time.
 const WRITES: usize = 4;
 
 /// A change of the list.
-pub(crate) enum Change {
+pub(crate) enum PolicyChange {
     Add(StoredAccessPolicy),
     Replace(StoredAccessPolicy),
     Revoke(String),
@@ -42,7 +42,7 @@ pub(crate) enum Change {
     Set(Vec<StoredAccessPolicy>),
 }
 
-impl Change {
+impl PolicyChange {
     fn revokes(&self, policy: &StoredAccessPolicy) -> bool {
         match self {
             Self::Revoke(id) => policy.id == *id,
@@ -53,7 +53,7 @@ impl Change {
 }
 
 impl ChangeAccessPolicies {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, change: Change) -> Self {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, change: PolicyChange) -> Self {
         let table = table.clone();
         Self {
             operation: Procedure::new(pipeline, Changed { table, change }),
@@ -69,9 +69,11 @@ impl Arguments for Changed {
     fn first(self, endpoint: &Endpoint) -> Result<Call> {
         let table = self.table.as_str();
         match self.change {
-            Change::Set(list) => set(endpoint, table, &list),
-            Change::RevokeAll => set(endpoint, table, &[]),
-            Change::Add(_) | Change::Replace(_) | Change::Revoke(_) => table_acl::get(endpoint, table),
+            PolicyChange::Set(list) => set(endpoint, table, &list),
+            PolicyChange::RevokeAll => set(endpoint, table, &[]),
+            PolicyChange::Add(_) | PolicyChange::Replace(_) | PolicyChange::Revoke(_) => {
+                table_acl::get(endpoint, table)
+            }
         }
     }
 
@@ -83,8 +85,8 @@ impl Arguments for Changed {
         };
         let named = |e: Error| e.in_operation(OperationKind::SetAccessPolicies, Some(table));
         let stored = match change {
-            Change::Set(_) | Change::RevokeAll => Vec::new(),
-            Change::Add(_) | Change::Replace(_) | Change::Revoke(_) => read().await?,
+            PolicyChange::Set(_) | PolicyChange::RevokeAll => Vec::new(),
+            PolicyChange::Add(_) | PolicyChange::Replace(_) | PolicyChange::Revoke(_) => read().await?,
         };
         let mut list = changed(stored, change).map_err(named)?;
         let mut restored = Vec::new();
@@ -92,7 +94,10 @@ impl Arguments for Changed {
             let call = set(steps.endpoint(), table, &list);
             let written = steps.call(call, |response, _| table_acl::were_set(response)).await;
             written.map_err(|e| if earlier > 0 { e.maybe_applied(true) } else { e })?;
-            if matches!(change, Change::Add(_) | Change::Replace(_) | Change::Set(_)) {
+            if matches!(
+                change,
+                PolicyChange::Add(_) | PolicyChange::Replace(_) | PolicyChange::Set(_)
+            ) {
                 return Ok(list);
             }
             list = read().await.map_err(|e| e.maybe_applied(true))?;
@@ -114,7 +119,7 @@ fn set(endpoint: &Endpoint, table: &str, list: &[StoredAccessPolicy]) -> Result<
     table_acl::set(endpoint, table, list).map_err(|e| e.in_operation(OperationKind::SetAccessPolicies, Some(table)))
 }
 
-fn changed(mut list: Vec<StoredAccessPolicy>, change: &Change) -> Result<Vec<StoredAccessPolicy>> {
+fn changed(mut list: Vec<StoredAccessPolicy>, change: &PolicyChange) -> Result<Vec<StoredAccessPolicy>> {
     let position = |id: &str| list.iter().position(|policy| policy.id == id);
     let missing = |id: &str| {
         let ids: Vec<&str> = list.iter().map(|policy| policy.id.as_str()).collect();
@@ -124,23 +129,23 @@ fn changed(mut list: Vec<StoredAccessPolicy>, change: &Change) -> Result<Vec<Sto
         )
     };
     match change {
-        Change::Add(policy) => match position(&policy.id) {
+        PolicyChange::Add(policy) => match position(&policy.id) {
             Some(_) => {
                 let why = format!("the table already has an access policy {:?}: replace it", policy.id);
                 return Err(Error::new(ErrorKind::AlreadyExists, why));
             }
             None => list.push(policy.clone()),
         },
-        Change::Replace(policy) => {
+        PolicyChange::Replace(policy) => {
             let at = position(&policy.id).ok_or_else(|| missing(&policy.id))?;
             list[at] = policy.clone();
         }
-        Change::Revoke(id) => {
+        PolicyChange::Revoke(id) => {
             let at = position(id).ok_or_else(|| missing(id))?;
             list.remove(at);
         }
-        Change::RevokeAll => list.clear(),
-        Change::Set(new) => list.clone_from(new),
+        PolicyChange::RevokeAll => list.clear(),
+        PolicyChange::Set(new) => list.clone_from(new),
     }
     Ok(list)
 }

@@ -115,8 +115,8 @@ conditions!(UpdateEntity);
 write_operation! {
     /// Inserts a new entity and returns it as stored.
     ///
-    /// See [`TableClient::insert_echo`](crate::TableClient::insert_echo).
-    InsertEntityEcho[E] -> Versioned<E>, |result| {
+    /// See [`TableClient::insert_returning`](crate::TableClient::insert_returning).
+    InsertEntityReturning[E] -> Versioned<E>, |result| {
         let status = result.status();
         // The write was applied, as in `etag`.
         let entity = result.entity().map_err(|e| e.with_status(status))?;

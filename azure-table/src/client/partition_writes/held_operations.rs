@@ -136,7 +136,7 @@ mod tests {
         entity.insert("Text", text);
         match kind {
             0 => TableOperation::insert(&entity),
-            1 => TableOperation::insert_echo(&entity),
+            1 => TableOperation::insert_returning(&entity),
             2 => TableOperation::replace(&entity).if_match(ETag::new("W/\"1\"")),
             3 => TableOperation::merge(&entity),
             4 => TableOperation::insert_or_replace(&entity),

@@ -102,8 +102,8 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 /// # Errors
 /// On the first read, which ends the stream:
 /// - `InvalidInput`: a key, an operand or the page size cannot be sent.
-/// - `InvalidInput`: the client [denies](crate::TableServiceClient::deny) the access path, and the query does not
-///   [allow](TableQuery::allow_table_scan) it.
+/// - `InvalidInput`: the client [denies](crate::TableServiceClient::deny_access) the access path, and the query does
+///   not [allow](TableQuery::allow_table_scan) it.
 /// - `InvalidInput`: the position belongs to another table or query, or comes from a newer version of this crate.
 ///
 /// Later:

@@ -66,7 +66,7 @@ use crate::pipeline::options::call_options;
 /// On the first read:
 /// - `InvalidInput`: a part would read the whole table, and the query does not [allow](TableQuery::allow_table_scan)
 ///   it.
-/// - `InvalidInput`: the client [denies](crate::TableServiceClient::deny) the access path of a part.
+/// - `InvalidInput`: the client [denies](crate::TableServiceClient::deny_access) the access path of a part.
 /// - `InvalidInput`: a key cannot be sent.
 /// - `InvalidInput`: there are more than 100,000 parts.
 /// - `InvalidInput`: the query has a continuation, which belongs to a single chain.

@@ -77,8 +77,8 @@ pub(crate) mod split;
 /// # Errors
 /// On the first read:
 /// - `InvalidInput`: a boundary of the ranges is not a valid PartitionKey.
-/// - `InvalidInput`: the client [denies](crate::TableServiceClient::deny) the access path of the scan, and the query
-///   does not [allow](TableQuery::allow_table_scan) it.
+/// - `InvalidInput`: the client [denies](crate::TableServiceClient::deny_access) the access path of the scan, and the
+///   query does not [allow](TableQuery::allow_table_scan) it.
 /// - `InvalidInput`: the position belongs to another query.
 /// - `InvalidInput`: the query has a continuation, which belongs to a single chain.
 ///

@@ -219,22 +219,22 @@ where
 
 /// Rewrites rows of older forms.
 ///
-/// See [`TableClient::upgrade_all`].
+/// See [`TableClient::upgrade_where`].
 ///
 /// Call options, such as `timeout`, apply to each page and each batch.
 #[must_use = "nothing is sent until it is awaited"]
-pub struct UpgradeAll<'h, E> {
+pub struct UpgradeWhere<'h, E> {
     rows: QueryWrite<'h, E, Upgrade, TypedRow<E>>,
 }
-query_write!(UpgradeAll<'h>[E], Error, where E: TableEntity + ReadEntity);
-atomic!(UpgradeAll<'h>[E], Error, where E: TableEntity + ReadEntity);
+query_write!(UpgradeWhere<'h>[E], Error, where E: TableEntity + ReadEntity);
+atomic!(UpgradeWhere<'h>[E], Error, where E: TableEntity + ReadEntity);
 
 struct Upgrade {
     drops_unknown: bool,
     variant: Option<&'static MarkedVariant>,
 }
 
-impl<E> UpgradeAll<'_, E> {
+impl<E> UpgradeWhere<'_, E> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>) -> Self {
         let upgrade = Upgrade {
             drops_unknown: false,

@@ -94,7 +94,7 @@ impl<E> WriteReport<E> {
 
     /// Returns the number of [applied](Self::applied) rows that kept properties which the struct does not declare.
     ///
-    /// [`drop_unknown`](crate::bulk::UpgradeAll::drop_unknown) removes them. Only updates of whole entities and
+    /// [`drop_unknown`](crate::bulk::UpgradeWhere::drop_unknown) removes them. Only updates of whole entities and
     /// upgrades read them, so other writes count none.
     pub fn kept_unknown(&self) -> u64 {
         self.kept_unknown

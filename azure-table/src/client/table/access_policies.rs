@@ -2,7 +2,7 @@
 
 use azure_table_wire::service::access_policy::StoredAccessPolicy;
 
-use crate::client::ops::access_policies::{Change, ChangeAccessPolicies};
+use crate::client::ops::access_policies::{ChangeAccessPolicies, PolicyChange};
 use crate::client::ops::single_request::GetAccessPolicies;
 use crate::client::table_handle::TableClient;
 
@@ -38,7 +38,7 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Set Table ACL".
     pub fn add_access_policy(&self, policy: StoredAccessPolicy) -> ChangeAccessPolicies {
-        self.change_access_policies(Change::Add(policy))
+        self.change_access_policies(PolicyChange::Add(policy))
     }
 
     /// Replaces the stored access policy with the same id.
@@ -55,7 +55,7 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Set Table ACL".
     pub fn replace_access_policy(&self, policy: StoredAccessPolicy) -> ChangeAccessPolicies {
-        self.change_access_policies(Change::Replace(policy))
+        self.change_access_policies(PolicyChange::Replace(policy))
     }
 
     /// Removes a stored access policy, and revokes all signatures that name it. The service does not document how soon.
@@ -73,7 +73,7 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Set Table ACL".
     pub fn revoke_access_policy(&self, id: impl Into<String>) -> ChangeAccessPolicies {
-        self.change_access_policies(Change::Revoke(id.into()))
+        self.change_access_policies(PolicyChange::Revoke(id.into()))
     }
 
     /// Removes all stored access policies, and revokes all signatures that name one.
@@ -87,7 +87,7 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Set Table ACL".
     pub fn revoke_all_access_policies(&self) -> ChangeAccessPolicies {
-        self.change_access_policies(Change::RevokeAll)
+        self.change_access_policies(PolicyChange::RevokeAll)
     }
 
     /// Replaces all stored access policies with `policies`, at most 5.
@@ -102,10 +102,10 @@ impl<E> TableClient<E> {
     /// Source: REST "Set Table ACL".
     #[doc(alias("SetPermissions", "SetAccessPolicy"))]
     pub fn set_access_policies(&self, policies: impl IntoIterator<Item = StoredAccessPolicy>) -> ChangeAccessPolicies {
-        self.change_access_policies(Change::Set(policies.into_iter().collect()))
+        self.change_access_policies(PolicyChange::Set(policies.into_iter().collect()))
     }
 
-    fn change_access_policies(&self, change: Change) -> ChangeAccessPolicies {
+    fn change_access_policies(&self, change: PolicyChange) -> ChangeAccessPolicies {
         ChangeAccessPolicies::new(&self.pipeline, &self.table, change)
     }
 }

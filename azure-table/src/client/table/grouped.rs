@@ -68,7 +68,7 @@ impl<E> TableClient<E> {
     ///
     /// More: [the guide to batches](crate::guide::batches).
     pub fn grouped(&self) -> Self {
-        self.grouped_by(&GroupOptions::new())
+        self.grouped_with(&GroupOptions::new())
     }
 
     /// Returns a handle that sends the writes of concurrent callers in batches, with these settings.
@@ -76,7 +76,7 @@ impl<E> TableClient<E> {
     /// See [`grouped`](Self::grouped).
     ///
     /// Each call of this method creates a new group, even on a handle that is already grouped.
-    pub fn grouped_by(&self, options: &GroupOptions) -> Self {
+    pub fn grouped_with(&self, options: &GroupOptions) -> Self {
         let group = Arc::new(Committer::new(self.pipeline(), self.name(), options));
         self.changed(|pipeline| pipeline.settings.group = Some(group))
     }

@@ -105,13 +105,13 @@ impl<E> TableClient<E> {
     /// # async fn main() -> azure_table::Result<()> {
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     /// let service = TableServiceClient::from_transport(Emulator::new());
-    /// let log = service.dynamic_table("Log202611")?.create_on_not_found();
+    /// let log = service.dynamic_table("Log202611")?.create_missing_table();
     /// log.insert(&DynamicEntity::new("a", "1")).await?;
     /// # Ok(())
     /// # }
     /// ```
     #[must_use]
-    pub fn create_on_not_found(&self) -> Self {
+    pub fn create_missing_table(&self) -> Self {
         self.changed(|pipeline| pipeline.settings.creates_missing_tables = true)
     }
 }

@@ -4,7 +4,9 @@
 
 use crate::client::batch::TableBatch;
 use crate::client::ops::get_entity::GetEntity;
-use crate::client::ops::write_entity::{DeleteEntity, ExecuteOperation, InsertEntityEcho, UpdateEntity, WriteEntity};
+use crate::client::ops::write_entity::{
+    DeleteEntity, ExecuteOperation, InsertEntityReturning, UpdateEntity, WriteEntity,
+};
 use crate::client::query::table_query::TableQuery;
 use crate::client::table_handle::TableClient;
 use crate::entity::table_entity::{AsEntity, ReadEntity, TableEntity};
@@ -69,7 +71,7 @@ impl<E> TableClient<E> {
     /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     /// # let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
     /// # table.create_table().await?;
-    /// let stored = table.insert_echo(&DynamicEntity::new("Channel9", "1")).await?;
+    /// let stored = table.insert_returning(&DynamicEntity::new("Channel9", "1")).await?;
     /// println!("inserted at {}", stored.timestamp);
     /// # Ok(())
     /// # }
@@ -83,12 +85,12 @@ impl<E> TableClient<E> {
     ///   nevertheless.
     ///
     /// Source: REST "Insert Entity", header `Prefer`.
-    pub fn insert_echo(&self, entity: &impl AsEntity<E>) -> InsertEntityEcho<E>
+    pub fn insert_returning(&self, entity: &impl AsEntity<E>) -> InsertEntityReturning<E>
     where
         E: ReadEntity,
     {
-        let insert = TableOperation::insert_echo(&self.written(entity));
-        InsertEntityEcho::new(&self.pipeline, &self.table, insert)
+        let insert = TableOperation::insert_returning(&self.written(entity));
+        InsertEntityReturning::new(&self.pipeline, &self.table, insert)
     }
 
     /// Inserts the entity, or replaces the stored one. Returns the new ETag.

@@ -2,7 +2,7 @@
 
 use crate::client::ops::modify_entity::ModifyOutcome;
 use crate::client::query::selection::RowSelection;
-use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeAll};
+use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeWhere};
 use crate::client::table_handle::TableClient;
 use crate::entity::table_entity::{ReadEntity, TableEntity};
 use crate::filter::assignment::Assignments;
@@ -189,9 +189,11 @@ impl<E: TableEntity> TableClient<E> {
         UpdateWhere::new(self, selected.into_query(self), change)
     }
 
-    /// Rewrites all rows of the table that the struct would store differently.
+    /// Rewrites the rows that a condition or a query selects, if the struct would store them differently.
     ///
-    /// These are rows that are read through an `alias`, a `default` or an `upgrade`, or that store a property with
+    /// `table.query()` selects all rows. A condition on a property matches it under its current name only.
+    ///
+    /// Rewritten are rows that are read through an `alias`, a `default` or an `upgrade`, or that store a property with
     /// another type. Rows that are up to date are not written, so a second run writes nothing. After a run without
     /// failures the attributes can be removed.
     ///
@@ -199,7 +201,7 @@ impl<E: TableEntity> TableClient<E> {
     /// properties that the `upgrade` function removed from its row. First stop the programs that read only the older
     /// names.
     ///
-    /// All other properties that the struct does not know stay, unless [`drop_unknown`](UpgradeAll::drop_unknown) is
+    /// All other properties that the struct does not know stay, unless [`drop_unknown`](UpgradeWhere::drop_unknown) is
     /// set. A row with a field whose text differs on each write, such as the `json` of a `HashMap`, is written by every
     /// run.
     ///
@@ -223,8 +225,8 @@ impl<E: TableEntity> TableClient<E> {
     /// old.insert("stars", 3);
     /// blogs.typed().insert(&old).await?;
     ///
-    /// assert_eq!(blogs.upgrade_all().await?.applied(), 1);
-    /// assert_eq!(blogs.upgrade_all().await?.unchanged(), 1);
+    /// assert_eq!(blogs.upgrade_where(blogs.query()).await?.applied(), 1);
+    /// assert_eq!(blogs.upgrade_where(blogs.query()).await?.unchanged(), 1);
     /// # Ok(())
     /// # }
     /// ```
@@ -232,29 +234,13 @@ impl<E: TableEntity> TableClient<E> {
     /// Requests: 1 per page, 1 per batch. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
-    /// - The errors of [`delete_where`](Self::delete_where).
-    /// - `InvalidInput`: the client denies table scans. Use [`upgrade_where`](Self::upgrade_where).
+    /// The errors of [`delete_where`](Self::delete_where).
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
-    pub fn upgrade_all(&self) -> UpgradeAll<'static, E>
+    pub fn upgrade_where(&self, selected: impl RowSelection<E>) -> UpgradeWhere<'static, E>
     where
         E: ReadEntity,
     {
-        self.upgrade_where(self.query())
-    }
-
-    /// Rewrites the outdated rows that a condition or a query selects, like [`upgrade_all`](Self::upgrade_all).
-    ///
-    /// A condition on a property matches it under its current name only.
-    ///
-    /// Requests: 1 per page, 1 per batch. Lost response: [reconciled](crate::guide::operations).
-    ///
-    /// # Errors
-    /// The errors of [`delete_where`](Self::delete_where).
-    pub fn upgrade_where(&self, selected: impl RowSelection<E>) -> UpgradeAll<'static, E>
-    where
-        E: ReadEntity,
-    {
-        UpgradeAll::new(self, selected.into_query(self))
+        UpgradeWhere::new(self, selected.into_query(self))
     }
 }

@@ -46,11 +46,14 @@ pub(super) const ENTRIES: &[Entry] = &[
         })
     })
     .writes_pages(),
-    Entry::new("upgrade all", &["TableClient::upgrade_all"], |given| {
+    Entry::new("upgrade a table", &["TableClient::upgrade_where"], |given| {
         upgraded(
             given,
             |_| true,
-            |on| async move { reported(on.table.typed::<Newer>().upgrade_all().with(&on.call).await) },
+            |on| async move {
+                let table = on.table.typed::<Newer>();
+                reported(table.upgrade_where(table.query()).with(&on.call).await)
+            },
         )
     })
     .writes_pages(),

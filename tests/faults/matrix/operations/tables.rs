@@ -148,11 +148,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     .calls(2 + REPEATS),
     Entry::new(
         "insert that creates its table",
-        &["TableClient::create_on_not_found"],
+        &["TableClient::create_missing_table"],
         |given| {
             let (name, states, cell) = first_write(given);
             Chosen::new(Promise::Steps(states), |on| async move {
-                let table = on.named(&name).create_on_not_found();
+                let table = on.named(&name).create_missing_table();
                 Reported::done(table.insert(&cell).with(&on.call).await)
             })
         },
@@ -162,11 +162,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     .calls(3),
     Entry::new(
         "batch that creates its table",
-        &["TableClient::create_on_not_found"],
+        &["TableClient::create_missing_table"],
         |given| {
             let (name, states, cell) = first_write(given);
             Chosen::new(Promise::Steps(states), |on| async move {
-                let mut batch = on.named(&name).create_on_not_found().batch();
+                let mut batch = on.named(&name).create_missing_table().batch();
                 batch.insert(&cell).unwrap();
                 Reported::done(batch.submit().with(&on.call).await)
             })
@@ -178,11 +178,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     .calls(3),
     Entry::new(
         "bulk that creates its table",
-        &["TableClient::create_on_not_found"],
+        &["TableClient::create_missing_table"],
         |given| {
             let (name, states, cell) = first_write(given);
             Chosen::new(Promise::Steps(states), |on| async move {
-                let bulk = on.named(&name).create_on_not_found().bulk().with(&on.call);
+                let bulk = on.named(&name).create_missing_table().bulk().with(&on.call);
                 bulk::reported_of_one(bulk.insert([cell]).await)
             })
         },

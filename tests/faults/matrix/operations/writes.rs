@@ -64,11 +64,11 @@ pub(super) const ENTRIES: &[Entry] = &[
             Reported::of(result, |result| Reported::Written(vec![result.etag().cloned()]))
         })
     }),
-    Entry::new("insert echo", &["TableClient::insert_echo"], |given| {
+    Entry::new("insert echo", &["TableClient::insert_returning"], |given| {
         let write = given.write(Kind::Insert);
         Chosen::write(given, write.clone(), |on| async move {
             let Write::Insert(cell) = write else { unreachable!() };
-            Reported::of(on.table.insert_echo(&cell).with(&on.call).await, |stored| {
+            Reported::of(on.table.insert_returning(&cell).with(&on.call).await, |stored| {
                 assert_eq!(stored.entity, cell);
                 Reported::Written(vec![Some(stored.etag)])
             })

@@ -20,8 +20,8 @@ use azure_table_wire::value::clock;
 use azure_table_wire::value::datetime::DateTime;
 use tokio::runtime::Builder;
 
-use crate::__private::explore::simulation::Simulation;
 use crate::entity::timestamp_watch;
+use crate::explore::simulation::Simulation;
 
 /// The delay of a timer that fires only if no other timer fires and no request waits.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);

@@ -1,8 +1,7 @@
 //! Explorations run a body repeatedly, each time with a different order of its requests.
 //!
-//! This module has the settings of an exploration, and the arguments of `#[azure_table::test(explore)]`.
-//! `explore/run.rs` executes one run, and `explore/simulation.rs` provides its service. The search is in
-//! `azure-table-testing`, which depends on neither client nor emulator.
+//! This module has the settings of an exploration. `explore/run.rs` executes one run, and `explore/simulation.rs`
+//! provides its service. The search is in `azure-table-testing`, which depends on neither client nor emulator.
 
 mod run;
 mod simulation;
@@ -10,7 +9,6 @@ mod simulation;
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_emulator::Emulator;
 use azure_table_testing::explore::dated_rows::DatedRows;
 use azure_table_testing::explore::races::Dependence;
 use azure_table_testing::explore::search::{self, Bounds};
@@ -19,11 +17,9 @@ use azure_table_testing::{Exploration, StopReason};
 use azure_table_wire::value::datetime::DateTime;
 use tokio::runtime::Handle;
 
-pub use crate::__private::explore::run::RunOutput;
-use crate::__private::explore::run::Runs;
-pub use crate::__private::explore::simulation::Simulation;
-use crate::client::service::TableServiceClient;
-use crate::client::table_handle::TableClient;
+pub use crate::explore::run::RunOutput;
+use crate::explore::run::Runs;
+pub use crate::explore::simulation::Simulation;
 
 /// The default bounds.
 const MAX_SCHEDULES: u64 = 10_000;
@@ -266,41 +262,6 @@ fn unproven(found: &Exploration, is_bounded: bool) -> Option<String> {
             "{found}. Make the body smaller, give each task its own client and use `isolated`, or set a bound with \
              `max_schedules = N` or `max_time = Duration`"
         )),
-    }
-}
-
-/// An argument of `#[azure_table::test(explore)]`.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an argument of an exploration",
-    label = "not an argument of `#[azure_table::test(explore)]`",
-    note = "an exploration takes any number of these arguments, by value: Simulation, TableServiceClient, TableClient<E>, Emulator"
-)]
-pub trait ExploreArgument: Sized {
-    /// Returns the argument. A table gets this name.
-    fn create(simulation: &Simulation, table: &str) -> Self;
-}
-
-impl ExploreArgument for Simulation {
-    fn create(simulation: &Simulation, _: &str) -> Self {
-        simulation.clone()
-    }
-}
-
-impl ExploreArgument for TableServiceClient {
-    fn create(simulation: &Simulation, _: &str) -> Self {
-        simulation.service()
-    }
-}
-
-impl ExploreArgument for Emulator {
-    fn create(simulation: &Simulation, _: &str) -> Self {
-        simulation.emulator().clone()
-    }
-}
-
-impl<E> ExploreArgument for TableClient<E> {
-    fn create(simulation: &Simulation, table: &str) -> Self {
-        simulation.table(table)
     }
 }
 
