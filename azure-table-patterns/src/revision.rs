@@ -112,8 +112,8 @@ impl Revision {
     /// Returns an operation that writes the row. Add it to each batch of the partition.
     ///
     /// A write of a single entity becomes a batch of two operations. The property `Write` of the row gets a new id, and
-    /// other properties stay. The transactions of a [`Fence`](super::Fence) need no such operation: they write the header
-    /// already.
+    /// other properties stay. The transactions of a [`Fence`](super::Fence) need no such operation: they write the
+    /// header already.
     pub fn operation(&self) -> TableOperation {
         TableOperation::insert_or_merge(&self.row)
     }

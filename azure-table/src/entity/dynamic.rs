@@ -141,8 +141,8 @@ impl DynamicEntity {
 
     /// Removes a property and returns its value as a Rust type. Use `Option<T>` for one that may be missing.
     ///
-    /// An `upgrade` function takes the properties of the older form, so that `upgrade_where` removes them from the stored
-    /// row.
+    /// An `upgrade` function takes the properties of the older form, so that `upgrade_where` removes them from the
+    /// stored row.
     ///
     /// ```
     /// use azure_table::DynamicEntity;

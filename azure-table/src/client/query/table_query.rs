@@ -287,7 +287,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         Ok(QueryPlan::new(&access, 1, query.shown_or_why_not(filter)?))
     }
 
-    /// Allows this query to read the whole table although the client [denies](crate::TableServiceClient::deny_access) it.
+    /// Allows this query to read the whole table although the client
+    /// [denies](crate::TableServiceClient::deny_access) it.
     pub fn allow_table_scan(self) -> Self {
         self.allow(AccessPath::TableScan)
     }
