@@ -103,9 +103,10 @@ impl Page<'_> {
         let get = Request::get(format!("{url}&$select=Score")).header("accept", "application/json;odata=nometadata");
         let response = self.send("GET", get, "").await?;
         let allowed = response.headers().get("access-control-allow-origin");
-        match allowed.is_some_and(|origin| origin == self.origin || origin == "*") {
-            true => println!("  the page sees {}", String::from_utf8_lossy(response.body())),
-            false => println!("  the browser hides the response from the page"),
+        if allowed.is_some_and(|origin| origin == self.origin || origin == "*") {
+            println!("  the page sees {}", String::from_utf8_lossy(response.body()))
+        } else {
+            println!("  the browser hides the response from the page")
         }
         Ok(())
     }

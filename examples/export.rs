@@ -80,9 +80,10 @@ async fn run() -> Result<(), Box<dyn Error>> {
     if let Some(filter) = arguments.option("filter") {
         query = query.filter(Filter::raw(filter));
     }
-    let mut pages = match columns.is_empty() {
-        true => query.pages(),
-        false => query.select_names(columns.clone()).pages(),
+    let mut pages = if columns.is_empty() {
+        query.pages()
+    } else {
+        query.select_names(columns.clone()).pages()
     };
 
     let interrupt = Interrupt::listen();

@@ -41,9 +41,10 @@ async fn run() -> Result<(), Box<dyn Error>> {
     if let Some(filter) = arguments.option("filter") {
         query = query.filter(Filter::raw(filter));
     }
-    let rows = match columns.is_empty() {
-        true => query.all().await?,
-        false => query.select_names(columns.clone()).all().await?,
+    let rows = if columns.is_empty() {
+        query.all().await?
+    } else {
+        query.select_names(columns.clone()).all().await?
     };
     if columns.is_empty() {
         columns = names_of(&rows);

@@ -311,9 +311,10 @@ fn check_name(table: &str) -> Result<(), String> {
     if table.eq_ignore_ascii_case("tables") {
         return Err("the service reserves it".to_owned());
     }
-    match table.chars().all(|letter| letter.is_ascii_alphanumeric()) {
-        true => Ok(()),
-        false => Err("a table's name on Storage has ASCII letters and digits".to_owned()),
+    if table.chars().all(|letter| letter.is_ascii_alphanumeric()) {
+        Ok(())
+    } else {
+        Err("a table's name on Storage has ASCII letters and digits".to_owned())
     }
 }
 

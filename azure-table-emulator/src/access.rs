@@ -41,9 +41,10 @@ pub(crate) fn enter<'a>(
         return Ok(caller(Grant::of(Rights::Preflight)));
     }
     if site.rules.checks_version && !version::is_taken(&trace.version, settings.has_strict_versions) {
-        return Err(match version::is_date(&trace.version) {
-            true => ServiceError::INVALID_HEADER_VALUE,
-            false => ServiceError::UNREADABLE_VERSION,
+        return Err(if version::is_date(&trace.version) {
+            ServiceError::INVALID_HEADER_VALUE
+        } else {
+            ServiceError::UNREADABLE_VERSION
         });
     }
     if !site.rules.has_service_operations && is_xml(request) {
@@ -127,8 +128,9 @@ fn check_token(site: &Site, settings: &Settings, token: &str, (version, now): (&
             Some(fault) => fault.why(),
         },
     };
-    Err(match version >= CHALLENGES {
-        true => ServiceError::INVALID_TOKEN.because(why),
-        false => ServiceError::AUTHENTICATION_FAILED.because(why),
+    Err(if version >= CHALLENGES {
+        ServiceError::INVALID_TOKEN.because(why)
+    } else {
+        ServiceError::AUTHENTICATION_FAILED.because(why)
     })
 }

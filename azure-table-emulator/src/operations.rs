@@ -202,9 +202,12 @@ fn with_texts(filter: Expression) -> Expression {
 
 fn filter(options: &Options, rules: &ServiceRules) -> Result<Option<Expression>> {
     let parsed = options.filter.as_deref().map(parse_to).transpose();
-    let parsed = parsed.map(|filter| match rules.compares_bytes_with_text {
-        true => filter.map(with_texts),
-        false => filter,
+    let parsed = parsed.map(|filter| {
+        if rules.compares_bytes_with_text {
+            filter.map(with_texts)
+        } else {
+            filter
+        }
     });
     parsed.map_err(|(error, at)| {
         let service_error = rules.invalid_filter.clone();

@@ -218,9 +218,10 @@ impl OperationResponse {
             }
         };
         let is_storage = rules.has_storage_form;
-        let version = match self.status == 204 && self.location.is_none() && self.prefer.is_none() {
-            true => "1.0;",
-            false => "3.0;",
+        let version = if self.status == 204 && self.location.is_none() && self.prefer.is_none() {
+            "1.0;"
+        } else {
+            "3.0;"
         };
         // Without the space that Cosmos DB puts into it elsewhere (recorded).
         let media_type = self.content.media_type(rules).replace("; ", ";");

@@ -361,9 +361,10 @@ impl ServiceRules {
 
     /// Returns the error for a property's name.
     pub(crate) fn invalid_property_name(&self, name: &str) -> ServiceError {
-        match self.repeats_property_name {
-            true => ServiceError::property_name(name),
-            false => ServiceError::PROPERTY_NAME_INVALID,
+        if self.repeats_property_name {
+            ServiceError::property_name(name)
+        } else {
+            ServiceError::PROPERTY_NAME_INVALID
         }
     }
 

@@ -25,9 +25,10 @@ pub(crate) fn of(uri: &Uri) -> Result<Site> {
     }
     let scheme = uri.scheme_str().unwrap_or("http");
     // Without the host of a service, the first segment is the account, even if nothing follows.
-    let prefix = match authority.host().contains(".table.") {
-        true => String::new(),
-        false => format!("/{}", uri.path().split('/').nth(1).unwrap_or_default()),
+    let prefix = if authority.host().contains(".table.") {
+        String::new()
+    } else {
+        format!("/{}", uri.path().split('/').nth(1).unwrap_or_default())
     };
     let account = AddressedAccount::of(authority.host(), &prefix).ok_or(ServiceError::INVALID_URI)?;
     Ok(Site {

@@ -272,9 +272,10 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
                 )));
             }
             let mut batch = self.table.batch();
-            match self.is_new {
-                true => batch.insert(&self.header.entity)?,
-                false => batch.replace(&self.header)?,
+            if self.is_new {
+                batch.insert(&self.header.entity)?
+            } else {
+                batch.replace(&self.header)?
             };
             for operation in operations {
                 batch.push(operation)?;

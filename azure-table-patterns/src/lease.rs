@@ -140,9 +140,10 @@ impl Leases {
             return self.insert(partition_key, row_key, holder).await;
         };
         let entry = self.entry(row, &context);
-        match entry.is_free_for(holder) {
-            true => self.take(entry.row, holder).await,
-            false => Ok(None),
+        if entry.is_free_for(holder) {
+            self.take(entry.row, holder).await
+        } else {
+            Ok(None)
         }
     }
 

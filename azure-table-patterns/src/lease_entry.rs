@@ -112,9 +112,10 @@ impl Leases {
     /// - [`InDoubt`](ErrorKind::InDoubt): the lease may be held, until its duration is over. The holder can
     ///   [`resume`](Self::resume) it.
     pub async fn acquire_entry(&self, entry: &LeaseEntry, holder: &str) -> Result<Option<Lease>> {
-        match entry.is_free_for(holder) {
-            true => self.take(entry.row.clone(), holder).await,
-            false => Ok(None),
+        if entry.is_free_for(holder) {
+            self.take(entry.row.clone(), holder).await
+        } else {
+            Ok(None)
         }
     }
 
@@ -129,9 +130,10 @@ impl Leases {
     /// # Errors
     /// - The errors of [`acquire_entry`](Self::acquire_entry).
     pub async fn resume(&self, entry: &LeaseEntry, holder: &str) -> Result<Option<Lease>> {
-        match entry.holder() == Some(holder) {
-            true => self.take(entry.row.clone(), holder).await,
-            false => Ok(None),
+        if entry.holder() == Some(holder) {
+            self.take(entry.row.clone(), holder).await
+        } else {
+            Ok(None)
         }
     }
 

@@ -135,7 +135,7 @@ struct AppendRow {
 }
 
 /// The maximum number of operations in a batch besides the header.
-const MOST_EVENTS: usize = 99;
+const MAX_EVENTS: usize = 99;
 /// The prefix of the RowKeys for keys: it sorts after all digits.
 const KEYS: &str = "~";
 
@@ -258,8 +258,8 @@ impl<T: Serialize> Log<T> {
     /// Appends the events under a condition. Returns `None` if the log is at another position.
     async fn transact(&mut self, events: &[T], condition: AppendCondition<'_>) -> Result<Option<Range<u64>>> {
         let most = match condition {
-            AppendCondition::Once(_) => MOST_EVENTS - 1,
-            AppendCondition::None | AppendCondition::Position(_) => MOST_EVENTS,
+            AppendCondition::Once(_) => MAX_EVENTS - 1,
+            AppendCondition::None | AppendCondition::Position(_) => MAX_EVENTS,
         };
         if events.is_empty() || events.len() > most {
             let count = events.len();

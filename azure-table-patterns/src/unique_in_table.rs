@@ -121,7 +121,7 @@ struct ClaimRow {
 }
 
 /// The maximum number of rounds of a [`Rounds`]. Their waits take about a minute.
-const MOST_ROUNDS: u32 = 64;
+const MAX_ROUNDS: u32 = 64;
 
 /// The rounds of a loop that ends when the row that a read returns is the stored one.
 #[derive(Default)]
@@ -132,11 +132,11 @@ impl Rounds {
     /// one second.
     ///
     /// # Errors
-    /// - `Contention`: there were [`MOST_ROUNDS`].
+    /// - `Contention`: there were [`MAX_ROUNDS`].
     async fn next(&mut self) -> Result<()> {
-        if self.0 == MOST_ROUNDS {
+        if self.0 == MAX_ROUNDS {
             return Err(Error::contention(format!(
-                "the stored row of the value differed from the read one in each of {MOST_ROUNDS} rounds: its reads may lag, \
+                "the stored row of the value differed from the read one in each of {MAX_ROUNDS} rounds: its reads may lag, \
                  so call again later"
             )));
         }

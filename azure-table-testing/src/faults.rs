@@ -25,7 +25,7 @@ use crate::fault::Fault;
 use crate::fault_rule::FaultRule;
 
 /// The maximum length of the log. Beyond it the oldest requests are dropped.
-const MOST_RECORDS: usize = 1_024;
+const MAX_RECORDS: usize = 1_024;
 
 /// A [`Transport`] in front of another one that injects faults by rules. Feature `test-util`.
 ///
@@ -164,7 +164,7 @@ impl Faults {
             .filter(|standing| standing.rule.fits(kind, table.as_deref()));
         let fault = chosen.find_map(|standing| standing.chooses().then(|| standing.rule.fault.clone()));
         state.requests += 1;
-        if state.log.len() == MOST_RECORDS {
+        if state.log.len() == MAX_RECORDS {
             state.log.pop_front();
         }
         let record = FaultRecord {

@@ -103,9 +103,12 @@ impl Recorded {
             Outcome::Responded(response) => {
                 // A rejection may repeat the string to sign, `/contoso/Blogs`. Elsewhere the word may be part of a row.
                 let is_rejection = !response.status().is_success();
-                let clean = |text: &str| match is_rejection {
-                    true => clean(&without_name(&without_account(text, address), address)),
-                    false => clean(text),
+                let clean = |text: &str| {
+                    if is_rejection {
+                        clean(&without_name(&without_account(text, address), address))
+                    } else {
+                        clean(text)
+                    }
                 };
                 let mut headers = response.headers().clone();
                 // The length includes the account's URL.

@@ -117,9 +117,12 @@ impl Secrets {
     /// Returns a body without secrets. It is shared if it contains none.
     pub(crate) fn of_body(&self, body: &Bytes) -> Bytes {
         let Ok(text) = std::str::from_utf8(body) else {
-            return in_texts(body, |text| match self.gives_key {
-                true => self.hide(&without_key(text)),
-                false => self.hide(text),
+            return in_texts(body, |text| {
+                if self.gives_key {
+                    self.hide(&without_key(text))
+                } else {
+                    self.hide(text)
+                }
             });
         };
         let text = match self.gives_key {

@@ -15,7 +15,7 @@ use crate::bill::Bill;
 use crate::exchange::{Exchange, Outcome};
 
 /// The default number of kept exchanges.
-const MOST_EXCHANGES: usize = 1_024;
+const MAX_EXCHANGES: usize = 1_024;
 
 /// A [`Transport`] in front of another one that keeps requests and responses, without secrets. Feature `test-util`.
 ///
@@ -67,7 +67,7 @@ impl Spy {
         let state = State {
             number: 0,
             cleared: 0,
-            most: MOST_EXCHANGES,
+            most: MAX_EXCHANGES,
             kept: VecDeque::new(),
             bill: Bill::default(),
         };

@@ -320,37 +320,31 @@ fn main() {
         let orders: Vec<Order> = (0..ENTITIES).map(order).collect();
         compare("batches of 100, one after the other", ENTITIES / 10, async |is_ours| {
             for orders in orders[..ENTITIES / 10].chunks(BATCH) {
-                match is_ours {
-                    true => {
-                        let mut batch = table.batch();
-                        for order in orders {
-                            batch.insert(order).unwrap();
-                        }
-                        assert_eq!(batch.submit().await.unwrap().len(), BATCH);
+                if is_ours {
+                    let mut batch = table.batch();
+                    for order in orders {
+                        batch.insert(order).unwrap();
                     }
-                    false => hand_made.batch(orders).await,
+                    assert_eq!(batch.submit().await.unwrap().len(), BATCH);
+                } else {
+                    hand_made.batch(orders).await
                 }
             }
         })
         .await;
-        compare(
-            "a bulk of 100,000, 8 batches at once",
-            ENTITIES,
-            async |is_ours| match is_ours {
-                true => {
-                    let report = table.bulk().concurrency(8).insert(&orders).await.unwrap();
-                    assert_eq!(report.applied() as usize, ENTITIES);
-                }
-                false => {
-                    use futures::StreamExt as _;
-                    let batches = orders.chunks(BATCH).map(|orders| hand_made.batch(orders));
-                    futures::stream::iter(batches)
-                        .buffer_unordered(8)
-                        .collect::<Vec<()>>()
-                        .await;
-                }
-            },
-        )
+        compare("a bulk of 100,000, 8 batches at once", ENTITIES, async |is_ours| {
+            if is_ours {
+                let report = table.bulk().concurrency(8).insert(&orders).await.unwrap();
+                assert_eq!(report.applied() as usize, ENTITIES);
+            } else {
+                use futures::StreamExt as _;
+                let batches = orders.chunks(BATCH).map(|orders| hand_made.batch(orders));
+                futures::stream::iter(batches)
+                    .buffer_unordered(8)
+                    .collect::<Vec<()>>()
+                    .await;
+            }
+        })
         .await;
     });
 }

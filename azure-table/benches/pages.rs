@@ -120,9 +120,10 @@ async fn response(mut socket: TcpStream, body: &'static str, pages: usize, laten
         if !latency.is_zero() {
             tokio::time::sleep(latency).await;
         }
-        let next = match page + 1 < pages {
-            true => format!("x-ms-continuation-NextPartitionKey: {}\r\n", page + 1),
-            false => String::new(),
+        let next = if page + 1 < pages {
+            format!("x-ms-continuation-NextPartitionKey: {}\r\n", page + 1)
+        } else {
+            String::new()
         };
         let head = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{next}\r\n",

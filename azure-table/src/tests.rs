@@ -256,9 +256,10 @@ fn batch_responses_of_azurite_are_parsed() {
         for (row, request) in requests.iter().enumerate() {
             let entity = DynamicEntity::new("pk", row.to_string());
             // Only deleted entities have no ETag afterwards.
-            let operation = match request.starts_with("DELETE") {
-                true => TableOperation::delete(&entity),
-                false => TableOperation::insert(&entity),
+            let operation = if request.starts_with("DELETE") {
+                TableOperation::delete(&entity)
+            } else {
+                TableOperation::insert(&entity)
             };
             set.add(operation).unwrap();
         }

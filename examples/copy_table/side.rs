@@ -21,9 +21,10 @@ pub(crate) enum Side {
 impl Side {
     /// Returns the side that the command line names.
     pub(crate) fn named(name: &str, service: &TableServiceClient) -> azure_table::Result<Self> {
-        Ok(match name.ends_with(".jsonl") {
-            true => Self::File(name.into()),
-            false => Self::Table(service.dynamic_table(name)?),
+        Ok(if name.ends_with(".jsonl") {
+            Self::File(name.into())
+        } else {
+            Self::Table(service.dynamic_table(name)?)
         })
     }
 

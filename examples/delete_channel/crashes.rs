@@ -19,9 +19,10 @@ pub(crate) async fn show(store: &Store, faults: &Faults) -> Result<(), Box<dyn E
 
         let crash = Crash::before(request, faults, store.next_deletion()).await?;
         let (channel, blogs) = store.state(&name).await?;
-        let deliveries = match crash.has_happened() {
-            true => store.next_worker().await?.to_string(),
-            false => "-".to_owned(),
+        let deliveries = if crash.has_happened() {
+            store.next_worker().await?.to_string()
+        } else {
+            "-".to_owned()
         };
         let (channel_after, blogs_after) = store.state(&name).await?;
         println!(

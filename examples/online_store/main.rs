@@ -18,7 +18,7 @@ use azure_table::{DateTime, Key, TableClient, TableOperation, TableServiceClient
 use azure_table_examples::{connect, finish, on_own_tables};
 use azure_table_patterns::Fence;
 
-use crate::rows::{Address, Customer, ItemIndex, LatestOrder, MOST_LINES, Order, OrderLine, StoreRow, order};
+use crate::rows::{Address, Customer, ItemIndex, LatestOrder, MAX_LINES, Order, OrderLine, StoreRow, order};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -58,9 +58,9 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
 
 /// Places an order: its rows, both indexes and the count of the customer are one transaction.
 async fn place(customer: &mut Fence<Customer>, time: &str, items: &[(&str, i64)]) -> Result<(), Box<dyn Error>> {
-    if items.len() > MOST_LINES {
+    if items.len() > MAX_LINES {
         return Err(format!(
-            "an order of {} lines, at most {MOST_LINES} fit a transaction",
+            "an order of {} lines, at most {MAX_LINES} fit a transaction",
             items.len()
         )
         .into());

@@ -75,7 +75,7 @@ pub(crate) enum StoreRow {
 
 /// The maximum number of lines of an order: each may need an index row too, and one transaction has 100 rows. The
 /// others are the customer, the order and its second copy.
-pub(crate) const MOST_LINES: usize = (100 - 3) / 2;
+pub(crate) const MAX_LINES: usize = (100 - 3) / 2;
 
 /// Creates all rows of an order: itself and its lines, its second copy, and an index row for each different item.
 pub(crate) fn order(customer: &str, number: u32, placed: DateTime, items: &[(&str, i64)]) -> Vec<StoreRow> {

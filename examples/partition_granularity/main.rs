@@ -53,9 +53,10 @@ const SIZES: [(&str, Rule); 4] = [
 
 /// A week in the season, or else a month.
 fn by_season(channel: &str, time: DateTime) -> Result<String> {
-    match is_season(time) {
-        true => key(channel, Descending(Week::from(time))),
-        false => key(channel, Descending(Month::from(time))),
+    if is_season(time) {
+        key(channel, Descending(Week::from(time)))
+    } else {
+        key(channel, Descending(Month::from(time)))
     }
 }
 
@@ -72,15 +73,17 @@ fn queries(blogs: &TableClient<Blog>, rule: Rule) -> Result<[(&'static str, Tabl
         let (first, end) = (midnight(first)?, midnight(end)?);
         // The newest partition comes first.
         let (from, to) = (rule("Football", end - SECOND)?, rule("Football", first)?);
-        let query = match from == to {
-            true => blogs.query().partition(&from),
-            false => blogs.query().between(prefix(&from)?, prefix(&to)?),
+        let query = if from == to {
+            blogs.query().partition(&from)
+        } else {
+            blogs.query().between(prefix(&from)?, prefix(&to)?)
         };
         Ok(query.filter(Blog::POSTED.ge(first) & Blog::POSTED.lt(end)))
     };
-    let all = match rule("Football", midnight("2009-01-01")?)?.contains('_') {
-        false => blogs.query().partition("Football"),
-        true => blogs.query().key_prefix(prefix("Football_")?),
+    let all = if rule("Football", midnight("2009-01-01")?)?.contains('_') {
+        blogs.query().key_prefix(prefix("Football_")?)
+    } else {
+        blogs.query().partition("Football")
     };
     Ok([
         ("10 most recent", all.clone().limit(10)),

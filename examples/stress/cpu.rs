@@ -65,9 +65,10 @@ impl ModelledCpu {
 
     /// Uses the core that is free first, for one request.
     pub(crate) async fn spend(&self, is_read: bool, entities: u64) {
-        let time = match is_read {
-            true => self.costs.read,
-            false => self.costs.write + self.costs.written_entity * u32::try_from(entities).unwrap_or(u32::MAX),
+        let time = if is_read {
+            self.costs.read
+        } else {
+            self.costs.write + self.costs.written_entity * u32::try_from(entities).unwrap_or(u32::MAX)
         };
         let end = self.with(|cores| {
             cores.used += time;

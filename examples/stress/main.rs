@@ -76,12 +76,13 @@ fn main() -> ExitCode {
 
 /// Runs `work` in real time, or in virtual time on this thread.
 fn start<T>(is_real: bool, work: impl Future<Output = Result<T, Box<dyn Error>>>) -> Result<T, Box<dyn Error>> {
-    let runtime = match is_real {
-        true => tokio::runtime::Builder::new_multi_thread().enable_all().build()?,
-        false => tokio::runtime::Builder::new_current_thread()
+    let runtime = if is_real {
+        tokio::runtime::Builder::new_multi_thread().enable_all().build()?
+    } else {
+        tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .start_paused(true)
-            .build()?,
+            .build()?
     };
     runtime.block_on(work)
 }

@@ -170,9 +170,12 @@ impl Options {
         workload.seconds = given.seconds.unwrap_or(if is_virtual { 30.0 } else { 5.0 });
         workload.warm_up = given.warm_up.unwrap_or((workload.seconds / 6.0).clamp(1.0, 5.0));
         self.has_own_entity = given.columns.is_some();
-        workload.columns = given.columns.unwrap_or_else(|| match is_virtual {
-            true => Columns::default(),
-            false => Columns::payload(1_024),
+        workload.columns = given.columns.unwrap_or_else(|| {
+            if is_virtual {
+                Columns::default()
+            } else {
+                Columns::payload(1_024)
+            }
         });
         if given.is_mixed {
             workload.operation = Operation::Mixed(given.reads.unwrap_or(50));

@@ -40,9 +40,10 @@ impl Verdict {
             return Self::Unlimited;
         };
         let of_partition = workload.partitions().map_or(0.0, |partitions| rate / partitions as f64);
-        match of_partition > partition || rate > account {
-            true => Self::AboveTarget,
-            false => Self::WithinTarget,
+        if of_partition > partition || rate > account {
+            Self::AboveTarget
+        } else {
+            Self::WithinTarget
         }
     }
 }

@@ -440,23 +440,20 @@ async fn insert_of_a_value_waits_for_reads_that_lag() {
         other.name = "other".into();
         let (inserted, ()) = join(values.insert(&other, "value"), clear).await;
         let (requests, time) = (faults.requests() - before, start.elapsed());
-        match ends {
-            true => {
-                assert!(!inserted.unwrap(), "{group}: both have the value");
-                assert!(
-                    requests < 40 && time < lag + Duration::from_secs(2),
-                    "{requests} in {time:?}"
-                );
-            }
-            false => {
-                let error = inserted.unwrap_err();
-                assert_eq!(error.kind(), ErrorKind::Contention);
-                assert!(
-                    requests < 140 && time < Duration::from_secs(90),
-                    "{requests} in {time:?}"
-                );
-                assert!(error.to_string().contains("its reads may lag"), "{error}");
-            }
+        if ends {
+            assert!(!inserted.unwrap(), "{group}: both have the value");
+            assert!(
+                requests < 40 && time < lag + Duration::from_secs(2),
+                "{requests} in {time:?}"
+            );
+        } else {
+            let error = inserted.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Contention);
+            assert!(
+                requests < 140 && time < Duration::from_secs(90),
+                "{requests} in {time:?}"
+            );
+            assert!(error.to_string().contains("its reads may lag"), "{error}");
         }
     }
 }

@@ -28,9 +28,10 @@ use azure_table_tests::errors::kind_in_doubt;
 async fn wrong_clock_is_corrected_once() {
     for behind in [true, false] {
         let clock = EmulatorClock::system();
-        match behind {
-            true => clock.advance(Duration::from_secs(3_600)),
-            false => clock.set(DateTime::now() - Duration::from_secs(3_600)),
+        if behind {
+            clock.advance(Duration::from_secs(3_600))
+        } else {
+            clock.set(DateTime::now() - Duration::from_secs(3_600))
         }
         let corrections = Arc::new(Mutex::new(Vec::new()));
         let service = TableServiceClient::from_transport(Emulator::new().shared_clock(clock));

@@ -602,9 +602,10 @@ async fn wrong_clock_of_the_service_makes_no_answer_wrong() {
                 }
                 let [by_id, _] = doubts(&replaced);
                 let resolution = place.service.resolve_doubt(&by_id).await.unwrap();
-                match is_overwritten {
-                    false => assert_eq!(resolution, Resolution::Applied, "{wrong:?}"),
-                    true => assert!(is_unknown(&resolution), "{wrong:?}: {resolution:?}"),
+                if is_overwritten {
+                    assert!(is_unknown(&resolution), "{wrong:?}: {resolution:?}")
+                } else {
+                    assert_eq!(resolution, Resolution::Applied, "{wrong:?}")
                 }
             }
         }

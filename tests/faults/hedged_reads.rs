@@ -117,9 +117,10 @@ async fn first_request_may_still_answer_first() {
 #[tokio::test(start_paused = true)]
 async fn error_of_one_request_does_not_end_the_other() {
     for (first, second, expected) in [(60, 500, 550), (500, 20, 500)] {
-        let steps = match first < second {
-            true => [(Step::status(503), first), (entity(), second)],
-            false => [(entity(), first), (Step::status(503), second)],
+        let steps = if first < second {
+            [(Step::status(503), first), (entity(), second)]
+        } else {
+            [(entity(), first), (Step::status(503), second)]
         };
         let scripted = Scripted::new(steps).await;
         let context = OperationContext::new();

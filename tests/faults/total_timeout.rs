@@ -290,18 +290,15 @@ async fn writes_by_query_end_at_their_total_timeout() {
     let query = || table.query().partition("a");
     for is_of_query in [false, true] {
         let started = Instant::now();
-        let interrupted = match is_of_query {
-            true => {
-                table
-                    .update_where(query().total_timeout(TOTAL), |thing| thing.count += 1)
-                    .await
-            }
-            false => {
-                table
-                    .update_where(query(), |thing| thing.count += 1)
-                    .total_timeout(TOTAL)
-                    .await
-            }
+        let interrupted = if is_of_query {
+            table
+                .update_where(query().total_timeout(TOTAL), |thing| thing.count += 1)
+                .await
+        } else {
+            table
+                .update_where(query(), |thing| thing.count += 1)
+                .total_timeout(TOTAL)
+                .await
         };
         let interrupted = interrupted.unwrap_err();
         assert_over(interrupted.error(), started);

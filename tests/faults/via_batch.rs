@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 /// The longest URL that is accepted in front of the service.
-const MOST_CHARACTERS: usize = 300;
+const MAX_CHARACTERS: usize = 300;
 
 /// Rejects long URLs as HTTP.sys does, and loses one response to a change on demand.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ struct Narrow {
 impl Transport for Narrow {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         Box::pin(async move {
-            if request.uri().to_string().len() > MOST_CHARACTERS {
+            if request.uri().to_string().len() > MAX_CHARACTERS {
                 let html = "<HTML><BODY><h2>Bad Request - Invalid URL</h2></BODY></HTML>";
                 let rejection = Response::builder()
                     .status(400)

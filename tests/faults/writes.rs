@@ -300,20 +300,20 @@ async fn one_own_row_shows_that_its_batch_was_applied() {
         let Tables { lossy, truth, .. } = tables::<Lock>(&fates[usize::from(!is_leftover)..]).await;
         truth.insert(&a).await.unwrap();
         let stored = truth.get(("shard", "a")).versioned().await.unwrap().unwrap();
-        let operation = match is_leftover {
-            true => {
-                let bulk = lossy.bulk().retry(NoRetry).insert_or_replace([Lock::of("b")]);
-                let left = bulk.await.unwrap_err().into_parts().1.into_leftovers().pop().unwrap();
-                assert!(matches!(left.reason(), LeftoverReason::InDoubt(_)), "{left}");
-                left.into_operation().unwrap()
-            }
-            false => TableOperation::insert_or_replace(&b),
+        let operation = if is_leftover {
+            let bulk = lossy.bulk().retry(NoRetry).insert_or_replace([Lock::of("b")]);
+            let left = bulk.await.unwrap_err().into_parts().1.into_leftovers().pop().unwrap();
+            assert!(matches!(left.reason(), LeftoverReason::InDoubt(_)), "{left}");
+            left.into_operation().unwrap()
+        } else {
+            TableOperation::insert_or_replace(&b)
         };
         let mut batch = lossy.batch();
         batch.replace(&stored).unwrap();
-        match is_pushed {
-            true => batch.push(operation).unwrap(),
-            false => batch.insert(&b).unwrap(),
+        if is_pushed {
+            batch.push(operation).unwrap()
+        } else {
+            batch.insert(&b).unwrap()
         };
         let written = batch.submit().await;
         if is_leftover {

@@ -41,14 +41,14 @@ const WIRE: Layers<'_> = Layers {
 };
 
 /// The maximum number of lines of a source file, without unit tests.
-const MOST_LINES: usize = 500;
+const MAX_LINES: usize = 500;
 /// The maximum number of modules in a folder. More are found faster in folders by subject.
-const MOST_SIBLINGS: usize = 20;
+const MAX_SIBLINGS: usize = 20;
 /// The most lines of an example, or of the `main.rs` of one in a folder. `stress` is a study, not a lesson.
-const MOST_LINES_OF_EXAMPLES: usize = 150;
+const MAX_LINES_OF_EXAMPLES: usize = 150;
 
 /// Files that may import each other: a parent and its child, or two that form one unit.
-const MOST_FILES_OF_A_CIRCLE: usize = 2;
+const MAX_FILES_OF_A_CIRCLE: usize = 2;
 
 #[test]
 fn imports_point_downwards() {
@@ -85,7 +85,7 @@ fn files_have_no_import_cycles() {
     let circles: Vec<_> = sources
         .circles()
         .into_iter()
-        .filter(|circle| circle.len() > MOST_FILES_OF_A_CIRCLE)
+        .filter(|circle| circle.len() > MAX_FILES_OF_A_CIRCLE)
         .collect();
     assert!(
         circles.is_empty(),
@@ -112,8 +112,8 @@ fn files_are_small_and_open_with_a_comment() {
     for file in Sources::read(root()).files {
         let lines = file.lines();
         assert!(
-            lines <= MOST_LINES,
-            "{}: {lines} lines, more than the limit of {MOST_LINES}",
+            lines <= MAX_LINES,
+            "{}: {lines} lines, more than the limit of {MAX_LINES}",
             file.path
         );
     }
@@ -139,10 +139,10 @@ fn folders_have_few_modules() {
         }
     }
     assert!(modules.len() > 20, "{} folders", modules.len());
-    modules.retain(|_, modules| modules.len() > MOST_SIBLINGS);
+    modules.retain(|_, modules| modules.len() > MAX_SIBLINGS);
     assert!(
         modules.is_empty(),
-        "more than {MOST_SIBLINGS} modules: divide the folder by subject\n{modules:#?}"
+        "more than {MAX_SIBLINGS} modules: divide the folder by subject\n{modules:#?}"
     );
 }
 
@@ -159,7 +159,7 @@ fn examples_are_short() {
     assert!(programs.len() > 20, "{} programs", programs.len());
     for (path, text) in programs {
         let lines = text.lines().count();
-        assert!(lines <= MOST_LINES_OF_EXAMPLES, "{}: {lines} lines", path.display());
+        assert!(lines <= MAX_LINES_OF_EXAMPLES, "{}: {lines} lines", path.display());
     }
 }
 

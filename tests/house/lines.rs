@@ -7,21 +7,22 @@ use std::collections::BTreeMap;
 
 use xtask::sources::{Sources, root};
 
-/// The number of lines of code of each crate.
+/// The number of lines of code of each crate. In all of them, 106 lines were added by `if` and `else`: they replaced
+/// 190 times `match` on `true` and `false`, which readers do not expect.
 const LINES: [(&str, usize); 6] = [
     // Has what only the client names, from the wire crate. In all, 111 lines were added: the traits for entities in the
     // emulator and in doubles replace their methods, and imports name two crates. One more declares a folder.
-    ("azure-table", 32_402),
-    ("azure-table-derive", 4_774),
+    ("azure-table", 32_465),
+    ("azure-table-derive", 4_775),
     // Got the reader of members, which only it uses, from the wire crate.
-    ("azure-table-emulator", 11_738),
+    ("azure-table-emulator", 11_762),
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
-    ("azure-table-patterns", 1_690),
+    ("azure-table-patterns", 1_694),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     // Got the rows whose Timestamps an exploration reads, from the wire crate.
-    ("azure-table-testing", 3_827),
+    ("azure-table-testing", 3_834),
     // 24 `#[inline]`: they replaced the inlining within one crate, which a page had lost.
-    ("azure-table-wire", 6_557),
+    ("azure-table-wire", 6_564),
 ];
 
 #[test]

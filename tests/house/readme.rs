@@ -7,9 +7,9 @@ use xtask::sources::{CRATES, root, rust_files};
 use xtask::{chart, pages};
 
 /// The most lines of the README.
-const MOST_LINES: usize = 300;
+const MAX_LINES: usize = 300;
 /// The most lines of its first program, which has an entity, an insert, a get and a stream.
-const MOST_LINES_OF_PROGRAM: usize = 30;
+const MAX_LINES_OF_PROGRAM: usize = 30;
 
 fn readme() -> String {
     fs::read_to_string(root().join("README.md")).unwrap()
@@ -54,7 +54,7 @@ fn chart_of_performance_has_the_figures() {
 fn readme_is_short_and_has_programs() {
     let readme = readme();
     let lines = readme.lines().count();
-    assert!(lines <= MOST_LINES, "{lines} lines");
+    assert!(lines <= MAX_LINES, "{lines} lines");
     let rust = blocks(&readme, "rust");
     assert!(rust.len() > 4, "{} programs", rust.len());
 }
@@ -75,7 +75,7 @@ fn first_program_is_short_and_has_its_dependencies() {
         assert!(program.contains(step), "no {step}");
     }
     let lines = program.lines().count();
-    assert!(lines <= MOST_LINES_OF_PROGRAM, "{lines} lines");
+    assert!(lines <= MAX_LINES_OF_PROGRAM, "{lines} lines");
 
     let manifest = blocks(&readme, "toml")[0];
     let dependencies = manifest.split("[dev-dependencies]").next().unwrap();
@@ -209,7 +209,7 @@ fn readme_contributing_and_ci_have_the_two_commands_of_a_clone() {
 }
 
 /// The columns of code that a page of the documentation shows.
-const MOST_COLUMNS: usize = 90;
+const MAX_COLUMNS: usize = 90;
 
 #[test]
 fn code_of_pages_is_not_cut_off() {
@@ -231,7 +231,7 @@ fn code_of_pages_is_not_cut_off() {
                     // The story of an exploration has one line for each request.
                     let is_story = name == "explorations.md" && language == "text";
                     let columns = line.chars().count();
-                    if columns > MOST_COLUMNS && !is_story {
+                    if columns > MAX_COLUMNS && !is_story {
                         wide.push(format!("{name}:{number}: {columns} columns"));
                     }
                 }
@@ -239,11 +239,7 @@ fn code_of_pages_is_not_cut_off() {
         }
     }
     assert!(seen > 1_000, "{seen} lines of code");
-    assert!(
-        wide.is_empty(),
-        "more than {MOST_COLUMNS} columns:\n{}",
-        wide.join("\n")
-    );
+    assert!(wide.is_empty(), "more than {MAX_COLUMNS} columns:\n{}", wide.join("\n"));
 }
 
 /// Returns the anchor that rustdoc derives from a heading.

@@ -13,7 +13,7 @@ const GUIDE: &str = "azure-table/src/guide/operations.md";
 const PATTERNS: &str = "azure-table-patterns/src/";
 
 /// The most methods in a row of the guide.
-const MOST_METHODS: usize = 6;
+const MAX_METHODS: usize = 6;
 
 /// The macros that declare a future of the client.
 const MACROS: [&str; 4] = ["operation!", "write_operation!", "single_request!", "query_write!"];
@@ -43,9 +43,12 @@ impl Method {
             docs: docs
                 .split(|line| line.is_empty())
                 .map(|lines| lines.join(" "))
-                .map(|text| match file.path.starts_with(PATTERNS) {
-                    true => text.replace("](azure_table::", "](crate::"),
-                    false => text,
+                .map(|text| {
+                    if file.path.starts_with(PATTERNS) {
+                        text.replace("](azure_table::", "](crate::")
+                    } else {
+                        text
+                    }
                 })
                 .collect(),
         }
@@ -80,7 +83,7 @@ fn requests(guide: &str) -> BTreeMap<String, String> {
             true if line.starts_with("|---") || columns[0] != "method" => {}
             true => {
                 let row = cells(line);
-                assert!(row[0].split(", ").count() <= MOST_METHODS, "{GUIDE}: {line}");
+                assert!(row[0].split(", ").count() <= MAX_METHODS, "{GUIDE}: {line}");
                 let cell = |name| {
                     let column = columns.iter().position(|column| column == name);
                     assert!(
@@ -108,9 +111,10 @@ fn requests(guide: &str) -> BTreeMap<String, String> {
 /// Returns the meaning of a lost response as a link, without remarks. A word links to the guide, a type to itself.
 fn link(cell: &str) -> String {
     let meaning = cell.split(": ").next().unwrap_or_default();
-    match meaning.starts_with('[') {
-        true => meaning.to_owned(),
-        false => format!("[{meaning}](crate::guide::operations)"),
+    if meaning.starts_with('[') {
+        meaning.to_owned()
+    } else {
+        format!("[{meaning}](crate::guide::operations)")
     }
 }
 

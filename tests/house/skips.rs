@@ -185,11 +185,11 @@ fn only_an_if<'a>(function: &str, body: impl Iterator<Item = &'a str>) -> Option
 
 /// Returns the tests of a file: the part after the code for a source file of a crate, else the whole file.
 fn tests_of<'a>(path: &str, text: &'a str) -> &'a str {
-    match path.contains("/src/") && !path.starts_with("tests/") && !is_test(path) {
-        true => text
-            .split_once("\n#[cfg(test)]\nmod tests {")
-            .map_or("", |(_, tests)| tests),
-        false => text,
+    if path.contains("/src/") && !path.starts_with("tests/") && !is_test(path) {
+        text.split_once("\n#[cfg(test)]\nmod tests {")
+            .map_or("", |(_, tests)| tests)
+    } else {
+        text
     }
 }
 

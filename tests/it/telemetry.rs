@@ -30,7 +30,7 @@ thread_local! {
     /// The spans of the test on this thread, in the order of their start; `None` if no test records.
     static SEEN: RefCell<Option<Vec<Started>>> = const { RefCell::new(None) };
     /// The most verbose level that is recorded.
-    static MOST_VERBOSE: Cell<Level> = const { Cell::new(Level::TRACE) };
+    static MAX_VERBOSE: Cell<Level> = const { Cell::new(Level::TRACE) };
 }
 
 /// The name under which an event is recorded.
@@ -61,7 +61,7 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Recorder {
     }
 
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
-        SEEN.with_borrow(Option::is_some) && *metadata.level() <= MOST_VERBOSE.get()
+        SEEN.with_borrow(Option::is_some) && *metadata.level() <= MAX_VERBOSE.get()
     }
 
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
@@ -521,7 +521,7 @@ async fn events_of_a_call_without_response_have_its_kind_and_no_text() {
 
 #[tokio::test(start_paused = true)]
 async fn retry_event_is_in_the_callers_span_if_only_warnings_are_recorded() {
-    MOST_VERBOSE.set(Level::WARN);
+    MAX_VERBOSE.set(Level::WARN);
     let spans = spans_of(async {
         let canned = Canned::new([
             Step::response(503, &[("x-ms-error-code", "ServerBusy")], ""),
@@ -532,7 +532,7 @@ async fn retry_event_is_in_the_callers_span_if_only_warnings_are_recorded() {
         query.await.unwrap();
     })
     .await;
-    MOST_VERBOSE.set(Level::TRACE);
+    MAX_VERBOSE.set(Level::TRACE);
     assert!(spans.named("call").is_empty());
     let [event] = &spans.named(EVENT)[..] else {
         unreachable!("{:?}", spans.named(EVENT))

@@ -109,9 +109,10 @@ impl Source {
         entity.properties = self.properties();
         let is_there = rows.contains_key(&(entity.partition_key.clone(), entity.row_key.clone()));
         let is_misfit = self.random.usize(..MISFITS) == 0;
-        let kinds = match is_there != is_misfit {
-            true => [Replace, Merge, Delete, InsertOrReplace, InsertOrMerge],
-            false => [Insert, Insert, Insert, InsertOrReplace, InsertOrMerge],
+        let kinds = if is_there != is_misfit {
+            [Replace, Merge, Delete, InsertOrReplace, InsertOrMerge]
+        } else {
+            [Insert, Insert, Insert, InsertOrReplace, InsertOrMerge]
         };
         let kind = kinds[self.random.usize(..kinds.len())];
         let is_stale = matches!(kind, Replace | Merge | Delete) && self.random.usize(..4 * MISFITS) == 0;
@@ -160,9 +161,10 @@ impl Source {
             .concurrency(random.usize(1..=32))
             .partition_concurrency(random.usize(1..=4))
             .max_pending(random.usize(100..=OPERATIONS));
-        match random.bool() {
-            true => bulk.batch_bytes(random.usize(10_000..=200_000)),
-            false => bulk,
+        if random.bool() {
+            bulk.batch_bytes(random.usize(10_000..=200_000))
+        } else {
+            bulk
         }
     }
 }
@@ -185,9 +187,10 @@ impl Write {
             OperationKind::InsertOrMerge => TableOperation::insert_or_merge(entity),
             _ => TableOperation::delete::<DynamicEntity>((&*entity.partition_key, &*entity.row_key)),
         };
-        match self.is_stale {
-            true => operation.if_match(ETag::new(STALE)),
-            false => operation,
+        if self.is_stale {
+            operation.if_match(ETag::new(STALE))
+        } else {
+            operation
         }
     }
 

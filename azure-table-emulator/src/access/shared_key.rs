@@ -86,12 +86,13 @@ pub(crate) fn check(
     let is_of = |path: &str| key.verify(&to_sign(path), signature);
     let path = head.uri.path();
     let is_signed = is_of(path) || site.primary_path(path).is_some_and(|path| is_of(&path));
-    match is_signed {
-        true => Ok(()),
-        false => Err(Fault {
+    if is_signed {
+        Ok(())
+    } else {
+        Err(Fault {
             to_sign: Some(to_sign(path)),
             ..WRONG_SIGNATURE.into()
-        }),
+        })
     }
 }
 

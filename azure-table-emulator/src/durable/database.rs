@@ -354,13 +354,14 @@ fn read_rows(transaction: &ReadTransaction, name: &str) -> io::Result<Vec<(RowId
         Ok((RowId::new(partition_key, row_key), row.ok_or_else(unreadable)?))
     });
     let rows: Vec<_> = rows.collect::<io::Result<_>>()?;
-    match stored.len().map_err(failed)? == rows.len() as u64 {
-        true => Ok(rows),
-        false => Err(damaged(format!(
+    if stored.len().map_err(failed)? == rows.len() as u64 {
+        Ok(rows)
+    } else {
+        Err(damaged(format!(
             "{} of {} entities",
             rows.len(),
             stored.len().map_err(failed)?
-        ))),
+        )))
     }
 }
 

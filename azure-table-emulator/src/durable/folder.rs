@@ -251,9 +251,10 @@ fn read(
             return Err(damaged("the file of its tables is empty"));
         }
         let storage = backend(opened)?;
-        match is_synced {
-            true => Database::open(storage, rules),
-            false => Database::open(Unsynced(storage), rules),
+        if is_synced {
+            Database::open(storage, rules)
+        } else {
+            Database::open(Unsynced(storage), rules)
         }
     };
     // redb reports most damaged pages as errors, but panics at some.

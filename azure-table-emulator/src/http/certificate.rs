@@ -45,9 +45,10 @@ impl ServerCertificate {
             .collect::<std::result::Result<_, _>>()
             .map_err(wrong("the certificate"))?;
         if certificates.is_empty() {
-            return Err(Error::invalid_input(match has(text, "PRIVATE KEY") {
-                true => "the certificate: the text has a private key and no certificate",
-                false => "the certificate: the text has none in PEM",
+            return Err(Error::invalid_input(if has(text, "PRIVATE KEY") {
+                "the certificate: the text has a private key and no certificate"
+            } else {
+                "the certificate: the text has none in PEM"
             }));
         }
         let key = PrivateKeyDer::from_pem_slice(key).map_err(|e| match e {

@@ -68,9 +68,12 @@ impl RangeServer {
             return Err(Busy::Server(until - now));
         }
         let wait = self.wait(now);
-        let shedding = model.shedding.as_ref().filter(|shedding| match self.is_shedding {
-            true => wait > shedding.until,
-            false => wait > shedding.from,
+        let shedding = model.shedding.as_ref().filter(|shedding| {
+            if self.is_shedding {
+                wait > shedding.until
+            } else {
+                wait > shedding.from
+            }
         });
         self.is_shedding = shedding.is_some();
         let is_rejected = wait > model.max_wait

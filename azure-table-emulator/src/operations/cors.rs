@@ -127,9 +127,10 @@ fn exposed(rule: &CorsRule, headers: &HeaderMap) -> String {
     let all = self::names(headers);
     let mut names: Vec<&str> = Vec::new();
     for known in &rule.exposed_headers {
-        let named: Vec<&str> = match known.ends_with('*') {
-            true => all.iter().copied().filter(|name| fits(known, name)).collect(),
-            false => vec![known],
+        let named: Vec<&str> = if known.ends_with('*') {
+            all.iter().copied().filter(|name| fits(known, name)).collect()
+        } else {
+            vec![known]
         };
         for name in named {
             if !names.iter().any(|earlier| earlier.eq_ignore_ascii_case(name)) {

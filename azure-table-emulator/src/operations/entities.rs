@@ -49,9 +49,10 @@ pub(crate) fn write(
     let mut store = shared.write();
     let change = change.map_err(|service_error| {
         // Faults of an entity are reported after a missing table (recorded).
-        match service_error == ServiceError::PROPERTIES_NEED_VALUE && store.table(call.replica(), table).is_none() {
-            true => ServiceError::TABLE_NOT_FOUND,
-            false => service_error,
+        if service_error == ServiceError::PROPERTIES_NEED_VALUE && store.table(call.replica(), table).is_none() {
+            ServiceError::TABLE_NOT_FOUND
+        } else {
+            service_error
         }
     })?;
     let timestamp = call.caller.settings.timestamps(&change.id.partition_key);

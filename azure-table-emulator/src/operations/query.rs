@@ -190,9 +190,10 @@ impl<'q> Page<'q> {
         };
         for placed @ (place, id, row) in rows {
             if !turn.take(query.condition.comparisons(), row.members.annotated().len()) {
-                self.from = match is_by_place {
-                    true => Position::Place(place, 0),
-                    false => Position::Keys(id.clone()),
+                self.from = if is_by_place {
+                    Position::Place(place, 0)
+                } else {
+                    Position::Keys(id.clone())
                 };
                 next = None;
                 break;

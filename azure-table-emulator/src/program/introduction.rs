@@ -124,9 +124,10 @@ fn introduce_service(server: &EmulatorServer, options: &Options, people: &People
 fn introduce_accounts(server: &EmulatorServer, options: &Options, people: &People) {
     let is_changed = options.has_own_development_key();
     let port = server.address().port();
-    let also = match scheme(options) == "http" && !is_changed && port == DEVELOPMENT_PORT {
-        true => ", also as UseDevelopmentStorage=true",
-        false => "",
+    let also = if scheme(options) == "http" && !is_changed && port == DEVELOPMENT_PORT {
+        ", also as UseDevelopmentStorage=true"
+    } else {
+        ""
     };
     people.tell(format_args!("account    {DEVELOPMENT_ACCOUNT}{also}"));
     let connection_string = shown(server, DEVELOPMENT_ACCOUNT, is_changed);

@@ -25,9 +25,10 @@ const SKEW_SEED: u64 = 0;
 
 /// Serves until a signal arrives, then stores the tables.
 pub(crate) async fn serve(options: Options) -> Result<()> {
-    let people = People::on(match options.ready_json {
-        true => Stream::Stderr,
-        false => Stream::Stdout,
+    let people = People::on(if options.ready_json {
+        Stream::Stderr
+    } else {
+        Stream::Stdout
     })?;
     let signals = Signals::listen()?;
     let certificate = options.certificate.as_ref();
@@ -163,9 +164,10 @@ fn restore(emulator: &Emulator, path: &Path) -> Result<()> {
 /// process.
 async fn until_signal(server: EmulatorServer, mut signals: Signals, has_snapshot: bool, people: &People) {
     let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
-    let at_once = match has_snapshot {
-        true => "at once, without the snapshot",
-        false => "at once",
+    let at_once = if has_snapshot {
+        "at once, without the snapshot"
+    } else {
+        "at once"
     };
     let served = server.serve_until(async {
         let signal = signals.next().await;

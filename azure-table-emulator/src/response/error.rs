@@ -23,9 +23,10 @@ const DATA_XML: &str = "application/xml;charset=utf-8";
 impl OperationResponse {
     /// Creates the response of an error, in the form that the request requires.
     pub(crate) fn service_error(service_error: &ServiceError, form: ErrorForm, trace: &Trace) -> Self {
-        match trace.rules.has_storage_form {
-            true => with_request_id(service_error, form, trace),
-            false => with_activity_id(service_error, &form, trace.id),
+        if trace.rules.has_storage_form {
+            with_request_id(service_error, form, trace)
+        } else {
+            with_activity_id(service_error, &form, trace.id)
         }
     }
 

@@ -22,7 +22,7 @@ use http::{Method, Response, StatusCode, Uri};
 use crate::rules::service_error::ServiceError;
 
 /// The number of characters of a target in a log line.
-const MOST_OF_TARGET: usize = 500;
+const MAX_OF_TARGET: usize = 500;
 /// The parameters that are shown, in addition to all that begin with `$` or `Next`. An unknown one may be part of a
 /// signature.
 const SHOWN: [&str; 4] = ["comp", "restype", "timeout", "api-version"];
@@ -92,7 +92,7 @@ impl fmt::Display for ResponseEvent {
 
 /// Returns a target as shown in a log line.
 fn cut(target: &str) -> Cow<'_, str> {
-    match target.char_indices().nth(MOST_OF_TARGET) {
+    match target.char_indices().nth(MAX_OF_TARGET) {
         None => target.into(),
         Some((end, _)) => format!("{}…", &target[..end]).into(),
     }

@@ -52,7 +52,7 @@ const FAILURES: [u8; 4] = [0, 4, 12, 25];
 /// The maximum number of rows of a short page.
 const SHORT_PAGE: usize = 4;
 /// The number of choices that are kept, the newest.
-const MOST_CHOICES: usize = 500;
+const MAX_CHOICES: usize = 500;
 
 /// The number of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -263,7 +263,7 @@ impl Draw<'_> {
 
     fn note(&self, fact: Fact, choice: &str) {
         let mut state = self.from.state();
-        if state.choices.len() == MOST_CHOICES {
+        if state.choices.len() == MAX_CHOICES {
             state.choices.pop_front();
         }
         let line = format!("{}: {choice} (fact {})", self.shown, fact as u8);

@@ -21,7 +21,7 @@ use crate::store::row::{Row, RowId, check_limits, is_key};
 
 const KEYS: [&str; 2] = ["PartitionKey", "RowKey"];
 /// The maximum number of members of a line, far above any entity, as in a request's body.
-const MOST_MEMBERS: usize = 4 * MAX_PROPERTIES;
+const MAX_MEMBERS: usize = 4 * MAX_PROPERTIES;
 
 /// Writes a row as a line with the keys first. If the keys have another position among the properties, the Timestamp is
 /// first, so that no property is mistaken for the beginning of a table's line.
@@ -94,7 +94,7 @@ fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
 }
 
 fn members(line: &str) -> std::result::Result<Vec<Member<'_>>, Fault> {
-    let most = MOST_MEMBERS;
+    let most = MAX_MEMBERS;
     member::members(line.as_bytes(), most, OtherAnnotations::Kept, |fault| match fault {
         MemberFault::Json(error) => {
             let (at, what) = error.into_parts();

@@ -63,7 +63,7 @@ impl Members {
             }
             write(&mut index, &mut text, name, value);
         }
-        let mut bytes = Vec::with_capacity(MOST_BYTES + index.len() + text.len());
+        let mut bytes = Vec::with_capacity(MAX_BYTES + index.len() + text.len());
         put_number(&mut bytes, index.len());
         bytes.extend_from_slice(&index);
         bytes.extend_from_slice(&text);
@@ -216,7 +216,7 @@ fn unescaped(text: &[u8]) -> Option<Cow<'_, str>> {
 }
 
 /// The maximum length of an encoded number: seven bits per byte, the lowest first, and a flag on all but the last.
-const MOST_BYTES: usize = 10;
+const MAX_BYTES: usize = 10;
 
 fn put_number(bytes: &mut Vec<u8>, mut number: usize) {
     while number > 0x7f {

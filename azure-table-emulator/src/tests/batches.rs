@@ -35,14 +35,15 @@ async fn run(emulator: &Emulator, body: &str) -> (Response<Bytes>, Vec<(u16, Str
         .unwrap();
         for part in &outer {
             let content_type = part.header("content-type").unwrap();
-            let inner = match content_type.starts_with("multipart") {
-                true => parts(part.body, boundary(content_type).unwrap(), false).unwrap(),
-                false => parts(
+            let inner = if content_type.starts_with("multipart") {
+                parts(part.body, boundary(content_type).unwrap(), false).unwrap()
+            } else {
+                parts(
                     response.body(),
                     boundary(header(&response, "content-type")).unwrap(),
                     false,
                 )
-                .unwrap(),
+                .unwrap()
             };
             for part in inner {
                 let message = http_message(part.body).unwrap();

@@ -93,9 +93,10 @@ pub struct Waiting {
 impl Waiting {
     /// Returns the step that executes the request.
     pub fn step(&self) -> Step {
-        match self.is_late {
-            true => Step::Late(self.id.clone()),
-            false => Step::Request(self.id.clone()),
+        if self.is_late {
+            Step::Late(self.id.clone())
+        } else {
+            Step::Request(self.id.clone())
         }
     }
 }

@@ -26,9 +26,9 @@ use crate::explore::story::StoryLine;
 use crate::fault::Fault;
 
 /// The maximum number of requests in one run.
-const MOST_REQUESTS: usize = 10_000;
+const MAX_REQUESTS: usize = 10_000;
 /// The maximum number of polls of one request. The emulator has no I/O, and only yields during long scans.
-const MOST_POLLS: usize = 1_000_000;
+const MAX_POLLS: usize = 1_000_000;
 
 /// Chooses the next step.
 pub trait Chooser: Send {
@@ -136,7 +136,7 @@ impl Gate {
             return;
         }
         let next = match state.events.len() {
-            MOST_REQUESTS.. => Err(End::TooLong),
+            MAX_REQUESTS.. => Err(End::TooLong),
             _ => {
                 let mut chooser = self.chooser.lock().unwrap_or_else(PoisonError::into_inner);
                 chooser.choose(&state.waiting, &state.events)
@@ -296,7 +296,7 @@ fn execute(held: &Held, outcome: RequestOutcome) -> TransportResult {
             RequestOutcome::ResponseLost => Fault::LoseResponse.happen(behind, request).await,
         }
     });
-    for _ in 0..MOST_POLLS {
+    for _ in 0..MAX_POLLS {
         if let Poll::Ready(response) = execution.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             return response;
         }

@@ -19,7 +19,7 @@ use crate::explore::switches::FewSwitches;
 use crate::explore::tree::{Allowance, Tree};
 
 /// The maximum number of runs, and the maximum time, for shortening a failed run.
-const MOST_TO_SHORTEN: u64 = 5_000;
+const MAX_TO_SHORTEN: u64 = 5_000;
 const TIME_TO_SHORTEN: Duration = Duration::from_secs(5);
 
 /// The bounds of a search.
@@ -239,7 +239,7 @@ fn shortest(runner: &mut impl Runner, allowance: Allowance, switches: usize) -> 
                 return Some(Schedule::of(&finished.ran.events));
             }
             runs += 1;
-            if runs >= MOST_TO_SHORTEN || started.elapsed() >= TIME_TO_SHORTEN {
+            if runs >= MAX_TO_SHORTEN || started.elapsed() >= TIME_TO_SHORTEN {
                 return None;
             }
             if !few.lock().unwrap_or_else(PoisonError::into_inner).advance() {

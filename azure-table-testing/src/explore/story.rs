@@ -17,7 +17,7 @@ use crate::address::Address;
 use crate::explore::event::{Choice, RequestOutcome, Step};
 
 /// The maximum number of characters of a body.
-const MOST_OF_BODY: usize = 120;
+const MAX_OF_BODY: usize = 120;
 /// The members of a row that a story omits. The line of a request begins with the keys.
 const LEFT_OUT: [&str; 3] = ["PartitionKey", "RowKey", "Timestamp"];
 
@@ -181,7 +181,7 @@ fn body_of(headers: &HeaderMap, body: &[u8]) -> String {
         }
         _ => String::from_utf8_lossy(body).into_owned(),
     };
-    match text.char_indices().nth(MOST_OF_BODY) {
+    match text.char_indices().nth(MAX_OF_BODY) {
         Some((end, _)) => format!(" {}…", &text[..end]),
         None => format!(" {text}"),
     }

@@ -239,15 +239,12 @@ fn absolute(base: &str, path: &str) -> Result<Uri> {
     let uri = [base, "/", path].concat();
     let length = uri.len();
     Uri::from_maybe_shared(Bytes::from(uri)).map_err(|e| {
-        let why = match length > MAX_URL {
-            true => {
+        let why = if length > MAX_URL {
                 format!(
                     "the request's URL has {length} characters, more than the limit of {MAX_URL}: its filter is too long; `get_many` \
                      reads keys one by one, `fan_out` queries in parts"
                 )
-            }
-            false => "the request's URL cannot be used".to_owned(),
-        };
+            } else { "the request's URL cannot be used".to_owned() };
         Error::invalid_input(why).with_source(e)
     })
 }

@@ -22,9 +22,10 @@ pub fn fault(host: &str) -> Option<String> {
     let (service, account, tables) = storage(host).or_else(|| cosmos(host))?;
     let address = format!("{account}.{tables}");
     // A key may have been pasted into it.
-    let address = match address.split('.').all(is_showable) {
-        true => address,
-        false => "ACCOUNT.table.core.windows.net".to_owned(),
+    let address = if address.split('.').all(is_showable) {
+        address
+    } else {
+        "ACCOUNT.table.core.windows.net".to_owned()
     };
     Some(format!(
         "it is the address of {service}, the tables are at https://{address}"

@@ -12,7 +12,7 @@ use crate::error::response_headers::ResponseHeaders;
 use crate::value::location::Location;
 
 /// The number of attempts that are kept; beyond it the oldest are dropped.
-const MOST_ATTEMPTS: usize = 128;
+const MAX_ATTEMPTS: usize = 128;
 
 /// One request that was sent, or that failed to be sent.
 #[derive(Clone)]
@@ -246,7 +246,7 @@ impl Diagnostics {
 
 /// Adds an attempt.
 pub fn add(diagnostics: &mut Diagnostics, attempt: Attempt) {
-    if diagnostics.attempts.len() == MOST_ATTEMPTS {
+    if diagnostics.attempts.len() == MAX_ATTEMPTS {
         diagnostics.attempts.remove(0);
         diagnostics.omitted += 1;
     }

@@ -133,9 +133,10 @@ impl FromStr for Doubt {
             )));
         }
         let parts: DoubtParts = serde_json::from_slice(&json).map_err(|e| invalid().with_source(e))?;
-        match parts.rows.is_empty() {
-            true => Err(invalid()),
-            false => Ok(Self { parts: Arc::new(parts) }),
+        if parts.rows.is_empty() {
+            Err(invalid())
+        } else {
+            Ok(Self { parts: Arc::new(parts) })
         }
     }
 }

@@ -3,9 +3,9 @@
 use std::fmt;
 
 /// The number of characters shown of a key or name.
-const MOST: usize = 80;
+const MAX_CHARACTERS: usize = 80;
 /// The number of characters shown of a sentence. The service's own sentences are much shorter.
-const MOST_OF_LINE: usize = 1_000;
+const MAX_OF_LINE: usize = 1_000;
 
 /// A text in quotes, cut after 80 characters.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct Shown<'a>(pub &'a str);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.char_indices().nth(MOST) {
+        match self.0.char_indices().nth(MAX_CHARACTERS) {
             None => write!(f, "{:?}", self.0),
             Some((end, _)) => write!(f, "{:?}…", &self.0[..end]),
         }
@@ -41,7 +41,7 @@ impl fmt::Display for OneLine<'_> {
         let end = self
             .0
             .char_indices()
-            .nth(MOST_OF_LINE)
+            .nth(MAX_OF_LINE)
             .map_or(self.0.len(), |(end, _)| end);
         let (text, rest) = self.0.split_at(end);
         for (n, part) in text.split(breaks).filter(|part| !part.is_empty()).enumerate() {

@@ -91,9 +91,12 @@ impl<'f> KeyRange<'f> {
             return vec![compare(Comparison::Eq, self.partitions.from)];
         }
         let from = (!self.partitions.from.is_empty()).then(|| compare(Comparison::Ge, self.partitions.from));
-        let to = self.partitions.to.map(|to| match to.is_inside {
-            true => compare(Comparison::Le, to.key),
-            false => compare(Comparison::Lt, to.key),
+        let to = self.partitions.to.map(|to| {
+            if to.is_inside {
+                compare(Comparison::Le, to.key)
+            } else {
+                compare(Comparison::Lt, to.key)
+            }
         });
         from.into_iter().chain(to).collect()
     }
@@ -106,9 +109,10 @@ impl<'f> KeyRange<'f> {
 
     /// Returns `true` if all rows of this range sort before the rows of `other`, which does not start before it.
     fn ends_before(&self, other: &Self) -> bool {
-        match self.is_partition_of(other) {
-            true => self.rows.is_past(other.rows.from),
-            false => self.partitions.is_past(other.partitions.from),
+        if self.is_partition_of(other) {
+            self.rows.is_past(other.rows.from)
+        } else {
+            self.partitions.is_past(other.partitions.from)
         }
     }
 

@@ -258,9 +258,10 @@ impl<'a> Parser<'a> {
                     None => Ok(Expression::Not(Box::new(inner))),
                 }
             }
-            Token::Literal(EdmValue::Boolean(value)) if !self.is_before_operator()? => Ok(match value {
-                true => Expression::And(VecDeque::new()),
-                false => Expression::Or(VecDeque::new()),
+            Token::Literal(EdmValue::Boolean(value)) if !self.is_before_operator()? => Ok(if value {
+                Expression::And(VecDeque::new())
+            } else {
+                Expression::Or(VecDeque::new())
             }),
             _ => {
                 self.at = start;

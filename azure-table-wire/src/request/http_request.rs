@@ -20,7 +20,7 @@ pub const X_MS_VERSION: &str = "2019-02-02";
 pub const TOKEN_VERSION: &str = "2020-12-06";
 
 /// The number of headers that a request reserves capacity for, without those that its caller adds.
-const MOST_HEADERS: usize = 12;
+const MAX_HEADERS: usize = 12;
 
 const DATA_SERVICE_VERSION: HeaderName = HeaderName::from_static("dataserviceversion");
 pub const PREFER: HeaderName = HeaderName::from_static("prefer");
@@ -46,7 +46,7 @@ pub fn odata(endpoint: &Endpoint, method: Method, path: &str, metadata: Metadata
     *request.uri_mut() = endpoint.uri(path)?;
     let headers = request.headers_mut();
     // Reserves room for the headers that every attempt adds, so that the map grows once.
-    headers.reserve(MOST_HEADERS);
+    headers.reserve(MAX_HEADERS);
     headers.insert(ACCEPT, HeaderValue::from_static(accept(metadata)));
     headers.insert(DATA_SERVICE_VERSION, HeaderValue::from_static("3.0"));
     Ok(request)

@@ -40,9 +40,10 @@ pub struct Place {
 
 impl Place {
     fn new(options: Options) -> Self {
-        let emulator = match options.cosmos {
-            true => Emulator::cosmos(),
-            false => Emulator::new(),
+        let emulator = if options.cosmos {
+            Emulator::cosmos()
+        } else {
+            Emulator::new()
         };
         let faults = Faults::new(emulator.clone());
         let spy = options.spies.then(|| Spy::new(faults.clone()));

@@ -149,9 +149,10 @@ impl<E> TableBatch<E> {
     /// - [`RejectedOperation`]: the operation breaks a rule of batches, or is itself invalid.
     pub fn insert(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
         let written = self.written(entity);
-        match self.pipeline.settings.check_variant().is_ok() && self.change_set.insert(&written) {
-            true => Ok(self),
-            false => self.push(TableOperation::insert(&written)),
+        if self.pipeline.settings.check_variant().is_ok() && self.change_set.insert(&written) {
+            Ok(self)
+        } else {
+            self.push(TableOperation::insert(&written))
         }
     }
 

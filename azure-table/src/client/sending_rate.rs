@@ -29,7 +29,7 @@ const HOLD: Duration = Duration::from_secs(10);
 const GROWTH_PER_SECOND: f64 = 0.005;
 const FIRST_GROWTH_PER_SECOND: f64 = 0.05;
 const DOUBLING: Duration = Duration::from_secs(20);
-const MOST_GROWTH_PER_SECOND: f64 = 0.5;
+const MAX_GROWTH_PER_SECOND: f64 = 0.5;
 /// The delay that costs no throughput: timers have a resolution of milliseconds, and other tasks run in between.
 const LATENESS: Duration = Duration::from_millis(10);
 /// The first pause after a throttled batch. It doubles until a batch is accepted, up to the longest.
@@ -242,7 +242,7 @@ impl Rate {
         };
         let first = (GROWTH_PER_SECOND / trust.max(1e-3)).min(FIRST_GROWTH_PER_SECOND);
         let doublings = (kept - hold).as_secs_f64() / DOUBLING.as_secs_f64();
-        let growth = (first * doublings.exp2()).min(MOST_GROWTH_PER_SECOND);
+        let growth = (first * doublings.exp2()).min(MAX_GROWTH_PER_SECOND);
         let grown = self.per_second * (1.0 + growth * (now - self.grown_at).as_secs_f64());
         self.per_second = grown.min(self.most);
         (self.grown_at, self.is_used) = (now, false);
@@ -260,9 +260,10 @@ impl Rate {
         let time = self.measured_since.map(|since| now - since);
         if let Some(time) = time.filter(|_| self.accepted > 0.0) {
             let limit = self.accepted / time.as_secs_f64();
-            let least = match self.per_second.is_finite() {
-                true => DEEPEST_CUT * self.per_second,
-                false => 1.0,
+            let least = if self.per_second.is_finite() {
+                DEEPEST_CUT * self.per_second
+            } else {
+                1.0
             };
             self.per_second = (BELOW_LIMIT * limit).max(least).max(1.0).min(self.most);
             self.measured_for = time.min(MEASURED);

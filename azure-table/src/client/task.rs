@@ -19,10 +19,7 @@ pub(crate) struct Task<T>(JoinHandle<Result<T>>);
 
 impl<T: Send + 'static> Running<T> {
     pub(crate) fn new(work: BoxFuture<'static, Result<T>>, in_task: bool) -> Self {
-        match in_task {
-            true => Self::in_task(work),
-            false => Self::Here(work),
-        }
+        if in_task { Self::in_task(work) } else { Self::Here(work) }
     }
 
     /// Spawns the future. Like every call, it needs a tokio runtime.

@@ -16,14 +16,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-use crate::doubt::read_back::MOST_CLOCK_ERROR;
+use crate::doubt::read_back::MAX_CLOCK_ERROR;
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::read_json;
 use crate::entity::table_entity::ReadEntity;
 use crate::write::row_write::RowWrite;
 
 /// The longest attempt whose response shows the service's clock.
-const MOST_ELAPSED: Duration = Duration::from_secs(2);
+const MAX_ELAPSED: Duration = Duration::from_secs(2);
 
 /// Returns the facts about a write that failed, from its rows and the attempts of its call. `None` without rows.
 ///
@@ -61,7 +61,7 @@ pub(crate) fn of_call<'a>(
 /// A slow response says little about the clock, and one without an id may come from a proxy. A date that is far off is
 /// wrong, or this machine's clock is.
 pub(super) fn seconds_ahead(attempt: &Attempt) -> Option<i64> {
-    attempt.request_id().filter(|_| attempt.elapsed() <= MOST_ELAPSED)?;
+    attempt.request_id().filter(|_| attempt.elapsed() <= MAX_ELAPSED)?;
     let (own, service) = (attempt.started_at() + attempt.elapsed(), attempt.service_time()?);
     if !is_plausible(service, own) {
         return None;
@@ -76,7 +76,7 @@ pub(super) fn seconds_ahead(attempt: &Attempt) -> Option<i64> {
 /// Returns `true` if the clocks differ by no more than the service tolerates for a request.
 pub(super) fn is_plausible(service: SystemTime, own: SystemTime) -> bool {
     let difference = service.duration_since(own).unwrap_or_else(|e| e.duration());
-    difference <= MOST_CLOCK_ERROR
+    difference <= MAX_CLOCK_ERROR
 }
 
 /// Returns the facts about a write of a row.

@@ -22,7 +22,7 @@ use crate::write::row_write::{RowWrite, WriteFacts};
 /// rest is for the network, which may deliver a request after its connection was abandoned.
 ///
 /// Source: REST "Setting timeouts for Table service operations".
-const MOST_IN_FLIGHT: Duration = Duration::from_secs(180);
+const MAX_IN_FLIGHT: Duration = Duration::from_secs(180);
 /// The drift between two readings of the clocks, and the fraction that a `Date` omits.
 const DRIFT: Duration = Duration::from_secs(2);
 
@@ -201,7 +201,7 @@ impl<'a> Judge<'a> {
             true => Resolution::Unknown(format!(
                 "not applied so far, but a request may still be in flight: resolve it {} s after the error; another \
                  process cannot tell if no response came",
-                MOST_IN_FLIGHT.as_secs()
+                MAX_IN_FLIGHT.as_secs()
             )),
             false if written > 0 && self.ours == written && !self.is_left => Resolution::Applied,
             false => Resolution::Unknown(self.why.unwrap_or_default()),
@@ -242,18 +242,21 @@ impl<'a> Judge<'a> {
             let by_monotonic = SystemTime::try_from(doubt.ended).ok()?.checked_add(since(ended))?;
             return Some(Times {
                 started: earlier(doubt.started, started)?.checked_sub(DRIFT)?,
-                latest: earlier(doubt.ended, ended)?.checked_add(MOST_IN_FLIGHT + DRIFT)?,
-                is_over: since(ended) >= MOST_IN_FLIGHT,
+                latest: earlier(doubt.ended, ended)?.checked_add(MAX_IN_FLIGHT + DRIFT)?,
+                is_over: since(ended) >= MAX_IN_FLIGHT,
                 is_plausible: is_plausible(service, read.own) || is_plausible(service, by_monotonic),
             });
         }
         let ahead = doubt.ahead?;
         let by = Duration::from_secs(ahead.unsigned_abs());
-        let shifted = |at: DateTime| match ahead < 0 {
-            true => at.checked_sub(by),
-            false => at.checked_add(by),
+        let shifted = |at: DateTime| {
+            if ahead < 0 {
+                at.checked_sub(by)
+            } else {
+                at.checked_add(by)
+            }
         };
-        let latest = shifted(doubt.ended)?.checked_add(MOST_IN_FLIGHT + DRIFT)?;
+        let latest = shifted(doubt.ended)?.checked_add(MAX_IN_FLIGHT + DRIFT)?;
         Some(Times {
             started: shifted(doubt.started)?.checked_sub(DRIFT)?,
             latest,

@@ -36,12 +36,12 @@ pub(crate) use crate::write::row_write::WrittenRow;
 /// The maximum difference between the client's and the service's clock.
 ///
 /// Source: REST "Authorize with Shared Key": the service rejects a request more than 15 minutes after its time.
-pub(crate) const MOST_CLOCK_ERROR: Duration = Duration::from_secs(15 * 60);
+pub(crate) const MAX_CLOCK_ERROR: Duration = Duration::from_secs(15 * 60);
 
 /// The maximum difference between the clocks of the service: a Timestamp comes from another one than a `Date`.
 ///
 /// It is not documented. The tail of changes assumes the same.
-const MOST_CLOCK_DIFFERENCE: Duration = Duration::from_secs(30);
+const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(30);
 
 /// The conclusion from the stored rows about a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,9 +115,10 @@ pub(crate) fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sen
     // check precedes the comparison of contents: an upsert with content that another client wrote as well looks like
     // ours.
     if evidence.iter().any(|(_, evidence)| *evidence == Evidence::Untouched) {
-        return match evidence.iter().any(|(write, evidence)| has_own_id(write, evidence)) {
-            true => Verdict::Unknown,
-            false => Verdict::NotApplied,
+        return if evidence.iter().any(|(write, evidence)| has_own_id(write, evidence)) {
+            Verdict::Unknown
+        } else {
+            Verdict::NotApplied
         };
     }
     // A missing row is inconclusive by itself. Other rows of the batch may decide.
@@ -195,14 +196,14 @@ pub(crate) fn evidence(
         row.timestamp
             .is_some_and(|written| Some(written) < first_sent.checked_sub(by))
     };
-    if is_older(MOST_CLOCK_ERROR) {
+    if is_older(MAX_CLOCK_ERROR) {
         return Evidence::Untouched;
     }
     match (is_older(Duration::ZERO), has_content(row)) {
         // Slightly older, and with our content: either it was there before, or the time of the response does not come
         // from the rows. This is inconclusive.
         (true, true) => Evidence::Nothing,
-        (true, false) if is_older(MOST_CLOCK_DIFFERENCE) => Evidence::Untouched,
+        (true, false) if is_older(MAX_CLOCK_DIFFERENCE) => Evidence::Untouched,
         (false, true) if write.write_id.is_none() && !write.facts.needs_write_id => Evidence::Ours,
         (true | false, _) => Evidence::Nothing,
     }

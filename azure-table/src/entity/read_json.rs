@@ -83,9 +83,10 @@ pub(crate) fn page(
     mut read: impl FnMut(&Row<'_>, RowPosition) -> Result<bool>,
 ) -> Result<Option<RowPosition>> {
     let mut is_among_rows = from > 0;
-    let mut reader = match is_among_rows {
-        true => Reader::resume(text, from),
-        false => Reader::of_text(text),
+    let mut reader = if is_among_rows {
+        Reader::resume(text, from)
+    } else {
+        Reader::of_text(text)
     };
     let mut row = usual_row();
     let mut before = Before::new();

@@ -41,7 +41,7 @@ pub(crate) fn properties(
     scratch.extend_from_slice(row_key.as_bytes());
     let text = str::from_utf8(&scratch).map_err(|e| Error::invalid_input(format!("the entity's JSON: {e}")))?;
     let text = Arc::from(text);
-    if scratch.capacity() <= MOST_SCRATCH {
+    if scratch.capacity() <= MAX_SCRATCH {
         // A thread that is ending no longer needs the buffer.
         let _ = SCRATCH.try_with(|spare| spare.set(scratch));
     }
@@ -65,8 +65,8 @@ pub(crate) fn append(
     let rare = write(&mut writer).and_then(|()| property_writer::finish(writer));
     *bytes = object.end();
     match bytes.len() - before {
-        body if body > MOST_ENCODED => Err(Error::invalid_input(format!(
-            "the entity has {body} bytes of JSON, more than the limit of {MOST_ENCODED}"
+        body if body > MAX_ENCODED => Err(Error::invalid_input(format!(
+            "the entity has {body} bytes of JSON, more than the limit of {MAX_ENCODED}"
         ))),
         _ => rare,
     }
@@ -102,10 +102,10 @@ thread_local! {
 }
 
 /// A limit far above the limit of any service, which is checked where the service is known.
-const MOST_ENCODED: usize = 1 << 30;
+const MAX_ENCODED: usize = 1 << 30;
 
 /// The largest buffer that is kept.
-const MOST_SCRATCH: usize = 64 << 10;
+const MAX_SCRATCH: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {

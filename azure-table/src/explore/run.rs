@@ -62,9 +62,10 @@ pub(super) struct Runs<'a, B> {
 impl<T: RunOutput, B: AsyncFn(Simulation) -> T> Runner for Runs<'_, B> {
     fn run(&mut self, chooser: Arc<Mutex<dyn Chooser>>, tells: bool) -> Finished {
         let gate = Gate::new(chooser, tells);
-        let emulator = match self.is_cosmos {
-            true => Emulator::cosmos(),
-            false => Emulator::new(),
+        let emulator = if self.is_cosmos {
+            Emulator::cosmos()
+        } else {
+            Emulator::new()
         };
         let emulator = emulator
             .shared_clock(EmulatorClock::fixed(self.started))
@@ -135,9 +136,12 @@ fn quietly<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
         let others = panic::take_hook();
-        panic::set_hook(Box::new(move |panic| match IS_QUIET.get() {
-            true => PANIC.set(Some(said(panic))),
-            false => others(panic),
+        panic::set_hook(Box::new(move |panic| {
+            if IS_QUIET.get() {
+                PANIC.set(Some(said(panic)))
+            } else {
+                others(panic)
+            }
         }));
     });
     IS_QUIET.set(true);

@@ -163,12 +163,13 @@ impl AssignedProperties {
     /// # Errors
     /// - `InvalidInput`: the service would reject one.
     pub(crate) fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<()> {
-        self.values
-            .iter()
-            .try_for_each(|(name, (value, is_encrypted))| match is_encrypted {
-                true => writer.encrypted_value(name, value),
-                false => writer.value(name, value),
-            })
+        self.values.iter().try_for_each(|(name, (value, is_encrypted))| {
+            if *is_encrypted {
+                writer.encrypted_value(name, value)
+            } else {
+                writer.value(name, value)
+            }
+        })
     }
 }
 

@@ -148,9 +148,10 @@ impl<const N: u16> TableKey for Bucket<N> {
 
 impl<const N: u16> ReadTableKey for Bucket<N> {
     fn read_key(text: &str) -> Result<Self, ValueError> {
-        let number = match text.len() == DIGITS && text.bytes().all(|b| b.is_ascii_digit()) {
-            true => text.parse().ok().and_then(Self::new),
-            false => None,
+        let number = if text.len() == DIGITS && text.bytes().all(|b| b.is_ascii_digit()) {
+            text.parse().ok().and_then(Self::new)
+        } else {
+            None
         };
         number.ok_or_else(|| expected(&format!("a bucket of {N}, in 4 digits"), format_args!("{text:?}")))
     }

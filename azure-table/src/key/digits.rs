@@ -38,9 +38,10 @@ fn write<T: Numbered>(number: u64, text: &mut String) {
 
 /// Reads exactly the digits of a `T`.
 fn read<T: Numbered>(text: &str) -> Result<u64, ValueError> {
-    let number = match text.len() == T::WIDTH && text.bytes().all(|b| b.is_ascii_digit()) {
-        true => text.parse().ok().filter(|number| *number <= T::GREATEST),
-        false => None,
+    let number = if text.len() == T::WIDTH && text.bytes().all(|b| b.is_ascii_digit()) {
+        text.parse().ok().filter(|number| *number <= T::GREATEST)
+    } else {
+        None
     };
     number.ok_or_else(|| {
         expected(

@@ -36,7 +36,7 @@ mod preparation;
 /// The maximum timeout that a request specifies, in seconds. It is also the service's own limit.
 ///
 /// Source: REST "Setting timeouts for Table service operations".
-const MOST_SERVICE_TIME: u64 = 30;
+const MAX_SERVICE_TIME: u64 = 30;
 
 /// The time limits of a call and of each of its attempts.
 pub(crate) struct Limits {
@@ -67,9 +67,10 @@ impl Limits {
                 timeout: None,
             },
         };
-        match remaining.left.is_zero() {
-            true => Err(remaining.over("the request was not sent")),
-            false => Ok(remaining),
+        if remaining.left.is_zero() {
+            Err(remaining.over("the request was not sent"))
+        } else {
+            Ok(remaining)
         }
     }
 }
@@ -208,7 +209,7 @@ impl Pipeline {
             // The credential may have been fetched for this attempt, or changed meanwhile, so its generation would be
             // unknown.
             let now = self.credential.generation();
-            if now == generation || tries == MOST_SIGNATURES {
+            if now == generation || tries == MAX_SIGNATURES {
                 return Ok(Authorized {
                     request,
                     at,
@@ -286,9 +287,10 @@ fn of_another_call(call: &Call, response: &Response<Bytes>) -> Option<Error> {
 fn failure(error: &TransportError, base: &str, transport: &dyn Transport) -> String {
     if !is_out_of_handles(error) {
         // The address of `UseDevelopmentStorage=true`.
-        let nobody = match error.delivery() == Delivery::NothingSent && base.starts_with("http://127.0.0.1:10002/") {
-            true => ", where `azure-table-emulator` or Azurite must have been started",
-            false => "",
+        let nobody = if error.delivery() == Delivery::NothingSent && base.starts_with("http://127.0.0.1:10002/") {
+            ", where `azure-table-emulator` or Azurite must have been started"
+        } else {
+            ""
         };
         return format!("{error} at {base}{nobody}");
     }
@@ -305,7 +307,7 @@ const FRESH: Duration = Duration::from_secs(60);
 
 /// The maximum number of signatures per attempt. After that, the request is sent although the credential is still
 /// changing.
-const MOST_SIGNATURES: u32 = 4;
+const MAX_SIGNATURES: u32 = 4;
 
 /// A request that may be sent: it is authorized, and it has its permits.
 pub(super) struct Ready<'a> {
@@ -327,7 +329,7 @@ struct Authorized {
 /// Asks the service to stop when the caller stops waiting, in whole seconds.
 fn ask_for_time(request: &mut Request<Bytes>, limit: Duration) -> Result<()> {
     let seconds = limit.as_secs() + u64::from(limit.subsec_nanos() > 0);
-    if seconds >= MOST_SERVICE_TIME {
+    if seconds >= MAX_SERVICE_TIME {
         return Ok(());
     }
     let uri = request.uri();

@@ -22,13 +22,13 @@ use crate::write::sealing::keys_in;
 pub(crate) mod local_keys;
 
 /// The number of values for which a data key is used.
-const MOST_VALUES: u64 = 1 << 30;
+const MAX_VALUES: u64 = 1 << 30;
 /// The time for which a data key encrypts, and for which an unwrapped one decrypts.
 const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 /// The maximum wait for the provider if the call has no timeout.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The maximum number of keys that are kept for decryption, and of new keys in one response.
-const MOST_KEYS: usize = 1_000;
+const MAX_KEYS: usize = 1_000;
 /// The number of keys of a response that are unwrapped concurrently.
 const CONCURRENCY: usize = 8;
 
@@ -144,7 +144,7 @@ impl DataKeys {
     }
 
     async fn current_key(self: &Arc<Self>, values: u64) -> Result<Arc<SealingKey>> {
-        let values = values.min(MOST_VALUES);
+        let values = values.min(MAX_VALUES);
         loop {
             if let Some(current) = &mut *self.current()
                 && current.has(values)
@@ -171,7 +171,7 @@ impl DataKeys {
         *self.current() = Some(Current {
             key,
             until,
-            values: MOST_VALUES,
+            values: MAX_VALUES,
         });
         Ok(())
     }
@@ -195,7 +195,7 @@ impl DataKeys {
         }
         // Rows that others wrote must not decide how often the provider is called.
         let count = unknown.len();
-        let rest = unknown.split_off(count.min(MOST_KEYS));
+        let rest = unknown.split_off(count.min(MAX_KEYS));
         if !rest.is_empty() {
             let failed = OpeningKey::Failed(Arc::new(too_many(count)));
             keys.extend(rest.into_iter().map(|wrapped| (wrapped, failed.clone())));
@@ -253,7 +253,7 @@ impl Known {
     /// Adds a key. If there are too many, removes the least recently used one.
     fn insert(&mut self, wrapped: WrappedKey, key: OpeningKey, until: Instant) {
         self.time += 1;
-        if self.keys.len() >= MOST_KEYS && !self.keys.contains_key(&wrapped) {
+        if self.keys.len() >= MAX_KEYS && !self.keys.contains_key(&wrapped) {
             let oldest = self.keys.iter().min_by_key(|(_, known)| known.used);
             if let Some(oldest) = oldest.map(|(wrapped, _)| wrapped.clone()) {
                 self.keys.remove(&oldest);
@@ -266,7 +266,7 @@ impl Known {
 
 fn too_many(keys: usize) -> Error {
     let why =
-        format!("the response has {keys} new data keys, more than the limit of {MOST_KEYS}: set a smaller `page_size`");
+        format!("the response has {keys} new data keys, more than the limit of {MAX_KEYS}: set a smaller `page_size`");
     Error::new(ErrorKind::Other, why)
 }
 

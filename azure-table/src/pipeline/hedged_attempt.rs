@@ -105,9 +105,10 @@ impl<'a> HedgedAttempt<'a> {
             return self.settled(first, second, ended, None, notifications);
         }
         let last = rest.await;
-        match self.settles(&last) || !last.is_hedge {
-            true => self.settled(first, second, last, Some(ended), notifications),
-            false => self.settled(first, second, ended, Some(last), notifications),
+        if self.settles(&last) || !last.is_hedge {
+            self.settled(first, second, last, Some(ended), notifications)
+        } else {
+            self.settled(first, second, ended, Some(last), notifications)
         }
     }
 
@@ -136,9 +137,10 @@ impl<'a> HedgedAttempt<'a> {
         other: Option<Ended>,
         notifications: &mut Notifications<'_>,
     ) -> Ended {
-        let (own, sent) = match ended.is_hedge {
-            true => (second, first),
-            false => (first, second),
+        let (own, sent) = if ended.is_hedge {
+            (second, first)
+        } else {
+            (first, second)
         };
         let other = other.unwrap_or_else(|| sent.cancelled());
         self.learn(if ended.is_hedge { &other } else { &ended }, &ended);

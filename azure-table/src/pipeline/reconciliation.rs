@@ -26,7 +26,7 @@ use azure_table_wire::value::datetime::DateTime;
 use bytes::Bytes;
 use http::Response;
 
-use crate::doubt::read_back::{self, MOST_CLOCK_ERROR, Verdict};
+use crate::doubt::read_back::{self, MAX_CLOCK_ERROR, Verdict};
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::table_entity::ReadEntity;
 use crate::pipeline::Pipeline;
@@ -41,7 +41,7 @@ use crate::write::call::Call;
 use crate::write::row_write::RowWrite;
 
 /// The maximum number of requests to read back a batch. Its range may contain any number of other rows.
-const MOST_READS: usize = 5;
+const MAX_READS: usize = 5;
 /// The drift between two readings of the clocks, and the fraction that a `Date` omits, in seconds.
 const DRIFT: i64 = 2;
 
@@ -126,7 +126,7 @@ impl Pipeline {
         };
         let mut stored = Stored::default();
         let mut from = None;
-        for reads in 1..=MOST_READS {
+        for reads in 1..=MAX_READS {
             // Each page is a call, with the time that the previous pages left.
             options.leave(whole, deadline.remaining());
             let call = request.call(&self.endpoint, from.as_ref())?;
@@ -145,7 +145,7 @@ impl Pipeline {
             from = next;
             // A few rows that follow many others are read one by one.
             let left: Vec<_> = writes.iter().filter(|write| !stored.has(write)).collect();
-            if left.len() <= MOST_READS - reads {
+            if left.len() <= MAX_READS - reads {
                 for write in left {
                     options.leave(whole, deadline.remaining());
                     let row = self.stored_row(table, write, &options, diagnostics).await?;
@@ -206,7 +206,7 @@ fn ahead(response: &Response<Bytes>) -> Option<i64> {
 
 /// Returns `true` if a clock that is `offset` seconds ahead differs by more than the service tolerates for a request.
 fn is_beyond_clocks(offset: i64) -> bool {
-    offset.unsigned_abs() > MOST_CLOCK_ERROR.as_secs()
+    offset.unsigned_abs() > MAX_CLOCK_ERROR.as_secs()
 }
 
 #[cfg(test)]

@@ -58,9 +58,12 @@ pub(crate) fn read_response<P>(
         response::json(&response)?,
         metadata,
         response::etag_text(&response),
-        |row| match is_masked || has_key(row, key) {
-            true => read(row),
-            false => Err(other_entity(row, key)),
+        |row| {
+            if is_masked || has_key(row, key) {
+                read(row)
+            } else {
+                Err(other_entity(row, key))
+            }
         },
     );
     entity

@@ -162,9 +162,10 @@ impl QueryRequest {
 /// Storage compares without case. No name contains `[`, the end of the names after `Z`, which sorts before the
 /// lower-case letters: `{` sorts after all letters.
 pub(crate) fn compared_name(text: String, profile: Profile) -> String {
-    match profile.rules().ignores_case_of_table_names {
-        true => text.replace('[', "{"),
-        false => text,
+    if profile.rules().ignores_case_of_table_names {
+        text.replace('[', "{")
+    } else {
+        text
     }
 }
 

@@ -38,7 +38,7 @@ pub const MAX_BATCH_OPERATIONS: usize = 100;
 /// The number of operations after which capacity for a full batch is reserved.
 const SOME_OPERATIONS: usize = 8;
 /// The maximum capacity that is reserved, in bytes.
-const MOST_EXPECTED: usize = 256 << 10;
+const MAX_EXPECTED: usize = 256 << 10;
 
 /// The operations of one transaction with the body of its request, or a single get.
 #[derive(Debug)]
@@ -359,7 +359,7 @@ impl ChangeSet {
         // Operations like the last one follow.
         if self.len() == SOME_OPERATIONS && self.expected > SOME_OPERATIONS {
             let more = self.expected - SOME_OPERATIONS;
-            self.reserve(more, (more * bytes).min(MOST_EXPECTED));
+            self.reserve(more, (more * bytes).min(MAX_EXPECTED));
         }
     }
 
@@ -423,9 +423,10 @@ impl ChangeSet {
         }
         let first = &*self.operations.partition_key;
         if self.is_retrieve() || kind == OperationKind::Get {
-            let why = match self.is_retrieve() {
-                true => "the batch is a get, which must be alone",
-                false => "a get must be alone in a batch",
+            let why = if self.is_retrieve() {
+                "the batch is a get, which must be alone"
+            } else {
+                "a get must be alone in a batch"
             };
             return Some((BatchRule::GetAlone, why.to_owned()));
         }
@@ -531,13 +532,15 @@ mod tests {
             panic!("{} parts", outer.len())
         };
         let part_type = part.header("content-type").unwrap();
-        let inner = match part_type.starts_with("multipart/mixed") {
-            true => parts(part.body, boundary(part_type).unwrap(), false).unwrap(),
-            false => parts(request.body(), batch, false).unwrap(),
+        let inner = if part_type.starts_with("multipart/mixed") {
+            parts(part.body, boundary(part_type).unwrap(), false).unwrap()
+        } else {
+            parts(request.body(), batch, false).unwrap()
         };
-        let mut anew = match part_type.starts_with("multipart/mixed") {
-            true => BatchBody::of_changes(batch.to_owned(), boundary(part_type).unwrap().to_owned()),
-            false => BatchBody::of_query(batch.to_owned()),
+        let mut anew = if part_type.starts_with("multipart/mixed") {
+            BatchBody::of_changes(batch.to_owned(), boundary(part_type).unwrap().to_owned())
+        } else {
+            BatchBody::of_query(batch.to_owned())
         };
         for part in &inner {
             let message = http_message(part.body).unwrap();
@@ -589,10 +592,7 @@ mod tests {
                 let mut entity = DynamicEntity::new(if n % 7 == 6 { "q" } else { "p" }, row);
                 entity.insert(if n % 11 == 10 { "id" } else { "Text" }, text.as_str());
                 let is_straight = straight.insert(&entity);
-                let result = match is_straight {
-                    true => Ok(()),
-                    false => straight.add(TableOperation::insert(&entity)),
-                };
+                let result = if is_straight { Ok(()) } else { straight.add(TableOperation::insert(&entity)) };
                 let expected = by_operation.add(TableOperation::insert(&entity));
                 prop_assert_eq!(is_straight, expected.is_ok() && by_operation.len() > 1);
                 prop_assert_eq!(result.map_err(|e| format!("{e:?}")), expected.map_err(|e| format!("{e:?}")));

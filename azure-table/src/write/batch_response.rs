@@ -64,9 +64,10 @@ pub(crate) fn read_response(sent: &SentBatch, response: Response<Bytes>) -> Resu
             let why = format!("the response to operation {} of the batch has no ETag", results.len());
             return Err(unreadable(Error::invalid_response(why)));
         }
-        let body = match requested.entity {
-            true => response.body().slice_ref(message.body),
-            false => Bytes::new(),
+        let body = if requested.entity {
+            response.body().slice_ref(message.body)
+        } else {
+            Bytes::new()
         };
         results.push(TableResult::of_response(requested, status, etag, body).map_err(unreadable)?);
         // A get is alone in its batch.

@@ -161,9 +161,10 @@ impl TableOperation {
         let encoded = keys.and_then(|keys| {
             let (partition_key, row_key) = keys.pair();
             let written = write_json::entity(entity, keys.pair()).map_err(|e| e.at_entity(partition_key, row_key))?;
-            let condition = match is_conditional(kind) {
-                true => entity.condition(),
-                false => Condition::Exists,
+            let condition = if is_conditional(kind) {
+                entity.condition()
+            } else {
+                Condition::Exists
             };
             let encoded = Encoded::of(written, row_key, condition);
             keys.done();
@@ -193,9 +194,10 @@ impl TableOperation {
     /// Requires only that the entity exists, with any ETag.
     pub fn unconditionally(self) -> Self {
         let is_set = |encoded: &Encoded| *encoded.condition() == Condition::Exists;
-        match self.encoded.as_ref().is_ok_and(is_set) {
-            true => self,
-            false => self.with(|more| more.condition = Condition::Exists),
+        if self.encoded.as_ref().is_ok_and(is_set) {
+            self
+        } else {
+            self.with(|more| more.condition = Condition::Exists)
         }
     }
 
@@ -256,9 +258,10 @@ impl TableOperation {
         let mut headers = [None, None];
         let method = match self.kind {
             OperationKind::Insert => {
-                let wanted = match encoded.is_echoed() {
-                    true => "return-content",
-                    false => "return-no-content",
+                let wanted = if encoded.is_echoed() {
+                    "return-content"
+                } else {
+                    "return-no-content"
                 };
                 headers[0] = Some((PREFER, wanted));
                 Method::POST
@@ -286,9 +289,10 @@ impl TableOperation {
             headers[1] = Some((IF_MATCH, value));
         }
         // The caller may read the version and types that plain JSON does not show.
-        let metadata = match self.requested().entity {
-            true => MetadataLevel::Minimal,
-            false => MetadataLevel::None,
+        let metadata = if self.requested().entity {
+            MetadataLevel::Minimal
+        } else {
+            MetadataLevel::None
         };
         Ok(OperationParts {
             method,

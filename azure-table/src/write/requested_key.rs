@@ -13,9 +13,12 @@ use crate::entity::row::Row;
 
 /// Checks the keys of an entity that is read later.
 pub(crate) fn check_keys(body: &[u8], key: (&str, &str)) -> Result<()> {
-    read_json::entity(body, MetadataLevel::Minimal, None, |row| match has_key(row, key) {
-        true => Ok(()),
-        false => Err(other_entity(row, key)),
+    read_json::entity(body, MetadataLevel::Minimal, None, |row| {
+        if has_key(row, key) {
+            Ok(())
+        } else {
+            Err(other_entity(row, key))
+        }
     })
 }
 

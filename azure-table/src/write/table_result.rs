@@ -98,9 +98,10 @@ impl TableResult {
     /// Creates the result of a successful response.
     #[inline]
     pub(crate) fn of_response(requested: Requested, status: u16, etag: Option<ETag>, body: Bytes) -> Result<Self> {
-        let entity = match requested.entity {
-            true => requested.entity_in(status, body)?,
-            false => None,
+        let entity = if requested.entity {
+            requested.entity_in(status, body)?
+        } else {
+            None
         };
         Ok(Self {
             kind: requested.kind,
@@ -262,9 +263,10 @@ pub(crate) fn read_response(
             Err(error)
         };
     }
-    let expected: &[StatusCode] = match is_read {
-        true => &[StatusCode::OK],
-        false => &[StatusCode::NO_CONTENT, StatusCode::CREATED],
+    let expected: &[StatusCode] = if is_read {
+        &[StatusCode::OK]
+    } else {
+        &[StatusCode::NO_CONTENT, StatusCode::CREATED]
     };
     let response = response::expect(response, expected)?;
     let key = key.filter(|_| !requested_key::is_masked(&response) && response::is_json_object(response.body()));

@@ -183,9 +183,10 @@ impl<'a> CaseRunner<'a> {
         let value = self.value();
         let chosen = self.choose(value);
         let is_of_copy = matches!(&chosen.promise, Promise::Read(read) if read.origin == Origin::Any);
-        let secondary = match is_of_copy && location != LocationMode::PrimaryOnly {
-            true => Some(self.secondary().await),
-            false => None,
+        let secondary = if is_of_copy && location != LocationMode::PrimaryOnly {
+            Some(self.secondary().await)
+        } else {
+            None
         };
         self.applied.store(0, Ordering::Relaxed);
         let ledger = Ledger::new(&self.emulator.clone().page_size(2), &self.applied);
@@ -238,9 +239,10 @@ impl<'a> CaseRunner<'a> {
     }
 
     fn client(&self, inspector: &Inspector, options: &Options) -> On {
-        let service = match self.entry.by_token {
-            true => BY_TOKEN.transport(inspector.clone()),
-            false => self.truth.transport(inspector.clone()),
+        let service = if self.entry.by_token {
+            BY_TOKEN.transport(inspector.clone())
+        } else {
+            self.truth.transport(inspector.clone())
         };
         let service = service.with(options.of_client());
         let mut of_table = options.of_table().clone();

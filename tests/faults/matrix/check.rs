@@ -14,8 +14,8 @@ use super::operation::{Change, Claim, Entry, Origin, Parts, Promise, Read, Repor
 use super::options::{Options, Sent, TIMEOUT};
 
 /// The maximum of attempts per call: four, and two more with a renewed credential.
-pub(crate) const MOST_ATTEMPTS: u32 = 6;
-pub(crate) const MOST_ATTEMPTS_WITHOUT_RETRIES: u32 = 3;
+pub(crate) const MAX_ATTEMPTS: u32 = 6;
+pub(crate) const MAX_ATTEMPTS_WITHOUT_RETRIES: u32 = 3;
 /// The imprecision of timers.
 const LATENESS: Duration = Duration::from_millis(10);
 /// The time of a bulk: its batches in sequence, and its wait for a service that throttles.
@@ -224,9 +224,10 @@ impl Case<'_> {
             Reported::Seen(seen) => is_seen(read, seen, &states),
             _ => false,
         };
-        match is_true && self.applied == 0 && self.before == self.after {
-            true => Ok(()),
-            false => Err(Broken::WrongRead),
+        if is_true && self.applied == 0 && self.before == self.after {
+            Ok(())
+        } else {
+            Err(Broken::WrongRead)
         }
     }
 
@@ -238,9 +239,10 @@ impl Case<'_> {
         };
         for sent in self.sent {
             self.options.check(sent)?;
-            let may_be_there = match sent.is_secondary {
-                true => sent.method == Method::GET && origin != Origin::Primary,
-                false => origin != Origin::Secondary,
+            let may_be_there = if sent.is_secondary {
+                sent.method == Method::GET && origin != Origin::Primary
+            } else {
+                origin != Origin::Secondary
             };
             let is_of_mode = origin != Origin::Any || !sent.is_secondary || self.location != LocationMode::PrimaryOnly;
             if !may_be_there || !is_of_mode {
@@ -276,10 +278,11 @@ impl Case<'_> {
         }
         let most = (most * entry.calls) as usize;
         // The client may read back after each attempt, by a separate call.
-        let is_too_much = self.own() > most || self.sent.len() > most * (1 + MOST_ATTEMPTS as usize);
-        match is_too_much && !entry.is_paced {
-            true => Err(Broken::TooManyAttempts),
-            false => Ok(()),
+        let is_too_much = self.own() > most || self.sent.len() > most * (1 + MAX_ATTEMPTS as usize);
+        if is_too_much && !entry.is_paced {
+            Err(Broken::TooManyAttempts)
+        } else {
+            Ok(())
         }
     }
 

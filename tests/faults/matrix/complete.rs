@@ -16,9 +16,10 @@ fn sources(folder: &str) -> Vec<String> {
     fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => walk(&path, found),
-                false => found.extend(path.extension().is_some_and(|end| end == "rs").then_some(path)),
+            if path.is_dir() {
+                walk(&path, found)
+            } else {
+                found.extend(path.extension().is_some_and(|end| end == "rs").then_some(path))
             }
         }
     }

@@ -42,7 +42,7 @@ const SHARE_OF_BULKS: u64 = 4;
 /// The minimum number of cases of a whole run.
 const CASES: u64 = 7_000;
 /// Cases on one emulator: its clock must not get 15 minutes ahead of the client's.
-const MOST_CASES: u64 = 15;
+const MAX_CASES: u64 = 15;
 /// The tables that are created and deleted; a state has some of them.
 pub(crate) const TABLES: [&str; 4] = ["Alpha", "Beta", "Gamma", "Delta"];
 
@@ -68,8 +68,8 @@ fn run(seeds: u64, only: &[&str], between: Between) -> Report {
                     seeds
                 };
                 let sole = is_short.then(|| LOCATIONS[(number + index) % LOCATIONS.len()]);
-                for first in (0..=seeds).step_by(MOST_CASES as usize) {
-                    units.push((entry, index, sole, first..seeds.min(first + MOST_CASES)));
+                for first in (0..=seeds).step_by(MAX_CASES as usize) {
+                    units.push((entry, index, sole, first..seeds.min(first + MAX_CASES)));
                 }
             }
         }

@@ -11,7 +11,7 @@ use azure_table::{CallOptions, ExponentialRetry, LocationMode, NoRetry};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response};
 
-use super::check::{Broken, MOST_ATTEMPTS, MOST_ATTEMPTS_WITHOUT_RETRIES};
+use super::check::{Broken, MAX_ATTEMPTS, MAX_ATTEMPTS_WITHOUT_RETRIES};
 use super::operation::Entry;
 
 /// The timeout of a call.
@@ -69,15 +69,16 @@ impl Options {
             options.location_mode(other)
         });
         let retries = fastrand::u8(..8) > 0;
-        match retries {
-            true => set(
+        if retries {
+            set(
                 holds,
                 &|options| options.retry(ExponentialRetry::default()),
                 &|options| options.retry(NoRetry),
-            ),
-            false => set(holds, &|options| options.retry(NoRetry), &|options| {
+            )
+        } else {
+            set(holds, &|options| options.retry(NoRetry), &|options| {
                 options.retry(ExponentialRetry::default())
-            }),
+            })
         }
         if fastrand::u8(..4) == 0 {
             set(
@@ -99,9 +100,10 @@ impl Options {
             levels,
             id,
             holds,
-            most_attempts: match retries {
-                true => MOST_ATTEMPTS,
-                false => MOST_ATTEMPTS_WITHOUT_RETRIES,
+            most_attempts: if retries {
+                MAX_ATTEMPTS
+            } else {
+                MAX_ATTEMPTS_WITHOUT_RETRIES
             },
         }
     }
@@ -122,9 +124,10 @@ impl Options {
     pub(crate) fn check(&self, sent: &Sent) -> Result<(), Broken> {
         let has = |name: &str, wanted: &[&str]| {
             let values = sent.headers.get_all(name).iter();
-            match values.eq(wanted.iter()) {
-                true => Ok(()),
-                false => Err(Broken::WrongHeaders),
+            if values.eq(wanted.iter()) {
+                Ok(())
+            } else {
+                Err(Broken::WrongHeaders)
             }
         };
         for (level, holds) in LEVELS.iter().zip(self.holds) {

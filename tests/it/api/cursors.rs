@@ -212,9 +212,12 @@ async fn check(
             .unwrap();
     }
     let [partition, row] = cursor;
-    let query = || match one_partition {
-        true => table.query().partition(&partition),
-        false => table.query(),
+    let query = || {
+        if one_partition {
+            table.query().partition(&partition)
+        } else {
+            table.query()
+        }
     };
     let cursor = || Cursor::of(&DynamicEntity::new(&partition, &row)).unwrap();
     let all = query().keys().all().await.unwrap();

@@ -58,9 +58,10 @@ async fn captured_signatures_are_accepted() {
                     request = request.header(name, value.as_str().unwrap());
                 }
                 let response = service.send(request.body(Bytes::new()).unwrap()).await.unwrap();
-                let code = match url.contains(".table.cosmos.") {
-                    true => "Forbidden",
-                    false => "AuthenticationFailed",
+                let code = if url.contains(".table.cosmos.") {
+                    "Forbidden"
+                } else {
+                    "AuthenticationFailed"
                 };
                 let is_rejected = outcome(&response) == (403, code.to_owned());
                 assert_eq!(
@@ -76,9 +77,10 @@ async fn captured_signatures_are_accepted() {
 }
 
 fn query(text: &str) -> String {
-    match text.is_empty() {
-        true => String::new(),
-        false => format!("?{text}"),
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!("?{text}")
     }
 }
 
@@ -223,9 +225,12 @@ async fn spellings_of_batches_are_accepted() {
         for (outer, inner) in boundaries {
             for end in ["\r\n", "\n"] {
                 for is_quoted in [false, true] {
-                    let quoted = |text: &str| match is_quoted || text.contains([' ', '(', ',', '/', ':', '=', '?']) {
-                        true => format!("\"{text}\""),
-                        false => text.to_owned(),
+                    let quoted = |text: &str| {
+                        if is_quoted || text.contains([' ', '(', ',', '/', ':', '=', '?']) {
+                            format!("\"{text}\"")
+                        } else {
+                            text.to_owned()
+                        }
                     };
                     let mut lines = vec![
                         format!("--{outer}"),

@@ -71,9 +71,10 @@ async fn failed_batch_is_never_visible() {
         for row in 0..ROWS {
             let mut entity = DynamicEntity::new("p", format!("{row:02}"));
             entity.insert("Number", 7);
-            match row == failing {
-                true => batch.insert(&entity).unwrap(),
-                false => batch.insert_or_replace(&entity).unwrap(),
+            if row == failing {
+                batch.insert(&entity).unwrap()
+            } else {
+                batch.insert_or_replace(&entity).unwrap()
             };
         }
         let error = batch.submit().await.unwrap_err();

@@ -201,8 +201,8 @@ async fn slow_heads_and_bodies_have_a_bounded_time() {
 
 #[tokio::test]
 async fn waiting_clients_do_not_block_others() {
-    const MOST: usize = 8;
-    let server = Server::start_with(|server| server.max_connections(MOST).read_timeout(BOUND)).await;
+    const MAX_CONNECTIONS: usize = 8;
+    let server = Server::start_with(|server| server.max_connections(MAX_CONNECTIONS).read_timeout(BOUND)).await;
     let mut working = server.connect("").await;
     let mut slow = Vec::new();
     for _ in 0..100 {
@@ -220,16 +220,16 @@ async fn waiting_clients_do_not_block_others() {
         let read = timeout(Duration::from_millis(1), stream.read(&mut [0])).await;
         closed += usize::from(read.is_ok());
     }
-    assert!(closed >= slow.len() - MOST, "{closed}");
+    assert!(closed >= slow.len() - MAX_CONNECTIONS, "{closed}");
 }
 
 #[tokio::test]
 async fn large_bodies_wait_for_each_other_and_small_ones_do_not() {
-    const MOST: usize = 64 << 10;
-    let server = Server::start_with(|server| server.max_body_bytes(MOST).read_timeout(BOUND)).await;
-    let head = format!("{HEAD}Connection: close\r\nContent-Length: {MOST}\r\n\r\n");
+    const MAX_BODY: usize = 64 << 10;
+    let server = Server::start_with(|server| server.max_body_bytes(MAX_BODY).read_timeout(BOUND)).await;
+    let head = format!("{HEAD}Connection: close\r\nContent-Length: {MAX_BODY}\r\n\r\n");
     let held = server.connect(&head).await;
-    let whole = "x".repeat(MOST);
+    let whole = "x".repeat(MAX_BODY);
     let waiting = [head.as_bytes(), whole.as_bytes()];
     let mut waiting = std::pin::pin!(server.send(&waiting, Duration::ZERO, false));
     assert!(timeout(READ_TIMEOUT, &mut waiting).await.is_err());

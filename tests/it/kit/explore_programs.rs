@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 /// The programs of one run. `AZURE_TABLE_EXPLORED_PROGRAMS` sets another number.
 const PROGRAMS: u64 = 40;
 /// A program with more orders is left out.
-const MOST_ORDERS: u64 = 60;
+const MAX_ORDERS: u64 = 60;
 const ROWS: [&str; 2] = ["x", "y"];
 
 /// A row with the number of the operation that wrote it, which is read without its Timestamp.
@@ -218,24 +218,25 @@ impl Program {
                 }
             }
         });
-        match self.is_raced {
-            false => drop(join_all(tasks).await),
-            true => drop(select_all(tasks.map(Box::pin)).await),
+        if self.is_raced {
+            drop(select_all(tasks.map(Box::pin)).await)
+        } else {
+            drop(join_all(tasks).await)
         }
-        let read = match self.is_read {
-            false => String::new(),
-            true => shown(main.query().partition("p").all().await.map(|rows| written(&rows))),
+        let read = if self.is_read {
+            shown(main.query().partition("p").all().await.map(|rows| written(&rows)))
+        } else {
+            String::new()
         };
         let behind = TableServiceClient::from_transport(simulation.emulator().clone())
             .table::<Mark>("Rows")
             .unwrap();
-        let left = match self.is_dated {
-            false => behind.query().partition("p").all().await.unwrap(),
-            true => {
-                let mut dated = behind.query().partition("p").versioned().all().await.unwrap();
-                dated.sort_by_key(|row| row.timestamp);
-                dated.into_iter().map(|row| row.entity).collect()
-            }
+        let left = if self.is_dated {
+            let mut dated = behind.query().partition("p").versioned().all().await.unwrap();
+            dated.sort_by_key(|row| row.timestamp);
+            dated.into_iter().map(|row| row.entity).collect()
+        } else {
+            behind.query().partition("p").all().await.unwrap()
         };
         format!("{:?}, read: {read}, left: {}", results.borrow(), written(&left))
     }
@@ -247,13 +248,14 @@ impl Program {
             let result = self.run(simulation).await;
             results.borrow_mut().insert(result);
         };
-        let mut exploration = explore(body).faults(self.faults).max_schedules(MOST_ORDERS);
+        let mut exploration = explore(body).faults(self.faults).max_schedules(MAX_ORDERS);
         if let Some(time) = self.jump {
             exploration = exploration.advance(time);
         }
-        let found = match is_isolated {
-            true => exploration.isolated().run(),
-            false => exploration.run(),
+        let found = if is_isolated {
+            exploration.isolated().run()
+        } else {
+            exploration.run()
         };
         assert!(found.failure().is_none(), "{self:?}: {found}");
         found.is_proof().then(|| (results.into_inner(), found.schedules()))

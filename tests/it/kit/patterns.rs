@@ -70,9 +70,10 @@ impl Costs {
             .iter()
             .map(|it| it.kind().map_or("?".to_owned(), |kind| format!("{kind:?}")))
             .collect();
-        let kinds = match kinds.is_empty() {
-            true => "none".to_owned(),
-            false => kinds.join(", "),
+        let kinds = if kinds.is_empty() {
+            "none".to_owned()
+        } else {
+            kinds.join(", ")
         };
         let entities: usize = exchanges.iter().map(entities).sum();
         self.lines.push(format!("| {call} | {kinds} | {entities} |"));

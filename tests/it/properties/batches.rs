@@ -12,7 +12,7 @@ use proptest::prelude::*;
 const STALE: &str = "W/\"datetime'2020-01-01T00%3A00%3A00.0000000Z'\"";
 /// Ten rows of this size fit into 4 MiB, with any number of small ones, and eleven do not.
 const LARGE: usize = 400_000;
-const MOST_LARGE: usize = 10;
+const MAX_LARGE: usize = 10;
 /// The existing rows: every other one of these.
 const ROWS: u32 = 160;
 
@@ -114,7 +114,7 @@ fn broken(taken: &[Wish], wish: &Wish) -> Option<BatchRule> {
     }
     let large = |wish: &&Wish| wish.is_large && wish.has_entity();
     let many = taken.iter().filter(large).count() + usize::from(large(&wish));
-    (many > MOST_LARGE).then_some(BatchRule::Bytes)
+    (many > MAX_LARGE).then_some(BatchRule::Bytes)
 }
 
 fn row(number: u32) -> String {
@@ -139,10 +139,7 @@ prop_compose! {
         is_retrieve in proptest::bool::weighted(0.01),
     ) -> Wish {
         use OperationKind::{Delete, Insert, InsertOrMerge, InsertOrReplace, Merge, Replace, Get};
-        let fitting = match is_there_before(number) != is_any {
-            true => [Replace, Merge, Delete, InsertOrReplace, InsertOrMerge],
-            false => [Insert, Insert, Insert, InsertOrReplace, InsertOrMerge],
-        };
+        let fitting = if is_there_before(number) != is_any { [Replace, Merge, Delete, InsertOrReplace, InsertOrMerge] } else { [Insert, Insert, Insert, InsertOrReplace, InsertOrMerge] };
         Wish {
             kind: if is_retrieve { Get } else { fitting[choice] },
             partition: if is_elsewhere { "q" } else { "p" },

@@ -327,9 +327,10 @@ async fn batch(name: &str, response: &Value, table: &azure_table::TableClient<Dy
     for n in 0..parts.max(if failed { 5 } else { 1 }) {
         let row = DynamicEntity::new("p", n.to_string());
         // A deletion and a read have no ETag here; every other write has one.
-        match responses.get(n).is_some_and(|response| !response.contains("ETag:")) {
-            true => batch.delete(&row).unwrap(),
-            false => batch.insert(&row).unwrap(),
+        if responses.get(n).is_some_and(|response| !response.contains("ETag:")) {
+            batch.delete(&row).unwrap()
+        } else {
+            batch.insert(&row).unwrap()
         };
     }
     match batch.submit().await {

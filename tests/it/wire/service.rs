@@ -131,9 +131,10 @@ async fn policy_that_a_concurrent_change_restores_is_revoked_again() {
         let responses = first.map(|ids| policies(&ids)).into_iter().chain(rest);
         let server = Server::responding_in_turn(responses).await;
         let table = server.service().table::<DynamicEntity>("Things").unwrap();
-        let revoked = match is_all {
-            true => table.revoke_all_access_policies().await.unwrap(),
-            false => table.revoke_access_policy("leaked").await.unwrap(),
+        let revoked = if is_all {
+            table.revoke_all_access_policies().await.unwrap()
+        } else {
+            table.revoke_access_policy("leaked").await.unwrap()
         };
         assert_eq!(revoked.iter().map(|policy| &*policy.id).collect::<Vec<_>>(), left);
         let requests = server.requests().await;

@@ -22,12 +22,13 @@ const INVALID_URL: &str = "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01//EN\"\"
 fn response(is_change: bool, head: &str, body: &str) -> Step {
     let part =
         |boundary: &str| format!("--{boundary}\r\nContent-Type: application/http\r\n\r\n{head}\r\n\r\n{body}\r\n");
-    let body = match is_change {
-        true => format!(
+    let body = if is_change {
+        format!(
             "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n{}--c--\r\n--b--\r\n",
             part("c")
-        ),
-        false => format!("{}--b--\r\n", part("b")),
+        )
+    } else {
+        format!("{}--b--\r\n", part("b"))
     };
     Step::response(202, &[TYPE, ("x-ms-request-id", "outer")], &body)
 }

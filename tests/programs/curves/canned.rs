@@ -107,11 +107,12 @@ impl Canned {
                 .more_pages
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |more| more.checked_sub(1))
                 .is_err();
-        let response = match is_last {
-            true => response,
-            false => response
+        let response = if is_last {
+            response
+        } else {
+            response
                 .header("x-ms-continuation-NextPartitionKey", "partition")
-                .header("x-ms-continuation-NextRowKey", "row"),
+                .header("x-ms-continuation-NextRowKey", "row")
         };
         response.status(200).body(body).unwrap()
     }

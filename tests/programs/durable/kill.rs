@@ -129,26 +129,24 @@ impl Client {
                 number,
             };
             let is_batch = self.random.bool();
-            let rows = match is_batch {
-                true => 0..ROWS,
-                false => {
-                    let row = self.random.u64(..ROWS);
-                    row..row + 1
-                }
+            let rows = if is_batch {
+                0..ROWS
+            } else {
+                let row = self.random.u64(..ROWS);
+                row..row + 1
             };
             self.batch = is_batch.then_some(number);
             for row in rows.clone() {
                 self.rows[row as usize].requested = number;
             }
-            let outcome = match is_batch {
-                true => {
-                    let mut batch = table.batch();
-                    for row in rows.clone() {
-                        batch.insert_or_replace(&cell(row)).unwrap();
-                    }
-                    batch.submit().await.map(drop)
+            let outcome = if is_batch {
+                let mut batch = table.batch();
+                for row in rows.clone() {
+                    batch.insert_or_replace(&cell(row)).unwrap();
                 }
-                false => table.insert_or_replace(&cell(rows.start)).await.map(drop),
+                batch.submit().await.map(drop)
+            } else {
+                table.insert_or_replace(&cell(rows.start)).await.map(drop)
             };
             if outcome.is_err() {
                 return self;

@@ -50,8 +50,9 @@ fn main() -> ExitCode {
             is_proven &= found.is_proof();
         }
     }
-    match is_proven {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if is_proven {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }

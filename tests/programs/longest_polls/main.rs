@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use azure_table_tests::polls::longest_polls;
 
-const MOST: Duration = Duration::from_millis(5);
+const MAX_POLL: Duration = Duration::from_millis(5);
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -20,7 +20,7 @@ async fn main() -> ExitCode {
         };
         let longest = poll.longest.as_secs_f64() * 1e3;
         println!("{:45} {kind:12} {longest:8.2} ms {:6} polls", poll.call, poll.polls);
-        if poll.longest > MOST && !poll.is_synchronous {
+        if poll.longest > MAX_POLL && !poll.is_synchronous {
             code = ExitCode::FAILURE;
         }
     }

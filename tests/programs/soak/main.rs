@@ -32,13 +32,13 @@ const WORKERS: usize = 32;
 /// Each call of a worker has at most one connection, and both ends of a connection are in this process. A call without
 /// an idle connection opens one, and may use another that becomes idle first. So there may be twice as many, which stay
 /// open. The rest is the listener, the runtime's own, and connections that were cut and are not closed yet.
-const MOST_SOCKETS: usize = 4 * WORKERS + 16;
+const MAX_SOCKETS: usize = 4 * WORKERS + 16;
 /// One task for each worker and each end of a connection, and as many that are about to end.
-const MOST_TASKS: usize = 5 * WORKERS + 32;
+const MAX_TASKS: usize = 5 * WORKERS + 32;
 /// The maximum growth of sockets and tasks from the first window to the last.
-const MOST_MORE: usize = WORKERS / 2;
+const MAX_MORE: usize = WORKERS / 2;
 /// The maximum growth of memory from the first window to the last: the allocator's noise.
-const MOST_GROWTH: (f64, f64) = (1.15, 8.0);
+const MAX_GROWTH: (f64, f64) = (1.15, 8.0);
 
 /// The resources of the process.
 #[derive(Clone, Copy, Debug, Default)]
@@ -210,19 +210,16 @@ fn report(samples: &[Figures]) {
     }
     let most = |figure: fn(&Figures) -> usize| samples.iter().map(figure).max().unwrap_or_default();
     let (sockets, tasks) = (most(|figures| figures.sockets), most(|figures| figures.tasks));
-    println!("  most: {sockets} sockets of {MOST_SOCKETS}, {tasks} tasks of {MOST_TASKS}");
+    println!("  most: {sockets} sockets of {MAX_SOCKETS}, {tasks} tasks of {MAX_TASKS}");
     let [start, _, end] = windows;
-    let most_memory = start.memory_mib * MOST_GROWTH.0 + MOST_GROWTH.1;
+    let most_memory = start.memory_mib * MAX_GROWTH.0 + MAX_GROWTH.1;
     assert!(
         end.memory_mib <= most_memory,
         "memory grows: more than {most_memory:.1} MiB"
     );
+    assert!(sockets <= MAX_SOCKETS && tasks <= MAX_TASKS, "more than the load needs");
     assert!(
-        sockets <= MOST_SOCKETS && tasks <= MOST_TASKS,
-        "more than the load needs"
-    );
-    assert!(
-        end.sockets <= start.sockets + MOST_MORE && end.tasks <= start.tasks + MOST_MORE,
+        end.sockets <= start.sockets + MAX_MORE && end.tasks <= start.tasks + MAX_MORE,
         "sockets or tasks grow"
     );
 }

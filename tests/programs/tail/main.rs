@@ -43,8 +43,9 @@ fn main() -> ExitCode {
         outcome.missed
     });
     let [with_overlap, without] = missed;
-    match with_overlap == 0 && without > 0 {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if with_overlap == 0 && without > 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }

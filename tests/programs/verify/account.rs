@@ -98,9 +98,10 @@ impl Account {
 
     /// Returns a name for the report.
     pub(crate) fn kind(&self) -> String {
-        let service = match self.is_cosmos {
-            true => "Cosmos DB for Table",
-            false => "Azure Table storage",
+        let service = if self.is_cosmos {
+            "Cosmos DB for Table"
+        } else {
+            "Azure Table storage"
         };
         let credential = match self.identity {
             Identity::Key(_) => "an account key",
@@ -121,9 +122,10 @@ impl Account {
 
     /// Returns the base URL in outputs: the same for the account and its emulator.
     fn shown_base(&self) -> String {
-        match self.is_cosmos {
-            true => format!("https://{NAME}.table.cosmos.azure.com"),
-            false => format!("https://{NAME}.table.core.windows.net"),
+        if self.is_cosmos {
+            format!("https://{NAME}.table.cosmos.azure.com")
+        } else {
+            format!("https://{NAME}.table.core.windows.net")
         }
     }
 
@@ -182,9 +184,10 @@ impl Account {
             .map_err(|e| e.to_string())?
             .token(TWIN_TOKEN);
         let is_in_path = self.base.ends_with(&format!("/{}", self.name));
-        let base = match is_in_path {
-            true => format!("{}/{NAME}", self.base.trim_end_matches(&format!("/{}", self.name))),
-            false => self.shown_base(),
+        let base = if is_in_path {
+            format!("{}/{NAME}", self.base.trim_end_matches(&format!("/{}", self.name)))
+        } else {
+            self.shown_base()
         };
         let host = base.split('/').nth(2).unwrap_or_default().to_owned();
         let identity = match &self.identity {

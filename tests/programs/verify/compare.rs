@@ -26,7 +26,7 @@ const ASIDE: [&str; 10] = [
     "x-ms-request-id",
 ];
 /// The characters of a body that are kept as they are. The rest is a length and a hash.
-const MOST: usize = 4_000;
+const MAX_CHARACTERS: usize = 4_000;
 
 /// The compared parts of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,9 +67,10 @@ impl Seen {
             code,
             message,
             headers: headers.collect(),
-            body: match shows_properties(&text) {
-                true => "(the service properties)".to_owned(),
-                false => shortened(&normal(&text)),
+            body: if shows_properties(&text) {
+                "(the service properties)".to_owned()
+            } else {
+                shortened(&normal(&text))
             },
         }
     }
@@ -204,7 +205,7 @@ fn begins_with_time(id: &str) -> bool {
 }
 
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MAX_CHARACTERS) {
         None => text.to_owned(),
         Some((at, _)) => {
             // FNV-1a, over everything.

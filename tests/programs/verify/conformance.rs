@@ -92,9 +92,10 @@ impl Test {
         outcome.map_err(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            let text = match self.changes_properties() {
-                true => "the message is hidden, since it may show the properties of the account",
-                false => text.unwrap_or("it panicked"),
+            let text = if self.changes_properties() {
+                "the message is hidden, since it may show the properties of the account"
+            } else {
+                text.unwrap_or("it panicked")
             };
             let place = place.map_or(String::new(), |place| format!("{place}: "));
             format!("{place}{text}")

@@ -10,9 +10,9 @@ use crate::run::{Exit, Output, Plan, Results};
 use crate::side::{NEEDS_COSMOS, NEEDS_STORAGE};
 
 /// The characters of a value in the report.
-const MOST: usize = 160;
+const MAX_CHARACTERS: usize = 160;
 /// The characters of a request or of a line.
-const MOST_OF_REQUEST: usize = 240;
+const MAX_OF_REQUEST: usize = 240;
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,7 +250,7 @@ impl Report {
         for (name, why) in &self.failed {
             output.line(&format!("  failed   {name}"));
             for line in why.lines().take(6) {
-                output.line(&format!("           {}", cut(line, MOST)));
+                output.line(&format!("           {}", cut(line, MAX_CHARACTERS)));
             }
         }
         let not_run = self
@@ -274,9 +274,10 @@ impl Report {
         ] {
             output.line(&format!("  {line}"));
         }
-        output.line(match self.is_live {
-            true => "  Please send it as an issue of the project, with the lines above.",
-            false => "  This is not a live account: it decides nothing about Azure.",
+        output.line(if self.is_live {
+            "  Please send it as an issue of the project, with the lines above."
+        } else {
+            "  This is not a live account: it decides nothing about Azure."
         });
     }
 
@@ -298,7 +299,7 @@ impl Report {
                 output.line(&format!("\n  {}", shown_line(found.line)));
                 last = Some(found.line);
             }
-            output.line(&format!("    {}", cut(&found.request, MOST_OF_REQUEST)));
+            output.line(&format!("    {}", cut(&found.request, MAX_OF_REQUEST)));
             let is_other =
                 |difference: &&Difference| !matches!(difference.level.as_str(), "status" | "code" | "message");
             let others: Vec<_> = found.differences.iter().filter(is_other).collect();
@@ -331,9 +332,10 @@ impl Report {
         let confirmed: Vec<_> = of(|verdict| *verdict == Verdict::Confirmed).collect();
         let other_text: Vec<_> = of(|verdict| *verdict == Verdict::OtherText).collect();
         let refuted: Vec<_> = of(|verdict| *verdict == Verdict::Refuted).collect();
-        let [yes, almost, no] = match self.is_live {
-            true => ["confirmed", "confirmed but for the text of an error", "refuted"],
-            false => ["alike", "alike but for the text of an error", "different"],
+        let [yes, almost, no] = if self.is_live {
+            ["confirmed", "confirmed but for the text of an error", "refuted"]
+        } else {
+            ["alike", "alike but for the text of an error", "different"]
         };
         let undecided = self.verdicts.len() - confirmed.len() - other_text.len() - refuted.len();
         output.line(&format!(
@@ -360,8 +362,8 @@ impl Report {
 }
 
 fn pair(output: &mut Output<'_>, what: &str, emulator: &str, service: &str) {
-    output.line(&format!("      {what}emulator  {}", cut(emulator, MOST)));
-    output.line(&format!("      {what}service   {}", cut(service, MOST)));
+    output.line(&format!("      {what}emulator  {}", cut(emulator, MAX_CHARACTERS)));
+    output.line(&format!("      {what}service   {}", cut(service, MAX_CHARACTERS)));
 }
 
 /// Prints names below their common reason.
@@ -384,7 +386,7 @@ fn shown_line(line: Line) -> String {
         Line(item, "") => item.to_owned(),
         Line(request, response) => format!("{request} -> {response}"),
     };
-    cut(&text, MOST_OF_REQUEST)
+    cut(&text, MAX_OF_REQUEST)
 }
 
 /// Returns a request in short.
@@ -432,7 +434,7 @@ fn apart(level: &str, a: &str, b: &str) -> (String, String) {
         "(empty)"
     };
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-    let from = if a.len().max(b.len()) <= MOST {
+    let from = if a.len().max(b.len()) <= MAX_CHARACTERS {
         0
     } else {
         same.saturating_sub(30)
@@ -440,9 +442,10 @@ fn apart(level: &str, a: &str, b: &str) -> (String, String) {
     let part = |text: &str| {
         let rest: String = text.chars().skip(from).collect();
         let begin = if from > 0 { "…" } else { "" };
-        match rest.is_empty() && from == 0 {
-            true => none.to_owned(),
-            false => format!("{begin}{}", cut(&rest, MOST)),
+        if rest.is_empty() && from == 0 {
+            none.to_owned()
+        } else {
+            format!("{begin}{}", cut(&rest, MAX_CHARACTERS))
         }
     };
     (part(a), part(b))

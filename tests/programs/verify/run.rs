@@ -124,18 +124,17 @@ async fn exercise(
     mut progress: impl FnMut(u64),
 ) {
     for (index, (test, obstacle)) in plan.tests.iter().enumerate() {
-        let outcome = match obstacle.is_some() || skipped.contains(&index) {
-            true => None,
-            false => {
-                let changes = test.changes_properties();
-                // Such a function reads and restores the properties of the account.
-                let record = record.filter(|_| !changes);
-                let name = test.name.replace("::", "_");
-                let task = recorded(side, record, &name, results, test.run(&side.backend));
-                let outcome = with_properties(side, changes, task, results).await;
-                progress(side.guard.sent());
-                outcome
-            }
+        let outcome = if obstacle.is_some() || skipped.contains(&index) {
+            None
+        } else {
+            let changes = test.changes_properties();
+            // Such a function reads and restores the properties of the account.
+            let record = record.filter(|_| !changes);
+            let name = test.name.replace("::", "_");
+            let task = recorded(side, record, &name, results, test.run(&side.backend));
+            let outcome = with_properties(side, changes, task, results).await;
+            progress(side.guard.sent());
+            outcome
         };
         lock(results).tests.push(outcome);
     }
@@ -148,16 +147,15 @@ async fn exercise(
         return;
     }
     for (index, probe, obstacle) in &plan.probes {
-        let observed = match obstacle.is_some() {
-            true => None,
-            false => {
-                let changes = probe.needs == Needs::Properties;
-                let name = format!("probe_{index:03}");
-                let task = recorded(side, record, &name, results, side.observe(*index, probe));
-                let observed = with_properties(side, changes, task, results).await;
-                progress(side.guard.sent());
-                observed
-            }
+        let observed = if obstacle.is_some() {
+            None
+        } else {
+            let changes = probe.needs == Needs::Properties;
+            let name = format!("probe_{index:03}");
+            let task = recorded(side, record, &name, results, side.observe(*index, probe));
+            let observed = with_properties(side, changes, task, results).await;
+            progress(side.guard.sent());
+            observed
         };
         lock(results).probes.push(observed);
     }
@@ -356,9 +354,10 @@ async fn finish(account: &Account, transport: &Arc<dyn Transport>, tables: &Tabl
         "cleanup    tables deleted at the end: {}{not_found}; {end}",
         cleaned.deleted
     ));
-    match remove_file(tables, output) {
-        true => Exit::NoDifference,
-        false => Exit::NotFinished,
+    if remove_file(tables, output) {
+        Exit::NoDifference
+    } else {
+        Exit::NotFinished
     }
 }
 

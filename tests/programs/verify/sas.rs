@@ -56,12 +56,13 @@ pub(crate) fn check(token: &str) -> Result<(), String> {
         .filter(|(_, missing)| !missing.is_empty())
         .map(|(what, missing)| format!("{what} {}", missing.join(", ")))
         .collect();
-    match lacks.is_empty() {
-        true => Ok(()),
-        false => Err(format!(
+    if lacks.is_empty() {
+        Ok(())
+    } else {
+        Err(format!(
             "the signature lacks {}: create an account SAS with ss=t, srt=co and sp=rdlacu",
             lacks.join(" and ")
-        )),
+        ))
     }
 }
 
@@ -72,9 +73,10 @@ pub(crate) fn signed(fields: &[(String, String)], account: &str, key: &str) -> S
     let version = field("sv");
     let to_sign = match field("tn") {
         "" => {
-            let scope = match version < SIGNS_ENCRYPTION_SCOPE {
-                true => String::new(),
-                false => format!("{}\n", field("ses")),
+            let scope = if version < SIGNS_ENCRYPTION_SCOPE {
+                String::new()
+            } else {
+                format!("{}\n", field("ses"))
             };
             let fields = lines(&["sp", "ss", "srt", "st", "se", "sip", "spr", "sv"]);
             format!("{account}\n{fields}\n{scope}")
@@ -82,9 +84,10 @@ pub(crate) fn signed(fields: &[(String, String)], account: &str, key: &str) -> S
         table => {
             let service = if version < SIGNS_SERVICE { "" } else { "/table" };
             let resource = format!("{service}/{account}/{}", table.to_ascii_lowercase());
-            let address = match version < SIGNS_ADDRESSES {
-                true => String::new(),
-                false => format!("{}\n", lines(&["sip", "spr"])),
+            let address = if version < SIGNS_ADDRESSES {
+                String::new()
+            } else {
+                format!("{}\n", lines(&["sip", "spr"]))
             };
             let ends = lines(&["sv", "spk", "srk", "epk", "erk"]);
             format!(

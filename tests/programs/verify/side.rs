@@ -241,9 +241,10 @@ fn request(
     body: Bytes,
 ) -> Result<Request<Bytes>, String> {
     let is_xml = path.contains("comp=");
-    let [accept, content_type] = match is_xml {
-        true => ["application/xml", "application/xml"],
-        false => ["application/json;odata=nometadata", "application/json"],
+    let [accept, content_type] = if is_xml {
+        ["application/xml", "application/xml"]
+    } else {
+        ["application/json;odata=nometadata", "application/json"]
     };
     let mut builder = Request::builder()
         .method(method)

@@ -64,7 +64,7 @@ const ALL: [Case; 7] = [
             explore(at(lease_with_work))
                 .advance(past)
                 .faults(faults)
-                .max_time(MOST)
+                .max_time(MAX_TIME)
                 .run()
         },
     },
@@ -73,7 +73,7 @@ const ALL: [Case; 7] = [
         explore: |faults| {
             let third = TIME / 3;
             let renewing = explore(at(lease_with_work)).advance(third).advance(TIME);
-            let renewing = renewing.max_schedules(200_000).max_time(MOST);
+            let renewing = renewing.max_schedules(200_000).max_time(MAX_TIME);
             renewing.faults(faults).run()
         },
     },
@@ -109,7 +109,7 @@ const PROMISES: [Promise; 6] = [
 const TABLE: &str = "Rows";
 const TIME: Duration = Duration::from_secs(30);
 /// The time for the explorations that cannot be pruned.
-const MOST: Duration = Duration::from_secs(60);
+const MAX_TIME: Duration = Duration::from_secs(60);
 
 /// Creates the table, and returns a client of it for each task.
 fn clients<E>(place: &Place) -> [TableClient<E>; 2] {

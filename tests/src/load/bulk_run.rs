@@ -10,7 +10,7 @@ use crate::load::{Check, Unit};
 
 /// The least used share of a limit, and the largest share of rejected requests.
 const LEAST_OF_LIMIT: f64 = 0.95;
-const MOST_REJECTED: f64 = 0.01;
+const MAX_REJECTED: f64 = 0.01;
 /// The interval of the samples.
 const WATCHED: Duration = Duration::from_secs(1);
 
@@ -127,7 +127,7 @@ impl ManyWrites {
             unit: Unit::Share,
             measured: run.load.throttled_share(),
             reference: None,
-            bar: 0.0..=MOST_REJECTED,
+            bar: 0.0..=MAX_REJECTED,
         };
         vec![rate, rejected]
     }

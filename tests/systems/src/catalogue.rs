@@ -77,9 +77,9 @@ use azure_table::{ETag, Error, ErrorKind, Guid, Result, TableClient, TableEntity
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
 /// The number of entries up to which point reads are cheaper than a query, which Storage bills as 18 of them.
-const MOST_POINT_READS: usize = 10;
+const MAX_POINT_READS: usize = 10;
 /// The number of reads after which [`Catalogue::add`] gives up on entries that others replace all the time.
-const MOST_READS: usize = 5;
+const MAX_READS: usize = 5;
 /// The number of packages that are written at the same time.
 const CONCURRENCY: usize = 16;
 
@@ -230,7 +230,7 @@ impl Catalogue {
                 let leaves = leaves.map(|leaf| (leaf.version.clone(), leaf));
                 match self.commit(batch).await {
                     Ok(_) => latest.extend(leaves),
-                    Err(e) if read < MOST_READS && is_decided_by_a_read(&e) => {
+                    Err(e) if read < MAX_READS && is_decided_by_a_read(&e) => {
                         versions.extend(leaves);
                         doubt = doubt.or(Some(e).filter(Error::may_have_applied));
                     }
@@ -252,7 +252,7 @@ impl Catalogue {
             versions.keys().max_by(by_code_units),
         );
         let rows = match (first, last) {
-            (Some(first), Some(last)) if versions.len() > MOST_POINT_READS => {
+            (Some(first), Some(last)) if versions.len() > MAX_POINT_READS => {
                 let between = self
                     .table
                     .query()

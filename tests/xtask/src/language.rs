@@ -59,10 +59,10 @@ const NAMES: [(&str, &str); 5] = [
 ];
 
 /// The maximum number of words of a sentence in a guide.
-const MOST_WORDS: usize = 30;
+const MAX_WORDS: usize = 30;
 
 /// The maximum number of characters of a comment line.
-const MOST_CHARACTERS: usize = 120;
+const MAX_CHARACTERS: usize = 120;
 
 /// A place that breaks a rule: the file and line, and its text.
 pub type Place = (String, String);
@@ -91,8 +91,8 @@ pub fn counts() -> Vec<(String, Vec<Place>)> {
             (format!("doc comments that begin with {word}"), of_comments(&begins))
         })
         .collect();
-    let wide = of_comments(&|comment: &Comment| comment.characters > MOST_CHARACTERS);
-    counts.push((format!("comments over {MOST_CHARACTERS} characters"), wide));
+    let wide = of_comments(&|comment: &Comment| comment.characters > MAX_CHARACTERS);
+    counts.push((format!("comments over {MAX_CHARACTERS} characters"), wide));
     for (phrase, term) in PHRASES {
         let mut places = of_comments(&|comment: &Comment| has_phrase(&comment.text, phrase));
         let guides = texts.iter().filter(|(path, _)| path.ends_with(".md"));
@@ -120,10 +120,10 @@ pub fn counts() -> Vec<(String, Vec<Place>)> {
     let long = guides.flat_map(|(path, text)| {
         let sentences = sentences(text).into_iter();
         let long =
-            sentences.filter(|(_, sentence)| sentence.split(' ').filter(|word| is_word(word)).count() > MOST_WORDS);
+            sentences.filter(|(_, sentence)| sentence.split(' ').filter(|word| is_word(word)).count() > MAX_WORDS);
         long.map(move |(line, sentence)| (format!("{path}:{line}"), sentence))
     });
-    counts.push((format!("sentences of guides over {MOST_WORDS} words"), long.collect()));
+    counts.push((format!("sentences of guides over {MAX_WORDS} words"), long.collect()));
     counts
 }
 

@@ -17,9 +17,9 @@ use crate::control::json;
 use crate::control::response::push_line;
 
 /// The maximum number of rules: each request passes all of them.
-const MOST_RULES: usize = 100;
+const MAX_RULES: usize = 100;
 /// The maximum delay, in milliseconds: a day.
-const MOST_MILLISECONDS: u64 = 86_400_000;
+const MAX_MILLISECONDS: u64 = 86_400_000;
 
 /// The headers that frame a response; the server sets them.
 const FRAMING: [&str; 3] = ["connection", "content-length", "transfer-encoding"];
@@ -179,8 +179,8 @@ impl FaultRules {
         }
         let mut own = self.rules();
         let count = rules.len() + if replace { 0 } else { own.active.len() };
-        if count > MOST_RULES {
-            return Err(format!("rules: {count}, more than the limit of {MOST_RULES}"));
+        if count > MAX_RULES {
+            return Err(format!("rules: {count}, more than the limit of {MAX_RULES}"));
         }
         if replace {
             self.faults.clear();
@@ -299,9 +299,9 @@ impl RuleJson {
 
     fn time(&self) -> Result<Duration, String> {
         match self.milliseconds {
-            None => Err(format!("milliseconds: missing, from 0 to {MOST_MILLISECONDS}")),
-            Some(time) if time > MOST_MILLISECONDS => {
-                Err(format!("milliseconds: {time}, it must be 0 to {MOST_MILLISECONDS}"))
+            None => Err(format!("milliseconds: missing, from 0 to {MAX_MILLISECONDS}")),
+            Some(time) if time > MAX_MILLISECONDS => {
+                Err(format!("milliseconds: {time}, it must be 0 to {MAX_MILLISECONDS}"))
             }
             Some(time) => Ok(Duration::from_millis(time)),
         }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::preset::Preset;
 
 /// The maximum time in a model, in milliseconds: a day.
-const MOST_MILLISECONDS: f64 = 86_400_000.0;
+const MAX_MILLISECONDS: f64 = 86_400_000.0;
 
 /// The emulator with its current model, shared by clones.
 #[derive(Clone, Debug)]
@@ -169,8 +169,8 @@ impl ModelJson {
         ];
         for (name, value, set) in times {
             let Some(value) = value else { continue };
-            if !(0.0..=MOST_MILLISECONDS).contains(&value) {
-                return Err(format!("{name}: {value}, it must be 0 to {MOST_MILLISECONDS}"));
+            if !(0.0..=MAX_MILLISECONDS).contains(&value) {
+                return Err(format!("{name}: {value}, it must be 0 to {MAX_MILLISECONDS}"));
             }
             model = set(model, Duration::from_secs_f64(value / 1_000.0));
         }

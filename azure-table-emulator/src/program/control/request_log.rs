@@ -14,9 +14,9 @@ use tokio::sync::watch;
 use crate::control::response::push_line;
 
 /// The number of requests that are kept.
-const MOST: usize = 1_000;
+const MAX_LINES: usize = 1_000;
 /// The number of characters of a target that are kept.
-const MOST_OF_TARGET: usize = 1_000;
+const MAX_OF_TARGET: usize = 1_000;
 
 /// The log, shared by clones.
 #[derive(Clone, Default)]
@@ -55,7 +55,7 @@ impl RequestLog {
         let mut requests = self.requests();
         requests.count += 1;
         let number = requests.count;
-        let end = event.target.char_indices().nth(MOST_OF_TARGET);
+        let end = event.target.char_indices().nth(MAX_OF_TARGET);
         let mut line = String::new();
         push_line(
             &mut line,
@@ -72,7 +72,7 @@ impl RequestLog {
                 milliseconds: event.duration.as_micros() as f64 / 1_000.0,
             },
         );
-        if requests.lines.len() == MOST {
+        if requests.lines.len() == MAX_LINES {
             requests.lines.pop_front();
         }
         requests.lines.push_back((number, line));

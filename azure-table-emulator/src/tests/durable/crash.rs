@@ -215,9 +215,10 @@ async fn client(emulator: Emulator, model: Rc<RefCell<Model>>, client: u64, mut 
                 let table = Cell::Table(client);
                 let name = format!("{{\"TableName\":\"Own{client}\"}}");
                 let is_there = model.borrow_mut().is_there(table);
-                match is_there {
-                    true => write(&emulator, &model, ("DELETE", &[], ""), (table, None)),
-                    false => write(&emulator, &model, ("POST", &[], &name), (table, Some(0))),
+                if is_there {
+                    write(&emulator, &model, ("DELETE", &[], ""), (table, None))
+                } else {
+                    write(&emulator, &model, ("POST", &[], &name), (table, Some(0)))
                 }
                 .await
             }

@@ -18,7 +18,7 @@ use crate::write::operation::TableOperation;
 use crate::write::operation::shared::shared;
 
 /// The number of leftovers in the `Debug` text of a report.
-const MOST_SHOWN: usize = 3;
+const MAX_SHOWN: usize = 3;
 
 /// The outcome of one operation of a bulk.
 #[derive(Debug)]
@@ -399,7 +399,7 @@ pub(crate) struct FirstOf<'a, T> {
 
 impl<'a, T> FirstOf<'a, T> {
     pub(crate) fn new(items: impl Iterator<Item = &'a T>, count: usize) -> Self {
-        let shown: Vec<&T> = items.take(MOST_SHOWN).collect();
+        let shown: Vec<&T> = items.take(MAX_SHOWN).collect();
         let others = count - shown.len();
         Self { shown, others }
     }

@@ -51,9 +51,9 @@ const RESPONSE_UNITS: usize = 16;
 /// beside it.
 ///
 /// Up to eight of the largest batches are in flight, or as many smaller ones as fit.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 /// The maximum number of waiting bytes: the rest is for batches in flight.
-const MOST_WAITING_BYTES: usize = MOST_BYTES / 2;
+const MAX_WAITING_BYTES: usize = MAX_BYTES / 2;
 
 /// The state of the source that pushes operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,9 +231,10 @@ impl Engine {
             if !self.ready.is_empty() || has_ended {
                 continue;
             }
-            return match self.is_over() {
-                true => Poll::Ready(None),
-                false => Poll::Pending,
+            return if self.is_over() {
+                Poll::Ready(None)
+            } else {
+                Poll::Pending
             };
         }
     }
@@ -280,12 +281,12 @@ impl Engine {
 
     /// Returns `true` if more operations may be pushed.
     pub(crate) fn is_room(&self) -> bool {
-        !self.is_full() && self.bytes() < MOST_BYTES
+        !self.is_full() && self.bytes() < MAX_BYTES
     }
 
     /// Returns `true` if the maximum number of operations or bytes waits.
     fn is_full(&self) -> bool {
-        self.queue.len() >= self.settings.pending || self.queue.bytes() >= MOST_WAITING_BYTES
+        self.queue.len() >= self.settings.pending || self.queue.bytes() >= MAX_WAITING_BYTES
     }
 
     /// Returns the number of bytes held.
@@ -295,7 +296,7 @@ impl Engine {
 
     /// Returns `true` if another batch may be in flight.
     fn may_start(&self) -> bool {
-        let is_within = self.running.is_empty() || self.bytes() + self.batch_bytes <= MOST_BYTES;
+        let is_within = self.running.is_empty() || self.bytes() + self.batch_bytes <= MAX_BYTES;
         is_within && self.running.len() < self.settings.concurrency && self.stopped.is_none()
     }
 
@@ -398,9 +399,10 @@ impl Engine {
             self.queue.ended(&batch.partition_key, batch.rows.iter().copied());
             self.take_in(batch);
             if let Some(error) = stopped {
-                match self.settings.total.ended(&error) {
-                    true => self.stop_for_time(),
-                    false => self.stop(error),
+                if self.settings.total.ended(&error) {
+                    self.stop_for_time()
+                } else {
+                    self.stop(error)
                 }
             }
         }

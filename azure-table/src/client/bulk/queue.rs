@@ -233,9 +233,10 @@ impl Queue {
                 return None;
             }
             let place = self.any.pop_front()?;
-            let batch = match short == Short::OfIdle && self.partitions[place].queue.batches() > 0 {
-                true => None,
-                false => self.take(place),
+            let batch = if short == Short::OfIdle && self.partitions[place].queue.batches() > 0 {
+                None
+            } else {
+                self.take(place)
             };
             let partition = &mut self.partitions[place];
             partition.is_in_any = partition.is_waiting();
@@ -365,7 +366,7 @@ mod tests {
     use proptest::sample::{Index, select};
 
     use super::*;
-    use crate::client::partition_writes::partition_queue::MOST_LOOKED_AT;
+    use crate::client::partition_writes::partition_queue::MAX_LOOKED_AT;
     use crate::entity::dynamic::DynamicEntity;
     use crate::write::operation::TableOperation;
 
@@ -505,7 +506,7 @@ mod tests {
             let mut rows: HashSet<u8> = running().flatten().map(|(_, _, row)| *row).collect();
             let mut batch = Vec::new();
             let mut sum = 0;
-            for waits in waiting().take(MOST_LOOKED_AT * size) {
+            for waits in waiting().take(MAX_LOOKED_AT * size) {
                 let is_full = batch.len() == size || (sum > 0 && sum + bytes(waits.2) > self.queue.limits.bytes);
                 if is_full {
                     break;

@@ -242,9 +242,10 @@ impl<E> Writer<E> {
         self.run.engine.input = Input::Closed;
         poll_fn(|cx| {
             self.go_on(cx);
-            match self.run.engine.is_over() {
-                true => Poll::Ready(()),
-                false => self.pending(),
+            if self.run.engine.is_over() {
+                Poll::Ready(())
+            } else {
+                self.pending()
             }
         })
         .await;

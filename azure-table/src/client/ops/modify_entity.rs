@@ -31,10 +31,10 @@ use crate::write::operation::{OperationInternals, TableOperation};
 
 /// The default limit of conflicting writes. The waits between them grow to a second, so only many concurrent writers of
 /// one entity reach it.
-const MOST_CONFLICTS: u32 = 50;
+const MAX_CONFLICTS: u32 = 50;
 /// The upper bound of the first wait, which is random. The bound doubles with each further wait, up to the maximum.
 const FIRST_WAIT: Duration = Duration::from_millis(20);
-const MOST_WAIT: Duration = Duration::from_secs(1);
+const MAX_WAIT: Duration = Duration::from_secs(1);
 /// The tolerated delay of a timer. A read after a wait that ends with the call's timeout would have no time left.
 const TICK: Duration = Duration::from_millis(1);
 
@@ -132,7 +132,7 @@ impl<E, F, R> ModifyEntity<E, F, R> {
             key,
             change,
             missing: None,
-            most_conflicts: MOST_CONFLICTS,
+            most_conflicts: MAX_CONFLICTS,
             conflicts: 0,
             options: table.pipeline().settings.defaults.clone().for_write(),
             started: None,
@@ -205,11 +205,12 @@ where
             None => self.missing_entity()?,
         };
         if self.apply(&mut entity)? == Change::Keep {
-            return match inserts {
-                true => Err(self
+            return if inserts {
+                Err(self
                     .absent("no entity has this key, and the closure returned `Change::Keep`")
-                    .into()),
-                false => Ok(Some(entity)),
+                    .into())
+            } else {
+                Ok(Some(entity))
             };
         }
         let write = match inserts {
@@ -306,7 +307,7 @@ where
         }
         let most = FIRST_WAIT
             .saturating_mul(1 << (self.conflicts - 1).min(16))
-            .min(MOST_WAIT);
+            .min(MAX_WAIT);
         let wait = most.mul_f64(fastrand::f64());
         if self.options().get().timeout.is_some_and(|left| left <= wait + TICK) {
             let why = format!("the call timed out after {} conflicting writes", self.conflicts);

@@ -100,9 +100,10 @@ impl Spec for SubmitSpec {
         for (index, mut operation) in self.unsealed.take().into_iter().flatten().enumerate() {
             sealing::seal(&mut operation, table, key)?;
             // Its size may break a rule that it did not break before.
-            match self.sent.row_write(index).facts.is_unshared {
-                true => change_set.add_own(operation)?,
-                false => change_set.add(operation)?,
+            if self.sent.row_write(index).facts.is_unshared {
+                change_set.add_own(operation)?
+            } else {
+                change_set.add(operation)?
             }
         }
         let (call, sent) = change_set.into_call();

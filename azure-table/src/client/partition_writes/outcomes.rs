@@ -55,9 +55,10 @@ pub(crate) enum WriteOutcome {
 
 impl WriteOutcome {
     fn failed(error: Arc<Error>) -> Self {
-        match error.may_have_applied() {
-            true => Self::InDoubt(error),
-            false => Self::Rejected(error),
+        if error.may_have_applied() {
+            Self::InDoubt(error)
+        } else {
+            Self::Rejected(error)
         }
     }
 

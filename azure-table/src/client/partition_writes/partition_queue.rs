@@ -44,7 +44,7 @@ const HEAD_BYTES: usize = 512;
 
 /// The number of a partition's operations that are searched for a batch, in batches. An operation whose row is in
 /// flight is skipped.
-pub(crate) const MOST_LOOKED_AT: usize = 4;
+pub(crate) const MAX_LOOKED_AT: usize = 4;
 
 /// The growth of a partition's list, as a factor of its length.
 const GROWTH: usize = 4;
@@ -133,7 +133,7 @@ impl<T> PartitionQueue<T> {
         let mut bytes = 0;
         self.rows.reserve(taken.capacity());
         while taken.len() < limits.operations
-            && taken.len() + left.len() < MOST_LOOKED_AT * limits.operations
+            && taken.len() + left.len() < MAX_LOOKED_AT * limits.operations
             && let Some(next) = self.waiting.pop_front()
         {
             if !taken.is_empty() && bytes + next.bytes_in_batch() > limits.bytes {

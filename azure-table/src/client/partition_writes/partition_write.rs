@@ -312,9 +312,10 @@ impl<O: Outcomes> PartitionWrite<O> {
         let failed = FailedBatch {
             operations: together,
             index: batch_index,
-            scope: match self.is_of_missing_table(&sent, &error, batch_index) {
-                true => Scope::Any,
-                false => Scope::of(&error),
+            scope: if self.is_of_missing_table(&sent, &error, batch_index) {
+                Scope::Any
+            } else {
+                Scope::of(&error)
             },
             in_doubt: error.may_have_applied(),
             only_deletes: sent.iter().all(|index| self.is_delete(*index)),
@@ -357,12 +358,11 @@ impl<O: Outcomes> PartitionWrite<O> {
     /// Sets the outcome of the operation that made its request of `together` operations fail.
     fn failed_alone(&self, index: usize, error: Error, together: usize) {
         let is_gone = error.cause_kind() == ErrorKind::NotFound && self.is_delete(index);
-        match is_gone && error.may_have_applied() {
-            true => self.outcomes.gone(index, error.maybe_applied(true)),
-            false => {
-                let error = if is_gone { error.maybe_applied(false) } else { error };
-                self.outcomes.failed(&[index], &Arc::new(error), together);
-            }
+        if is_gone && error.may_have_applied() {
+            self.outcomes.gone(index, error.maybe_applied(true))
+        } else {
+            let error = if is_gone { error.maybe_applied(false) } else { error };
+            self.outcomes.failed(&[index], &Arc::new(error), together);
         }
     }
 

@@ -253,9 +253,10 @@ impl<E: TableEntity, P> Changes<E, P> {
         let mut query = self.query.clone().keyed_versions().allow_table_scan();
         let filter = query.expression()?;
         let position = self.from.as_ref().map(ChangePosition::since);
-        let filter = match query.settings.pipeline.endpoint.profile().rules().filters_timestamps {
-            true => since(filter, position.unwrap_or(self.since)),
-            false => filter,
+        let filter = if query.settings.pipeline.endpoint.profile().rules().filters_timestamps {
+            since(filter, position.unwrap_or(self.since))
+        } else {
+            filter
         };
         let plan = QueryPlan::new(&Access::of(&filter), 1, query.shown_or_why_not(filter)?);
         Ok(plan.with_notes(NOTES.map(str::to_owned)))

@@ -117,9 +117,10 @@ impl Cursor {
     pub fn verified(text: &str, key: &[u8]) -> Result<Self> {
         let unsigned = || Error::invalid_input("the cursor is not signed with this key");
         let (text, found) = text.split_once('.').ok_or_else(unsigned)?;
-        match is_same_secret(found, &signature(text, key)?) {
-            true => text.parse(),
-            false => Err(unsigned()),
+        if is_same_secret(found, &signature(text, key)?) {
+            text.parse()
+        } else {
+            Err(unsigned())
         }
     }
 }

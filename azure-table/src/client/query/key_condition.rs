@@ -81,9 +81,10 @@ pub(super) fn under_any<'s>(starts: impl Iterator<Item = &'s KeyStart> + Clone) 
     let first = starts.clone().min_by(|start, other| start.first_cmp(other))?;
     let last = starts.clone().max_by(|start, other| start.end_cmp(other))?;
     let any = starts.map(under).reduce(Expression::or)?;
-    Some(match first == last {
-        true => under(first),
-        false => between(first, last).and(any),
+    Some(if first == last {
+        under(first)
+    } else {
+        between(first, last).and(any)
     })
 }
 

@@ -227,9 +227,10 @@ impl<P> PageStream<P> {
     pub(crate) async fn all(mut self) -> Result<Vec<P>> {
         let mut all = Vec::new();
         while let Some(page) = self.try_next().await? {
-            match all.is_empty() {
-                true => all = page.into_items(),
-                false => all.extend(page.into_items()),
+            if all.is_empty() {
+                all = page.into_items()
+            } else {
+                all.extend(page.into_items())
             }
         }
         Ok(all)
@@ -261,9 +262,10 @@ impl<P> PageStream<P> {
     /// follows.
     pub(crate) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Page<P>>>> {
         let polled = self.poll_decoded(cx);
-        match self.is_part {
-            true => polled,
-            false => self.turn.end_if_pending(polled),
+        if self.is_part {
+            polled
+        } else {
+            self.turn.end_if_pending(polled)
         }
     }
 

@@ -9,7 +9,7 @@ use crate::filter::access::{Access, AccessPath};
 /// The documented limit of comparisons in a filter. The service is not known to reject more.
 ///
 /// Source: REST "Querying tables and entities".
-const MOST_COMPARISONS: usize = 15;
+const MAX_COMPARISONS: usize = 15;
 /// The length of a URL from which a note mentions it. The service's limit is not documented.
 const LONG_URL: usize = 4_096;
 
@@ -143,16 +143,17 @@ pub(crate) fn advice(access: &Access) -> Option<&'static str> {
 
 /// Returns a note if a request exceeds a documented or usual limit, with the alternative.
 pub(crate) fn too_much(comparisons: usize, characters: usize, has_keys: bool) -> Option<String> {
-    let what = if comparisons > MOST_COMPARISONS {
-        format!("the filter has {comparisons} comparisons, the documented limit is {MOST_COMPARISONS}")
+    let what = if comparisons > MAX_COMPARISONS {
+        format!("the filter has {comparisons} comparisons, the documented limit is {MAX_COMPARISONS}")
     } else if characters > LONG_URL {
         format!("the URL has {characters} characters, the service's limit is not documented")
     } else {
         return None;
     };
-    Some(match has_keys {
-        true => format!("{what}: `get_many` reads keys one by one, `fan_out` queries in parts"),
-        false => format!("{what}: split it into several queries"),
+    Some(if has_keys {
+        format!("{what}: `get_many` reads keys one by one, `fan_out` queries in parts")
+    } else {
+        format!("{what}: split it into several queries")
     })
 }
 

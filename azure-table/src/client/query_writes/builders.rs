@@ -268,19 +268,19 @@ impl<E: TableEntity + ReadEntity> PlanRows<E> for Upgrade {
             Ok(now) => now,
             Err(e) => return Ok(Plan::Reject(e)),
         };
-        let has_more = match self.drops_unknown {
-            true => stored.properties.keys().any(|name| !now.has(name)),
-            false => has_older_names::<E>(stored, &now),
+        let has_more = if self.drops_unknown {
+            stored.properties.keys().any(|name| !now.has(name))
+        } else {
+            has_older_names::<E>(stored, &now)
         };
         if now.is_stored(&read) && !has_more {
             return Ok(Plan::Keep);
         }
-        Ok(match self.drops_unknown {
-            true => {
-                let replace = TableOperation::replace(&AsVariant::new(entity, self.variant));
-                Plan::Write(replace.if_match(row.version.etag))
-            }
-            false => rewrite(entity, &read, &row.version, (&now, &now), self.variant),
+        Ok(if self.drops_unknown {
+            let replace = TableOperation::replace(&AsVariant::new(entity, self.variant));
+            Plan::Write(replace.if_match(row.version.etag))
+        } else {
+            rewrite(entity, &read, &row.version, (&now, &now), self.variant)
         })
     }
 }

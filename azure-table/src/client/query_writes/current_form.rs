@@ -188,9 +188,10 @@ pub(crate) fn rewrite<E: TableEntity, P>(
         TableOperation::merge(&AsVariant::new(entity, variant))
     };
     let operation = operation.if_match(version.etag.clone());
-    match has_unknown {
-        true => Plan::WriteBeside(operation),
-        false => Plan::Write(operation),
+    if has_unknown {
+        Plan::WriteBeside(operation)
+    } else {
+        Plan::Write(operation)
     }
 }
 

@@ -60,9 +60,10 @@ impl<E> RowError<E> {
     /// Returns the reason in the form of a [`Leftover`](crate::bulk::Leftover) of a bulk: rejected, or in doubt.
     pub fn reason(&self) -> LeftoverReason {
         let error = Arc::clone(&self.error);
-        match error.may_have_applied() {
-            true => LeftoverReason::InDoubt(error),
-            false => LeftoverReason::Rejected(error),
+        if error.may_have_applied() {
+            LeftoverReason::InDoubt(error)
+        } else {
+            LeftoverReason::Rejected(error)
         }
     }
 }

@@ -248,9 +248,10 @@ impl Rest<'_> {
         } else {
             self.first
         });
-        let start = match common(&first, &last) >= depth {
-            true => alphabet.position(&first, depth),
-            false => 0.0,
+        let start = if common(&first, &last) >= depth {
+            alphabet.position(&first, depth)
+        } else {
+            0.0
         };
         let at = alphabet.position(&last, depth);
         let end = to.filter(|_| !is_open).map_or(1.0, |to| alphabet.position(&to, depth));
@@ -263,9 +264,10 @@ impl Rest<'_> {
     /// rest evenly.
     pub(crate) fn bounds(&self, alphabet: &Alphabet, count: usize) -> Vec<String> {
         let rest = self.measure();
-        let found = match rest.differ > rest.depth {
-            true => rest.raised(count),
-            false => rest.between(alphabet, count),
+        let found = if rest.differ > rest.depth {
+            rest.raised(count)
+        } else {
+            rest.between(alphabet, count)
         };
         let mut bounds: Vec<_> = found.into_iter().filter_map(|bound| text(bound.into_iter())).collect();
         bounds.retain(|bound| {
@@ -283,9 +285,10 @@ impl Measured {
     /// Returns bounds that raise one character each, of those that may be common to all keys.
     fn raised(&self, count: usize) -> Vec<Vec<u32>> {
         let width = self.differ - self.depth;
-        let indexes: Vec<usize> = match width <= count {
-            true => (self.depth..self.differ).collect(),
-            false => (1..=count).map(|n| self.depth + (width - 1) * n / count).collect(),
+        let indexes: Vec<usize> = if width <= count {
+            (self.depth..self.differ).collect()
+        } else {
+            (1..=count).map(|n| self.depth + (width - 1) * n / count).collect()
         };
         let raise = |index: usize| Some([self.last.get(..index)?, &[self.last.get(index)? + 1]].concat());
         indexes.into_iter().filter_map(raise).collect()

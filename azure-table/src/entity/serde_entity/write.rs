@@ -103,9 +103,10 @@ impl Fields for PropertyFields<'_, '_> {
             return Err(WriteError::reason(reason).at(format_args!("property `{name}`")));
         }
         let put = |value: &Edm<'_>| {
-            let written = match self.annotated {
-                true => self.writer.value(name, value),
-                false => self.writer.plain(name, value),
+            let written = if self.annotated {
+                self.writer.value(name, value)
+            } else {
+                self.writer.plain(name, value)
             };
             written.map_err(WriteError::Located)
         };

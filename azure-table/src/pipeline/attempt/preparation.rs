@@ -101,9 +101,10 @@ fn lines(headers: &HeaderMap) -> String {
     let mut lines: Vec<String> = headers
         .iter()
         .map(|(name, value)| {
-            let value = match value.is_sensitive() {
-                true => "(hidden)".into(),
-                false => String::from_utf8_lossy(value.as_bytes()),
+            let value = if value.is_sensitive() {
+                "(hidden)".into()
+            } else {
+                String::from_utf8_lossy(value.as_bytes())
             };
             format!("{name}: {value}\n")
         })

@@ -109,9 +109,10 @@ async fn read(mut pieces: Incoming) -> Result<Bytes, TransportError> {
 /// Converts an error without a response.
 fn no_response(error: ClientError) -> TransportError {
     let has_connection = error.connect_info().is_some();
-    let reached = match has_connection && !is_canceled(&error) && !is_certificate_rejected(&error) {
-        true => Delivery::MaybeSent,
-        false => Delivery::NothingSent,
+    let reached = if has_connection && !is_canceled(&error) && !is_certificate_rejected(&error) {
+        Delivery::MaybeSent
+    } else {
+        Delivery::NothingSent
     };
     TransportError::new(reached, error)
 }

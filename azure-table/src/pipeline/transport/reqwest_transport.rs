@@ -265,9 +265,10 @@ async fn read(response: &mut reqwest::Response) -> Result<Bytes, TransportError>
 
 /// Converts an error without a response. Removes its URL, because the query contains the filter.
 fn no_response(error: reqwest::Error) -> TransportError {
-    let reached = match error.is_connect() || error.is_builder() || is_certificate_rejected(&error) {
-        true => Delivery::NothingSent,
-        false => Delivery::MaybeSent,
+    let reached = if error.is_connect() || error.is_builder() || is_certificate_rejected(&error) {
+        Delivery::NothingSent
+    } else {
+        Delivery::MaybeSent
     };
     TransportError::new(reached, error.without_url())
 }

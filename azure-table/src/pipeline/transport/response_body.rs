@@ -63,9 +63,10 @@ impl ResponseBody {
     }
 
     pub(super) fn into_bytes(self) -> Bytes {
-        match self.joined.is_empty() {
-            true => self.first,
-            false => self.joined.freeze(),
+        if self.joined.is_empty() {
+            self.first
+        } else {
+            self.joined.freeze()
         }
     }
 }

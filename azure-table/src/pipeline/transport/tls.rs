@@ -40,9 +40,10 @@ impl TlsSettings {
             return Ok(config);
         }
         let provider = provider()?;
-        let verifier = match roots.is_empty() {
-            true => platform_verifier(&provider)?,
-            false => verifier_with(roots, &provider)?,
+        let verifier = if roots.is_empty() {
+            platform_verifier(&provider)?
+        } else {
+            verifier_with(roots, &provider)?
         };
         let config = builder(provider)?
             .dangerous()

@@ -232,9 +232,12 @@ fn reported_of(count: usize, taken: usize, ended: Ended) -> Reported {
     let read = usize::try_from(read).unwrap();
     assert!(read <= taken, "{report}");
     let mut claims: Vec<Claim> = (0..count)
-        .map(|index| match index < read {
-            true => Claim::Applied(None),
-            false => Claim::NotAttempted,
+        .map(|index| {
+            if index < read {
+                Claim::Applied(None)
+            } else {
+                Claim::NotAttempted
+            }
         })
         .collect();
     for left in report.leftovers() {

@@ -3,7 +3,7 @@
 use azure_table::Error;
 use futures::future::join_all;
 
-use super::super::check::MOST_ATTEMPTS;
+use super::super::check::MAX_ATTEMPTS;
 use super::super::operation::{Chosen, Claim, Entry, Given, Promise, Reported};
 use super::bulk::any_writes;
 use super::operation;
@@ -27,12 +27,12 @@ pub(super) const ENTRIES: &[Entry] = &[
     })
     .paced(),
     Entry::new("grouped modify", &[], |given| alone("modify", given))
-        .calls(4 + MOST_ATTEMPTS)
+        .calls(4 + MAX_ATTEMPTS)
         .paced(),
     Entry::new("grouped modify or insert", &[], |given| {
         alone("modify or insert", given)
     })
-    .calls(4 + MOST_ATTEMPTS)
+    .calls(4 + MAX_ATTEMPTS)
     .paced(),
     Entry::new(
         "grouped writes",
@@ -46,9 +46,10 @@ pub(super) const ENTRIES: &[Entry] = &[
                     async move { claim(call.await.map(|result| result.etag().cloned())) }
                 });
                 let claims = join_all(calls).await;
-                match fastrand::bool() {
-                    true => table.flush().await,
-                    false => table.close().await,
+                if fastrand::bool() {
+                    table.flush().await
+                } else {
+                    table.close().await
                 }
                 Reported::Each(claims)
             })

@@ -101,9 +101,12 @@ fn change(
 ) -> Chosen {
     let policies = after.as_ref().ok().map(|after| after.policies.clone());
     Chosen::change(after, false, is_repeatable, |on| async move {
-        Reported::of(call(on).await, |set| match Some(&set) == policies.as_ref() {
-            true => Reported::Done,
-            false => Reported::Seen(vec![format!("{set:?}")]),
+        Reported::of(call(on).await, |set| {
+            if Some(&set) == policies.as_ref() {
+                Reported::Done
+            } else {
+                Reported::Seen(vec![format!("{set:?}")])
+            }
         })
     })
 }

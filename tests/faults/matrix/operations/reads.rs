@@ -9,9 +9,10 @@ use super::partition;
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("get", &["TableClient::get", "PartitionClient::get"], |given| {
         one(given, Origin::Any, |on, row| async move {
-            let get = match fastrand::bool() {
-                true => on.table.get(key(&row)),
-                false => partition(&on.table, &row).get(&row),
+            let get = if fastrand::bool() {
+                on.table.get(key(&row))
+            } else {
+                partition(&on.table, &row).get(&row)
             };
             let read = get.versioned().with(&on.call).await?;
             Ok(read.as_ref().map(shown))
@@ -45,9 +46,10 @@ pub(super) const ENTRIES: &[Entry] = &[
         let shown = row.clone();
         let view = move |state: &State| vec![state.rows.contains_key(&shown).to_string()];
         Chosen::read(Origin::Any, Parts::One, view, |on| async move {
-            let exists = match fastrand::bool() {
-                true => on.table.exists(key(&row)),
-                false => partition(&on.table, &row).exists(&row),
+            let exists = if fastrand::bool() {
+                on.table.exists(key(&row))
+            } else {
+                partition(&on.table, &row).exists(&row)
             };
             let exists = exists.with(&on.call).await?;
             Ok(vec![exists.to_string()])

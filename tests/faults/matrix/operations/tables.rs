@@ -19,9 +19,10 @@ const REPEATS: u32 = 60 / 5 + 4;
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("create table", &["TableClient::create_table"], |given| {
         let (name, created) = created(given);
-        let after = match given.state.tables.contains_key(&name) {
-            true => Err(ErrorKind::AlreadyExists),
-            false => Ok(created),
+        let after = if given.state.tables.contains_key(&name) {
+            Err(ErrorKind::AlreadyExists)
+        } else {
+            Ok(created)
         };
         Chosen::change(after, false, false, |on| async move {
             Reported::done(on.named(&name).create_table().with(&on.call).await)
@@ -45,9 +46,10 @@ pub(super) const ENTRIES: &[Entry] = &[
     .inserts(),
     Entry::new("delete table", &["TableClient::delete_table"], |given| {
         let (name, deleted) = deleted(given);
-        let after = match given.state.tables.contains_key(&name) {
-            true => Ok(deleted),
-            false => Err(ErrorKind::NotFound),
+        let after = if given.state.tables.contains_key(&name) {
+            Ok(deleted)
+        } else {
+            Err(ErrorKind::NotFound)
         };
         Chosen::change(after, false, false, |on| async move {
             Reported::done(on.named(&name).delete_table().with(&on.call).await)
@@ -238,8 +240,9 @@ fn reported_of_ensured(before: &State, names: &[String], ensured: &[(String, Cre
         let existed = present.insert(name.clone(), Vec::new()).is_some();
         name == reported && (*creation == Creation::Existed) == existed
     };
-    match names.len() == ensured.len() && names.iter().zip(ensured).all(is_true) {
-        true => Reported::Done,
-        false => Reported::Seen(vec![format!("{ensured:?}")]),
+    if names.len() == ensured.len() && names.iter().zip(ensured).all(is_true) {
+        Reported::Done
+    } else {
+        Reported::Seen(vec![format!("{ensured:?}")])
     }
 }

@@ -2,7 +2,7 @@
 
 use azure_table::{Change, DateTime, ETag, ErrorKind, Versioned};
 
-use super::super::check::MOST_ATTEMPTS;
+use super::super::check::MAX_ATTEMPTS;
 use super::super::model::{Cell, Demand, ROWS_OF_BATCH, State, Write, key};
 use super::super::operation::{Chosen, Entry, Given, On, Reported};
 use super::{KINDS, Kind, operation, partition, pick, write};
@@ -54,7 +54,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             send(on, write)
         })
     })
-    .calls(1 + MOST_ATTEMPTS)
+    .calls(1 + MAX_ATTEMPTS)
     .batches(),
     Entry::new("execute", &["TableClient::execute"], |given| {
         let write = given.write(*fastrand::choice(&KINDS).unwrap());
@@ -88,9 +88,10 @@ pub(super) const ENTRIES: &[Entry] = &[
                 },
             )
         };
-        match existed {
-            true => Chosen::change(Ok(given.state.clone()), true, false, call),
-            false => Chosen::write(given, Write::Insert(Cell::new(&row, value, None)), call),
+        if existed {
+            Chosen::change(Ok(given.state.clone()), true, false, call)
+        } else {
+            Chosen::write(given, Write::Insert(Cell::new(&row, value, None)), call)
         }
     })
     .inserts(),
@@ -102,9 +103,10 @@ pub(super) const ENTRIES: &[Entry] = &[
             let mut after = given.state.clone();
             let existed = after.rows.remove(&row).is_some();
             Chosen::change(Ok(after), existed, false, move |on| async move {
-                let delete = match fastrand::bool() {
-                    true => on.table.delete_if_exists(key(&row)),
-                    false => partition(&on.table, &row).delete_if_exists(&row),
+                let delete = if fastrand::bool() {
+                    on.table.delete_if_exists(key(&row))
+                } else {
+                    partition(&on.table, &row).delete_if_exists(&row)
                 };
                 Reported::of(delete.with(&on.call).await, Reported::Deleted)
             })
@@ -117,9 +119,10 @@ pub(super) const ENTRIES: &[Entry] = &[
             Write::Patch(row.clone(), a, Demand::Exists),
             move |on| async move {
                 let change = |cell: &mut Cell| cell.a = a;
-                let modify = match fastrand::bool() {
-                    true => on.table.modify(key(&row), change),
-                    false => partition(&on.table, &row).modify(&row, change),
+                let modify = if fastrand::bool() {
+                    on.table.modify(key(&row), change)
+                } else {
+                    partition(&on.table, &row).modify(&row, change)
                 };
                 Reported::of(modify.with(&on.call).await, |stored| {
                     Reported::Written(vec![Some(stored.etag)])
@@ -140,9 +143,10 @@ pub(super) const ENTRIES: &[Entry] = &[
     .calls(4),
     Entry::new("modify that keeps", &["TableClient::modify"], |given| {
         let row = given.row();
-        let after = match given.state.rows.contains_key(&row) {
-            true => Ok(given.state.clone()),
-            false => Err(ErrorKind::NotFound),
+        let after = if given.state.rows.contains_key(&row) {
+            Ok(given.state.clone())
+        } else {
+            Err(ErrorKind::NotFound)
         };
         let stored = super::super::operation::stored(given.state, &row);
         Chosen::change(after, false, true, move |on| async move {
@@ -184,16 +188,18 @@ async fn send(on: On, write: Write) -> Reported {
         Write::Merge(cell, demand) => Reported::etag(update(table.merge(cell), demand).with(&call).await),
         Write::Patch(row, a, demand) => {
             let columns = [Cell::A.set(*a)];
-            let patch = match fastrand::bool() {
-                true => table.patch(key(row), columns),
-                false => partition(&table, row).patch(row, columns),
+            let patch = if fastrand::bool() {
+                table.patch(key(row), columns)
+            } else {
+                partition(&table, row).patch(row, columns)
             };
             Reported::etag(update(patch, demand).with(&call).await)
         }
         Write::Delete(row, demand) => {
-            let delete = match fastrand::bool() {
-                true => table.delete(key(row)),
-                false => partition(&table, row).delete(row),
+            let delete = if fastrand::bool() {
+                table.delete(key(row))
+            } else {
+                partition(&table, row).delete(row)
             };
             let delete = delete.with(&call);
             let delete = match unconditional(demand) {

@@ -43,9 +43,10 @@ pub(super) struct Seen {
 
 impl Seen {
     pub(super) fn of(response: &Responded, is_cosmos: bool) -> Self {
-        let text = match is_cosmos {
-            true => response.body.replace(TABLE_EXISTS[0], TABLE_EXISTS[1]),
-            false => response.body.clone(),
+        let text = if is_cosmos {
+            response.body.replace(TABLE_EXISTS[0], TABLE_EXISTS[1])
+        } else {
+            response.body.clone()
         };
         let (code, message) = error(&text).unzip();
         let kept = response
@@ -63,10 +64,7 @@ impl Seen {
             code,
             message,
             headers,
-            body: match is_cosmos {
-                true => sorted(&body(&text)),
-                false => body(&text),
-            },
+            body: if is_cosmos { sorted(&body(&text)) } else { body(&text) },
         }
     }
 

@@ -97,9 +97,10 @@ async fn every_recorded_exchange_is_answered_as_it_was_live() {
             for (index, exchange) in session.iter().enumerate() {
                 let tally = if exchange.is_masked { &mut again } else { &mut kept };
                 tally.exchanges += 1;
-                let requested = match exchange.is_masked {
-                    true => masked::made_again(session, index),
-                    false => Some(exchange.request.clone()),
+                let requested = if exchange.is_masked {
+                    masked::made_again(session, index)
+                } else {
+                    Some(exchange.request.clone())
                 };
                 let requested = requested.unwrap_or_else(|| panic!("{name} {index} cannot be made again"));
                 // Only these two lists are complete, for an account that other clients also used.

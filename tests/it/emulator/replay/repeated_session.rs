@@ -82,14 +82,12 @@ impl Replay {
                     .any(|name| requested.header(name).is_some());
             let is_masked =
                 requested.header("user-agent").is_none() && requested.header("x-ms-client-request-id").is_none();
-            let proof = match has_date || is_masked {
-                true => {
-                    let content =
-                        ["content-md5", "content-type"].map(|name| requested.header(name).unwrap_or_default());
-                    let below = &requested.url[requested.base().len()..];
-                    signed::shared_key(requested.account(), &requested.method, content, &date, below)
-                }
-                false => format!("Bearer {TOKEN}"),
+            let proof = if has_date || is_masked {
+                let content = ["content-md5", "content-type"].map(|name| requested.header(name).unwrap_or_default());
+                let below = &requested.url[requested.base().len()..];
+                signed::shared_key(requested.account(), &requested.method, content, &date, below)
+            } else {
+                format!("Bearer {TOKEN}")
             };
             request = request.header("authorization", proof);
         }

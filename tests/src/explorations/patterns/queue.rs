@@ -8,7 +8,7 @@ use azure_table::{DynamicEntity, Result, TableClient, TableOperation};
 use azure_table_patterns::Queue;
 use futures::future::{join, join_all};
 
-use super::{Case, MOST, Place, Promise, TABLE, TIME, Working, at, clients, count};
+use super::{Case, MAX_TIME, Place, Promise, TABLE, TIME, Working, at, clients, count};
 
 pub(super) const ALL: [Case; 6] = [
     Case {
@@ -23,19 +23,25 @@ pub(super) const ALL: [Case; 6] = [
         name: "`Queue`: the clock jumps over the visibility time",
         explore: |faults| {
             let past = TIME + TIME / 2;
-            explore(at(work)).advance(past).faults(faults).max_time(MOST).run()
+            explore(at(work)).advance(past).faults(faults).max_time(MAX_TIME).run()
         },
     },
     Case {
         name: "`Queue`: the clock jumps within the visibility time",
-        explore: |faults| explore(at(work)).advance(TIME / 3).faults(faults).max_time(MOST).run(),
+        explore: |faults| {
+            explore(at(work))
+                .advance(TIME / 3)
+                .faults(faults)
+                .max_time(MAX_TIME)
+                .run()
+        },
     },
     Case {
         name: "`Queue`: an item is completed with what it causes",
         explore: |faults| {
             let past = TIME + TIME / 2;
             let jumping = explore(at(complete_in_batch)).isolated().advance(past);
-            jumping.faults(faults).max_time(MOST).run()
+            jumping.faults(faults).max_time(MAX_TIME).run()
         },
     },
     Case {

@@ -6,7 +6,7 @@ use azure_table::{DynamicEntity, Guid, TableEntity};
 use azure_table_patterns::{Unique, UniqueInTable};
 use futures::future::{join, join_all};
 
-use super::{Case, MOST, Place, Promise, RowId, TABLE, TIME, at, clients, count, stored};
+use super::{Case, MAX_TIME, Place, Promise, RowId, TABLE, TIME, at, clients, count, stored};
 
 pub(super) const ALL: [Case; 9] = [
     Case {
@@ -26,7 +26,7 @@ pub(super) const ALL: [Case; 9] = [
         explore: |faults| {
             // Past the reservation, within the timeout of an attempt.
             let jumping = explore(at(insert_across)).isolated().advance(TIME + TIME / 2);
-            jumping.faults(faults).max_time(MOST).run()
+            jumping.faults(faults).max_time(MAX_TIME).run()
         },
     },
     Case {
@@ -37,14 +37,14 @@ pub(super) const ALL: [Case; 9] = [
         name: "`UniqueInTable`: two inserts of a value whose writer crashed",
         explore: |faults| {
             let crashed = explore(at(insert_after_crash)).isolated().faults(faults);
-            crashed.max_schedules(100_000).max_time(MOST).run()
+            crashed.max_schedules(100_000).max_time(MAX_TIME).run()
         },
     },
     Case {
         name: "`UniqueInTable`: ... whose writer crashed in the partition of one of them",
         explore: |faults| {
             let crashed = explore(at(insert_after_crash_beside)).isolated().faults(faults);
-            crashed.max_schedules(100_000).max_time(MOST).run()
+            crashed.max_schedules(100_000).max_time(MAX_TIME).run()
         },
     },
     Case {
@@ -57,7 +57,7 @@ pub(super) const ALL: [Case; 9] = [
             explore(at(delete_across))
                 .isolated()
                 .faults(faults)
-                .max_time(MOST)
+                .max_time(MAX_TIME)
                 .run()
         },
     },

@@ -182,9 +182,10 @@ async fn with_copy(place: &Place, use_it: impl AsyncFnOnce(&TableClient<Leaf>)) 
 pub(super) async fn copy(place: Place) {
     let ids = ["a", "b", "c", "d", "e"].map(str::to_owned);
     // The orders of several copies multiply.
-    let (crashes, concurrencies, size): (_, &[usize], usize) = match place.is_explored() {
-        true => (1..=1, &[2], 1),
-        false => (1..=4, &[1, 4], 2),
+    let (crashes, concurrencies, size): (_, &[usize], usize) = if place.is_explored() {
+        (1..=1, &[2], 1)
+    } else {
+        (1..=4, &[1, 4], 2)
     };
     let all = seed_packages(&place, &ids, size).await;
     let selection = Selection {
@@ -212,9 +213,10 @@ pub(super) async fn copy(place: Place) {
                         if !is_end || crash % 2 == 1 {
                             position = Some(at.to_string());
                         }
-                        match is_end {
-                            true => Err(Error::invalid_input("the process ends")),
-                            false => Ok(()),
+                        if is_end {
+                            Err(Error::invalid_input("the process ends"))
+                        } else {
+                            Ok(())
                         }
                     };
                     is_done = from.copy(scan, &Catalogue::new(copy), store).await.is_ok();

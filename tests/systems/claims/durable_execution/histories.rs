@@ -31,9 +31,10 @@ async fn race(place: Place) {
     let run = async |name| {
         let (history, events) = histories(&place, name).open(ID).await?.unwrap();
         // Whoever comes after the other has written has nothing to do.
-        match events.is_empty() {
-            true => is_first(history.checkpoint(Status::Running, &steps(name, 2)).await),
-            false => Ok(false),
+        if events.is_empty() {
+            is_first(history.checkpoint(Status::Running, &steps(name, 2)).await)
+        } else {
+            Ok(false)
         }
     };
     let (a, b) = join(run("a"), run("b")).await;
@@ -125,9 +126,10 @@ async fn torn(place: Place) {
     histories_behind(&place).start(ID).await.unwrap().unwrap();
     let write = async |name, number| {
         let (history, events) = histories(&place, name).open(ID).await?.unwrap();
-        match events.is_empty() {
-            true => is_first(history.checkpoint(Status::Running, &steps(name, number)).await),
-            false => Ok(false),
+        if events.is_empty() {
+            is_first(history.checkpoint(Status::Running, &steps(name, number)).await)
+        } else {
+            Ok(false)
         }
     };
     let (a, b) = join(write("a", 150), write("b", 1)).await;

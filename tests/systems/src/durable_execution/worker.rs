@@ -97,15 +97,17 @@ impl Worker {
         let entries = self.leases.list(QUEUES).await?;
         let mut result = Ok(());
         for entry in &entries {
-            let settled = match self.queues.contains_key(entry.row_key()) {
-                true => self.keep(entry).await,
-                false => self.take(entry).await,
+            let settled = if self.queues.contains_key(entry.row_key()) {
+                self.keep(entry).await
+            } else {
+                self.take(entry).await
             };
             result = result.and(settled);
         }
-        match self.is_stopping {
-            true => result,
-            false => result.and(self.request_share(&entries).await),
+        if self.is_stopping {
+            result
+        } else {
+            result.and(self.request_share(&entries).await)
         }
     }
 
@@ -138,9 +140,10 @@ impl Worker {
         if self.is_stopping {
             return Ok(());
         }
-        let lease = match entry.holder() == Some(&self.name) {
-            true => self.leases.resume(entry, &self.name).await?,
-            false => self.leases.acquire_entry(entry, &self.name).await?,
+        let lease = if entry.holder() == Some(&self.name) {
+            self.leases.resume(entry, &self.name).await?
+        } else {
+            self.leases.acquire_entry(entry, &self.name).await?
         };
         if let Some(lease) = lease {
             let queue = Queue {

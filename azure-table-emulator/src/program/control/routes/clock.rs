@@ -14,7 +14,7 @@ use crate::control::response::{Rejection, json, nothing};
 use crate::control::steered::Steered;
 
 /// The maximum number of seconds by which the clock is moved in one request: a hundred years.
-const MOST_SECONDS: f64 = 3_155_760_000.0;
+const MAX_SECONDS: f64 = 3_155_760_000.0;
 /// The earliest time of the clock. A `Date` header has no earlier one.
 const FIRST: DateTime = DateTime::from_unix_seconds(0);
 /// The latest time of the clock, in the year 9000: later ones would leave no room for unique Timestamps.
@@ -56,8 +56,8 @@ pub(super) async fn set(State(steered): State<Arc<Steered>>, request: Request) -
 
 pub(super) async fn advance(State(steered): State<Arc<Steered>>, request: Request) -> Result<Response, Rejection> {
     let Advance { seconds } = request::json(&steered, request).await?;
-    if !(0.0..=MOST_SECONDS).contains(&seconds) {
-        let why = format!("seconds: {seconds}, it must be 0 to {MOST_SECONDS}");
+    if !(0.0..=MAX_SECONDS).contains(&seconds) {
+        let why = format!("seconds: {seconds}, it must be 0 to {MAX_SECONDS}");
         return Err(Rejection::bad_request(why));
     }
     let by = Duration::from_secs_f64(seconds);

@@ -34,10 +34,11 @@ pub(super) async fn clear(State(steered): State<Arc<Steered>>) -> Response {
 
 pub(super) async fn remove(State(steered): State<Arc<Steered>>, Segment(id): Segment) -> Result<Response, Rejection> {
     let is_removed = id.parse().is_ok_and(|id| steered.faults.remove(id));
-    match is_removed {
-        true => Ok(nothing()),
-        false => Err(Rejection::not_found(format_args!(
+    if is_removed {
+        Ok(nothing())
+    } else {
+        Err(Rejection::not_found(format_args!(
             "fault {id:?} does not exist, GET /faults lists them"
-        ))),
+        )))
     }
 }

@@ -95,9 +95,10 @@ pub(super) async fn delete(
 ) -> Result<Response, Rejection> {
     let account = parameters.only(&["account"])?.account();
     let missing = missing(&account, &table);
-    match blocking(&steered, move |emulator| emulator.delete_table(&account, &table)).await?? {
-        true => Ok(nothing()),
-        false => Err(missing),
+    if blocking(&steered, move |emulator| emulator.delete_table(&account, &table)).await?? {
+        Ok(nothing())
+    } else {
+        Err(missing)
     }
 }
 

@@ -158,10 +158,7 @@ impl Responses {
         let number: usize = next
             .and_then(|rest| rest.split([' ', '&']).next()?.parse().ok())
             .unwrap_or(0);
-        let next = match number + 1 < self.pages {
-            true => format!("x-ms-continuation-NextPartitionKey: {}\r\n", number + 1),
-            false => String::new(),
-        };
+        let next = if number + 1 < self.pages { format!("x-ms-continuation-NextPartitionKey: {}\r\n", number + 1) } else { String::new() };
         response("200 OK", &json(is_full == 1), &next, &self.page[is_full])
     }
 }

@@ -66,10 +66,7 @@ pub fn run<P: Peer>(create: impl FnOnce(&str, Vec<Plain>) -> P) {
         let (cpu, elapsed) = (ProcessTime::now(), Instant::now());
         let is_able = runtime.block_on(execute(&peer, operation, units));
         let (cpu, elapsed) = (cpu.elapsed().as_nanos(), elapsed.elapsed().as_nanos());
-        match is_able {
-            true => println!("{cpu} {elapsed}"),
-            false => println!("none"),
-        }
+        if is_able { println!("{cpu} {elapsed}") } else { println!("none") }
     }
 }
 

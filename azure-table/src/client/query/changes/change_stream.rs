@@ -285,9 +285,10 @@ impl<P> ChangeStream<P> {
         }
         self.pages = None;
         self.progress.polls += 1;
-        match poll.has_changes {
-            true => self.wait = self.settings.interval,
-            false => self.back_off(),
+        if poll.has_changes {
+            self.wait = self.settings.interval
+        } else {
+            self.back_off()
         }
         self.is_over = self.settings.polls.is_some_and(|most| self.progress.polls >= most);
         self.pause_for(self.wait);

@@ -90,9 +90,10 @@ impl<E, A, B> FamilyRows<E, A, B> {
             (Some((ordered, _)), Some(((late, _), _))) => late < ordered,
             (ordered, _) => ordered.is_none(),
         };
-        match is_late {
-            true => self.late.pop_first().map(|((key, _), row)| (key, row)),
-            false => self.ordered.pop_front(),
+        if is_late {
+            self.late.pop_first().map(|((key, _), row)| (key, row))
+        } else {
+            self.ordered.pop_front()
         }
     }
 

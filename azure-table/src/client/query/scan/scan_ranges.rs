@@ -100,15 +100,16 @@ impl ScanRanges {
             MarkedRows::All if keys.first == keys.last => None,
             MarkedRows::All => Some(After::Row(keys.last_row.clone())),
         };
-        let count = match range.is_of_one_partition() || to == Some(&*keys.last) {
-            true => 0,
-            false => self.count(
+        let count = if range.is_of_one_partition() || to == Some(&*keys.last) {
+            0
+        } else {
+            self.count(
                 number,
                 &rest,
                 keys,
                 pages,
                 free.saturating_sub(usize::from(next.is_none())),
-            ),
+            )
         };
         let bounds = rest.bounds(&self.alphabet, count);
         let is_split = match next {

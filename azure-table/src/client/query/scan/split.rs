@@ -208,9 +208,12 @@ fn groups<'a>(set: &[(KeyRange<'a>, &'a Expression)], others: KeyRange<'a>) -> V
     let mut ranges: Vec<_> = set
         .iter()
         .enumerate()
-        .map(|(index, (range, one))| match others.is_narrow() {
-            true => (others.and(one), index, *one),
-            false => (*range, index, *one),
+        .map(|(index, (range, one))| {
+            if others.is_narrow() {
+                (others.and(one), index, *one)
+            } else {
+                (*range, index, *one)
+            }
         })
         .filter(|(range, ..)| !range.is_empty())
         .collect();

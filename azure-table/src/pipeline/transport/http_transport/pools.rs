@@ -15,7 +15,7 @@ use tokio::runtime::{Handle, Id};
 use crate::pipeline::transport::http_transport::connector::Connector;
 
 /// The maximum number of pools. The oldest one then closes its idle connections. A server may have a runtime per core.
-const MOST_POOLS: usize = 256;
+const MAX_POOLS: usize = 256;
 
 type Pool = Client<Connector, Full<Bytes>>;
 
@@ -42,7 +42,7 @@ impl Pools {
         if let Some((_, pool)) = pools.iter().find(|(of, _)| *of == runtime) {
             return pool.request(request);
         }
-        if pools.len() >= MOST_POOLS {
+        if pools.len() >= MAX_POOLS {
             pools.remove(0);
         }
         let pool = self.settings.build(self.connector.with_own_limit());

@@ -95,9 +95,10 @@ impl Proxies {
         for (name, url) in urls.into_iter().flatten().filter(|(_, url)| !url.is_empty()) {
             check(&url, &format!(" in {name}"))?;
         }
-        let proxies = Self(match cfg!(feature = "system-proxy") {
-            true => Matcher::from_system(),
-            false => Matcher::from_env(),
+        let proxies = Self(if cfg!(feature = "system-proxy") {
+            Matcher::from_system()
+        } else {
+            Matcher::from_env()
         });
         for any in [ANY, "https://any/"] {
             if let Some(proxy) = proxies.of(&Uri::from_static(any)) {

@@ -114,9 +114,10 @@ mod imp {
     pub(in super::super) type SecureStream<S> = S;
 
     pub(in super::super) fn tls(https: bool, _: TlsSettings) -> Result<Tls> {
-        match https {
-            true => Err(Error::new(ErrorKind::Unsupported, NO_TLS)),
-            false => Ok(Tls),
+        if https {
+            Err(Error::new(ErrorKind::Unsupported, NO_TLS))
+        } else {
+            Ok(Tls)
         }
     }
 
