@@ -12,10 +12,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_wire::account::profile::Profile;
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::request::inbound::Inbound;
-use azure_table_wire::transport::connection_limit::ConnectionLimit;
 use azure_table_wire::transport::injected_fault::InjectedFault;
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
@@ -207,16 +205,8 @@ impl Transport for Faults {
         })
     }
 
-    fn profile(&self) -> Option<Profile> {
-        self.behind.profile()
-    }
-
-    fn opens_connections(&self) -> bool {
-        self.behind.opens_connections()
-    }
-
-    fn connection_limit(&self) -> Option<&ConnectionLimit> {
-        self.behind.connection_limit()
+    fn behind(&self) -> Option<&dyn Transport> {
+        Some(&*self.behind)
     }
 }
 

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azure_table_wire::account::profile::{Profile, ProfileInternals};
-use azure_table_wire::transport::connection_limit::ConnectionLimit;
 use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
@@ -181,16 +180,8 @@ impl Transport for Recorder {
         })
     }
 
-    fn profile(&self) -> Option<Profile> {
-        self.behind.profile()
-    }
-
-    fn opens_connections(&self) -> bool {
-        self.behind.opens_connections()
-    }
-
-    fn connection_limit(&self) -> Option<&ConnectionLimit> {
-        self.behind.connection_limit()
+    fn behind(&self) -> Option<&dyn Transport> {
+        Some(&*self.behind)
     }
 }
 

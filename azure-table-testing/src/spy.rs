@@ -4,9 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_wire::account::profile::Profile;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::transport::connection_limit::ConnectionLimit;
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
@@ -176,16 +174,8 @@ impl Transport for Spy {
         })
     }
 
-    fn profile(&self) -> Option<Profile> {
-        self.behind.profile()
-    }
-
-    fn opens_connections(&self) -> bool {
-        self.behind.opens_connections()
-    }
-
-    fn connection_limit(&self) -> Option<&ConnectionLimit> {
-        self.behind.connection_limit()
+    fn behind(&self) -> Option<&dyn Transport> {
+        Some(&*self.behind)
     }
 }
 

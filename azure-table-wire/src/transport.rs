@@ -35,28 +35,34 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// - No complete response arrived. The error contains the progress of the request: [`Delivery`].
     fn send(&self, request: http::Request<Bytes>) -> BoxFuture<'_, Result<http::Response<Bytes>, TransportError>>;
 
+    /// Returns the transport that this one wraps, if any.
+    ///
+    /// The methods below ask it by default, so a transport that wraps another one implements `send` and `behind`.
+    fn behind(&self) -> Option<&dyn Transport> {
+        None
+    }
+
     /// Returns the service behind the transport, if the transport knows it.
     ///
-    /// An emulator and a transport that wraps one know it. Returns `None` by default: the URL decides.
+    /// An emulator knows it. Returns `None` by default: the URL decides.
     fn profile(&self) -> Option<Profile> {
-        None
+        self.behind()?.profile()
     }
 
     /// Returns `false` if the transport opens no connections, such as an emulator in the process.
     ///
-    /// `warm_up` then sends nothing. A transport that wraps another one forwards the call. Returns `true` by default.
+    /// `warm_up` then sends nothing. Returns `true` by default.
     fn opens_connections(&self) -> bool {
-        true
+        self.behind().is_none_or(Transport::opens_connections)
     }
 
     /// Returns the limit of the requests that the transport sends concurrently.
     ///
     /// The client waits for its turn before it calls [`send`](Self::send), so the attempt does not include the wait,
-    /// and a waiting request is certainly unsent. A transport that wraps another one should forward the call. Otherwise
-    /// its requests wait inside `send`: with `HttpTransport` for up to 30 s each. Returns `None`, without a limit, by
-    /// default.
+    /// and a waiting request is certainly unsent. If a transport that wraps another one does not name it, its requests
+    /// wait inside `send`: with `HttpTransport` for up to 30 s each. Returns `None`, without a limit, by default.
     fn connection_limit(&self) -> Option<&ConnectionLimit> {
-        None
+        self.behind()?.connection_limit()
     }
 }
 

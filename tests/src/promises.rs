@@ -13,7 +13,7 @@ use azure_table::emulator::SeedEntities as _;
 use azure_table::telemetry::{Event, Observer};
 use azure_table::testing::{Faults, Simulation};
 use azure_table::transport::{BoxFuture, Transport, TransportError};
-use azure_table::{CallOptions, DateTime, DynamicEntity, Emulator, Guid, Profile, TableClient, TableServiceClient};
+use azure_table::{CallOptions, DateTime, DynamicEntity, Emulator, Guid, TableClient, TableServiceClient};
 use bytes::Bytes;
 use futures::future::LocalBoxFuture;
 use http::{Request, Response};
@@ -478,7 +478,7 @@ impl Transport for Following {
         self.emulator.send(request)
     }
 
-    fn profile(&self) -> Option<Profile> {
-        self.emulator.profile()
+    fn behind(&self) -> Option<&dyn Transport> {
+        Some(&self.emulator)
     }
 }

@@ -14,7 +14,6 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use azure_table_wire::account::profile::Profile;
 use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
@@ -355,12 +354,8 @@ impl Transport for GatedTransport {
         Box::pin(self.gate.pass(&self.client, request, Arc::clone(&self.behind)))
     }
 
-    fn profile(&self) -> Option<Profile> {
-        self.behind.profile()
-    }
-
-    fn opens_connections(&self) -> bool {
-        self.behind.opens_connections()
+    fn behind(&self) -> Option<&dyn Transport> {
+        Some(&*self.behind)
     }
 }
 

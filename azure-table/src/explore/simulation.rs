@@ -8,7 +8,6 @@ use std::sync::Arc;
 use azure_table_emulator::Emulator;
 use azure_table_testing::explore::event::MAIN;
 use azure_table_testing::explore::gate::{Gate, GatedTransport};
-use azure_table_wire::account::profile::Profile;
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use azure_table_wire::value::datetime::DateTime;
 use bytes::Bytes;
@@ -123,11 +122,7 @@ impl Transport for Service {
         self.seen.send(request)
     }
 
-    fn profile(&self) -> Option<Profile> {
-        self.emulator.profile()
-    }
-
-    fn opens_connections(&self) -> bool {
-        false
+    fn behind(&self) -> Option<&dyn Transport> {
+        Some(&self.seen)
     }
 }

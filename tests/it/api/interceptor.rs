@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use azure_table::Profile;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
@@ -56,8 +55,8 @@ impl<T: Transport> Transport for Interceptor<T> {
         })
     }
 
-    fn profile(&self) -> Option<Profile> {
-        self.behind.profile()
+    fn behind(&self) -> Option<&dyn Transport> {
+        Some(&self.behind)
     }
 }
 

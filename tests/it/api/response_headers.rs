@@ -6,7 +6,7 @@ use std::time::Duration;
 use azure_table::emulator::ServiceModel;
 use azure_table::telemetry::{CostMeter, Event, Observer, OperationContext};
 use azure_table::transport::{BoxFuture, Transport, TransportError};
-use azure_table::{DynamicEntity, Emulator, Profile, TableClient, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 use bytes::Bytes;
 use http::{Request, Response};
@@ -146,8 +146,8 @@ impl Transport for Charging {
         })
     }
 
-    fn profile(&self) -> Option<Profile> {
-        self.0.profile()
+    fn behind(&self) -> Option<&dyn Transport> {
+        Some(&self.0)
     }
 }
 

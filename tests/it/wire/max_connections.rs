@@ -9,7 +9,7 @@ use std::time::Duration;
 use azure_table::emulator::SeedEntities as _;
 use azure_table::transport::{BoxFuture, HttpTransport, Transport, TransportError};
 use azure_table::{
-    DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, TableClient, TableServiceClient,
+    DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, Profile, TableClient, TableServiceClient,
 };
 use azure_table_tests::canned::CONTOSO;
 use azure_table_tests::{Network, NetworkBuilder, on_both_networks};
@@ -134,6 +134,30 @@ impl Transport for Wrapper {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         self.0.send(request)
     }
+}
+
+/// A transport of a program that names the one inside.
+#[derive(Debug)]
+struct Outer<T>(T);
+
+impl<T: Transport> Transport for Outer<T> {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        self.0.send(request)
+    }
+
+    fn behind(&self) -> Option<&dyn Transport> {
+        Some(&self.0)
+    }
+}
+
+#[tokio::test]
+async fn transport_that_wraps_another_one_is_asked_as_the_one_behind() {
+    let limited = Outer(HttpTransport::builder().max_connections(4).build().unwrap());
+    assert!(limited.connection_limit().is_some() && limited.opens_connections());
+    assert_eq!(limited.profile(), None);
+    let emulated = Outer(Outer(Emulator::cosmos()));
+    assert!(emulated.connection_limit().is_none() && !emulated.opens_connections());
+    assert_eq!(emulated.profile(), Some(Profile::Cosmos));
 }
 
 /// Each request takes longer than opening a connection may take.

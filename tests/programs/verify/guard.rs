@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table::Profile;
-use azure_table::transport::{BoxFuture, ConnectionLimit, Delivery, Transport, TransportError};
+use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use tokio::sync::Notify;
@@ -196,16 +195,8 @@ impl Transport for Guard {
         }
     }
 
-    fn profile(&self) -> Option<Profile> {
-        self.behind.profile()
-    }
-
-    fn opens_connections(&self) -> bool {
-        self.behind.opens_connections()
-    }
-
-    fn connection_limit(&self) -> Option<&ConnectionLimit> {
-        self.behind.connection_limit()
+    fn behind(&self) -> Option<&dyn Transport> {
+        Some(&*self.behind)
     }
 }
 

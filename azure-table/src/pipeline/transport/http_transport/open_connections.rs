@@ -73,7 +73,7 @@ impl OpenConnections {
         tokio::time::timeout(PATIENCE, turn).await.unwrap_or_else(|_| {
             let why = format!(
                 "none of {} connections was free within {PATIENCE:?}: raise `max_connections`, run fewer calls \
-                 concurrently, or forward `connection_limit` in the transport that wraps this one",
+                 concurrently, or implement `behind` in the transport that wraps this one",
                 self.limit
             );
             Err(io::Error::new(io::ErrorKind::TimedOut, why).into())
