@@ -18,7 +18,7 @@ pub(crate) mod service_error;
 pub(crate) mod table_name;
 pub(crate) mod version;
 
-use azure_table_wire::account::profile::{self, Profile, ProfileInternals};
+use azure_table_wire::account::profile::{self, Profile};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde::{Deserialize, Serialize};
 

@@ -23,7 +23,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use azure_table_wire::codec::odata::time::is_etag_with_doubled_quotes;
-use azure_table_wire::error::{self, Error, ErrorInternals as _, ErrorKind};
+use azure_table_wire::error::{self, Error, ErrorKind};
 use azure_table_wire::service::access_policy::StoredAccessPolicy;
 use azure_table_wire::service::service_properties::ServiceProperties;
 use azure_table_wire::value::datetime::DateTime;

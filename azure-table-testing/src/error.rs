@@ -3,7 +3,7 @@
 //! Defines [`error`] and [`error_in_doubt`]. For errors as the service causes them, use the client over a
 //! [`Script`](crate::Script) or [`Faults`](crate::Faults).
 
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind};
+use azure_table_wire::error::{Error, ErrorKind};
 
 /// Creates an error of any kind, as a return value of a mock.
 ///

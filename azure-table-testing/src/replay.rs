@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_wire::account::profile::{Profile, ProfileInternals};
+use azure_table_wire::account::profile::Profile;
 use azure_table_wire::response::masked_keys::MaskedKeys;
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use azure_table_wire::value::clock;

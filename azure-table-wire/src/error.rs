@@ -9,7 +9,7 @@ use std::error::Error as StdError;
 use std::time::Duration;
 
 use crate::error::diagnostics::Diagnostics;
-pub use crate::error::internals::{ErrorInternals, ErrorParts};
+pub use crate::error::internals::ErrorParts;
 use crate::error::operation_kind::OperationKind;
 pub use crate::error::response_headers::ResponseHeaders;
 pub use crate::error::value_error::ValueError;

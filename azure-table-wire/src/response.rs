@@ -23,7 +23,7 @@ use http::{HeaderMap, Response, StatusCode};
 use serde::Deserialize;
 
 use crate::codec::xml;
-use crate::error::{Error, ErrorInternals, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::value::etag::ETag;
 
 const X_MS_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");

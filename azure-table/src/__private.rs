@@ -20,7 +20,6 @@ mod variant;
 use std::collections::BTreeMap;
 
 pub use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
-use azure_table_wire::error::ErrorInternals;
 pub use azure_table_wire::error::{Error, Result, ValueError};
 pub use azure_table_wire::value::datetime::DateTime;
 pub use azure_table_wire::value::edm::{Edm, EdmType, EdmValue, WireValue};

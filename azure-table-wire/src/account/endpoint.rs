@@ -5,8 +5,8 @@ use http::uri::{Authority, Scheme, Uri};
 
 use crate::account::addressed_account::{AddressedAccount, SECONDARY};
 use crate::account::other_service;
-use crate::account::profile::{Profile, ProfileInternals};
-use crate::error::{Error, ErrorInternals, ErrorKind, Result};
+use crate::account::profile::Profile;
+use crate::error::{Error, ErrorKind, Result};
 use crate::value::location::Location;
 
 /// The account of emulators, whose key is public.

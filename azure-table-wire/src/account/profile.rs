@@ -10,7 +10,7 @@ use std::fmt;
 
 use crate::codec::json::write::MAX_BODY_BYTES;
 use crate::error::error_text::Shown;
-use crate::error::{Error, ErrorInternals, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::value::name;
 
 /// The service behind an endpoint.
@@ -223,25 +223,11 @@ pub fn require(profile: Profile, feature: Feature) -> Result<()> {
 
 /// The internals of a profile, for the crates above.
 #[doc(hidden)]
-pub trait ProfileInternals: Copy {
+impl Profile {
     /// Returns the service at a host.
     ///
     /// Source: the host names of Cosmos DB for Table, today's and the older one.
-    fn of_host(host: &str) -> Self;
-
-    fn is_cosmos(self) -> bool;
-
-    /// Returns the profile that a recording is marked with. Returns `None` without a mark, so that the URL decides.
-    fn marked(cosmos: bool) -> Option<Self>;
-
-    fn rules(self) -> &'static ProfileRules;
-
-    /// Rejects a table name that this service does not accept.
-    fn check_table_name(self, name: &str) -> Result<()>;
-}
-
-impl ProfileInternals for Profile {
-    fn of_host(host: &str) -> Self {
+    pub fn of_host(host: &str) -> Self {
         if host.contains(".table.cosmos.") || host.contains(".table.cosmosdb.") {
             Self::Cosmos
         } else {
@@ -249,22 +235,24 @@ impl ProfileInternals for Profile {
         }
     }
 
-    fn is_cosmos(self) -> bool {
+    pub fn is_cosmos(self) -> bool {
         self == Self::Cosmos
     }
 
-    fn marked(cosmos: bool) -> Option<Self> {
+    /// Returns the profile that a recording is marked with. Returns `None` without a mark, so that the URL decides.
+    pub fn marked(cosmos: bool) -> Option<Self> {
         cosmos.then_some(Self::Cosmos)
     }
 
-    fn rules(self) -> &'static ProfileRules {
+    pub fn rules(self) -> &'static ProfileRules {
         match self {
             Self::Storage => &STORAGE,
             Self::Cosmos => &COSMOS,
         }
     }
 
-    fn check_table_name(self, name: &str) -> Result<()> {
+    /// Rejects a table name that this service does not accept.
+    pub fn check_table_name(self, name: &str) -> Result<()> {
         match (self.rules().table_name_fault)(name) {
             Some(why) => {
                 let name = Shown(name);

@@ -10,7 +10,7 @@ mod repetition;
 use memchr::{memchr, memmem};
 
 use crate::codec::multipart::repetition::Repetition;
-use crate::error::{Error, ErrorInternals, Result};
+use crate::error::{Error, Result};
 
 /// A message: headers, and the bytes after them.
 #[derive(Debug)]

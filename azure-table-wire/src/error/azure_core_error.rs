@@ -34,7 +34,6 @@ impl From<Error> for azure_core::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorInternals;
 
     #[test]
     fn error_of_azure_core_keeps_kind_status_code_and_source() {

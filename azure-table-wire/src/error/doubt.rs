@@ -11,7 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
 use crate::error::doubt::parts::DoubtParts;
-use crate::error::{Error, ErrorInternals, Result};
+use crate::error::{Error, Result};
 
 #[doc(hidden)]
 pub mod parts;

@@ -3,7 +3,7 @@
 //! Such an error has a flag, which hides the last failure from `kind`, `status` and `code`: otherwise a branch on a
 //! conflict could handle a write that itself caused the conflict. The client itself reads that failure.
 
-use super::{Error, ErrorInternals, ErrorParts};
+use super::{Error, ErrorParts};
 
 impl Error {
     /// Returns `true` if a write is in doubt: a response was lost, or the service failed while it processed the write.
@@ -46,7 +46,7 @@ mod tests {
     use std::error::Error as _;
 
     use super::*;
-    use crate::error::{ErrorInternals, ErrorKind};
+    use crate::error::ErrorKind;
 
     #[test]
     fn error_in_doubt_shows_its_last_failure_only_on_request() {

@@ -1,7 +1,6 @@
 //! The internals of an error, for the crates above.
 //!
-//! Defines [`ErrorParts`] and [`ErrorInternals`]: a trait, because a method of [`Error`] would be public to users as
-//! well.
+//! Defines [`ErrorParts`], and the methods of [`Error`] that users do not see.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -41,16 +40,22 @@ pub struct ErrorParts {
 
 /// The construction of errors, and their parts.
 #[doc(hidden)]
-pub trait ErrorInternals: Sized {
-    fn of_parts(parts: ErrorParts) -> Self;
+impl Error {
+    pub fn of_parts(parts: ErrorParts) -> Self {
+        Self { inner: Box::new(parts) }
+    }
 
-    fn parts(&self) -> &ErrorParts;
+    pub fn parts(&self) -> &ErrorParts {
+        &self.inner
+    }
 
-    fn parts_mut(&mut self) -> &mut ErrorParts;
+    pub fn parts_mut(&mut self) -> &mut ErrorParts {
+        &mut self.inner
+    }
 
     // Cold, so that the code that leads here stays apart from calls without errors.
     #[cold]
-    fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self::of_parts(ErrorParts {
             kind,
             message: message.into(),
@@ -74,12 +79,12 @@ pub trait ErrorInternals: Sized {
         })
     }
 
-    fn invalid_response(message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn invalid_response(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::InvalidResponse, message)
     }
 
     /// Creates the error of a response that reports a failure.
-    fn of_response(
+    pub fn of_response(
         status: u16,
         code: Option<String>,
         service_message: Option<String>,
@@ -95,28 +100,28 @@ pub trait ErrorInternals: Sized {
         error
     }
 
-    fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
+    pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
         self.parts_mut().message = message.into();
         self
     }
 
-    fn with_kind(mut self, kind: ErrorKind) -> Self {
+    pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.parts_mut().kind = kind;
         self
     }
 
-    fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync + 'static>>) -> Self {
+    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync + 'static>>) -> Self {
         self.parts_mut().source = Some(source.into().into());
         self
     }
 
     /// Returns a copy. The rows of one batch share its error, which may also end the whole operation.
-    fn copy(&self) -> Self {
+    pub fn copy(&self) -> Self {
         Self::of_parts(self.parts().clone())
     }
 
     /// Names the operation and the table, unless a deeper layer did.
-    fn in_operation(mut self, operation: OperationKind, table: Option<&str>) -> Self {
+    pub fn in_operation(mut self, operation: OperationKind, table: Option<&str>) -> Self {
         let parts = self.parts_mut();
         parts.operation.get_or_insert(operation);
         if parts.table.is_none() {
@@ -126,50 +131,36 @@ pub trait ErrorInternals: Sized {
     }
 
     /// Names the entity, unless a deeper layer did.
-    fn at_entity(mut self, partition_key: &str, row_key: &str) -> Self {
+    pub fn at_entity(mut self, partition_key: &str, row_key: &str) -> Self {
         self.parts_mut()
             .entity
             .get_or_insert_with(|| (partition_key.to_owned(), row_key.to_owned()));
         self
     }
 
-    fn at_batch_index(mut self, index: Option<usize>) -> Self {
+    pub fn at_batch_index(mut self, index: Option<usize>) -> Self {
         self.parts_mut().batch_index = index;
         self
     }
 
-    fn with_request_id(mut self, request_id: Option<String>) -> Self {
+    pub fn with_request_id(mut self, request_id: Option<String>) -> Self {
         let known = &mut self.parts_mut().request_id;
         *known = known.take().or(request_id);
         self
     }
 
-    fn with_status(mut self, status: u16) -> Self {
+    pub fn with_status(mut self, status: u16) -> Self {
         self.parts_mut().status = Some(status);
         self
     }
 
-    fn maybe_applied(mut self, may_have_applied: bool) -> Self {
+    pub fn maybe_applied(mut self, may_have_applied: bool) -> Self {
         self.parts_mut().may_have_applied = may_have_applied;
         self
     }
 
     /// Returns the kind of the last failure, even of a write in doubt.
-    fn cause_kind(&self) -> ErrorKind {
+    pub fn cause_kind(&self) -> ErrorKind {
         self.parts().kind
-    }
-}
-
-impl ErrorInternals for Error {
-    fn of_parts(parts: ErrorParts) -> Self {
-        Self { inner: Box::new(parts) }
-    }
-
-    fn parts(&self) -> &ErrorParts {
-        &self.inner
-    }
-
-    fn parts_mut(&mut self) -> &mut ErrorParts {
-        &mut self.inner
     }
 }

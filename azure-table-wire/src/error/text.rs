@@ -99,7 +99,6 @@ impl fmt::Debug for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::ErrorInternals;
     use crate::error::ErrorKind;
     use crate::error::operation_kind::OperationKind;
 

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::account::signature::{SigningKey, is_same_secret};
 use crate::codec::xml::Element;
-use crate::error::{Error, ErrorInternals, Result, ValueError};
+use crate::error::{Error, Result, ValueError};
 use crate::value::datetime::{self, DateTime};
 
 /// The maximum life of a key.

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::error::{Error, ErrorInternals, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::transport::deadline::Deadline;
 use crate::value::clock::{self, Instant};
 

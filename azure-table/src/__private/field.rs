@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::edm::EdmValue;
 use azure_table_wire::value::etag::{Condition, ETag};

@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use azure_table_wire::error::{Error, ErrorInternals, Result, ValueError};
+use azure_table_wire::error::{Error, Result, ValueError};
 use azure_table_wire::value::edm::{Edm, EdmType, WireValue};
 
 use crate::entity::dynamic::DynamicEntity;

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use azure_table_wire::error::{Error, ErrorInternals, Result, ValueError};
+use azure_table_wire::error::{Error, Result, ValueError};
 use azure_table_wire::value::edm::Edm;
 
 use crate::__private::field::{FromJson, ToJson};

@@ -1,6 +1,6 @@
 //! The items that derived code of enums of entities uses.
 
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::edm::Edm;
 
 use crate::entity::dynamic::DynamicEntity;

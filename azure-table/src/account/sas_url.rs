@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 use azure_table_wire::account::endpoint::{self, Endpoint};
 use azure_table_wire::account::other_service;
-use azure_table_wire::account::profile::{Profile, ProfileInternals};
+use azure_table_wire::account::profile::Profile;
 use azure_table_wire::codec::url;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::name;

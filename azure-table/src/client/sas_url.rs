@@ -1,7 +1,7 @@
 //! Creates clients from URLs with a shared access signature, and creates such URLs.
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::sas::user_delegation_key::UserDelegationKey;
 
 use crate::account::account_key::AccountKey;

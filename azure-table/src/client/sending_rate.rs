@@ -319,7 +319,6 @@ pub(crate) fn is_throttled(error: &Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use azure_table_wire::error::ErrorInternals;
 
     use super::*;
 

@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::account::profile::{Profile, ProfileInternals};
+use azure_table_wire::account::profile::Profile;
 use azure_table_wire::error::doubt::Doubt;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::service::service_properties::ServiceProperties;
 use azure_table_wire::transport::Transport;
 use azure_table_wire::value::datetime::DateTime;

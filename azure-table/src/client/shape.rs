@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::error::error_text::Shown;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::value::name::{SYSTEM_PROPERTIES, property_name_fault};
 
 use crate::client::shape::bad_row::{BadRow, OnBadRow};

@@ -5,7 +5,7 @@
 use std::task::Context;
 use std::time::Duration;
 
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::transport::deadline::Deadline;
 use azure_table_wire::value::clock::{self, Instant};

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::edm::{Edm, EdmType};
 use azure_table_wire::value::ordinal::utf16_len;
 

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::edm::{Edm, EdmType, EdmValue, Token};
 use azure_table_wire::value::etag::{Condition, ETag};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use aes_gcm::Aes256Gcm;
 use aes_gcm::aead::{Aead, KeyInit, Payload};
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use zeroize::Zeroizing;
 
 use crate::entity::unsealed::{Plaintext, UnsealedValue};

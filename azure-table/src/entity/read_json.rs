@@ -15,7 +15,7 @@ use azure_table_wire::codec::json::token::{JsonError, Reader};
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::codec::odata::value::TYPE_ANNOTATION;
 use azure_table_wire::error::error_text::Shown;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::edm::{EdmType, Token};
 use bytes::Bytes;
 

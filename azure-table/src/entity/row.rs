@@ -13,7 +13,7 @@ use std::fmt::Display;
 #[cfg(feature = "encryption")]
 use std::sync::Arc;
 
-use azure_table_wire::error::{Error, ErrorInternals, Result, ValueError};
+use azure_table_wire::error::{Error, Result, ValueError};
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::edm::{Edm, EdmType, Token, WireValue};
 use azure_table_wire::value::etag::ETag;

@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 
 use azure_table_wire::error::error_text::Shown;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::etag::Condition;
 
 use crate::entity::property_writer::PropertyWriter;

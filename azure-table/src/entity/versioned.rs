@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::etag::{Condition, ETag};
 

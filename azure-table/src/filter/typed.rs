@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, Not};
 
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::filter::evaluate::matches;
 use azure_table_wire::filter::expression::{Comparison, Expression, MAX_DEPTH};
 use azure_table_wire::value::edm::{Edm, EdmValue};

@@ -9,7 +9,7 @@
 //! its own template.
 
 use azure_table_wire::error::error_text::Shown;
-use azure_table_wire::error::{Error, ErrorInternals, Result, ValueError, expected};
+use azure_table_wire::error::{Error, Result, ValueError, expected};
 use azure_table_wire::value::key_text::key_text_fault;
 use serde::Serialize;
 

@@ -6,12 +6,8 @@
 //! after. A fetch for this attempt or a rotation may change the generation in between. The client would then not know
 //! which authorization it sent, and would misjudge its rejection.
 
-use std::pin::pin;
-use std::time::{Duration, SystemTime};
-
-use azure_table_wire::account::profile::ProfileInternals;
 use azure_table_wire::error::error_text::Shown;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::transport::connection_limit::{self, ConnectionPermit, is_out_of_handles};
 use azure_table_wire::transport::deadline::Deadline;
 use azure_table_wire::transport::{Delivery, Transport, TransportError, into_source};
@@ -19,6 +15,8 @@ use azure_table_wire::value::clock::{self, Instant};
 use azure_table_wire::value::location::Location;
 use bytes::Bytes;
 use http::{Request, Response};
+use std::pin::pin;
+use std::time::{Duration, SystemTime};
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt::preparation::X_MS_CLIENT_REQUEST_ID;

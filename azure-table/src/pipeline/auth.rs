@@ -9,7 +9,7 @@ use std::fmt;
 use std::time::SystemTime;
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::account::profile::{Profile, ProfileInternals as _};
+use azure_table_wire::account::profile::Profile;
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::request::http_request::X_MS_VERSION;

@@ -9,7 +9,7 @@
 use std::pin::pin;
 use std::time::SystemTime;
 
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind};
+use azure_table_wire::error::{Error, ErrorKind};
 use azure_table_wire::transport::{BoxFuture, Delivery};
 use azure_table_wire::value::clock::{self, Instant};
 use azure_table_wire::value::location::Location;

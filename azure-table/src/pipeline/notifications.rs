@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use azure_table_wire::error::diagnostics;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::response;
 use azure_table_wire::value::clock::Instant;
 use azure_table_wire::value::location::Location;

@@ -13,7 +13,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_wire::error::{ErrorInternals, Result};
+use azure_table_wire::error::Result;
 use azure_table_wire::value::clock::Instant;
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, Shared, WeakShared, select};

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use azure_table_wire::error::diagnostics::{Attempt, Diagnostics};
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::transport::deadline::Deadline;
 use azure_table_wire::value::clock::Instant;
 use http::Uri;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::location::Location;
 use http::HeaderMap;
 use http::header::HeaderName;

@@ -5,8 +5,8 @@
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::codec::url;
+use azure_table_wire::error::Result;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{ErrorInternals, Result};
 use azure_table_wire::request::http_request::odata;
 use azure_table_wire::response;
 use bytes::Bytes;

@@ -5,12 +5,12 @@
 use std::mem;
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::account::profile::{Profile, ProfileInternals as _};
+use azure_table_wire::account::profile::Profile;
 use azure_table_wire::codec::odata::literal::Doubled;
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::codec::url;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::request::http_request::odata;
 use azure_table_wire::response;
 use azure_table_wire::value::fnv;

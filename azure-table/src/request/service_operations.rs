@@ -6,7 +6,7 @@ use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::account::profile::{Feature, require};
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result, ValueError};
+use azure_table_wire::error::{Error, Result, ValueError};
 use azure_table_wire::request::http_request::{odata, xml};
 use azure_table_wire::response;
 use azure_table_wire::service::service_properties::{self, ServiceProperties};

@@ -5,7 +5,7 @@
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::account::profile::{Feature, require};
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::request::http_request::{DELEGATION_VERSION, xml};
 use azure_table_wire::response;
 use azure_table_wire::sas::user_delegation_key::{KeyInfo, UserDelegationKey, from_xml};

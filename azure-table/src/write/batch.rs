@@ -13,9 +13,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::account::profile::ProfileInternals;
 use azure_table_wire::error::operation_kind::{self, Effect, OperationKind};
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 
 use crate::entity::table_entity::TableEntity;
 use crate::entity::write_json::append;
@@ -24,8 +23,8 @@ use crate::write::batch_body::{BatchBody, InnerRequest, Place};
 use crate::write::batch_request::{batch_boundary, changes, content_type, post};
 use crate::write::call::{Call, RowWrites};
 use crate::write::entity_limits::{check_entity, check_size};
+use crate::write::operation::TableOperation;
 use crate::write::operation::shared::is_shared;
-use crate::write::operation::{OperationInternals, TableOperation};
 use crate::write::row_hash::{RowHash, RowHashes};
 use crate::write::row_write::{RowWrite, WriteFacts};
 use crate::write::sealing::KeptOperations;
@@ -459,7 +458,7 @@ impl ChangeSet {
         Broken { rule, error }
     }
 
-    /// Returns its operations as values, if all of them are [plain](OperationInternals::is_plain).
+    /// Returns its operations as values, if all of them are [plain](TableOperation::is_plain).
     pub(crate) fn into_operations(self) -> impl Iterator<Item = TableOperation> {
         let sent = SentBatch::new(self.operations, self.body.finish().into(), &self.endpoint);
         (0..sent.len()).map(move |index| TableOperation::plain(&sent.row_write(index)))

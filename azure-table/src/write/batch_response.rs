@@ -10,7 +10,7 @@ use std::sync::Arc;
 use azure_table_wire::account::profile::ProfileRules;
 use azure_table_wire::codec::multipart::Message;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::response;
 use azure_table_wire::response::batch_parts::{add_headers, part_error, parts};
 use azure_table_wire::value::etag;

@@ -6,14 +6,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use azure_table_wire::account::profile::{Profile, ProfileInternals};
+use azure_table_wire::account::profile::Profile;
 use azure_table_wire::error::operation_kind::{self, Effect, OperationKind};
 use azure_table_wire::value::location::Location;
 use bytes::Bytes;
 use http::Request;
 
 use crate::key::key_texts::KeyTexts;
-use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::operation::TableOperation;
 use crate::write::row_write::RowWrite;
 use crate::write::sent_batch::SentBatch;
 

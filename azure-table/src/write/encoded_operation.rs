@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::etag::Condition;
 use http::Method;
 use http::header::HeaderName;

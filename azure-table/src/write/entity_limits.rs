@@ -1,6 +1,6 @@
 //! The limits of a service on one entity, checked before a write is sent.
 
-use azure_table_wire::account::profile::{Profile, ProfileInternals};
+use azure_table_wire::account::profile::Profile;
 use azure_table_wire::codec::json::write::MAX_BODY_BYTES;
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::error::error_text::Shown;

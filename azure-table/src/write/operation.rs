@@ -15,11 +15,11 @@ pub(crate) mod shared;
 use std::fmt;
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::account::profile::{Profile, ProfileInternals};
+use azure_table_wire::account::profile::Profile;
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::codec::url;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::request::http_request::{PREFER, X_HTTP_METHOD, header_value, odata, set_json};
 use azure_table_wire::value::etag::{self, Condition, ETag};
 use azure_table_wire::value::guid::Guid;
@@ -342,62 +342,30 @@ impl TableOperation {
     }
 }
 
-/// The internals of an operation, for the crates above.
-#[doc(hidden)]
-pub(crate) trait OperationInternals: Sized {
+// The internals of an operation, for the client.
+impl TableOperation {
     /// Creates the insert of an entity with these keys.
-    fn insert_with_keys<E: TableEntity + ?Sized>(entity: &E, keys: Result<KeyTexts>) -> Self;
+    pub(crate) fn insert_with_keys<E: TableEntity + ?Sized>(entity: &E, keys: Result<KeyTexts>) -> Self {
+        Self::with_keys(OperationKind::Insert, entity, keys)
+    }
 
     /// Creates the merge of these properties.
-    fn merge_properties(keys: (&str, &str), write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>) -> Self;
+    pub(crate) fn merge_properties(
+        keys: (&str, &str),
+        write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>,
+    ) -> Self {
+        Self::new(OperationKind::Merge, of_properties(keys, Condition::Exists, write))
+    }
 
     /// Returns this operation so that only the entity's write id shows that it was applied.
     ///
     /// Other callers may insert the same content, and each depends on its own insert.
-    fn known_by_write_id(self) -> Self;
-
-    /// Returns the [plain](Self::is_plain) operation that writes this row.
-    fn plain(row: &RowWrite<'_>) -> Self;
-
-    /// Returns `true` if kind, body and keys are all of the operation.
-    fn is_plain(&self) -> bool;
-
-    /// Returns the size of the operation in bytes.
-    fn bytes(&self) -> usize;
-
-    /// Returns the body; empty if the operation could not be encoded.
-    fn body(&self) -> &[u8];
-
-    /// Returns a copy for another attempt. The copies share the bytes.
-    fn copy(&self) -> Self;
-
-    /// Checks that the operation can be sent.
-    fn check(&self) -> Result<()>;
-
-    /// Returns the operation if it was encoded, so that the caller can correct it.
-    fn if_encoded(self) -> Option<Self>;
-
-    /// Returns the expected content of the response.
-    fn requested(&self) -> Requested;
-
-    /// Builds the request of the operation alone.
-    fn call(self, endpoint: &Endpoint, table: &str) -> Result<Call>;
-}
-
-impl OperationInternals for TableOperation {
-    fn insert_with_keys<E: TableEntity + ?Sized>(entity: &E, keys: Result<KeyTexts>) -> Self {
-        Self::with_keys(OperationKind::Insert, entity, keys)
-    }
-
-    fn merge_properties(keys: (&str, &str), write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>) -> Self {
-        Self::new(OperationKind::Merge, of_properties(keys, Condition::Exists, write))
-    }
-
-    fn known_by_write_id(self) -> Self {
+    pub(crate) fn known_by_write_id(self) -> Self {
         self.with(|more| more.needs_write_id = true)
     }
 
-    fn plain(row: &RowWrite<'_>) -> Self {
+    /// Returns the [plain](Self::is_plain) operation that writes this row.
+    pub(crate) fn plain(row: &RowWrite<'_>) -> Self {
         let body = String::from_utf8_lossy(row.body);
         let written = Written {
             text: [&*body, row.partition_key, row.row_key].concat().into(),
@@ -407,19 +375,23 @@ impl OperationInternals for TableOperation {
         Self::new(row.kind, Ok(Encoded::of(written, row.row_key, Condition::Exists)))
     }
 
-    fn is_plain(&self) -> bool {
+    /// Returns `true` if kind, body and keys are all of the operation.
+    pub(crate) fn is_plain(&self) -> bool {
         self.encoded.as_ref().is_ok_and(|encoded| encoded.more.is_none())
     }
 
-    fn bytes(&self) -> usize {
+    /// Returns the size of the operation in bytes.
+    pub(crate) fn bytes(&self) -> usize {
         self.encoded.as_ref().map_or(0, Encoded::bytes)
     }
 
-    fn body(&self) -> &[u8] {
+    /// Returns the body; empty if the operation could not be encoded.
+    pub(crate) fn body(&self) -> &[u8] {
         self.encoded.as_ref().map_or(&[], Encoded::body)
     }
 
-    fn copy(&self) -> Self {
+    /// Returns a copy for another attempt. The copies share the bytes.
+    pub(crate) fn copy(&self) -> Self {
         Self {
             kind: self.kind,
             encoded: match &self.encoded {
@@ -429,7 +401,8 @@ impl OperationInternals for TableOperation {
         }
     }
 
-    fn check(&self) -> Result<()> {
+    /// Checks that the operation can be sent.
+    pub(crate) fn check(&self) -> Result<()> {
         let encoded = match &self.encoded {
             Ok(encoded) => encoded,
             Err(e) => return Err(e.copy().in_operation(self.kind, None)),
@@ -445,18 +418,21 @@ impl OperationInternals for TableOperation {
         checked.map_err(|e| e.at_entity(partition_key, row_key).in_operation(self.kind, None))
     }
 
-    fn if_encoded(self) -> Option<Self> {
+    /// Returns the operation if it was encoded, so that the caller can correct it.
+    pub(crate) fn if_encoded(self) -> Option<Self> {
         self.encoded.is_ok().then_some(self)
     }
 
-    fn requested(&self) -> Requested {
+    /// Returns the expected content of the response.
+    pub(crate) fn requested(&self) -> Requested {
         Requested {
             kind: self.kind,
             entity: self.kind == OperationKind::Get || self.encoded.as_ref().is_ok_and(Encoded::is_echoed),
         }
     }
 
-    fn call(self, endpoint: &Endpoint, table: &str) -> Result<Call> {
+    /// Builds the request of the operation alone.
+    pub(crate) fn call(self, endpoint: &Endpoint, table: &str) -> Result<Call> {
         self.check_for(endpoint.profile())?;
         self.encoded.as_ref().map_or(Ok(()), Encoded::check_sealed)?;
         let parts = self.parts(table, endpoint.profile())?;

@@ -4,7 +4,7 @@
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::error::error_text::Shown;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::response::masked_keys::MaskedKeys;
 use http::Response;
 

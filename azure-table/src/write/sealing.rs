@@ -2,13 +2,13 @@
 //!
 //! The entity's type is unknown here. The operation holds the values (`entity/unsealed.rs`), and its body is completed.
 
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 
 #[cfg(feature = "encryption")]
 pub(crate) use self::enabled::{keys_in, seal};
 use crate::entity::unsealed::Unsealed;
 use crate::write::encoded_operation::Encoded;
-use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::operation::TableOperation;
 
 fn unsealed(operation: &TableOperation) -> Option<&Unsealed> {
     operation.encoded.as_ref().ok().and_then(Encoded::unsealed)
@@ -83,7 +83,7 @@ pub(crate) fn without_provider(operation: &TableOperation) -> Error {
 mod enabled {
     use std::collections::HashSet;
 
-    use azure_table_wire::error::{ErrorInternals, Result};
+    use azure_table_wire::error::Result;
     use azure_table_wire::value::edm::Edm;
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;

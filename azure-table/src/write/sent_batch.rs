@@ -6,7 +6,6 @@
 use std::ops::Range;
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::account::profile::ProfileInternals;
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::value::etag::ETag;
 use azure_table_wire::value::guid::Guid;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::response;
 use azure_table_wire::value::etag::ETag;
 use bytes::Bytes;
@@ -180,27 +180,10 @@ impl TableResult {
     }
 }
 
-/// The internals of a result: the client creates it.
-#[doc(hidden)]
-pub(crate) trait ResultInternals: Sized {
+// The internals of a result: the client creates it.
+impl TableResult {
     /// Creates the result of an operation that was applied but whose response was lost.
-    fn applied(kind: OperationKind, row: Option<WrittenRow>) -> Self;
-
-    /// Returns this result for a handle to the rows of a variant.
-    fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self;
-
-    /// Returns this result with the keys of its encrypted properties.
-    #[cfg(feature = "encryption")]
-    fn opened_by(self, opener: &Option<Arc<Opener>>) -> Self;
-
-    fn into_etag(self) -> Option<ETag>;
-
-    /// Returns `true` if the response was lost, and the stored row shows that the write was applied.
-    fn is_read_back(&self) -> bool;
-}
-
-impl ResultInternals for TableResult {
-    fn applied(kind: OperationKind, row: Option<WrittenRow>) -> Self {
+    pub(crate) fn applied(kind: OperationKind, row: Option<WrittenRow>) -> Self {
         let row = row.unwrap_or_default();
         let status = match row.entity {
             Some(_) => StatusCode::CREATED,
@@ -218,21 +201,24 @@ impl ResultInternals for TableResult {
         }
     }
 
-    fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self {
+    /// Returns this result for a handle to the rows of a variant.
+    pub(crate) fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self {
         Self { variant, ..self }
     }
 
+    /// Returns this result with the keys of its encrypted properties.
     #[cfg(feature = "encryption")]
-    fn opened_by(self, opener: &Option<Arc<Opener>>) -> Self {
+    pub(crate) fn opened_by(self, opener: &Option<Arc<Opener>>) -> Self {
         let opener = opener.clone();
         Self { opener, ..self }
     }
 
-    fn into_etag(self) -> Option<ETag> {
+    pub(crate) fn into_etag(self) -> Option<ETag> {
         self.etag
     }
 
-    fn is_read_back(&self) -> bool {
+    /// Returns `true` if the response was lost, and the stored row shows that the write was applied.
+    pub(crate) fn is_read_back(&self) -> bool {
         self.is_read_back
     }
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::value::etag::ETag;
 
 use crate::client::bulk::interrupted::Interrupted;

@@ -11,7 +11,6 @@ use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::partition_queue::Queued;
 use crate::pipeline::Pipeline;
 use crate::write::batch::ChangeSet;
-use crate::write::operation::OperationInternals;
 use crate::write::row_hash::RowHash;
 
 /// A batch whose operations exist only in its body, not as values.

@@ -6,19 +6,17 @@
 //! `writer.rs`, `client/query_writes`). The engine spawns no task, so the report stays correct when its owner stops
 //! polling.
 
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, ErrorKind, MAY_HAVE_APPLIED};
+use azure_table_wire::transport::BoxFuture;
+use azure_table_wire::value::clock;
+use futures_core::Stream;
+use futures_util::stream::FuturesUnordered;
 use std::collections::VecDeque;
 use std::future::{Future as _, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-
-use azure_table_wire::account::profile::ProfileInternals;
-use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, MAY_HAVE_APPLIED};
-use azure_table_wire::transport::BoxFuture;
-use azure_table_wire::value::clock;
-use futures_core::Stream;
-use futures_util::stream::FuturesUnordered;
 use tokio::task::coop;
 
 use crate::account::table_name::TableName;
@@ -37,7 +35,7 @@ use crate::key::entity_key::key_texts;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::write::batch::ChangeSet;
-use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::operation::TableOperation;
 
 /// The number of operations read in a turn, which takes less than a millisecond.
 const TURN_UNITS: usize = 128;

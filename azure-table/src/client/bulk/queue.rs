@@ -9,7 +9,6 @@ use std::sync::Arc;
 use crate::client::bulk::composed_batch::{ComposedBatch, NextBatch};
 use crate::client::partition_writes::partition_queue::{BatchLimits, PartitionQueue, Queued};
 use crate::write::batch::{BatchRule, ChangeSet};
-use crate::write::operation::OperationInternals;
 use crate::write::row_hash::RowHash;
 
 /// Selects the batches that are sent although they are not full.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind};
+use azure_table_wire::error::{Error, ErrorKind};
 use azure_table_wire::value::clock::Instant;
 
 use crate::account::table_name::TableName;

@@ -3,15 +3,13 @@
 //! A task sends batches until no write waits. After each batch it yields, so that callers of that batch can join the
 //! next one. Otherwise every second batch would hold only the write that came first.
 
+use azure_table_wire::error::Error;
+use azure_table_wire::value::clock::{self, Instant};
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
-
-use azure_table_wire::account::profile::ProfileInternals;
-use azure_table_wire::error::Error;
-use azure_table_wire::value::clock::{self, Instant};
 use tokio::runtime::Handle;
 
 use crate::account::table_name::TableName;

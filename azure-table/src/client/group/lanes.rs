@@ -20,7 +20,7 @@ use crate::client::partition_writes::partition_queue::{BatchLimits, PartitionQue
 use crate::pipeline::observer::trace::TraceSpan;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::write_group::GroupStatistics;
-use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::operation::TableOperation;
 
 /// The caller of a write.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::value::clock::{self, Instant};
 use tokio::runtime::Handle;
@@ -20,7 +20,7 @@ use crate::client::group::slot::{Leaving, Slot};
 use crate::client::ops::write_entity::ExecuteOperation;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::write_group::{GroupStatistics, WriteGroup};
-use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::operation::TableOperation;
 use crate::write::table_result::TableResult;
 
 impl WriteGroup for Committer {

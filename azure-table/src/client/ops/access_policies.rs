@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::service::access_policy::StoredAccessPolicy;
 
 use crate::account::table_name::TableName;

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::account::profile::ProfileInternals;
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, Result};
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use azure_table_wire::error::error_text::Shown;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::value::clock::{self, Instant};
 use azure_table_wire::value::datetime::DateTime;
@@ -27,7 +27,7 @@ use crate::entity::table_entity::{AsEntity, ReadEntity, TableEntity};
 use crate::entity::versioned::Versioned;
 use crate::key::entity_key::{Key, key_texts};
 use crate::pipeline::options::{CallOptions, call_options, via_batch};
-use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::operation::TableOperation;
 
 /// The default limit of conflicting writes. The waits between them grow to a second, so only many concurrent writers of
 /// one entity reach it.

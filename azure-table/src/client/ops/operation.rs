@@ -10,9 +10,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::account::profile::ProfileInternals;
 use azure_table_wire::error::operation_kind::{Effect, OperationKind};
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::value::clock::Instant;
 use bytes::Bytes;

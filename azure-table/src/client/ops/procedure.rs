@@ -10,8 +10,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::Result;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{ErrorInternals, Result};
 use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::value::clock::Instant;
 

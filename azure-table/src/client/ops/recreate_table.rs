@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::value::clock::{self, Instant};
 
 use crate::account::table_name::TableName;

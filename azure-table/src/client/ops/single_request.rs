@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::sas::user_delegation_key::{KeyInfo, UserDelegationKey};
 use azure_table_wire::service::access_policy::StoredAccessPolicy;
 use azure_table_wire::service::service_properties::ServiceProperties;

@@ -22,7 +22,7 @@ use crate::write::call::Call;
 use crate::write::operation::TableOperation;
 use crate::write::sealing;
 use crate::write::sent_batch::SentBatch;
-use crate::write::table_result::{ResultInternals, TableResult};
+use crate::write::table_result::TableResult;
 
 operation! {
     /// Submits a batch. See [`TableBatch::submit`](crate::TableBatch::submit).

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::response;
 use azure_table_wire::value::etag::{self, ETag};
 use bytes::Bytes;
@@ -23,9 +23,9 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, via_batch};
 use crate::request::tables::{self, Deletion};
 use crate::write::call::Call;
-use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::operation::TableOperation;
 use crate::write::sealing;
-use crate::write::table_result::{self, Requested, ResultInternals, TableResult};
+use crate::write::table_result::{self, Requested, TableResult};
 
 /// The setters of conditional writes.
 macro_rules! conditions {

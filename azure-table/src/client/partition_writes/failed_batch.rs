@@ -2,7 +2,7 @@
 //!
 //! The decision is a pure function, specified by the table of its tests. `partition_write.rs` executes the steps.
 
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind};
+use azure_table_wire::error::{Error, ErrorKind};
 
 /// The treatment of the other operations of a write after one failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

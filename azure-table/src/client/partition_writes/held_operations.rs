@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azure_table_wire::error::operation_kind::OperationKind;
 
-use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::operation::TableOperation;
 use crate::write::sent_batch::SentBatch;
 
 /// An operation of a write.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use azure_table_wire::error::Error;
 use azure_table_wire::value::etag::ETag;
 
-use crate::write::table_result::{ResultInternals, TableResult};
+use crate::write::table_result::TableResult;
 
 /// Receives the outcomes of a write as they arrive.
 pub(crate) trait Outcomes: Send + 'static {

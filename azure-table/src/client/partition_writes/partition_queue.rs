@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::operation::TableOperation;
 use crate::write::row_hash::{RowHash, RowHashes};
 
 /// An operation, its number, and the data of its owner.

@@ -14,12 +14,10 @@
 //!
 //! Source: REST "Performing entity group transactions".
 
-use std::sync::Arc;
-
-use azure_table_wire::account::profile::ProfileInternals;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::value::clock::Instant;
+use std::sync::Arc;
 
 use crate::account::table_name::TableName;
 use crate::client::ops::submit_batch::SubmitBatch;
@@ -32,7 +30,6 @@ use crate::client::total_timeout::TotalTimeout;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::write::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
-use crate::write::operation::OperationInternals;
 #[cfg(feature = "encryption")]
 use crate::write::sealing;
 use crate::write::table_result::TableResult;

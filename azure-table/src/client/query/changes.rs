@@ -3,13 +3,11 @@
 //! [`Changes`] has the settings and the plan. `changes/change_stream.rs` polls, `changes/change_position.rs` is the
 //! position to resume from, and `changes/change_window.rs` remembers the versions that were yielded.
 
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, Result};
+use azure_table_wire::value::datetime::DateTime;
 use std::fmt;
 use std::time::Duration;
-
-use azure_table_wire::account::profile::ProfileInternals;
-use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
-use azure_table_wire::value::datetime::DateTime;
 
 use crate::client::query::changes::change_position::ChangePosition;
 use crate::client::query::changes::change_stream::{ChangeQuery, ChangeSettings, ChangeStream, Found, since};

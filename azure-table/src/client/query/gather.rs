@@ -8,7 +8,7 @@
 //! since Cosmos DB promises no order. They join in shares, so that other tasks can run in between.
 
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 
 use crate::client::query::page_stream::Prefetch;
 use crate::client::query::table_query::TableQuery;

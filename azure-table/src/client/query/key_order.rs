@@ -3,13 +3,11 @@
 //! The service reads forward only, so the last rows of a query cost all of its pages. Cosmos DB does not return rows in
 //! the order of the keys.
 
-use std::collections::VecDeque;
-
-use azure_table_wire::account::profile::ProfileInternals;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::filter::expression::Expression;
 use azure_table_wire::filter::key_range::KeyRange;
+use std::collections::VecDeque;
 
 use crate::client::query::cursor::{Between, Cursor};
 use crate::client::query::page_stream::Prefetch;

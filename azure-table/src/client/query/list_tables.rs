@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use azure_table_wire::account::profile::Profile;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::filter::expression::Expression;
 use azure_table_wire::filter::parse::raw_fault;
 use azure_table_wire::transport::BoxFuture;

@@ -18,7 +18,7 @@ use std::task::{Context, Poll, ready};
 
 use azure_table_wire::error::diagnostics;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::response;
 use azure_table_wire::transport::BoxFuture;
 use futures_core::Stream;

@@ -1,13 +1,11 @@
 //! Validates a query and prepares its chain of requests, or one chain per part of its rows.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-
-use azure_table_wire::account::profile::ProfileInternals;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::filter::expression::Expression;
 use azure_table_wire::filter::parse::{compares, raw_fault};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::client::query::concurrent::Order;
 use crate::client::query::key_condition::both;

@@ -3,15 +3,13 @@
 //! [`Scan`] has the settings and checks the query. `scan/scan_stream.rs` yields the rows, and `scan/scan_ranges.rs`
 //! finds the ranges.
 
+use azure_table_wire::error::{Error, Result};
+use azure_table_wire::filter::expression::Expression;
+use futures_util::TryStreamExt as _;
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::ready;
 use std::sync::Arc;
-
-use azure_table_wire::account::profile::ProfileInternals;
-use azure_table_wire::error::{Error, Result};
-use azure_table_wire::filter::expression::Expression;
-use futures_util::TryStreamExt as _;
 
 use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::page_stream::{Prefetch, PreparedQuery};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::location::Location;
 
 use crate::client::query::page_stream::PageStream;

@@ -6,7 +6,7 @@
 use std::marker::PhantomData;
 
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 
 use crate::client::ops::modify_entity::{Change, ModifyOutcome};
 use crate::client::query::table_query::TableQuery;
@@ -20,7 +20,7 @@ use crate::entity::variant_mark::{AsVariant, MarkedVariant};
 use crate::filter::assignment::{AssignedProperties, Assignments};
 use crate::filter::projection::{UpdatableRow, Updated};
 use crate::key::entity_key::Key;
-use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::operation::TableOperation;
 
 /// Deletes the selected rows.
 ///

@@ -26,7 +26,7 @@ use crate::filter::assignment::AssignedProperties;
 use crate::filter::projection::{ProjectedValues, UpdatableRow, Updated};
 use crate::key::entity_key::key_texts;
 use crate::key::key_shape::{KeyShape, KeyWriter};
-use crate::write::operation::{OperationInternals, TableOperation};
+use crate::write::operation::TableOperation;
 
 /// The properties that a struct writes.
 pub(crate) struct Form {

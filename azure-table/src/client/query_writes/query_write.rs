@@ -8,15 +8,13 @@
 //! order of keys is assumed. Rows of an update that are in doubt or in flight count as finished. Rows of a delete, a
 //! patch or an upgrade do not, since these writes can be repeated.
 
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, Result};
 use std::collections::HashSet;
 use std::fmt;
 use std::mem;
 use std::task::{Context, Poll, ready};
 use std::vec;
-
-use azure_table_wire::account::profile::ProfileInternals;
-use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
 
 use crate::client::bulk::engine::Engine;
 use crate::client::bulk::engine_settings::EngineSettings;

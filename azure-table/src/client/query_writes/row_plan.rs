@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::etag::ETag;
 
 use crate::client::shape::bad_row::BadRow;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 
 use crate::client::bulk::bulk_report::{Counts, FirstOf, LeftoverReason};
 use crate::client::bulk::interrupted::Interrupted;

@@ -1,7 +1,7 @@
 //! Operations built from others: exists, delete if it exists, insert if it does not, modify, refresh.
 
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::value::etag::Condition;
 
 use crate::client::ops::get_entity::EntityExists;

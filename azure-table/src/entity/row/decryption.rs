@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::edm::{EdmType, Token, WireValue, base64_text};
 
 use crate::entity::encryption::{Opener, not_encrypted};

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
-use azure_table_wire::error::{Error, ErrorInternals, Result, ValueError};
+use azure_table_wire::error::{Error, Result, ValueError};
 use azure_table_wire::value::edm::{EdmType, Token, WireValue, mismatch};
 use serde::de::value::{BorrowedStrDeserializer, CowStrDeserializer};
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Expected, MapAccess, Unexpected, Visitor};

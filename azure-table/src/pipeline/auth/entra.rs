@@ -16,10 +16,10 @@ use std::time::{Duration, SystemTime};
 
 use azure_core::credentials::{AccessToken, TokenCredential};
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::account::profile::{Profile, ProfileInternals};
+use azure_table_wire::account::profile::Profile;
 use azure_table_wire::error::error_text::Shown;
 use azure_table_wire::error::operation_kind::{self, OperationKind, TokenRight};
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::request::http_request::{TOKEN_VERSION, header_value};
 use azure_table_wire::transport::BoxFuture;
 use bytes::Bytes;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::error::diagnostics::{self, Attempt, AttemptParts, Diagnostics, attempt};
 use azure_table_wire::error::operation_kind::{Effect, OperationKind};
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, ResponseHeaders};
+use azure_table_wire::error::{Error, ErrorKind, ResponseHeaders};
 use azure_table_wire::response;
 use azure_table_wire::value::clock::{self, Instant};
 use azure_table_wire::value::location::Location;

@@ -5,11 +5,9 @@
 //!
 //! Source: OpenTelemetry semantic conventions 1.44, database client metrics.
 
-use std::fmt;
-
-use azure_table_wire::account::profile::ProfileInternals;
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter};
+use std::fmt;
 
 use crate::pipeline::observer::{Completed, Event, Observer};
 

@@ -33,7 +33,7 @@ pub(crate) fn default_transport(_: &Endpoint) -> MaybeTransport {
 
 #[cfg(any(test, not(any(feature = "http", feature = "reqwest"))))]
 pub(crate) fn no_transport() -> Error {
-    use azure_table_wire::error::{ErrorInternals as _, ErrorKind};
+    use azure_table_wire::error::ErrorKind;
 
     let why = "the client has no transport: enable the feature `http` or `reqwest` of azure-table, \
                or set one with `TableServiceClient::transport`";

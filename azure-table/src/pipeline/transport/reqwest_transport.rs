@@ -13,7 +13,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::transport::connection_limit::ConnectionLimit;
 use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;

@@ -1,7 +1,7 @@
 //! Two operations on one entity as one, since a batch has at most one per entity.
 
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::etag::Condition;
 
 use crate::entity::dynamic::DynamicEntity;

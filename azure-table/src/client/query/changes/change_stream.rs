@@ -5,6 +5,15 @@
 //! duration ensures that this time is never later than the start of the poll. Rows written after a page was read have
 //! later Timestamps, however long the poll takes. A failed page is requested again, in the same poll.
 
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, Result};
+use azure_table_wire::filter::expression::{Comparison, Expression};
+use azure_table_wire::transport::BoxFuture;
+use azure_table_wire::value::clock::{self, Instant};
+use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::edm::EdmValue;
+use futures_core::Stream;
+use futures_core::stream::FusedStream;
 use std::fmt;
 use std::future::poll_fn;
 use std::mem;
@@ -13,17 +22,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use std::vec;
-
-use azure_table_wire::account::profile::ProfileInternals;
-use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, ErrorInternals, Result};
-use azure_table_wire::filter::expression::{Comparison, Expression};
-use azure_table_wire::transport::BoxFuture;
-use azure_table_wire::value::clock::{self, Instant};
-use azure_table_wire::value::datetime::DateTime;
-use azure_table_wire::value::edm::EdmValue;
-use futures_core::Stream;
-use futures_core::stream::FusedStream;
 
 use crate::client::query::changes::change_position::ChangePosition;
 use crate::client::query::changes::change_window::ChangeWindow;

@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::account::profile::ProfileInternals;
 use azure_table_wire::error::diagnostics::Attempt;
-use azure_table_wire::error::{Error, ErrorInternals, ErrorKind};
+use azure_table_wire::error::{Error, ErrorKind};
 use tracing::field::{Empty, Value, display};
 use tracing::instrument::{Instrument as _, Instrumented};
 use tracing::{Span, debug, info_span, warn};

@@ -99,7 +99,6 @@ mod imp {
 
 #[cfg(not(feature = "rustls-no-provider"))]
 mod imp {
-    use azure_table_wire::error::ErrorInternals;
 
     use super::*;
 

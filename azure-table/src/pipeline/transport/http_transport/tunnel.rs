@@ -5,7 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Poll, ready};
 
-use azure_table_wire::error::{Error, ErrorInternals as _, ErrorKind};
+use azure_table_wire::error::{Error, ErrorKind};
 use http::Uri;
 use hyper::rt::{Read, ReadBuf, Write};
 use hyper_util::client::proxy::matcher::Intercept;
