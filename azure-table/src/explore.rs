@@ -174,7 +174,8 @@ impl<B> Explore<B> {
         self
     }
 
-    /// Explores on a service that does its worst, by the choices of a seed: see [`Emulator::adverse`].
+    /// Explores on a service that does its worst, by the choices of a seed: see
+    /// [`Emulator::adverse`](crate::Emulator::adverse).
     ///
     /// The clients see these choices, in every run the same for the same requests.
     /// [`Simulation::emulator`] behaves as usual. A body that panics prints the choices of its run.

@@ -89,7 +89,8 @@ impl<E> NamedColumn<E> {
         self.ge(least) & self.le(greatest)
     }
 
-    /// Matches rows whose value is one of `values`; no row if `values` is empty. See [`Column::is_in`] for the limits.
+    /// Matches rows whose value is one of `values`; no row if `values` is empty. See
+    /// [`Column::is_in`](crate::Column::is_in) for the limits.
     pub fn is_in<V: Into<EdmValue>>(&self, values: impl IntoIterator<Item = V>) -> Filter<E> {
         typed::any_of(values.into_iter().map(|value| self.eq(value)))
     }
