@@ -1,16 +1,17 @@
-//! The rows whose Timestamps the code under exploration reads.
+//! The rows that show the order of their writes to the code under exploration.
 //!
-//! All Timestamps of a service come from one clock, so the Timestamps of two rows show which was written first. An
-//! exploration otherwise takes writes to different rows as equal in both orders.
+//! All Timestamps of a service come from one clock, so the Timestamps of two rows show which was written first. Cosmos
+//! DB shows it for all rows, which queries return in the order of their inserts. An exploration otherwise takes writes
+//! to different rows as equal in both orders.
 
 use std::collections::BTreeSet;
 
-/// The rows whose Timestamps were read.
+/// The rows that show the order of their writes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DatedRows {
     /// The keys, in whatever table.
     keys: BTreeSet<(String, String)>,
-    /// A Timestamp was read without the keys of its row.
+    /// All rows show it, or a Timestamp was read without the keys of its row.
     is_any: bool,
 }
 
@@ -25,7 +26,7 @@ impl DatedRows {
         }
     }
 
-    /// Returns the rows of a service whose Timestamps a query compares.
+    /// Returns all rows: a query compares their Timestamps, or shows the order of their inserts.
     pub fn any() -> Self {
         Self {
             is_any: true,
@@ -46,6 +47,6 @@ impl DatedRows {
         let before = (self.is_any, self.keys.len());
         self.is_any |= other.is_any;
         self.keys.extend(other.keys);
-        before != (self.is_any, self.keys.len())
+        !before.0 && before != (self.is_any, self.keys.len())
     }
 }

@@ -3,7 +3,7 @@
 //! Defines [`Dependence`], the rule for which two steps commute. Two steps that commute lead to the same state in
 //! either order, so one order stands for both. That holds only if their tasks share nothing but the service. The test
 //! declares that with `isolated`, and each task has its own client. Otherwise no two steps commute, and every order is
-//! run. Writes to two rows do not commute either if a run reads the Timestamps of both.
+//! run. Writes to two rows do not commute either if a run reads the Timestamps of both, or on Cosmos DB.
 //!
 //! Computes the happens-before order of a run's events, and the points to backtrack to, as in source sets.
 //!
@@ -21,7 +21,7 @@ use crate::explore::gate::Ran;
 #[derive(Clone, Debug)]
 pub struct Dependence {
     pub is_isolated: bool,
-    /// The rows whose Timestamps show the order of their writes to the program.
+    /// The rows that show the order of their writes to the program.
     pub dated: Arc<DatedRows>,
     /// The clients of tasks that cancel each other: the end of one also depends on the requests of the others.
     pub cancelling: Arc<BTreeSet<Arc<str>>>,

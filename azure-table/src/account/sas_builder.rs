@@ -107,7 +107,7 @@ macro_rules! uses {
 /// let sas = TableSas::new(&TableName::new("Orders")?)
 ///     .permissions(TablePermissions::READ | TablePermissions::ADD)
 ///     .expiry(DateTime::now() + std::time::Duration::from_secs(3_600))
-///     .first("customer-1", "")      // all rows of one partition
+///     .first("customer-1", "")     // all rows of one partition
 ///     .last("customer-1", "")
 ///     .sign(&key)?;
 /// assert!(sas.expose().contains("sp=ra&"));

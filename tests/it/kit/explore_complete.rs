@@ -171,7 +171,7 @@ fn order_of_two_inserts_is_seen_on_cosmos_db() {
     fails(explore(body).cosmos());
 }
 
-/// The second of two equal requests may have another fate than the first.
+/// Equal requests to an adverse service do not commute, so every order is run, also of these.
 #[test]
 fn requests_to_an_adverse_service_do_not_commute() {
     let body = async |simulation: Simulation| {

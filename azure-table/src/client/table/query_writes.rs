@@ -191,11 +191,12 @@ impl<E: TableEntity> TableClient<E> {
 
     /// Rewrites the rows that a condition or a query selects, if the struct would store them differently.
     ///
-    /// `table.query()` selects all rows. A condition on a property matches it under its current name only.
+    /// `table.query()` selects all rows. A condition on a property matches it under its current name and
+    /// type only.
     ///
     /// Rewritten are rows that are read through an `alias`, a `default` or an `upgrade`, or that store a property with
-    /// another type. Rows that are up to date are not written, so a second run writes nothing. After a run without
-    /// failures the attributes can be removed.
+    /// another type. Rows that are up to date are not written, so a second run writes nothing. After a run over all
+    /// rows without failures the attributes can be removed.
     ///
     /// A property under an older name is removed once its value is stored under the current name, and so are the
     /// properties that the `upgrade` function removed from its row. First stop the programs that read only the older
