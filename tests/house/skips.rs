@@ -97,7 +97,7 @@ const ALLOWED: [(&str, &str, &str); 26] = [
         "the server ends a connection",
     ),
     (
-        "tests/it/kit/explore_programs.rs",
+        "tests/faults/explored_programs.rs",
         "pruned_orders_show_what_all_orders_show",
         "how many programs, 40 by default",
     ),

@@ -6,7 +6,6 @@ mod attribute;
 mod explorations;
 mod explore;
 mod explore_complete;
-mod explore_programs;
 mod explore_pruning;
 mod patterns;
 mod recordings;
