@@ -122,7 +122,7 @@ pub struct FailedSchedule {
     pub(crate) story: String,
     pub(crate) schedule: String,
     pub(crate) faults: usize,
-    pub(crate) is_isolated: bool,
+    pub(crate) options: String,
 }
 
 impl FailedSchedule {
@@ -150,11 +150,10 @@ impl FailedSchedule {
 
 impl fmt::Display for FailedSchedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let isolated = if self.is_isolated { "isolated, " } else { "" };
         writeln!(f, "{}", self.message)?;
         if !self.story.is_empty() {
             writeln!(f, "\nin this order:\n{}", self.story)?;
         }
-        write!(f, "replay: explore({isolated}replay = {:?})", self.schedule)
+        write!(f, "replay: explore({}replay = {:?})", self.options, self.schedule)
     }
 }

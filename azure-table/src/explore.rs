@@ -102,6 +102,19 @@ struct Settings {
     replay: Option<String>,
 }
 
+impl Settings {
+    /// Returns the options that a replay needs, as in the attribute.
+    fn of_replay(&self) -> String {
+        let isolated = self.is_isolated.then(|| "isolated, ".to_owned());
+        let adverse = self.adverse.map(|seed| format!("adverse = {seed}, "));
+        let advances = self.advances.iter().map(|time| match time.subsec_nanos() {
+            0 => format!("advance = Duration::from_secs({}), ", time.as_secs()),
+            _ => format!("advance = Duration::from_nanos({}), ", time.as_nanos()),
+        });
+        isolated.into_iter().chain(adverse).chain(advances).collect()
+    }
+}
+
 impl<B> Explore<B> {
     /// Declares that tasks share nothing but the service, and that each has its [own client](Simulation::client).
     ///
@@ -216,6 +229,7 @@ impl<B> Explore<B> {
             },
             max_schedules: settings.max_schedules.unwrap_or(MAX_SCHEDULES),
             max_time: settings.max_time.unwrap_or(MAX_TIME),
+            options: settings.of_replay(),
         };
         let mut runs = Runs {
             body: &self.body,
@@ -245,8 +259,9 @@ impl<B> Explore<B> {
         B: AsyncFn(Simulation) -> T,
     {
         let is_bounded = self.settings.max_schedules.is_some() || self.settings.max_time.is_some();
+        let can_be_isolated = !self.settings.is_isolated && self.settings.adverse.is_none();
         let found = self.run();
-        if let Some(why) = unproven(&found, is_bounded) {
+        if let Some(why) = unproven(&found, is_bounded, can_be_isolated) {
             panic!("{why}");
         }
         println!("{found}");
@@ -254,14 +269,18 @@ impl<B> Explore<B> {
 }
 
 /// Returns the reason to fail a test, if any: a failed run, or a bound that the test did not set.
-fn unproven(found: &Exploration, is_bounded: bool) -> Option<String> {
+fn unproven(found: &Exploration, is_bounded: bool, can_be_isolated: bool) -> Option<String> {
+    let isolate = if can_be_isolated {
+        ", give each task its own client and use `isolated`"
+    } else {
+        ""
+    };
     match found.stop_reason() {
         _ if found.failure().is_some() => Some(found.to_string()),
         None | Some(StopReason::Replay | StopReason::NoLateWrites) => None,
         Some(_) if is_bounded => None,
         Some(_) => Some(format!(
-            "{found}. Make the body smaller, give each task its own client and use `isolated`, or set a bound with \
-             `max_schedules = N` or `max_time = Duration`"
+            "{found}. Make the body smaller{isolate}, or set a bound with `max_schedules = N` or `max_time = Duration`"
         )),
     }
 }
@@ -278,12 +297,14 @@ mod tests {
             futures_util::future::join(get(), get()).await;
         };
         let found = explore(body).max_schedules(1).run();
-        assert_eq!(unproven(&found, true), None);
-        let why = unproven(&found, false).unwrap();
+        assert_eq!(unproven(&found, true, true), None);
+        let why = unproven(&found, false, true).unwrap();
         assert!(
-            why.contains("stopped after 1 runs: not all orders were seen. Make the body smaller"),
+            why.contains("not all orders were seen. Make the body smaller, give each task its own client"),
             "{why}"
         );
-        assert_eq!(unproven(&explore(body).run(), false), None);
+        let why = unproven(&found, false, false).unwrap();
+        assert!(why.contains("Make the body smaller, or set a bound"), "{why}");
+        assert_eq!(unproven(&explore(body).run(), false, true), None);
     }
 }

@@ -29,6 +29,8 @@ pub struct Bounds {
     pub allowance: Allowance,
     pub max_schedules: u64,
     pub max_time: Duration,
+    /// The options that a replay needs, such as `isolated, adverse = 1, `.
+    pub options: String,
 }
 
 /// A run and its result.
@@ -263,6 +265,6 @@ fn failed_schedule(message: String, story: &[StoryLine], events: &[Event], bound
         story: Story(story).to_string(),
         schedule: Schedule::of(events).to_string(),
         faults: events.iter().filter(|event| event.choice.outcome.is_fault()).count(),
-        is_isolated: bounds.dependence.is_isolated,
+        options: bounds.options.clone(),
     }
 }

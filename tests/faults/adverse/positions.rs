@@ -77,14 +77,12 @@ async fn other_table(place: Place) {
         }
         // Names of tables are compared without case.
         _ => {
-            let Ok(Some(page)) = resumed else { return };
+            let Ok(mut page) = resumed else { return };
             let mut keys = first;
-            keys.extend(page.iter().map(key));
-            while let Some(page) = match rest.try_next_page().await {
-                Ok(page) => page,
-                Err(_) => return,
-            } {
-                keys.extend(page.iter().map(key));
+            while let Some(rows) = page {
+                keys.extend(rows.iter().map(key));
+                let Ok(next) = rest.try_next_page().await else { return };
+                page = next;
             }
             keys.sort_unstable();
             keys.dedup();

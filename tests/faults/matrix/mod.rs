@@ -141,7 +141,7 @@ fn matrix_finds_a_blind_retry_of_writes() {
         "patch",
         "batch",
         "write via batch",
-        "insert echo",
+        "insert returning",
         "create table",
         "delete table",
         "ensure tables",

@@ -176,12 +176,23 @@ fn order_of_two_inserts_is_seen_on_cosmos_db() {
 fn requests_to_an_adverse_service_do_not_commute() {
     let body = async |simulation: Simulation| {
         let [a, b] = clients(&simulation);
-        join(has(&a, "x"), has(&b, "y")).await;
+        join(has(&a, "x"), has(&b, "x")).await;
     };
     let exploration = explore(body).adverse(1);
     let all = exploration.clone().run().schedules();
     assert!(all > 1, "{all}");
     assert_eq!(exploration.isolated().run().schedules(), all);
+}
+
+#[test]
+fn replay_has_the_options_that_it_needs() {
+    let body = async |_: Simulation| panic!("always");
+    let found = explore(body).adverse(7).advance(Duration::from_secs(20)).run();
+    let line = found.failure().unwrap().to_string();
+    assert!(
+        line.ends_with(r#"replay: explore(adverse = 7, advance = Duration::from_secs(20), replay = "")"#),
+        "{line}"
+    );
 }
 
 #[tokio::test]

@@ -14,9 +14,11 @@ pub(super) const ENTRIES: &[Entry] = &[
         .inserts()
         .paced(),
     Entry::new("grouped write", &[], |given| alone("execute", given)).paced(),
-    Entry::new("grouped insert echo", &[], |given| alone("insert echo", given))
-        .inserts()
-        .paced(),
+    Entry::new("grouped insert returning", &[], |given| {
+        alone("insert returning", given)
+    })
+    .inserts()
+    .paced(),
     Entry::new("grouped insert if absent", &[], |given| {
         alone("insert if absent", given)
     })

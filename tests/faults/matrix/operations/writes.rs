@@ -64,7 +64,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             Reported::of(result, |result| Reported::Written(vec![result.etag().cloned()]))
         })
     }),
-    Entry::new("insert echo", &["TableClient::insert_returning"], |given| {
+    Entry::new("insert returning", &["TableClient::insert_returning"], |given| {
         let write = given.write(Kind::Insert);
         Chosen::write(given, write.clone(), |on| async move {
             let Write::Insert(cell) = write else { unreachable!() };
