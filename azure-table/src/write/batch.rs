@@ -461,7 +461,9 @@ impl ChangeSet {
     /// Returns its operations as values, if all of them are [plain](TableOperation::is_plain).
     pub(crate) fn into_operations(self) -> impl Iterator<Item = TableOperation> {
         let sent = SentBatch::new(self.operations, self.body.finish().into(), &self.endpoint);
-        (0..sent.len()).map(move |index| TableOperation::plain(&sent.row_write(index)))
+        let mut operations: Vec<_> = TableOperation::all_in_batch(&Arc::new(sent)).collect();
+        operations.iter_mut().for_each(TableOperation::detach);
+        operations.into_iter()
     }
 
     /// Builds `POST /$batch`, and returns it with its operations.

@@ -5,6 +5,9 @@
 //! of their reference counts. Fields are moved as whole words (a kind is a word wide, an ETag has one form, rare ids
 //! are boxed). A value that is written byte by byte and copied in larger pieces stalls the processor, which cost a
 //! tenth of a bulk.
+//!
+//! An operation in a batch that was sent is only its index in that batch. Otherwise each operation of a bulk would be
+//! in memory twice, and the batches in flight would fall out of the processor's cache.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,17 +21,28 @@ use http::header::HeaderName;
 use crate::entity::property_writer::{PropertyWriter, Rare};
 use crate::entity::unsealed::Unsealed;
 use crate::entity::write_json::{self, Written};
+use crate::write::sent_batch::SentBatch;
 
 /// The encoded form of an operation.
 #[derive(Clone, Debug)]
 pub(super) struct Encoded {
-    /// The entity (empty for a delete or a get), then the PartitionKey and the RowKey. Clones share it.
-    text: Arc<str>,
-    /// The offset of the keys.
-    partition_key: u32,
-    row_key: u32,
+    text: Text,
     /// Rarely used fields, boxed because many operations wait and are moved.
     pub more: Option<Box<More>>,
+}
+
+/// The body of an operation, and its keys. Clones share them.
+#[derive(Clone, Debug)]
+enum Text {
+    Own {
+        /// The entity (empty for a delete or a get), then the PartitionKey and the RowKey.
+        text: Arc<str>,
+        /// The offset of the keys.
+        partition_key: u32,
+        row_key: u32,
+    },
+    /// Those of the operation at this index of a batch.
+    InBatch(Arc<SentBatch>, usize),
 }
 
 /// The fields that few operations need.
@@ -80,23 +94,53 @@ impl Encoded {
                 ..More::default()
             })
         });
-        // A body has at most 4 MiB.
-        let at = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
         Self {
-            partition_key: at(written.body),
-            row_key: at(written.text.len() - row_key.len()),
-            text: written.text,
+            text: Text::own(written.text, written.body, row_key),
             more,
         }
     }
 
+    /// Creates the operation at this index of a batch, which has no rarely used fields.
+    pub(super) fn in_batch(batch: &Arc<SentBatch>, index: usize) -> Self {
+        Self {
+            text: Text::InBatch(Arc::clone(batch), index),
+            more: None,
+        }
+    }
+
+    /// Keeps only the index of this operation in a batch.
+    pub(super) fn place_in(&mut self, batch: &Arc<SentBatch>, index: usize) {
+        self.text = Text::InBatch(Arc::clone(batch), index);
+    }
+
+    /// Copies its text out of its batch, so that the body of the batch does not stay in memory for a few operations.
+    pub(super) fn detach(&mut self) {
+        if let Text::InBatch(batch, index) = &self.text {
+            let row = batch.row_write(*index);
+            self.text = Text::of(row.body, (row.partition_key, row.row_key));
+        }
+    }
+
     pub(super) fn keys(&self) -> (&str, &str) {
-        let (partition_key, row_key) = (self.partition_key as usize, self.row_key as usize);
-        (&self.text[partition_key..row_key], &self.text[row_key..])
+        match &self.text {
+            Text::Own {
+                text,
+                partition_key,
+                row_key,
+            } => {
+                let (partition_key, row_key) = (*partition_key as usize, *row_key as usize);
+                (&text[partition_key..row_key], &text[row_key..])
+            }
+            Text::InBatch(batch, index) => batch.keys(*index).unwrap_or_default(),
+        }
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.text.len() + self.unsealed().map_or(0, Unsealed::bytes)
+        let text = match &self.text {
+            Text::Own { text, .. } => text.len(),
+            Text::InBatch(..) => self.body().len(),
+        };
+        text + self.unsealed().map_or(0, Unsealed::bytes)
     }
 
     /// Returns the encrypted properties that the body lacks.
@@ -116,27 +160,22 @@ impl Encoded {
 
     /// Replaces the body with one that has the encrypted properties. `exceeds` is a limit that the new body exceeds.
     #[cfg(feature = "encryption")]
-    pub(super) fn complete(&mut self, body: &[u8], exceeds: Option<String>) -> Result<()> {
-        let (partition_key, row_key) = self.keys();
-        let text = [body, partition_key.as_bytes(), row_key.as_bytes()].concat();
-        let text = String::from_utf8(text).map_err(|e| Error::invalid_input(format!("the entity's JSON: {e}")))?;
-        let written = Written {
-            text: text.into(),
-            body: body.len(),
-            rare: None,
-        };
-        let completed = Self::of(written, row_key, Condition::Exists);
+    pub(super) fn complete(&mut self, body: &[u8], exceeds: Option<String>) {
+        self.text = Text::of(body, self.keys());
         if let Some(more) = &mut self.more {
             more.rare.unsealed = None;
             exceeds.into_iter().for_each(|why| more.rare.exceed(why));
         }
         self.more.take_if(|more| more.is_default());
-        (self.text, self.partition_key, self.row_key) = (completed.text, completed.partition_key, completed.row_key);
-        Ok(())
     }
 
     pub(super) fn body(&self) -> &[u8] {
-        &self.text.as_bytes()[..self.partition_key as usize]
+        match &self.text {
+            Text::Own {
+                text, partition_key, ..
+            } => &text.as_bytes()[..*partition_key as usize],
+            Text::InBatch(batch, index) => batch.row_write(*index).body,
+        }
     }
 
     pub(super) fn condition(&self) -> &Condition {
@@ -153,6 +192,26 @@ impl Encoded {
 
     pub(super) fn is_echoed(&self) -> bool {
         self.more.as_ref().is_some_and(|more| more.is_echoed)
+    }
+}
+
+impl Text {
+    /// Copies a body and keys. The body is JSON that this client wrote.
+    fn of(body: &[u8], (partition_key, row_key): (&str, &str)) -> Self {
+        let json = String::from_utf8_lossy(body);
+        let text = [&*json, partition_key, row_key].concat();
+        Self::own(text.into(), json.len(), row_key)
+    }
+
+    #[inline]
+    fn own(text: Arc<str>, body: usize, row_key: &str) -> Self {
+        // A body has at most 4 MiB.
+        let at = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+        Self::Own {
+            partition_key: at(body),
+            row_key: at(text.len() - row_key.len()),
+            text,
+        }
     }
 }
 

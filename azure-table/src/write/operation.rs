@@ -13,6 +13,7 @@ mod combined;
 pub(crate) mod shared;
 
 use std::fmt;
+use std::sync::Arc;
 
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::account::profile::Profile;
@@ -39,6 +40,7 @@ use crate::write::encoded_operation::{Encoded, More, OperationParts, SentBody, o
 use crate::write::entity_limits::{check_entity, check_size};
 use crate::write::path;
 use crate::write::row_write::{RowWrite, WriteFacts, is_conditional};
+use crate::write::sent_batch::SentBatch;
 use crate::write::table_result::Requested;
 
 /// A write or read of one entity, as a value.
@@ -364,15 +366,24 @@ impl TableOperation {
         self.with(|more| more.needs_write_id = true)
     }
 
-    /// Returns the [plain](Self::is_plain) operation that writes this row.
-    pub(crate) fn plain(row: &RowWrite<'_>) -> Self {
-        let body = String::from_utf8_lossy(row.body);
-        let written = Written {
-            text: [&*body, row.partition_key, row.row_key].concat().into(),
-            body: body.len(),
-            rare: None,
-        };
-        Self::new(row.kind, Ok(Encoded::of(written, row.row_key, Condition::Exists)))
+    /// Returns the operations of a batch, all of them [plain](Self::is_plain), as their indices in it.
+    pub(crate) fn all_in_batch(batch: &Arc<SentBatch>) -> impl Iterator<Item = Self> {
+        let kinds = batch.requested().enumerate();
+        kinds.map(|(index, requested)| Self::new(requested.kind, Ok(Encoded::in_batch(batch, index))))
+    }
+
+    /// Keeps only the index of the operation in a batch that was sent with it.
+    pub(crate) fn place_in(&mut self, batch: &Arc<SentBatch>, index: usize) {
+        if let Ok(encoded) = &mut self.encoded {
+            encoded.place_in(batch, index);
+        }
+    }
+
+    /// Copies the operation out of its batch, if it is only an index.
+    pub(crate) fn detach(&mut self) {
+        if let Ok(encoded) = &mut self.encoded {
+            encoded.detach();
+        }
     }
 
     /// Returns `true` if kind, body and keys are all of the operation.

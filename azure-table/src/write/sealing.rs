@@ -132,12 +132,11 @@ mod enabled {
                 format!("the entity has {size} bytes (estimated, encrypted), more than the limit of {MAX_ENTITY_BYTES}")
             });
         }
-        let Ok(encoded) = &operation.encoded else { return Ok(()) };
-        let body = extended(encoded.body(), sealed);
-        match &mut operation.encoded {
-            Ok(encoded) => encoded.complete(&body, exceeds),
-            Err(_) => Ok(()),
+        let body = extended(operation.body(), sealed);
+        if let Ok(encoded) = &mut operation.encoded {
+            encoded.complete(&body, exceeds);
         }
+        Ok(())
     }
 
     /// Returns the wrapped data keys of all encrypted values in the JSON of a response, each once, in their order.

@@ -88,10 +88,10 @@ impl BulkRun {
 fn outcome(settled: Settled) -> BulkOutcome {
     let Settled {
         index,
-        operation,
+        mut operation,
         outcome,
     } = settled;
-    let applied = |etag| {
+    let applied = |operation: &TableOperation, etag| {
         let (partition_key, row_key) = operation.keys().unwrap_or_default();
         BulkOutcome::Applied(AppliedOperation {
             index,
@@ -101,15 +101,16 @@ fn outcome(settled: Settled) -> BulkOutcome {
         })
     };
     let why = match outcome {
-        WriteOutcome::Applied(etag) => return applied(etag),
-        WriteOutcome::Gone => return applied(None),
+        WriteOutcome::Applied(etag) => return applied(&operation, etag),
+        WriteOutcome::Gone => return applied(&operation, None),
         WriteOutcome::Rejected(error) => LeftoverReason::Rejected(error),
         WriteOutcome::InDoubt(error) => LeftoverReason::InDoubt(error),
         WriteOutcome::NotAttempted => LeftoverReason::NotAttempted,
     };
+    operation.detach();
     BulkOutcome::Leftover(Leftover {
         index,
-        operation: operation.into_operation(),
+        operation: operation.if_encoded(),
         why,
     })
 }

@@ -11,6 +11,7 @@ use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::partition_queue::Queued;
 use crate::pipeline::Pipeline;
 use crate::write::batch::ChangeSet;
+use crate::write::operation::TableOperation;
 use crate::write::row_hash::RowHash;
 
 /// A batch whose operations exist only in its body, not as values.
@@ -89,7 +90,7 @@ impl NextBatch {
                     indices,
                     rows,
                     bytes,
-                    operations: HeldOperations::new(batch.into_iter().map(|queued| queued.operation)),
+                    operations: HeldOperations::new(batch.into_iter().map(|queued| queued.operation).collect()),
                     composed: None,
                 }
             }
@@ -99,7 +100,7 @@ impl NextBatch {
                     indices: batch.indices,
                     rows: batch.rows,
                     bytes,
-                    operations: HeldOperations::in_batch(composed.batch()),
+                    operations: HeldOperations::new(TableOperation::all_in_batch(composed.batch()).collect()),
                     composed: Some(composed),
                 }
             }

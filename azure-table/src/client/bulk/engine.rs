@@ -24,7 +24,6 @@ use crate::client::bulk::batch_retry::batch_policy;
 use crate::client::bulk::engine_settings::EngineSettings;
 use crate::client::bulk::queue::{Queue, Short};
 use crate::client::bulk::running_batch::{Batch, RunningBatch, Settled};
-use crate::client::partition_writes::held_operations::HeldOperation;
 use crate::client::partition_writes::outcomes::{SharedOutcomes, WriteOutcome};
 use crate::client::partition_writes::partition_queue::Queued;
 use crate::client::partition_writes::partition_write::PartitionWrite;
@@ -160,7 +159,6 @@ impl Engine {
             Ok(()) => self.queue.push(Queued::new(index, operation, ())),
             Err(error) => {
                 let outcome = WriteOutcome::Rejected(Arc::new(self.named(error)));
-                let operation = HeldOperation::Whole(operation);
                 self.ready.push_back(Settled {
                     index,
                     operation,
@@ -465,7 +463,7 @@ impl Engine {
     fn leave_waiting(&mut self) {
         self.ready.extend(self.queue.drain().into_iter().map(|queued| Settled {
             index: queued.index,
-            operation: HeldOperation::Whole(queued.operation),
+            operation: queued.operation,
             outcome: WriteOutcome::NotAttempted,
         }));
     }

@@ -11,9 +11,10 @@ use azure_table_wire::error::Error;
 use azure_table_wire::transport::BoxFuture;
 
 use crate::client::bulk::composed_batch::BatchParts;
-use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
+use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::outcomes::{SharedOutcomes, WriteOutcome};
 use crate::client::partition_writes::partition_write::PartitionWrite;
+use crate::write::operation::TableOperation;
 use crate::write::row_hash::RowHash;
 
 /// Operations of one partition that were sent together.
@@ -93,7 +94,7 @@ impl Future for RunningBatch {
 pub(crate) struct Settled {
     /// The number it was pushed with.
     pub(crate) index: u64,
-    pub(crate) operation: HeldOperation,
+    pub(crate) operation: TableOperation,
     pub(crate) outcome: WriteOutcome,
 }
 

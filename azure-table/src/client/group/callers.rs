@@ -12,10 +12,11 @@ use azure_table_wire::value::clock::Instant;
 
 use crate::account::table_name::TableName;
 use crate::client::group::lanes::Caller;
-use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
+use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::outcomes::Outcomes;
 use crate::pipeline::Pipeline;
 use crate::pipeline::observer::{Event, GroupedWrite};
+use crate::write::operation::TableOperation;
 use crate::write::table_result::TableResult;
 
 /// The callers of a batch, in the order of its operations.
@@ -56,7 +57,7 @@ impl Callers {
     /// Returns the error of a write that was sent in a request of `sent` operations.
     fn named(&self, error: Error, index: usize, sent: usize) -> Error {
         let operations = self.operations.lock();
-        let keys = operations.get(index).and_then(HeldOperation::keys).unwrap_or_default();
+        let keys = operations.get(index).and_then(TableOperation::keys).unwrap_or_default();
         of_write(error, self.callers[index].kind, keys, &self.table, sent)
     }
 

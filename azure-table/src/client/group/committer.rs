@@ -117,7 +117,7 @@ impl Committer {
         let pipeline = self.batch_pipeline(batch.first().is_some_and(|write| write.owner.creates_table));
         let (operations, callers): (Vec<_>, Vec<_>) =
             batch.into_iter().map(|write| (write.operation, write.owner)).unzip();
-        let operations = HeldOperations::new(operations.into_iter());
+        let operations = HeldOperations::new(operations);
         // Created first: if an observer panics, they report the outcome.
         let callers = Callers {
             callers,

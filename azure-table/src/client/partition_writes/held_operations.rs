@@ -1,122 +1,43 @@
 //! The operations of a write, shared by the write and its owner.
 //!
-//! An operation in a composed batch is held only as its place in the body of the batch. It becomes a value again if the
-//! batch fails, or if the operation is left over. Otherwise each operation of a bulk would be in memory twice, and the
-//! batches in flight would fall out of the processor's cache.
+//! An operation in a batch that was sent is held only as its index in that batch. It gets a text of its own again if
+//! the batch fails.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use azure_table_wire::error::operation_kind::OperationKind;
 
 use crate::write::operation::TableOperation;
 use crate::write::sent_batch::SentBatch;
 
-/// An operation of a write.
-#[derive(Debug)]
-pub(crate) enum HeldOperation {
-    Whole(TableOperation),
-    /// The operation at this index of a batch.
-    InBatch(Arc<SentBatch>, usize),
-}
-
-impl HeldOperation {
-    pub(crate) fn kind(&self) -> OperationKind {
-        match self {
-            Self::Whole(operation) => operation.kind(),
-            Self::InBatch(batch, index) => batch.row_write(*index).kind,
-        }
-    }
-
-    /// Returns the PartitionKey and the RowKey, or `None` if the operation could not be encoded.
-    pub(crate) fn keys(&self) -> Option<(&str, &str)> {
-        match self {
-            Self::Whole(operation) => operation.keys(),
-            Self::InBatch(batch, index) => batch.keys(*index),
-        }
-    }
-
-    /// Returns its body; empty if the operation could not be encoded.
-    pub(crate) fn body(&self) -> &[u8] {
-        match self {
-            Self::Whole(operation) => operation.body(),
-            Self::InBatch(batch, index) => batch.row_write(*index).body,
-        }
-    }
-
-    /// Returns the operation as a value that can be sent.
-    pub(crate) fn to_operation(&self) -> TableOperation {
-        match self {
-            Self::Whole(operation) => operation.copy(),
-            Self::InBatch(batch, index) => TableOperation::plain(&batch.row_write(*index)),
-        }
-    }
-
-    /// Returns the operation as a value, if it was encoded.
-    pub(crate) fn into_operation(self) -> Option<TableOperation> {
-        match self {
-            Self::Whole(operation) => operation.if_encoded(),
-            Self::InBatch(batch, index) => Some(TableOperation::plain(&batch.row_write(index))),
-        }
-    }
-}
-
-impl fmt::Display for HeldOperation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self, self.keys()) {
-            (Self::InBatch(..), Some((partition_key, row_key))) => {
-                write!(f, "{} ({partition_key:?}, {row_key:?})", self.kind().name())
-            }
-            _ => self.to_operation().fmt(f),
-        }
-    }
-}
-
 /// The operations of a write, in their order. Clones share them.
 #[derive(Clone, Debug)]
-pub(crate) struct HeldOperations(Arc<Mutex<Vec<HeldOperation>>>);
+pub(crate) struct HeldOperations(Arc<Mutex<Vec<TableOperation>>>);
 
 impl HeldOperations {
-    pub(crate) fn new(operations: impl Iterator<Item = TableOperation>) -> Self {
-        Self(Arc::new(Mutex::new(operations.map(HeldOperation::Whole).collect())))
-    }
-
-    /// Keeps the operations of a batch as their places in it.
-    pub(crate) fn in_batch(batch: &Arc<SentBatch>) -> Self {
-        let places = (0..batch.len()).map(|place| HeldOperation::InBatch(Arc::clone(batch), place));
-        Self(Arc::new(Mutex::new(places.collect())))
+    pub(crate) fn new(operations: Vec<TableOperation>) -> Self {
+        Self(Arc::new(Mutex::new(operations)))
     }
 
     /// Locks the operations. Report no outcome while holding the lock, because its receiver may lock them too.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Vec<HeldOperation>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Vec<TableOperation>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the operations of a batch as their places in it. `indices` are theirs, in the order of the batch.
-    pub(crate) fn keep_as_places(&self, indices: &[usize], batch: &Arc<SentBatch>) {
+    /// Keeps the operations of a batch as their indices in it. `indices` are theirs, in the order of the batch.
+    pub(crate) fn place_in(&self, batch: &Arc<SentBatch>, indices: &[usize]) {
         let operations = &mut *self.lock();
         for (place, index) in indices.iter().enumerate() {
-            // An operation with a rare part, such as a condition, cannot be rebuilt from its place in a body.
-            if !matches!(&operations[*index], HeldOperation::Whole(operation) if !operation.is_plain()) {
-                operations[*index] = HeldOperation::InBatch(Arc::clone(batch), place);
-            }
+            operations[*index].place_in(batch, place);
         }
     }
 
-    /// Turns operations back into values after their batch failed, so that its body does not stay in memory for a few
-    /// of them.
-    pub(crate) fn keep_as_values(&self, indices: &[usize]) {
+    /// Copies operations out of their batch, which failed, so that its body does not stay in memory for a few of them.
+    pub(crate) fn detach(&self, indices: &[usize]) {
         let operations = &mut *self.lock();
-        for index in indices {
-            let operation = &mut operations[*index];
-            if matches!(operation, HeldOperation::InBatch(..)) {
-                *operation = HeldOperation::Whole(operation.to_operation());
-            }
-        }
+        indices.iter().for_each(|index| operations[*index].detach());
     }
 
     /// Takes all operations.
-    pub(crate) fn take(&self) -> Vec<HeldOperation> {
+    pub(crate) fn take(&self) -> Vec<TableOperation> {
         std::mem::take(&mut *self.lock())
     }
 }
@@ -151,7 +72,7 @@ mod tests {
         ) {
             let endpoint = Endpoint::parse("https://acct.table.core.windows.net", None).unwrap();
             let all = || operations.iter().enumerate().map(|(n, (kind, text))| operation(*kind, &n.to_string(), text));
-            let held = HeldOperations::new(all());
+            let held = HeldOperations::new(all().collect());
             // A batch has its operations in any order.
             let indices: Vec<usize> = (0..operations.len()).rev().collect();
             let mut change_set = ChangeSet::new(&endpoint, "Things");
@@ -159,24 +80,20 @@ mod tests {
                 change_set.add(all().nth(*index).unwrap()).unwrap();
             }
             let batch = change_set.into_call().1;
-            held.keep_as_places(&indices, &batch);
-            let failed = HeldOperations::new(all());
-            failed.keep_as_places(&indices, &batch);
-            failed.keep_as_values(&indices);
-            for (held, before) in failed.lock().iter().zip(all()) {
-                let HeldOperation::Whole(after) = held else { panic!("it holds the body of its batch") };
-                prop_assert_eq!(after.body(), before.body());
-            }
-            for (held, before) in held.take().into_iter().zip(all()) {
-                prop_assert_eq!(matches!(held, HeldOperation::InBatch(..)), before.is_plain());
-                prop_assert_eq!(held.kind(), before.kind());
-                prop_assert_eq!(held.keys(), before.keys());
-                prop_assert_eq!(held.to_string(), before.to_string());
-                let after = held.into_operation().unwrap();
-                prop_assert_eq!(after.body(), before.body());
-                prop_assert_eq!((after.keys(), after.entity(), after.write_id()), (before.keys(), before.entity(), before.write_id()));
-                prop_assert_eq!(after.to_string(), before.to_string());
-            }
+            held.place_in(&batch, &indices);
+            prop_assert_eq!(Arc::strong_count(&batch), 1 + operations.len());
+            let same = |held: &HeldOperations| {
+                for (after, before) in held.lock().iter().zip(all()) {
+                    prop_assert_eq!(format!("{:?}", after.row()), format!("{:?}", before.row()));
+                    prop_assert_eq!((after.entity(), after.is_plain()), (before.entity(), before.is_plain()));
+                    prop_assert_eq!(after.to_string(), before.to_string());
+                }
+                Ok(())
+            };
+            same(&held)?;
+            held.detach(&indices);
+            prop_assert_eq!(Arc::strong_count(&batch), 1, "none holds the body of its batch");
+            same(&held)?;
         }
     }
 }

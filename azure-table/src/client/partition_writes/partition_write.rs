@@ -23,13 +23,14 @@ use crate::account::table_name::TableName;
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::ops::write_entity::ExecuteOperation;
 use crate::client::partition_writes::failed_batch::{FailedBatch, Next, Recovery, Scope, next_step};
-use crate::client::partition_writes::held_operations::{HeldOperation, HeldOperations};
+use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::outcomes::Outcomes;
 use crate::client::sending_rate::{SendingRate, is_throttled};
 use crate::client::total_timeout::TotalTimeout;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::write::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
+use crate::write::operation::TableOperation;
 #[cfg(feature = "encryption")]
 use crate::write::sealing;
 use crate::write::table_result::TableResult;
@@ -72,7 +73,7 @@ impl<O: Outcomes> PartitionWrite<O> {
     ) -> Self {
         let held = operations.lock();
         let count = held.len();
-        let partition_key = held.iter().find_map(HeldOperation::keys);
+        let partition_key = held.iter().find_map(TableOperation::keys);
         let partition_key = partition_key.map_or("", |(partition_key, _)| partition_key).into();
         drop(held);
         Self {
@@ -113,7 +114,7 @@ impl<O: Outcomes> PartitionWrite<O> {
             let result = match self.send(&sent, batch, sent_at).await {
                 // Nothing was applied: the batch is sent again at the rate.
                 None => {
-                    self.operations.keep_as_values(&sent);
+                    self.operations.detach(&sent);
                     self.outcomes.release(&sent);
                     self.waiting.push(sent);
                     continue;
@@ -126,7 +127,7 @@ impl<O: Outcomes> PartitionWrite<O> {
                     self.outcomes.applied(&sent, results);
                 }
                 Err(error) => {
-                    self.operations.keep_as_values(&sent);
+                    self.operations.detach(&sent);
                     let stopped = self.failed(sent, error);
                     if stopped.is_some() {
                         return stopped;
@@ -148,9 +149,7 @@ impl<O: Outcomes> PartitionWrite<O> {
         let timeout = self.call_options().get().timeout;
         let key = keys.sealing_key(values, timeout).await.and_then(|key| {
             for index in next {
-                if let HeldOperation::Whole(operation) = &mut self.operations.lock()[*index] {
-                    sealing::seal(operation, self.table.as_str(), &key)?;
-                }
+                sealing::seal(&mut self.operations.lock()[*index], self.table.as_str(), &key)?;
             }
             Ok(())
         });
@@ -163,11 +162,7 @@ impl<O: Outcomes> PartitionWrite<O> {
     #[cfg(feature = "encryption")]
     fn unsealed(&self, next: &[usize]) -> u64 {
         let held = self.operations.lock();
-        let unsealed = |index: &usize| match &held[*index] {
-            HeldOperation::Whole(operation) => sealing::values(operation) as u64,
-            HeldOperation::InBatch(..) => 0,
-        };
-        next.iter().map(unsealed).sum()
+        next.iter().map(|index| sealing::values(&held[*index]) as u64).sum()
     }
 
     /// Waits for the rate, if any, and returns the time.
@@ -200,11 +195,7 @@ impl<O: Outcomes> PartitionWrite<O> {
         let bodies = indices[..end].iter().map(|index| operations[*index].body().len());
         change_set.reserve(end, bodies.sum());
         for (place, index) in indices[..end].iter().copied().enumerate() {
-            let result = match &operations[index] {
-                HeldOperation::Whole(operation) => change_set.put(operation),
-                placed => change_set.put(&placed.to_operation()),
-            };
-            match result {
+            match change_set.put(&operations[index]) {
                 Ok(()) => sent.push(index),
                 Err(broken) if matches!(broken.rule, BatchRule::Valid | BatchRule::OnePartition) => {
                     invalid.push((index, broken.error.at_batch_index(None)));
@@ -233,7 +224,7 @@ impl<O: Outcomes> PartitionWrite<O> {
         }
         let batch = SubmitBatch::new(&self.pipeline, &self.table, change_set);
         if sent.len() > 1 {
-            self.operations.keep_as_places(&sent, batch.batch());
+            self.operations.place_in(batch.batch(), &sent);
         }
         (sent, Some(batch))
     }
@@ -273,7 +264,7 @@ impl<O: Outcomes> PartitionWrite<O> {
     /// Sends one operation without a batch. If its URL is too long it is sent in a batch, where the keys fit into the
     /// body.
     async fn send_alone(&self, index: usize) -> Result<TableResult> {
-        let operation = self.operations.lock()[index].to_operation();
+        let operation = self.operations.lock()[index].copy();
         let execute = || {
             let execute = ExecuteOperation::new(&self.pipeline, &self.table, operation.copy());
             execute.of_options(self.call_options())
