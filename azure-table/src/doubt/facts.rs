@@ -16,11 +16,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-use crate::doubt::read_back::MAX_CLOCK_ERROR;
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::read_json;
 use crate::entity::table_entity::ReadEntity;
 use crate::write::row_write::RowWrite;
+
+/// The maximum difference between the client's and the service's clock.
+///
+/// Source: REST "Authorize with Shared Key": the service rejects a request more than 15 minutes after its time.
+pub(crate) const MAX_CLOCK_ERROR: Duration = Duration::from_secs(15 * 60);
 
 /// The longest attempt whose response shows the service's clock.
 const MAX_ELAPSED: Duration = Duration::from_secs(2);

@@ -1,23 +1,39 @@
-//! The judgement of stored rows against a write in doubt.
+//! The judgement of a write in doubt by its stored rows.
 //!
-//! Defines [`Judge`] and [`Resolution`]. `read_back.rs` defines the evidence of one row, here with a hash in place of
-//! the written values. `client/ops/resolve_doubt.rs` reads the rows.
+//! [`Judge`] compares rows with the facts of a write: during its call (`read_back.rs`), or later with those of a stored
+//! doubt, whose rows `client/ops/resolve_doubt.rs` reads.
+//!
+//! A row is ours if it has the content that we wrote and was not last written before our first attempt, by the
+//! service's clock. With a write id, a row is ours if it has that id. For a write under an ETag, and for an insert
+//! inside `modify`, only the id counts: two writers that increment the same counter write the same content, and only
+//! one of them succeeded.
+//!
+//! A batch is atomic, so one of its rows with our id shows that all were applied, even if others have replaced or
+//! deleted the rest. However, an earlier call may have applied an operation that is sent again, with the same id. Only
+//! the id of an operation that no other call has sent therefore counts for the other rows.
+//!
+//! A row that still has the ETag of our condition shows that nothing of ours was applied, whatever the clocks say. The
+//! same holds for a row that differs from our content and is older than the service's clocks may differ, unless another
+//! row of the batch has our id, and for a row with our content that is older than clocks may differ. Everything else is
+//! inconclusive: a missing row may have been deleted since, and a newer one may have replaced ours.
 
 use std::time::{Duration, SystemTime};
 
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::error::doubt::parts::{DoubtParts, DoubtfulRow};
 use azure_table_wire::error::doubt::{Doubt, parts_of};
-use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::clock::Instant;
 use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::edm::EdmValue;
 
-use crate::doubt::facts::{hash, is_plausible};
-use crate::doubt::read_back::{Evidence, evidence, has_own_id, is_proof};
+use crate::doubt::facts::{MAX_CLOCK_ERROR, hash, is_plausible};
 use crate::entity::dynamic::DynamicEntity;
-use crate::write::row_write::{RowWrite, WriteFacts};
 
+/// The maximum difference between the clocks of the service: a Timestamp comes from another one than a `Date`.
+///
+/// It is not documented. The tail of changes assumes the same.
+const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(30);
 /// The time after which no request of a call is in flight any more. The service works on a write for 30 s at most; the
 /// rest is for the network, which may deliver a request after its connection was abandoned.
 ///
@@ -38,12 +54,23 @@ pub enum Resolution {
     Unknown(String),
 }
 
-/// The judgement of one doubt, row by row.
+/// The conclusion from one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Evidence {
+    /// This write wrote the row.
+    Ours,
+    /// The row was last written before our first attempt.
+    Untouched,
+    Nothing,
+}
+
+/// The judgement of one write, row by row.
 ///
 /// A batch is atomic, so one decisive row is enough. Without one, all rows together may show that it was applied.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Judge<'a> {
-    doubt: &'a DoubtParts,
+    partition_key: &'a str,
+    rows: &'a [DoubtfulRow],
     /// The rows that show that the write was applied, by their content.
     ours: usize,
     /// `true` if a row shows that the write had not been applied when the row was read.
@@ -69,118 +96,62 @@ pub(crate) struct ReadTime {
 }
 
 /// The times of a write by the service's clock, as far as they are known.
-struct Times {
+#[derive(Debug)]
+pub(crate) struct Times {
     /// The start of the call, or earlier.
-    started: DateTime,
-    /// The time after which none of its requests is applied any more: a later row belongs to another write.
-    latest: DateTime,
+    pub(super) started: DateTime,
+    /// The time after which none of its requests is applied any more: a later row belongs to another write. `None`
+    /// during the call.
+    pub(super) latest: Option<DateTime>,
     /// `true` if none of its requests can be in flight any more.
-    is_over: bool,
+    pub(super) is_over: bool,
     /// `true` if the date is near this machine's clock. If the date is wrong, the row of this very write may look old.
-    is_plausible: bool,
+    pub(super) is_plausible: bool,
 }
 
 impl<'a> Judge<'a> {
-    /// Creates the judge of a doubt.
+    /// Creates the judge of a write of these rows.
+    pub(crate) fn new(partition_key: &'a str, rows: &'a [DoubtfulRow]) -> Self {
+        Self {
+            partition_key,
+            rows,
+            ..Self::default()
+        }
+    }
+
+    /// Judges a row as it was stored when it was read. `times` are `None` if no clock of the service is known.
     ///
-    /// # Errors
-    /// - `InvalidInput`: the write was sent to another account or service, or the endpoint belongs to a secondary.
-    pub(crate) fn new(doubt: &'a Doubt, endpoint: &Endpoint) -> Result<Self> {
-        let doubt = parts_of(doubt);
-        let (own, own_service) = endpoint.place();
-        let (sent, service) = (doubt.account.as_deref(), doubt.service.as_deref());
-        let (sent, service) = (sent.unwrap_or(own), service.unwrap_or(own_service));
-        if !sent.eq_ignore_ascii_case(own) || service != own_service {
-            return Err(Error::invalid_input(format!(
-                "the write was sent to the account {sent} ({service}), and this client is of {own} ({own_service}): \
-                 resolve it with a client of {sent} ({service})"
-            )));
-        }
-        // A row that the secondary does not have yet looks like one that was never written.
-        if endpoint.primary_of_secondary().is_some() {
-            return Err(Error::invalid_input(
-                "the address of this client belongs to the secondary, which lags behind: resolve a write in doubt with \
-                 a client of the primary",
-            ));
-        }
-        Ok(Self {
-            doubt,
-            ours: 0,
-            is_untouched: false,
-            is_over: false,
-            has_own_id: false,
-            is_left: false,
-            why: None,
-        })
-    }
-
-    /// Returns the table.
-    pub(crate) fn table(&self) -> &'a str {
-        &self.doubt.table
-    }
-
-    /// Returns the keys of the rows to read, in the order in which they are judged: rows that alone decide come first.
-    pub(crate) fn keys(&self) -> Vec<(&'a str, &'a str)> {
-        let mut rows: Vec<&DoubtfulRow> = self.doubt.rows.iter().collect();
-        rows.sort_by_key(|row| (row.write_id.is_none(), row.if_match.is_none(), row.is_delete));
-        let partition_key = self.doubt.partition_key.as_str();
-        rows.into_iter()
-            .map(|row| (partition_key, row.row_key.as_str()))
-            .collect()
-    }
-
-    /// Judges the row with this RowKey, as it was stored at `read`. Returns the resolution if the row decides.
-    pub(crate) fn row(&mut self, row_key: &str, stored: Option<&DynamicEntity>, read: ReadTime) -> Option<Resolution> {
-        let row = self.doubt.rows.iter().find(|row| row.row_key == row_key)?;
-        let times = self.times(read);
-        let write = RowWrite {
-            kind: match (row.is_delete, &row.merged) {
-                (true, _) => OperationKind::Delete,
-                (false, Some(_)) => OperationKind::Merge,
-                (false, None) => OperationKind::Replace,
-            },
-            partition_key: &self.doubt.partition_key,
-            row_key,
-            body: &[],
-            write_id: row.write_id,
-            if_match: row.if_match.as_ref(),
-            facts: WriteFacts {
-                is_echoed: false,
-                needs_write_id: row.needs_write_id || times.is_none(),
-                is_unshared: row.is_unshared,
-            },
-        };
-        let is_in_time = |stored: &DynamicEntity| {
-            let times = times.as_ref();
-            times.is_some_and(|times| stored.timestamp.is_some_and(|written| written <= times.latest))
-        };
-        let has_content = |stored: &DynamicEntity| {
-            is_in_time(stored) && row.hash.is_some() && hash(stored, row.merged.as_deref()) == row.hash
-        };
+    /// Returns the resolution if the row decides.
+    pub(crate) fn row(
+        &mut self,
+        row: &DoubtfulRow,
+        stored: Option<&DynamicEntity>,
+        times: Option<&Times>,
+    ) -> Option<Resolution> {
         let is_kept = stored.is_some_and(|stored| row.if_match.is_some() && stored.etag == row.if_match);
-        let found = match (&times, is_kept) {
-            (_, true) => Evidence::Untouched,
-            (Some(times), false) => match evidence(&write, stored, times.started, has_content) {
-                Evidence::Untouched if !times.is_plausible => Evidence::Nothing,
-                found => found,
-            },
-            // Only an id decides without times: no row is older than the beginning of time.
-            (None, false) => evidence(&write, stored, DateTime::MIN, has_content),
+        let found = if is_kept {
+            Evidence::Untouched
+        } else {
+            evidence(row, stored, times)
         };
         match found {
-            found if is_proof(&write, &found) => return Some(Resolution::Applied),
+            // An id is stronger evidence than any clock.
+            Evidence::Ours if row.write_id.is_some() && row.is_unshared => return Some(Resolution::Applied),
             Evidence::Ours => {
-                self.has_own_id |= has_own_id(&write, &found);
+                self.has_own_id |= row.write_id.is_some();
                 self.ours += 1;
             }
+            // Decides before the comparison of contents: an upsert with content that another client wrote as well looks
+            // like ours.
             Evidence::Untouched => {
                 self.is_untouched = true;
-                self.is_over = times.as_ref().is_some_and(|times| times.is_over);
+                self.is_over = times.is_some_and(|times| times.is_over);
                 // Another row may have an id, which no clock outweighs.
-                let decides = is_kept || self.doubt.rows.iter().all(|row| row.write_id.is_none());
+                let decides = is_kept || self.rows.iter().all(|row| row.write_id.is_none());
                 return (self.is_over && decides).then_some(Resolution::NotApplied);
             }
             Evidence::Nothing => {
+                // It shows that nothing was applied, unless it was inserted since.
                 self.is_left |= row.is_delete && stored.is_some();
                 let why = self.reason(row, stored, times.is_some());
                 self.why.get_or_insert(why);
@@ -191,7 +162,7 @@ impl<'a> Judge<'a> {
 
     /// Returns the resolution after all rows.
     pub(crate) fn end(self) -> Resolution {
-        let written = self.doubt.rows.iter().filter(|row| !row.is_delete).count();
+        let written = self.rows.iter().filter(|row| !row.is_delete).count();
         match self.is_untouched {
             true if self.has_own_id => Resolution::Unknown(
                 "some of its rows have its ids, which an earlier call with the same operations may have written"
@@ -209,11 +180,11 @@ impl<'a> Judge<'a> {
     }
 
     fn reason(&self, row: &DoubtfulRow, stored: Option<&DynamicEntity>, has_times: bool) -> String {
-        let key = (&self.doubt.partition_key, &row.row_key);
+        let key = (self.partition_key, &row.row_key);
         match stored {
             None if row.is_delete => format!("the row {key:?} is missing, which does not show who deleted it"),
             None => format!("the row {key:?} is missing: it was never written, or it was deleted since"),
-            Some(stored) if row.hash.is_some() && hash(stored, row.merged.as_deref()) == row.hash => format!(
+            Some(stored) if has_content(row, stored) => format!(
                 "the row {key:?} has the written content, and another write may have left the same; \
                  add a `write_id` field to distinguish them"
             ),
@@ -227,42 +198,111 @@ impl<'a> Judge<'a> {
             Some(_) => format!("the row {key:?} has other content, which may have been written after this write"),
         }
     }
+}
 
-    /// Returns the times of the write. `None` in another process, if no response showed the service's clock.
-    fn times(&self, read: ReadTime) -> Option<Times> {
-        let doubt = self.doubt;
-        let service = read.service?;
-        let now = DateTime::try_from(service).ok()?;
-        if let Some((started, ended)) = doubt.here {
-            // Uses differences of one clock, so that neither clock needs to be right. The monotonic clock stops while
-            // the machine sleeps, and the wall clock may be set: the earlier time is on the safe side.
-            let own = DateTime::try_from(read.own).ok()?;
-            let since = |at: Instant| read.monotonic.saturating_duration_since(at);
-            let earlier = |wall: DateTime, at: Instant| now.checked_sub(own.abs_diff(wall).max(since(at)));
-            let by_monotonic = SystemTime::try_from(doubt.ended).ok()?.checked_add(since(ended))?;
-            return Some(Times {
-                started: earlier(doubt.started, started)?.checked_sub(DRIFT)?,
-                latest: earlier(doubt.ended, ended)?.checked_add(MAX_IN_FLIGHT + DRIFT)?,
-                is_over: since(ended) >= MAX_IN_FLIGHT,
-                is_plausible: is_plausible(service, read.own) || is_plausible(service, by_monotonic),
-            });
-        }
-        let ahead = doubt.ahead?;
-        let by = Duration::from_secs(ahead.unsigned_abs());
-        let shifted = |at: DateTime| {
-            if ahead < 0 {
-                at.checked_sub(by)
-            } else {
-                at.checked_add(by)
-            }
-        };
-        let latest = shifted(doubt.ended)?.checked_add(MAX_IN_FLIGHT + DRIFT)?;
-        Some(Times {
-            started: shifted(doubt.started)?.checked_sub(DRIFT)?,
-            latest,
-            is_over: now >= latest,
-            // `seconds_ahead` ignored other dates.
-            is_plausible: true,
-        })
+/// Returns the conclusion from the stored row of a write.
+pub(super) fn evidence(row: &DoubtfulRow, stored: Option<&DynamicEntity>, times: Option<&Times>) -> Evidence {
+    let Some(stored) = stored else { return Evidence::Nothing };
+    let is_id = |value: &EdmValue| row.write_id.is_some_and(|id| *value == EdmValue::Guid(id));
+    if stored.properties.values().any(is_id) {
+        return Evidence::Ours;
     }
+    // Without times only an id decides.
+    let Some(times) = times else { return Evidence::Nothing };
+    let untouched = if times.is_plausible {
+        Evidence::Untouched
+    } else {
+        Evidence::Nothing
+    };
+    let is_older = |by: Duration| {
+        let started = times.started.checked_sub(by);
+        stored.timestamp.is_some_and(|written| Some(written) < started)
+    };
+    if is_older(MAX_CLOCK_ERROR) {
+        return untouched;
+    }
+    let is_in_time = |latest: DateTime| stored.timestamp.is_some_and(|written| written <= latest);
+    let is_same = times.latest.is_none_or(is_in_time) && has_content(row, stored);
+    match (is_older(Duration::ZERO), is_same) {
+        // Slightly older, and with our content: either it was there before, or the time of the response does not come
+        // from the rows. This is inconclusive.
+        (true, true) => Evidence::Nothing,
+        (true, false) if is_older(MAX_CLOCK_DIFFERENCE) => untouched,
+        (false, true) if row.write_id.is_none() && !row.needs_write_id => Evidence::Ours,
+        (true | false, _) => Evidence::Nothing,
+    }
+}
+
+/// Returns `true` if the row has the content that a write leaves: a merge keeps other properties.
+fn has_content(row: &DoubtfulRow, stored: &DynamicEntity) -> bool {
+    row.hash.is_some() && hash(stored, row.merged.as_deref()) == row.hash
+}
+
+/// Returns the facts of a doubt that a client of this endpoint can resolve.
+///
+/// # Errors
+/// - `InvalidInput`: the write was sent to another account or service, or the endpoint belongs to a secondary.
+pub(crate) fn resolvable<'a>(doubt: &'a Doubt, endpoint: &Endpoint) -> Result<&'a DoubtParts> {
+    let doubt = parts_of(doubt);
+    let (own, own_service) = endpoint.place();
+    let (sent, service) = (doubt.account.as_deref(), doubt.service.as_deref());
+    let (sent, service) = (sent.unwrap_or(own), service.unwrap_or(own_service));
+    if !sent.eq_ignore_ascii_case(own) || service != own_service {
+        return Err(Error::invalid_input(format!(
+            "the write was sent to the account {sent} ({service}), and this client is of {own} ({own_service}): \
+             resolve it with a client of {sent} ({service})"
+        )));
+    }
+    // A row that the secondary does not have yet looks like one that was never written.
+    if endpoint.primary_of_secondary().is_some() {
+        return Err(Error::invalid_input(
+            "the address of this client belongs to the secondary, which lags behind: resolve a write in doubt with \
+             a client of the primary",
+        ));
+    }
+    Ok(doubt)
+}
+
+/// Returns the rows to read, in the order in which they are judged: rows that alone decide come first.
+pub(crate) fn rows_to_read(doubt: &DoubtParts) -> Vec<&DoubtfulRow> {
+    let mut rows: Vec<&DoubtfulRow> = doubt.rows.iter().collect();
+    rows.sort_by_key(|row| (row.write_id.is_none(), row.if_match.is_none(), row.is_delete));
+    rows
+}
+
+/// Returns the times of the write. `None` in another process, if no response showed the service's clock.
+pub(crate) fn times(doubt: &DoubtParts, read: ReadTime) -> Option<Times> {
+    let service = read.service?;
+    let now = DateTime::try_from(service).ok()?;
+    if let Some((started, ended)) = doubt.here {
+        // Uses differences of one clock, so that neither clock needs to be right. The monotonic clock stops while
+        // the machine sleeps, and the wall clock may be set: the earlier time is on the safe side.
+        let own = DateTime::try_from(read.own).ok()?;
+        let since = |at: Instant| read.monotonic.saturating_duration_since(at);
+        let earlier = |wall: DateTime, at: Instant| now.checked_sub(own.abs_diff(wall).max(since(at)));
+        let by_monotonic = SystemTime::try_from(doubt.ended).ok()?.checked_add(since(ended))?;
+        return Some(Times {
+            started: earlier(doubt.started, started)?.checked_sub(DRIFT)?,
+            latest: Some(earlier(doubt.ended, ended)?.checked_add(MAX_IN_FLIGHT + DRIFT)?),
+            is_over: since(ended) >= MAX_IN_FLIGHT,
+            is_plausible: is_plausible(service, read.own) || is_plausible(service, by_monotonic),
+        });
+    }
+    let ahead = doubt.ahead?;
+    let by = Duration::from_secs(ahead.unsigned_abs());
+    let shifted = |at: DateTime| {
+        if ahead < 0 {
+            at.checked_sub(by)
+        } else {
+            at.checked_add(by)
+        }
+    };
+    let latest = shifted(doubt.ended)?.checked_add(MAX_IN_FLIGHT + DRIFT)?;
+    Some(Times {
+        started: shifted(doubt.started)?.checked_sub(DRIFT)?,
+        latest: Some(latest),
+        is_over: now >= latest,
+        // `seconds_ahead` ignored other dates.
+        is_plausible: true,
+    })
 }

@@ -1,47 +1,24 @@
 //! The reconciliation of a write whose response was lost: the stored rows show whether it was applied.
 //!
-//! It builds the query for the rows, and reaches the [`Verdict`]. `pipeline/next_step.rs` decides when to read back.
-//!
-//! A row is ours if it has the content that we wrote and was not last written before our first attempt, by the
-//! service's clock. With a write id, a row is ours if it has that id. For a write under an ETag, and for an insert
-//! inside `modify`, only the id counts: two writers that increment the same counter write the same content, and only
-//! one of them succeeded.
-//!
-//! A batch is atomic, so one of its rows with our id shows that all were applied, even if others have replaced or
-//! deleted the rest. However, an earlier call may have applied an operation that is sent again, with the same id. Only
-//! the id of an operation that no other call has sent therefore counts for the other rows.
-//!
-//! A row that still has the ETag of our condition shows that nothing of ours was applied, whatever the clocks say. The
-//! same holds for a row that differs from our content and is older than the service's clocks may differ, unless another
-//! row of the batch has our id, and for a row with our content that is older than clocks may differ. Everything else is
-//! inconclusive: a missing row may have been deleted since, and a newer one may have replaced ours.
-
-use std::time::Duration;
+//! It builds the query for the rows, and reaches the [`Verdict`], with the rows of a write that was applied.
+//! `pipeline/next_step.rs` decides when to read back, `judge.rs` judges the rows.
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
-use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::doubt::parts::DoubtfulRow;
 use azure_table_wire::filter::literal::Literal;
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::edm::EdmValue;
 use azure_table_wire::value::ordinal;
 use bytes::Bytes;
 
+use crate::doubt::facts::doubtful;
+use crate::doubt::judge::{Evidence, Judge, Resolution, Times, evidence};
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::read_json;
 use crate::entity::table_entity::ReadEntity;
 use crate::request::query::QueryRequest;
 use crate::write::row_write::RowWrite;
 pub(crate) use crate::write::row_write::WrittenRow;
-
-/// The maximum difference between the client's and the service's clock.
-///
-/// Source: REST "Authorize with Shared Key": the service rejects a request more than 15 minutes after its time.
-pub(crate) const MAX_CLOCK_ERROR: Duration = Duration::from_secs(15 * 60);
-
-/// The maximum difference between the clocks of the service: a Timestamp comes from another one than a `Date`.
-///
-/// It is not documented. The tail of changes assumes the same.
-const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(30);
 
 /// The conclusion from the stored rows about a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,16 +29,6 @@ pub(crate) enum Verdict {
     NotApplied,
     /// The rows are inconclusive.
     Unknown,
-}
-
-/// The conclusion from one row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Evidence {
-    /// This write wrote the row.
-    Ours,
-    /// The row was last written before our first attempt.
-    Untouched,
-    Nothing,
 }
 
 /// Returns the query for the rows of a write: one row, or a range of its partition.
@@ -99,66 +66,44 @@ pub(crate) fn keeps_an_etag(writes: &[RowWrite<'_>], stored: &[DynamicEntity]) -
 /// `first_sent` is the time of the first attempt or earlier, by the service's clock. `has_all` is `false` if further
 /// rows may be stored.
 pub(crate) fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: DateTime, has_all: bool) -> Verdict {
-    let evidence: Vec<(&RowWrite<'_>, Evidence)> = writes
-        .iter()
-        .map(|write| {
-            let row = of_write(write, stored);
-            (write, evidence(write, row, first_sent, |row| has_content(write, row)))
-        })
-        .collect();
-    let applied = || Verdict::Applied(evidence.iter().map(|of_row| written(of_row, stored)).collect());
-    // An id is stronger evidence than any clock.
-    if evidence.iter().any(|(write, evidence)| is_proof(write, evidence)) {
-        return applied();
+    let times = Times {
+        started: first_sent,
+        latest: None,
+        is_over: true,
+        is_plausible: true,
+    };
+    let rows: Vec<DoubtfulRow> = writes.iter().map(doubtful).collect();
+    let found = || {
+        rows.iter()
+            .zip(writes)
+            .map(|(row, write)| (row, write, of_write(write, stored)))
+    };
+    let mut judge = Judge::new(writes.first().map_or("", |write| write.partition_key), &rows);
+    let decided = found().find_map(|(row, _, stored)| judge.row(row, stored, Some(&times)));
+    let by_contents = decided.is_none();
+    match decided.unwrap_or_else(|| judge.end()) {
+        Resolution::Applied if by_contents && !has_all => Verdict::Unknown,
+        Resolution::Applied => {
+            let is_ours = |row, stored| evidence(row, stored, Some(&times)) == Evidence::Ours;
+            let rows = found().map(|(row, write, stored)| written(write, stored.filter(|_| is_ours(row, stored))));
+            Verdict::Applied(rows.collect())
+        }
+        Resolution::NotApplied => Verdict::NotApplied,
+        Resolution::Unknown(_) => Verdict::Unknown,
     }
-    // A batch is atomic, so one unchanged row is enough, unless another row has our id: its age is wrong then. This
-    // check precedes the comparison of contents: an upsert with content that another client wrote as well looks like
-    // ours.
-    if evidence.iter().any(|(_, evidence)| *evidence == Evidence::Untouched) {
-        return if evidence.iter().any(|(write, evidence)| has_own_id(write, evidence)) {
-            Verdict::Unknown
-        } else {
-            Verdict::NotApplied
-        };
-    }
-    // A missing row is inconclusive by itself. Other rows of the batch may decide.
-    let mut written = evidence
-        .iter()
-        .filter(|(write, _)| write.kind != OperationKind::Delete)
-        .peekable();
-    let has_written = written.peek().is_some();
-    // A row to delete that exists shows that nothing was applied, unless it was inserted since. Only an id of this
-    // batch can show which.
-    let is_left = |write: &RowWrite<'_>| write.kind == OperationKind::Delete && of_write(write, stored).is_some();
-    if writes.iter().any(is_left) {
-        return Verdict::Unknown;
-    }
-    if has_all && has_written && written.all(|(_, evidence)| *evidence == Evidence::Ours) {
-        return applied();
-    }
-    Verdict::Unknown
 }
 
-/// Returns `true` if this row alone shows that its batch was applied.
-pub(crate) fn is_proof(write: &RowWrite<'_>, evidence: &Evidence) -> bool {
-    write.facts.is_unshared && has_own_id(write, evidence)
-}
-
-/// Returns `true` if the row has the id of this write, perhaps by an earlier call.
-pub(crate) fn has_own_id(write: &RowWrite<'_>, evidence: &Evidence) -> bool {
-    write.write_id.is_some() && *evidence == Evidence::Ours
-}
-
-/// Returns the written row of an applied write. One that is not ours was deleted, or others have written it since.
+/// Returns the written row of an applied write, if it is ours. One that is not was deleted, or others have written it
+/// since.
 ///
 /// A row that is ours may have been patched since, which keeps its id and the values of a merge. A later write under
 /// its ETag would then undo the patch, so only a row that has nothing else returns its ETag.
-fn written((write, evidence): &(&RowWrite<'_>, Evidence), stored: &[DynamicEntity]) -> WrittenRow {
-    let Some(row) = of_write(write, stored).filter(|_| *evidence == Evidence::Ours) else {
+fn written(write: &RowWrite<'_>, ours: Option<&DynamicEntity>) -> WrittenRow {
+    let Some(row) = ours else {
         return WrittenRow::default();
     };
-    let is_unchanged =
-        sent(write).is_some_and(|sent| row.properties.len() == sent.properties.len() && has_values(row, &sent));
+    let sent = read_json::entity(write.body, MetadataLevel::Minimal, None, DynamicEntity::read);
+    let is_unchanged = sent.is_ok_and(|sent| has_same(row, &sent));
     let etag = row.etag.as_ref().filter(|_| is_unchanged);
     WrittenRow {
         etag: etag.map(|etag| etag.as_str().to_owned()),
@@ -174,63 +119,10 @@ fn of_write<'a>(write: &RowWrite<'_>, stored: &'a [DynamicEntity]) -> Option<&'a
     stored.iter().find(is_of_write)
 }
 
-/// Returns the conclusion from the stored row of a write.
-///
-/// `has_content` returns `true` if a row has the written content.
-pub(crate) fn evidence(
-    write: &RowWrite<'_>,
-    stored: Option<&DynamicEntity>,
-    first_sent: DateTime,
-    has_content: impl FnOnce(&DynamicEntity) -> bool,
-) -> Evidence {
-    let Some(row) = stored else {
-        return Evidence::Nothing;
-    };
-    if let Some(id) = write.write_id {
-        let is_id = |value: &EdmValue| *value == EdmValue::Guid(id);
-        if row.properties.values().any(is_id) {
-            return Evidence::Ours;
-        }
-    }
-    let is_older = |by: Duration| {
-        row.timestamp
-            .is_some_and(|written| Some(written) < first_sent.checked_sub(by))
-    };
-    if is_older(MAX_CLOCK_ERROR) {
-        return Evidence::Untouched;
-    }
-    match (is_older(Duration::ZERO), has_content(row)) {
-        // Slightly older, and with our content: either it was there before, or the time of the response does not come
-        // from the rows. This is inconclusive.
-        (true, true) => Evidence::Nothing,
-        (true, false) if is_older(MAX_CLOCK_DIFFERENCE) => Evidence::Untouched,
-        (false, true) if write.write_id.is_none() && !write.facts.needs_write_id => Evidence::Ours,
-        (true | false, _) => Evidence::Nothing,
-    }
-}
-
-/// Returns the written entity.
-fn sent(write: &RowWrite<'_>) -> Option<DynamicEntity> {
-    read_json::entity(write.body, MetadataLevel::Minimal, None, DynamicEntity::read).ok()
-}
-
-/// Returns `true` if the row has the content that a write leaves: a merge keeps other properties.
-fn has_content(write: &RowWrite<'_>, row: &DynamicEntity) -> bool {
-    let Some(sent) = sent(write) else { return false };
-    let keeps_others = matches!(write.kind, OperationKind::Merge | OperationKind::InsertOrMerge);
-    let is_whole = match keeps_others {
-        // A merge of nothing leaves no trace.
-        true => !sent.properties.is_empty(),
-        false => row.properties.len() == sent.properties.len(),
-    };
-    write.kind != OperationKind::Delete && has_values(row, &sent) && is_whole
-}
-
-/// Returns `true` if the row has the values that were sent, and perhaps others.
-fn has_values(row: &DynamicEntity, sent: &DynamicEntity) -> bool {
-    sent.properties
-        .iter()
-        .all(|(name, value)| row.properties.get(name).is_some_and(|stored| is_same(stored, value)))
+/// Returns `true` if the row has the properties that were sent, and no others.
+fn has_same(row: &DynamicEntity, sent: &DynamicEntity) -> bool {
+    let has = |name: &str, value| row.properties.get(name).is_some_and(|stored| is_same(stored, value));
+    row.properties.len() == sent.properties.len() && sent.properties.iter().all(|(name, value)| has(name, value))
 }
 
 /// Compares two values. NaN equals NaN.

@@ -3,7 +3,7 @@
 //! Two pure functions decide, without I/O, clock or features. [`classify`] decides from the failure where that is
 //! enough, and [`plan`] decides from the result of the retry policy. The policy runs between them, because it may draw
 //! jitter and spend a budget. The tables of their tests are the specification. `retry_loop.rs` executes the steps, and
-//! `doubt/read_back.rs` decides whether a stored row shows a write.
+//! `doubt/judge.rs` decides whether a stored row shows a write.
 
 use std::time::Duration;
 

@@ -2,7 +2,7 @@
 //!
 //! The client reads before it sends a write again, so that the write is not applied twice. It also reads after a
 //! repeated write was rejected, because an earlier attempt may have caused the rejection (`next_step.rs`).
-//! `doubt/read_back.rs` judges the rows.
+//! `doubt/judge.rs` judges the rows.
 //!
 //! Sending the write again and reading only after a 409 or 412 would save a read if the request was lost. But it could
 //! apply an upsert twice, or a batch with one. Times are compared by the service's clock, from the `Date` of the read,
@@ -26,7 +26,8 @@ use azure_table_wire::value::datetime::DateTime;
 use bytes::Bytes;
 use http::Response;
 
-use crate::doubt::read_back::{self, MAX_CLOCK_ERROR, Verdict};
+use crate::doubt::facts::MAX_CLOCK_ERROR;
+use crate::doubt::read_back::{self, Verdict};
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::table_entity::ReadEntity;
 use crate::pipeline::Pipeline;

@@ -12,7 +12,7 @@ use azure_table_wire::value::clock::{self, Instant};
 
 use crate::client::ops::operation::{ended, operation};
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};
-use crate::doubt::judge::{Judge, ReadTime, Resolution};
+use crate::doubt::judge::{self, Judge, ReadTime, Resolution};
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::table_entity::ReadEntity;
 use crate::pipeline::Pipeline;
@@ -44,27 +44,29 @@ impl Arguments for Resolving {
     const OPERATION: OperationKind = OperationKind::Get;
 
     fn first(self, endpoint: &Endpoint) -> Result<Call> {
-        let judge = Judge::new(&self.0, endpoint)?;
-        let key = judge.keys().into_iter().next().ok_or_else(ended)?;
-        read(endpoint, judge.table(), key)
+        let doubt = judge::resolvable(&self.0, endpoint)?;
+        let row = judge::rows_to_read(doubt).into_iter().next().ok_or_else(ended)?;
+        read(endpoint, &doubt.table, (&doubt.partition_key, &row.row_key))
     }
 
     /// Reads the rows in sequence: the first row decides most writes.
     async fn run(self, steps: Steps) -> Result<Resolution> {
-        let mut judge = Judge::new(&self.0, steps.endpoint())?;
-        for key in judge.keys() {
-            let call = read(steps.endpoint(), judge.table(), key);
+        let doubt = judge::resolvable(&self.0, steps.endpoint())?;
+        let mut judge = Judge::new(&doubt.partition_key, &doubt.rows);
+        for row in judge::rows_to_read(doubt) {
+            let key = (&*doubt.partition_key, &*row.row_key);
+            let call = read(steps.endpoint(), &doubt.table, key);
             let read = |responded: http::Response<bytes::Bytes>, _| {
                 let time = ReadTime {
                     service: response::date(responded.headers()),
                     own: clock::now(),
                     monotonic: Instant::now(),
                 };
-                let row = get::read_response(responded, key, MetadataLevel::Minimal, DynamicEntity::read)?;
-                Ok((row, time))
+                let stored = get::read_response(responded, key, MetadataLevel::Minimal, DynamicEntity::read)?;
+                Ok((stored, judge::times(doubt, time)))
             };
-            let (row, time) = steps.call(call, read).await?;
-            if let Some(resolution) = judge.row(key.1, row.as_ref(), time) {
+            let (stored, times) = steps.call(call, read).await?;
+            if let Some(resolution) = judge.row(row, stored.as_ref(), times.as_ref()) {
                 return Ok(resolution);
             }
         }
