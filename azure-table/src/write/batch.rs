@@ -28,7 +28,7 @@ use crate::write::operation::shared::is_shared;
 use crate::write::row_hash::{RowHash, RowHashes};
 use crate::write::row_write::{RowWrite, WriteFacts};
 use crate::write::sealing::KeptOperations;
-use crate::write::sent_batch::{Operations, Placed, SentBatch};
+use crate::write::sent_batch::SentBatch;
 use crate::write::table_result::Requested;
 
 /// The maximum number of operations in a batch.
@@ -48,7 +48,7 @@ pub(crate) struct ChangeSet {
     partition_key: Option<Box<str>>,
     /// `None` if the caller knows that the rows are distinct.
     rows: Option<RowHashes>,
-    operations: Operations,
+    operations: SentBatch,
     body: BatchBody,
     /// The first insert in the body. Its head contains no key, so other inserts reuse it.
     insert: Option<(Requested, Place)>,
@@ -139,7 +139,7 @@ impl ChangeSet {
             table: table.to_owned(),
             partition_key: None,
             rows: Some(RowHashes::default()),
-            operations: Operations::default(),
+            operations: SentBatch::new(endpoint.profile().rules().names_missing_tables),
             body: changes(),
             insert: None,
             kept: KeptOperations::default(),
@@ -180,7 +180,7 @@ impl ChangeSet {
 
     /// Returns the number of operations.
     pub(crate) fn len(&self) -> usize {
-        self.operations.places.len()
+        self.operations.len()
     }
 
     /// Returns the current size of the request body in bytes, including its end.
@@ -196,20 +196,16 @@ impl ChangeSet {
 
     /// Returns `true` if no other operation can be added.
     pub(crate) fn is_full(&self) -> bool {
-        self.len() == MAX_BATCH_OPERATIONS || self.is_retrieve()
-    }
-
-    /// Returns `true` if this is a single get and no transaction.
-    fn is_retrieve(&self) -> bool {
-        let first = self.operations.places.first();
-        first.is_some_and(|first| first.kind == OperationKind::Get)
+        self.len() == MAX_BATCH_OPERATIONS || self.operations.is_retrieve()
     }
 
     /// Returns the kind, PartitionKey and RowKey of each operation.
     pub(crate) fn operations(&self) -> impl Iterator<Item = (OperationKind, &str, &str)> {
-        let operations = &self.operations;
-        let keys = move |place: &Placed| (place.kind, &*operations.partition_key, operations.row_key(place));
-        operations.places.iter().map(keys)
+        let requested = self.operations.requested().enumerate();
+        requested.map(|(index, requested)| {
+            let (partition_key, row_key) = self.operations.keys(index).unwrap_or_default();
+            (requested.kind, partition_key, row_key)
+        })
     }
 
     /// Adds an operation if the service would accept the batch with it.
@@ -341,7 +337,10 @@ impl ChangeSet {
             body: b"",
             write_id,
             if_match: None,
-            facts: WriteFacts::unshared(may_have_id),
+            facts: WriteFacts {
+                is_unshared: may_have_id,
+                ..WriteFacts::default()
+            },
         };
         let bytes = place.bytes();
         self.placed(&written, row, place);
@@ -421,8 +420,8 @@ impl ChangeSet {
             return own.map(of_other_partition);
         }
         let first = &*self.operations.partition_key;
-        if self.is_retrieve() || kind == OperationKind::Get {
-            let why = if self.is_retrieve() {
+        if self.operations.is_retrieve() || kind == OperationKind::Get {
+            let why = if self.operations.is_retrieve() {
                 "the batch is a get, which must be alone"
             } else {
                 "a get must be alone in a batch"
@@ -459,26 +458,21 @@ impl ChangeSet {
     }
 
     /// Returns its operations as values, if all of them are [plain](TableOperation::is_plain).
-    pub(crate) fn into_operations(self) -> impl Iterator<Item = TableOperation> {
-        let sent = SentBatch::new(self.operations, self.body.finish().into(), &self.endpoint);
-        let mut operations: Vec<_> = TableOperation::all_in_batch(&Arc::new(sent)).collect();
+    pub(crate) fn into_operations(self) -> Vec<TableOperation> {
+        let sent = Arc::new(self.operations.with_body(self.body.finish().into()));
+        let mut operations: Vec<_> = TableOperation::all_in_batch(&sent).collect();
         operations.iter_mut().for_each(TableOperation::detach);
-        operations.into_iter()
+        operations
     }
 
     /// Builds `POST /$batch`, and returns it with its operations.
     pub(crate) fn into_call(self) -> (Result<Call>, Arc<SentBatch>) {
-        let is_retrieve = self.is_retrieve();
         let content_type = content_type(&self.body);
-        let sent = Arc::new(SentBatch::new(
-            self.operations,
-            self.body.finish().into(),
-            &self.endpoint,
-        ));
+        let sent = Arc::new(self.operations.with_body(self.body.finish().into()));
         let request = content_type.and_then(|content_type| post(&self.endpoint, content_type, sent.body.clone()));
         let call = request.map(|request| {
             let mut call = Call::new(OperationKind::Batch, request).in_table(&self.table);
-            if is_retrieve {
+            if sent.is_retrieve() {
                 call.effect = Effect::Read;
                 call.expected = operation_kind::facts(OperationKind::Get).expected_status;
             } else {

@@ -308,15 +308,19 @@ impl TableOperation {
     /// Returns the row of the operation, or `None` if it could not be encoded.
     pub(crate) fn row(&self) -> Option<RowWrite<'_>> {
         let encoded = self.encoded.as_ref().ok()?;
-        let (partition_key, row_key) = encoded.keys();
+        let ((partition_key, row_key), if_match) = (encoded.keys(), self.if_match_etag());
         Some(RowWrite {
             kind: self.kind,
             partition_key,
             row_key,
             body: encoded.body(),
             write_id: self.write_id(),
-            if_match: self.if_match_etag(),
-            facts: self.facts(),
+            if_match,
+            facts: WriteFacts {
+                is_echoed: encoded.is_echoed(),
+                needs_write_id: if_match.is_some() || encoded.needs_write_id(),
+                is_unshared: false,
+            },
         })
     }
 
@@ -330,16 +334,6 @@ impl TableOperation {
         match self.encoded.as_ref().ok()?.condition() {
             Condition::Matches(etag) if is_conditional(self.kind) && etag.as_str() != "*" => Some(etag),
             _ => None,
-        }
-    }
-
-    /// Returns the facts for reconciliation after a lost response.
-    fn facts(&self) -> WriteFacts {
-        let encoded = self.encoded.as_ref().ok();
-        WriteFacts {
-            is_echoed: encoded.is_some_and(Encoded::is_echoed),
-            needs_write_id: self.if_match_etag().is_some() || encoded.is_some_and(Encoded::needs_write_id),
-            is_unshared: false,
         }
     }
 }

@@ -34,15 +34,6 @@ pub(crate) struct WriteFacts {
     pub is_unshared: bool,
 }
 
-impl WriteFacts {
-    pub(crate) fn unshared(is_unshared: bool) -> Self {
-        Self {
-            is_unshared,
-            ..Self::default()
-        }
-    }
-}
-
 /// The contents of a lost response to a write of a row; empty for a deleted row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WrittenRow {

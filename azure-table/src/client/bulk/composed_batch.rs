@@ -6,8 +6,10 @@
 use std::sync::Arc;
 
 use crate::account::table_name::TableName;
+use crate::client::bulk::running_batch::Batch;
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::partition_writes::held_operations::HeldOperations;
+use crate::client::partition_writes::outcomes::SharedOutcomes;
 use crate::client::partition_writes::partition_queue::Queued;
 use crate::pipeline::Pipeline;
 use crate::write::batch::ChangeSet;
@@ -55,16 +57,6 @@ pub(super) enum NextBatch {
     Composed(Box<ComposedBatch>),
 }
 
-/// The parts of a batch to send.
-pub(super) struct BatchParts {
-    /// The numbers of the operations, and their rows.
-    pub(super) indices: Vec<u64>,
-    pub(super) rows: Vec<RowHash>,
-    pub(super) bytes: usize,
-    pub(super) operations: HeldOperations,
-    pub(super) composed: Option<SubmitBatch>,
-}
-
 impl NextBatch {
     pub(super) fn len(&self) -> usize {
         match self {
@@ -81,29 +73,30 @@ impl NextBatch {
         }
     }
 
-    pub(super) fn into_parts(self, pipeline: &Arc<Pipeline>, table: &TableName) -> BatchParts {
+    /// Returns the batch without outcomes, and its request if its body is composed.
+    pub(super) fn into_batch(self, pipeline: &Arc<Pipeline>, table: &TableName) -> (Batch, Option<SubmitBatch>) {
         let bytes = self.bytes();
-        match self {
+        let (indices, rows, operations, composed): (Vec<_>, _, Vec<_>, _) = match self {
             Self::Values(batch) => {
                 let (indices, rows) = batch.iter().map(|queued| (queued.index, queued.row)).unzip();
-                BatchParts {
-                    indices,
-                    rows,
-                    bytes,
-                    operations: HeldOperations::new(batch.into_iter().map(|queued| queued.operation).collect()),
-                    composed: None,
-                }
+                let operations = batch.into_iter().map(|queued| queued.operation).collect();
+                (indices, rows, operations, None)
             }
             Self::Composed(batch) => {
                 let composed = SubmitBatch::new(pipeline, table, batch.change_set);
-                BatchParts {
-                    indices: batch.indices,
-                    rows: batch.rows,
-                    bytes,
-                    operations: HeldOperations::new(TableOperation::all_in_batch(composed.batch()).collect()),
-                    composed: Some(composed),
-                }
+                let operations = TableOperation::all_in_batch(composed.batch()).collect();
+                (batch.indices, batch.rows, operations, Some(composed))
             }
-        }
+        };
+        let (partition_key, _) = operations.first().and_then(TableOperation::keys).unwrap_or_default();
+        let batch = Batch {
+            partition_key: partition_key.into(),
+            outcomes: SharedOutcomes::new(indices.len()),
+            operations: HeldOperations::new(operations),
+            indices,
+            rows,
+            bytes,
+        };
+        (batch, composed)
     }
 }

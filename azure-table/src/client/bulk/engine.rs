@@ -24,7 +24,7 @@ use crate::client::bulk::batch_retry::batch_policy;
 use crate::client::bulk::engine_settings::EngineSettings;
 use crate::client::bulk::queue::{Queue, Short};
 use crate::client::bulk::running_batch::{Batch, RunningBatch, Settled};
-use crate::client::partition_writes::outcomes::{SharedOutcomes, WriteOutcome};
+use crate::client::partition_writes::outcomes::WriteOutcome;
 use crate::client::partition_writes::partition_queue::Queued;
 use crate::client::partition_writes::partition_write::PartitionWrite;
 use crate::client::sending_rate::{SendingRate, leaving_throttled};
@@ -354,19 +354,20 @@ impl Engine {
                 false => Short::None,
             };
             let Some(batch) = self.queue.next(short) else { return };
-            let batch = batch.into_parts(&self.pipeline, &self.table);
+            let (batch, composed) = batch.into_batch(&self.pipeline, &self.table);
             if let Some(announced) = &mut self.announced {
                 announced.extend(&batch.indices);
             }
-            let outcomes = SharedOutcomes::new(batch.indices.len());
-            let (operations, options) = (batch.operations.clone(), self.options.clone());
-            let mut write = PartitionWrite::new(&self.pipeline, &self.table, options, operations, outcomes);
+            let key = Arc::clone(&batch.partition_key);
+            let (operations, outcomes) = (batch.operations.clone(), batch.outcomes.clone());
+            let options = self.options.clone();
+            let mut write = PartitionWrite::new(&self.pipeline, &self.table, key, options, operations, outcomes);
             write.most_bytes = self.settings.batch_bytes;
             write.recovery = self.settings.recovery;
             write.total = self.settings.total;
             write.rate = self.rate.clone();
             self.bytes_in_flight += batch.bytes;
-            self.running.push(RunningBatch::new(batch, write));
+            self.running.push(RunningBatch::new(batch, write.run(composed)));
         }
     }
 

@@ -10,10 +10,8 @@ use std::task::{Context, Poll, ready};
 use azure_table_wire::error::Error;
 use azure_table_wire::transport::BoxFuture;
 
-use crate::client::bulk::composed_batch::BatchParts;
 use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::outcomes::{SharedOutcomes, WriteOutcome};
-use crate::client::partition_writes::partition_write::PartitionWrite;
 use crate::write::operation::TableOperation;
 use crate::write::row_hash::RowHash;
 
@@ -21,10 +19,10 @@ use crate::write::row_hash::RowHash;
 pub(crate) struct Batch {
     pub(crate) partition_key: Arc<str>,
     /// The numbers of the operations, and their rows.
-    indices: Vec<u64>,
+    pub(super) indices: Vec<u64>,
     pub(crate) rows: Vec<RowHash>,
-    operations: HeldOperations,
-    outcomes: SharedOutcomes,
+    pub(super) operations: HeldOperations,
+    pub(super) outcomes: SharedOutcomes,
     /// The number of bytes of the operations.
     pub(crate) bytes: usize,
 }
@@ -51,18 +49,10 @@ pub(crate) struct RunningBatch {
 }
 
 impl RunningBatch {
-    /// Creates a running batch from its parts and its write.
-    pub(super) fn new(batch: BatchParts, write: PartitionWrite<SharedOutcomes>) -> Self {
+    pub(super) fn new(batch: Batch, write: impl Future<Output = Option<Arc<Error>>> + Send + 'static) -> Self {
         Self {
-            batch: Some(Batch {
-                partition_key: Arc::clone(&write.partition_key),
-                indices: batch.indices,
-                rows: batch.rows,
-                operations: batch.operations,
-                outcomes: write.outcomes.clone(),
-                bytes: batch.bytes,
-            }),
-            write: Box::pin(write.run(batch.composed)),
+            batch: Some(batch),
+            write: Box::pin(write),
         }
     }
 

@@ -106,7 +106,7 @@ impl Committer {
     }
 
     /// Sends a batch, and gives each caller its result.
-    async fn send(&self, batch: Vec<Write>) {
+    async fn send(&self, key: &Arc<str>, batch: Vec<Write>) {
         let last = batch
             .iter()
             .map(|write| &write.owner)
@@ -129,7 +129,7 @@ impl Committer {
         };
         self.report(&callers.callers);
         let span = TraceSpan::of_group(self.table.as_str(), callers.callers.iter().map(|caller| &caller.span));
-        let mut write = PartitionWrite::new(&pipeline, &self.table, options, operations, callers);
+        let mut write = PartitionWrite::new(&pipeline, &self.table, Arc::clone(key), options, operations, callers);
         write.recovery = Recovery::PerCaller;
         write.rate = Some(self.rate.clone());
         write.total = total.unwrap_or_default();
@@ -216,7 +216,7 @@ impl LaneTask {
             match next {
                 Next::Send(batch) => {
                     let callers = batch.len();
-                    self.committer.send(batch).await;
+                    self.committer.send(&self.key, batch).await;
                     let settled = self.committer.lanes().settled(&self.key);
                     // After the lock is released, since it wakes flushes.
                     drop(settled);

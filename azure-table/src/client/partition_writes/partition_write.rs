@@ -30,7 +30,6 @@ use crate::client::total_timeout::TotalTimeout;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::write::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
-use crate::write::operation::TableOperation;
 #[cfg(feature = "encryption")]
 use crate::write::sealing;
 use crate::write::table_result::TableResult;
@@ -44,8 +43,8 @@ pub(crate) struct PartitionWrite<O> {
     /// The time limit, shared with other writes.
     pub(crate) total: TotalTimeout,
     operations: HeldOperations,
-    pub(crate) partition_key: Arc<str>,
-    pub(crate) outcomes: O,
+    partition_key: Arc<str>,
+    outcomes: O,
     /// The operations to send, each list in one batch if it fits. The last list is next.
     waiting: Vec<Vec<usize>>,
     /// The maximum number of operations in the next batch.
@@ -67,15 +66,12 @@ impl<O: Outcomes> PartitionWrite<O> {
     pub(crate) fn new(
         pipeline: &Arc<Pipeline>,
         table: &TableName,
+        partition_key: Arc<str>,
         options: CallOptions,
         operations: HeldOperations,
         outcomes: O,
     ) -> Self {
-        let held = operations.lock();
-        let count = held.len();
-        let partition_key = held.iter().find_map(TableOperation::keys);
-        let partition_key = partition_key.map_or("", |(partition_key, _)| partition_key).into();
-        drop(held);
+        let count = operations.lock().len();
         Self {
             pipeline: Arc::clone(pipeline),
             table: table.clone(),
