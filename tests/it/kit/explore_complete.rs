@@ -186,11 +186,11 @@ fn requests_to_an_adverse_service_do_not_commute() {
 
 #[test]
 fn replay_has_the_options_that_it_needs() {
-    let body = async |_: Simulation| panic!("always");
+    let body = async |simulation: Simulation| assert!(has(&clients(&simulation)[0], "x").await, "missing");
     let found = explore(body).adverse(7).advance(Duration::from_secs(20)).run();
     let line = found.failure().unwrap().to_string();
     assert!(
-        line.ends_with(r#"replay: explore(adverse = 7, advance = Duration::from_secs(20), replay = "")"#),
+        line.ends_with(r#"replay: explore(adverse = 7, advance = Duration::from_secs(20), replay = "a")"#),
         "{line}"
     );
 }
