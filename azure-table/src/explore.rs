@@ -103,7 +103,7 @@ struct Settings {
 }
 
 impl Settings {
-    /// Returns the options that a replay needs, as in the attribute.
+    /// Returns the options of `explore` that a replay needs. `cosmos`, which it needs as well, is one of the test.
     fn of_replay(&self) -> String {
         let isolated = self.is_isolated.then(|| "isolated, ".to_owned());
         let adverse = self.adverse.map(|seed| format!("adverse = {seed}, "));

@@ -29,7 +29,7 @@ pub struct Bounds {
     pub allowance: Allowance,
     pub max_schedules: u64,
     pub max_time: Duration,
-    /// The options that a replay needs, such as `isolated, adverse = 1, `.
+    /// The options of `explore` that a replay needs, such as `isolated, adverse = 1, `.
     pub options: String,
 }
 

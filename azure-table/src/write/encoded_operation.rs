@@ -138,7 +138,7 @@ impl Encoded {
     pub(super) fn bytes(&self) -> usize {
         let text = match &self.text {
             Text::Own { text, .. } => text.len(),
-            Text::InBatch(..) => self.body().len(),
+            Text::InBatch(..) => self.body().len() + self.keys().0.len() + self.keys().1.len(),
         };
         text + self.unsealed().map_or(0, Unsealed::bytes)
     }
