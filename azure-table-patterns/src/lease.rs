@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use azure_table::telemetry::OperationContext;
-use azure_table::{DateTime, ErrorKind, Guid, Result, TableClient, TableEntity, Versioned};
+use azure_table::{CallOptions, DateTime, ErrorKind, Guid, Result, TableClient, TableEntity, Versioned};
 use futures_util::future::{Either, select};
 use tokio::time::Instant;
 
@@ -134,7 +134,7 @@ impl Leases {
             .table
             .get((partition_key, row_key))
             .versioned()
-            .context(&context)
+            .with(&CallOptions::new().context(&context))
             .await?;
         let Some(row) = read else {
             return self.insert(partition_key, row_key, holder).await;

@@ -4,7 +4,7 @@
 //! and resume the lease of an earlier process.
 
 use azure_table::telemetry::OperationContext;
-use azure_table::{ErrorKind, Result, Versioned};
+use azure_table::{CallOptions, ErrorKind, Result, Versioned};
 
 use super::lease::{Lease, LeaseRow, Leases};
 
@@ -99,7 +99,7 @@ impl Leases {
     pub async fn list(&self, partition_key: &str) -> Result<Vec<LeaseEntry>> {
         let context = OperationContext::new();
         let query = self.table.query().partition(partition_key).versioned();
-        let rows = query.context(&context).all().await?;
+        let rows = query.with(&CallOptions::new().context(&context)).all().await?;
         Ok(rows.into_iter().map(|row| self.entry(row, &context)).collect())
     }
 

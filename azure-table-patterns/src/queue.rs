@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use azure_table::telemetry::OperationContext;
-use azure_table::{DateTime, Error, Guid, Result, TableClient, TableEntity, TableOperation, Versioned};
+use azure_table::{CallOptions, DateTime, Error, Guid, Result, TableClient, TableEntity, TableOperation, Versioned};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
@@ -196,9 +196,10 @@ impl<T: DeserializeOwned> Queue<T> {
     ///   visibility time is over.
     pub async fn take(&self, visibility: Duration) -> Result<Option<Item<T>>> {
         let context = OperationContext::new();
+        let recorded = CallOptions::new().context(&context);
         let query = self.table.query().partition(&self.partition);
         let query = query.filter(ItemRow::KEY.starts_with(&self.prefix)).versioned();
-        let mut rows = query.page_size(PAGE).prefetch(0).context(&context).stream();
+        let mut rows = query.page_size(PAGE).prefetch(0).with(&recorded).stream();
         while let Some(mut row) = rows.try_next().await? {
             let term = row.milliseconds.map(Term::stored);
             if term.is_some_and(|term| !term.is_over(&row, service_time(&context))) {

@@ -7,7 +7,8 @@ use std::time::Duration;
 use azure_table::entity::Row;
 use azure_table::telemetry::OperationContext;
 use azure_table::{
-    DateTime, Error, Guid, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery, Versioned,
+    CallOptions, DateTime, Error, Guid, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery,
+    Versioned,
 };
 
 use super::conflict::{is_conflict, on_primary, was_unchanged};
@@ -287,10 +288,11 @@ impl<E: TableEntity> UniqueInTable<E> {
             }
         }
         let context = OperationContext::new();
+        let recorded = CallOptions::new().context(&context);
         let rows = self.entities.typed::<ValueRow>();
         let reserved = ValueRow::VALUE.starts_with(&self.prefix) & ValueRow::IS_CONFIRMED.eq(false);
         let reserved = rows.query().filter(reserved).allow_table_scan().versioned();
-        let mut reserved = reserved.prefetch(0).context(&context).stream();
+        let mut reserved = reserved.prefetch(0).with(&recorded).stream();
         while let Some(row) = reserved.try_next().await? {
             if self.reservation.is_over(&row, service_time(&context)) {
                 deleted += u64::from(was_unchanged(rows.delete(&row).await)?.is_some());
@@ -448,15 +450,12 @@ impl<E: TableEntity> UniqueInTable<E> {
         }
     }
 
-    async fn row_of(
-        &self,
-        partition_key: &str,
-        value: &str,
-    ) -> Result<(Option<Versioned<ValueRow>>, Option<DateTime>)> {
+    async fn row_of(&self, partition: &str, value: &str) -> Result<(Option<Versioned<ValueRow>>, Option<DateTime>)> {
         let context = OperationContext::new();
-        let key = (partition_key, format!("{}{value}", self.prefix));
+        let recorded = CallOptions::new().context(&context);
+        let key = (partition, format!("{}{value}", self.prefix));
         let rows = self.entities.typed::<ValueRow>();
-        let row = rows.get(key).versioned().context(&context).await?;
+        let row = rows.get(key).versioned().with(&recorded).await?;
         Ok((row, service_time(&context)))
     }
 

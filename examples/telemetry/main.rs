@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use azure_table::telemetry::{CostMeter, OperationContext, OtelMetrics};
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
-use azure_table::{DynamicEntity, Result, TableServiceClient};
+use azure_table::{CallOptions, DynamicEntity, Result, TableServiceClient};
 use azure_table_examples::{connect_with_faults, finish, on_own_tables};
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, SdkMeterProvider};
@@ -93,7 +93,7 @@ async fn work(service: &TableServiceClient, faults: &Faults) -> Result<()> {
     let context = OperationContext::new();
     let mut row = DynamicEntity::new("Channel9", "1");
     row.insert("Rating", 5_i32);
-    table.insert(&row).context(&context).await?;
+    table.insert(&row).with(&CallOptions::new().context(&context)).await?;
     println!(
         "\n-- the same call in the diagnostics of its context\n{}",
         context.diagnostics()

@@ -9,7 +9,7 @@ use azure_table::emulator::EmulatorClock;
 use azure_table::retry::{Decision, FailedAttempt, RetryBudget};
 use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
 use azure_table::{
-    Credential, DynamicEntity, Emulator, ErrorKind, LinearRetry, Profile, RetryPolicy, TableServiceClient,
+    CallOptions, Credential, DynamicEntity, Emulator, ErrorKind, LinearRetry, Profile, RetryPolicy, TableServiceClient,
 };
 use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::errors::kind_in_doubt;
@@ -265,7 +265,11 @@ async fn rejected_address_is_explained_where_the_keys_make_it_long() {
     batch.merge(&entity).unwrap();
     let unadvised = [
         table(&rejected()).insert(&entity).await.unwrap_err(),
-        table(&rejected()).merge(&entity).via_batch().await.unwrap_err(),
+        table(&rejected())
+            .merge(&entity)
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap_err(),
         table(&rejected()).query().all().await.unwrap_err(),
         table(&rejected()).delete_table().await.unwrap_err(),
         batch.submit().await.unwrap_err(),

@@ -8,7 +8,7 @@ use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{
-    DynamicEntity, Emulator, ErrorKind, ExponentialRetry, TableClient, TableOperation, TableServiceClient,
+    CallOptions, DynamicEntity, Emulator, ErrorKind, ExponentialRetry, TableClient, TableOperation, TableServiceClient,
 };
 use bytes::Bytes;
 use http::{Request, Response};
@@ -127,7 +127,10 @@ async fn lost_delete_is_repeated_once() {
         assert_eq!(table.bulk().insert(&entities).await.unwrap().applied(), rows);
         faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
         let before = faults.log().len();
-        let bulk = table.bulk().retry(ExponentialRetry::default()).delete(&entities);
+        let bulk = table
+            .bulk()
+            .with(&CallOptions::new().retry(ExponentialRetry::default()))
+            .delete(&entities);
         let report = bulk.await.unwrap();
         assert_eq!((report.applied(), report.rejected(), report.in_doubt()), (rows, 0, 0));
         let log = faults.log();

@@ -7,7 +7,7 @@ use azure_table::emulator::EmulatorClock;
 use azure_table::operation::OperationKind;
 use azure_table::telemetry::{Event, Observer, OperationContext};
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::{DateTime, DynamicEntity, Emulator, ErrorKind, TableServiceClient};
+use azure_table::{CallOptions, DateTime, DynamicEntity, Emulator, ErrorKind, TableServiceClient};
 
 #[derive(Debug)]
 struct Corrections(Arc<Mutex<Vec<i64>>>);
@@ -41,7 +41,7 @@ async fn wrong_clock_is_corrected_once() {
         let context = OperationContext::new();
         table
             .insert(&DynamicEntity::new("p", "r"))
-            .context(&context)
+            .with(&CallOptions::new().context(&context))
             .await
             .unwrap();
         assert_eq!(context.attempts().len(), 1, "it is kept");

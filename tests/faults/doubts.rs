@@ -12,8 +12,8 @@ use azure_table::testing::EntityResponse as _;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::{Transport, TransportError};
 use azure_table::{
-    DateTime, DynamicEntity, Emulator, Error, ErrorKind, Guid, LinearRetry, NoRetry, Result, TableClient, TableEntity,
-    TableOperation, TableServiceClient,
+    CallOptions, DateTime, DynamicEntity, Emulator, Error, ErrorKind, Guid, LinearRetry, NoRetry, Result, TableClient,
+    TableEntity, TableOperation, TableServiceClient,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -152,7 +152,13 @@ const WRITES: &[(&str, Shown, Shown, Write)] = &[
         Box::pin(async { at.plain().insert_if_not_exists(&plain("new", "s3cret")).await.map(drop) })
     }),
     ("insert", Yes, Nothing, |at| {
-        Box::pin(async { at.marked().insert(&marked("new", "s3cret")).via_batch().await.map(drop) })
+        Box::pin(async {
+            at.marked()
+                .insert(&marked("new", "s3cret"))
+                .with(&CallOptions::new().via_batch())
+                .await
+                .map(drop)
+        })
     }),
     ("insert or replace", Yes, No, |at| {
         Box::pin(async { at.plain().insert_or_replace(&plain("old", "s3cret")).await.map(drop) })
@@ -410,15 +416,27 @@ async fn operation_that_reads_another_key_is_an_invalid_response() {
     let mut batch = rows.batch();
     batch.push(get()).unwrap();
     errors.extend([
-        rows.execute(get()).via_batch().await.unwrap_err(),
-        rows.get(("g", "old")).via_batch().await.unwrap_err(),
+        rows.execute(get())
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap_err(),
+        rows.get(("g", "old"))
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap_err(),
         batch.submit().await.unwrap_err(),
     ]);
     for error in errors {
         assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
         assert_eq!(error.entity(), Some(("g", "old")), "{error}");
     }
-    assert!(rows.get(("g", "other")).via_batch().await.unwrap().is_some());
+    assert!(
+        rows.get(("g", "other"))
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap()
+            .is_some()
+    );
     place.faults.remove(&inside);
     assert_eq!(rows.execute(get()).await.unwrap().status(), 200);
 }
@@ -431,7 +449,11 @@ async fn response_with_the_id_of_another_request_is_an_invalid_response() {
     let old = place.old().await;
     let row = place.faults.add(theirs(ResponseTemplate::row(&old)));
     let rows = place.marked();
-    let error = rows.get(("g", "old")).client_request_id("mine").await.unwrap_err();
+    let error = rows
+        .get(("g", "old"))
+        .with(&CallOptions::new().client_request_id("mine"))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
     let text = error.to_string();
     assert!(text.contains("\"theirs\"") && text.contains("\"mine\""), "{text}");
@@ -783,7 +805,11 @@ async fn delete_that_was_sent_again_alone_has_no_doubt() {
         place.faults.add(rule);
     }
     let both = ["old", "other"].map(|id| plain(id, "before"));
-    let deleting = place.plain().bulk().retry(LinearRetry::default()).delete(&both);
+    let deleting = place
+        .plain()
+        .bulk()
+        .with(&CallOptions::new().retry(LinearRetry::default()))
+        .delete(&both);
     let interrupted = deleting.await.unwrap_err();
     let report = interrupted.report();
     assert_eq!((report.applied(), report.in_doubt()), (0, 2), "{report}");

@@ -7,7 +7,8 @@ use azure_table::retry::Hedge;
 use azure_table::telemetry::{CostMeter, Location, OperationContext};
 use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::{
-    DynamicEntity, Emulator, ErrorKind, LocationMode, NoRetry, TableClient, TableOperation, TableServiceClient,
+    CallOptions, DynamicEntity, Emulator, ErrorKind, LocationMode, NoRetry, TableClient, TableOperation,
+    TableServiceClient,
 };
 use azure_table_tests::canned::{Canned, Step};
 use futures::StreamExt as _;
@@ -76,7 +77,7 @@ async fn second_request_ends_a_slow_read_and_cancels_the_first() {
         .observer(meter.clone())
         .dynamic_table("Things")
         .unwrap();
-    let (read, elapsed) = timed(table.get(("p", "r")).context(&context)).await;
+    let (read, elapsed) = timed(table.get(("p", "r")).with(&CallOptions::new().context(&context))).await;
     assert!(read.unwrap().is_some());
     assert!((70..75).contains(&elapsed), "{elapsed}");
 
@@ -102,7 +103,13 @@ async fn second_request_ends_a_slow_read_and_cancels_the_first() {
 async fn first_request_may_still_answer_first() {
     let scripted = Scripted::new([(entity(), 60), (entity(), 10_000)]).await;
     let context = OperationContext::new();
-    let (read, elapsed) = timed(scripted.table().get(("p", "r")).context(&context)).await;
+    let (read, elapsed) = timed(
+        scripted
+            .table()
+            .get(("p", "r"))
+            .with(&CallOptions::new().context(&context)),
+    )
+    .await;
     assert!(read.unwrap().is_some());
     assert!((60..65).contains(&elapsed), "{elapsed}");
     let cancelled: Vec<_> = context
@@ -124,7 +131,13 @@ async fn error_of_one_request_does_not_end_the_other() {
         };
         let scripted = Scripted::new(steps).await;
         let context = OperationContext::new();
-        let (read, elapsed) = timed(scripted.table().get(("p", "r")).context(&context)).await;
+        let (read, elapsed) = timed(
+            scripted
+                .table()
+                .get(("p", "r"))
+                .with(&CallOptions::new().context(&context)),
+        )
+        .await;
         assert!(read.unwrap().is_some());
         assert!((expected..expected + 5).contains(&elapsed), "{elapsed}");
         let statuses: Vec<_> = context.attempts().iter().map(|attempt| attempt.status()).collect();
@@ -163,7 +176,11 @@ async fn only_a_get_is_sent_twice() {
         .await
         .unwrap();
     // A batch is a POST, even if it contains a read.
-    table.get(("p", "r")).via_batch().await.unwrap_err();
+    table
+        .get(("p", "r"))
+        .with(&CallOptions::new().via_batch())
+        .await
+        .unwrap_err();
     assert_eq!(scripted.hosts().len(), 4);
 }
 
@@ -187,7 +204,10 @@ async fn second_request_goes_to_the_secondary_if_the_mode_has_it() {
     ] {
         let scripted = Scripted::new([(entity(), 10_000), (entity(), 0)]).await;
         let context = OperationContext::new();
-        let get = scripted.table().get(("p", "r")).location_mode(mode).context(&context);
+        let get = scripted
+            .table()
+            .get(("p", "r"))
+            .with(&CallOptions::new().location_mode(mode).context(&context));
         assert!(get.await.unwrap().is_some());
         assert_eq!(scripted.hosts(), expected, "{mode:?}");
         let locations: Vec<_> = context.attempts().iter().map(|attempt| attempt.location()).collect();
@@ -205,13 +225,24 @@ async fn second_request_goes_to_the_secondary_if_the_mode_has_it() {
 async fn entity_that_the_secondary_misses_is_awaited_from_the_primary() {
     let scripted = Scripted::new([(entity(), 300), (missing(), 0)]).await;
     let mode = LocationMode::PrimaryThenSecondary;
-    let (read, elapsed) = timed(scripted.table().get(("p", "r")).location_mode(mode)).await;
+    let (read, elapsed) = timed(
+        scripted
+            .table()
+            .get(("p", "r"))
+            .with(&CallOptions::new().location_mode(mode)),
+    )
+    .await;
     assert!(read.unwrap().is_some());
     assert!((300..305).contains(&elapsed), "{elapsed}");
 
     // If the primary fails, the missing entity is not a result either.
     let scripted = Scripted::new([(Step::status(500), 300), (missing(), 0)]).await;
-    let error = scripted.table().get(("p", "r")).location_mode(mode).await.unwrap_err();
+    let error = scripted
+        .table()
+        .get(("p", "r"))
+        .with(&CallOptions::new().location_mode(mode))
+        .await
+        .unwrap_err();
     assert_eq!(error.status(), Some(500));
 
     // The secondary was first: the client also asks the primary, without a retry of the policy.
@@ -221,7 +252,7 @@ async fn entity_that_the_secondary_misses_is_awaited_from_the_primary() {
         scripted
             .table()
             .get(("p", "r"))
-            .location_mode(mode)
+            .with(&CallOptions::new().location_mode(mode))
             .await
             .unwrap()
             .is_some()
@@ -243,7 +274,7 @@ async fn query_stays_in_the_location_that_answered_its_first_page() {
     .await;
     let query = scripted.table().query().prefetch(0);
     let rows = query
-        .location_mode(LocationMode::PrimaryThenSecondary)
+        .with(&CallOptions::new().location_mode(LocationMode::PrimaryThenSecondary))
         .all()
         .await
         .unwrap();
@@ -266,7 +297,11 @@ async fn new_client_has_no_extra_request_and_none_goes_beyond_the_share() {
     for _ in 0..30 {
         // A hedge of the call uses the same share.
         let hedge = Hedge::after(DELAY).share(0.1);
-        table.get(("p", "r")).hedge(hedge).await.unwrap();
+        table
+            .get(("p", "r"))
+            .with(&CallOptions::new().hedge(hedge))
+            .await
+            .unwrap();
         sent.push(canned.sent().len());
     }
     assert_eq!((sent[9], sent[29]), (10, 32), "{sent:?}");
@@ -279,7 +314,11 @@ async fn second_request_without_a_permit_is_not_sent() {
     let service = scripted.service.max_in_flight(1);
     let table: TableClient = service.dynamic_table("Things").unwrap();
     let context = OperationContext::new();
-    table.get(("p", "r")).context(&context).await.unwrap();
+    table
+        .get(("p", "r"))
+        .with(&CallOptions::new().context(&context))
+        .await
+        .unwrap();
     assert_eq!((scripted.hosts().len(), context.attempts().len()), (1, 1));
     // The permit was returned.
     scripted.table().get(("p", "r")).await.unwrap();
@@ -289,7 +328,12 @@ async fn second_request_without_a_permit_is_not_sent() {
 #[tokio::test(start_paused = true)]
 async fn hedge_can_be_off_for_a_call() {
     let scripted = Scripted::new([(entity(), 1_000)]).await;
-    scripted.table().get(("p", "r")).hedge(Hedge::off()).await.unwrap();
+    scripted
+        .table()
+        .get(("p", "r"))
+        .with(&CallOptions::new().hedge(Hedge::off()))
+        .await
+        .unwrap();
     assert_eq!(scripted.hosts().len(), 1);
     let shown = scripted.service.settings().to_string();
     assert!(
@@ -311,7 +355,7 @@ async fn percentile_out_of_bounds_sends_nothing() {
     let table: TableClient = canned.service().dynamic_table("Things").unwrap();
     let error = table
         .get(("p", "r"))
-        .hedge(Hedge::after_percentile(100))
+        .with(&CallOptions::new().hedge(Hedge::after_percentile(100)))
         .await
         .unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));

@@ -7,8 +7,8 @@ use azure_table::operation::OperationKind;
 use azure_table::telemetry::{Event, Observer};
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
-    Deletion, DynamicEntity, Emulator, Error, ErrorKind, NoRetry, Result, TableClient, TableEntity, TableOperation,
-    TableServiceClient,
+    CallOptions, Deletion, DynamicEntity, Emulator, Error, ErrorKind, NoRetry, Result, TableClient, TableEntity,
+    TableOperation, TableServiceClient,
 };
 use azure_table_tests::errors::kind_in_doubt;
 
@@ -180,9 +180,13 @@ async fn write_in_doubt_without_a_rejection_has_the_same_kind() {
     ] {
         let (faults, table, _) = tables().await;
         faults.add(FaultRule::new(fault).on_writes());
-        let error = table.insert(&account("2")).retry(NoRetry).await.unwrap_err();
+        let error = table
+            .insert(&account("2"))
+            .with(&CallOptions::new().retry(NoRetry))
+            .await
+            .unwrap_err();
         assert_eq!(kind_in_doubt(&error), Some(last), "{error}");
-        let read = table.get(("b", "2")).retry(NoRetry).await;
+        let read = table.get(("b", "2")).with(&CallOptions::new().retry(NoRetry)).await;
         assert!(read.is_ok(), "{read:?}");
     }
 }
@@ -247,7 +251,12 @@ async fn observers_see_that_a_write_is_in_doubt() {
     table.delete(KEY).await.unwrap_err();
     faults.add(FaultRule::new(Fault::LoseResponse).on_writes());
     let row = DynamicEntity::new("b", "9");
-    table.grouped().insert(&row).retry(NoRetry).await.unwrap_err();
+    table
+        .grouped()
+        .insert(&row)
+        .with(&CallOptions::new().retry(NoRetry))
+        .await
+        .unwrap_err();
     let seen = std::mem::take(&mut *kinds.0.lock().unwrap());
     let seen: Vec<_> = seen.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
     let expected = [

@@ -7,7 +7,9 @@ use azure_table::emulator::EmulatorClock;
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::{Delivery, Transport};
-use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, SasToken, TableClient, TableServiceClient};
+use azure_table::{
+    CallOptions, DynamicEntity, Emulator, ErrorKind, NoRetry, SasToken, TableClient, TableServiceClient,
+};
 use azure_table_tests::canned::{Canned, Step};
 use bytes::Bytes;
 
@@ -224,7 +226,7 @@ async fn fault_log_contains_no_signature() {
         let row = DynamicEntity::new("p", "r");
         let error = table
             .insert(&row)
-            .client_request_id(format!("call-{id}"))
+            .with(&CallOptions::new().client_request_id(format!("call-{id}")))
             .await
             .unwrap_err();
         assert!(!format!("{error:?}").contains("MARKER"));

@@ -101,7 +101,11 @@ async fn every_attempt_has_a_new_signature_and_the_same_body() {
 async fn lost_write_without_retries_is_in_doubt() {
     for reached in [Delivery::MaybeSent, Delivery::ResponseCut] {
         let canned = Canned::new([Step::Fail(reached)]);
-        let error = table(&canned).insert(&row()).retry(NoRetry).await.unwrap_err();
+        let error = table(&canned)
+            .insert(&row())
+            .with(&CallOptions::new().retry(NoRetry))
+            .await
+            .unwrap_err();
         assert_eq!(
             (kind_in_doubt(&error), error.attempts()),
             (Some(ErrorKind::Connection), 1)
@@ -117,7 +121,11 @@ async fn lost_write_without_retries_is_in_doubt() {
         (501, false),
     ] {
         let canned = Canned::new([Step::status(status)]);
-        let error = table(&canned).insert(&row()).retry(NoRetry).await.unwrap_err();
+        let error = table(&canned)
+            .insert(&row())
+            .with(&CallOptions::new().retry(NoRetry))
+            .await
+            .unwrap_err();
         assert_eq!((error.may_have_applied(), error.attempts()), (in_doubt, 1), "{status}");
         assert_eq!(error.kind() == ErrorKind::InDoubt, in_doubt, "{status}");
         let last = error.last_failure().unwrap_or(error);
@@ -125,7 +133,11 @@ async fn lost_write_without_retries_is_in_doubt() {
     }
     let busy = r#"{"odata.error":{"code":"ServerBusy","message":{"lang":"en-US","value":"Busy."}}}"#;
     let canned = Canned::new([Step::response(503, &[], busy)]);
-    let error = table(&canned).insert(&row()).retry(NoRetry).await.unwrap_err();
+    let error = table(&canned)
+        .insert(&row())
+        .with(&CallOptions::new().retry(NoRetry))
+        .await
+        .unwrap_err();
     assert_eq!((error.kind(), error.may_have_applied()), (ErrorKind::Throttled, false));
 }
 
@@ -200,8 +212,10 @@ async fn timeout_covers_the_whole_call() {
         assert!(error.to_string().contains(ended), "{error}");
     }
     let canned = Canned::new([Step::Hang]);
-    let read = table(&canned).get(("p", "r")).attempt_timeout(Duration::from_secs(2));
-    let error = read.retry(NoRetry).await.unwrap_err();
+    let read = table(&canned)
+        .get(("p", "r"))
+        .with(&CallOptions::new().attempt_timeout(Duration::from_secs(2)));
+    let error = read.with(&CallOptions::new().retry(NoRetry)).await.unwrap_err();
     assert!(
         error
             .to_string()
@@ -316,7 +330,11 @@ async fn timeout_covers_the_reads_back() {
 async fn attempt_timeout_exceeds_the_time_of_the_service() {
     let started = tokio::time::Instant::now();
     let canned = Canned::new([Step::Hang]);
-    let error = table(&canned).insert(&row()).retry(NoRetry).await.unwrap_err();
+    let error = table(&canned)
+        .insert(&row())
+        .with(&CallOptions::new().retry(NoRetry))
+        .await
+        .unwrap_err();
     assert_eq!(kind_in_doubt(&error), Some(ErrorKind::Timeout));
     assert!(started.elapsed() > Duration::from_secs(30));
 }

@@ -96,7 +96,11 @@ async fn a_throttled_batch_is_sent_again() {
     batch.delete(("p", "r")).unwrap();
     batch.submit().await.unwrap();
     assert!(started.elapsed() >= Duration::from_secs(5), "{:?}", started.elapsed());
-    table.delete(("p", "r")).via_batch().await.unwrap();
+    table
+        .delete(("p", "r"))
+        .with(&CallOptions::new().via_batch())
+        .await
+        .unwrap();
     assert!(started.elapsed() >= Duration::from_secs(10), "{:?}", started.elapsed());
     // An error of the request is not retried.
     let canned = Canned::new([batch_response("409 Conflict", "")]);
@@ -115,7 +119,15 @@ async fn policy_of_a_call_overrides_those_of_table_and_client() {
     assert_eq!(table.get(("p", "r")).await.unwrap_err().attempts(), 2);
     let table = table.with(&CallOptions::new().retry(retries(2)));
     assert_eq!(table.get(("p", "r")).await.unwrap_err().attempts(), 3);
-    assert_eq!(table.get(("p", "r")).retry(retries(3)).await.unwrap_err().attempts(), 4);
+    assert_eq!(
+        table
+            .get(("p", "r"))
+            .with(&CallOptions::new().retry(retries(3)))
+            .await
+            .unwrap_err()
+            .attempts(),
+        4
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -264,7 +276,7 @@ async fn timeout_is_sent_to_the_service() {
     table
         .delete(("p", "r"))
         .timeout(Duration::from_secs(20))
-        .retry(LinearRetry::new(Duration::from_secs(5), 1))
+        .with(&CallOptions::new().retry(LinearRetry::new(Duration::from_secs(5), 1)))
         .await
         .unwrap();
     let sent = canned.sent();

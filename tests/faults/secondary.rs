@@ -30,7 +30,12 @@ async fn reads_go_where_the_mode_says_and_writes_never_leave_the_primary() {
         let canned = Canned::new([Step::status(503), Step::status(500), entity()]);
         let table = canned.service().location_mode(mode).dynamic_table("Things").unwrap();
         let context = OperationContext::new();
-        table.get(("p", "r")).context(&context).await.unwrap().unwrap();
+        table
+            .get(("p", "r"))
+            .with(&CallOptions::new().context(&context))
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(hosts(&canned), expected, "{mode:?}");
         let attempts = context.attempts();
         let reported: Vec<_> = attempts.iter().map(|a| a.location() == Location::Secondary).collect();
@@ -149,7 +154,11 @@ async fn attempts_of_statistics_name_the_secondary() {
     );
     let context = OperationContext::new();
     let service = canned.service();
-    let error = service.statistics().context(&context).await.unwrap_err();
+    let error = service
+        .statistics()
+        .with(&CallOptions::new().context(&context))
+        .await
+        .unwrap_err();
     assert_eq!(hosts(&canned), ["secondary"; 4]);
     let attempts = context.attempts();
     assert!(

@@ -180,7 +180,7 @@ async fn each_caller_has_the_error_and_its_own_context() {
     let contexts = [OperationContext::new(), OperationContext::new()];
     let reads = contexts
         .iter()
-        .map(|context| shared.table.get(("p", "r")).context(context));
+        .map(|context| shared.table.get(("p", "r")).with(&CallOptions::new().context(context)));
     let ids: Vec<_> = join_all(reads)
         .await
         .into_iter()
@@ -209,7 +209,10 @@ async fn timeout_of_a_call_ends_that_call_alone() {
     let table = shared.table.with(&once);
     let get = || table.get(("p", "r"));
     let context = OperationContext::new();
-    let (short, patient) = tokio::join!(get().timeout(100 * MILLI).context(&context), get());
+    let (short, patient) = tokio::join!(
+        get().timeout(100 * MILLI).with(&CallOptions::new().context(&context)),
+        get()
+    );
     let error = short.unwrap_err();
     assert_eq!((error.attempts(), error.diagnostics().attempts().len()), (1, 1));
     assert_eq!(context.attempts()[0].status(), Some(500));
@@ -230,12 +233,12 @@ async fn only_equal_reads_of_the_primary_share() {
     let all = [
         get(),
         get().timeout(Duration::from_secs(9)),
-        get().attempt_timeout(Duration::from_secs(9)),
-        get().header("x-tenant", "7"),
-        get().client_request_id("one"),
-        get().via_batch(),
-        get().location_mode(LocationMode::SecondaryThenPrimary),
-        get().location_mode(LocationMode::SecondaryThenPrimary),
+        get().with(&CallOptions::new().attempt_timeout(Duration::from_secs(9))),
+        get().with(&CallOptions::new().header("x-tenant", "7")),
+        get().with(&CallOptions::new().client_request_id("one")),
+        get().with(&CallOptions::new().via_batch()),
+        get().with(&CallOptions::new().location_mode(LocationMode::SecondaryThenPrimary)),
+        get().with(&CallOptions::new().location_mode(LocationMode::SecondaryThenPrimary)),
     ];
     let reads = join_all(all).await;
     assert!(

@@ -7,7 +7,7 @@ use azure_table::bulk::LeftoverReason;
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
-    Continuation, DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableOperation,
+    CallOptions, Continuation, DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableOperation,
     TableServiceClient,
 };
 use azure_table_tests::errors::kind_in_doubt;
@@ -122,7 +122,10 @@ async fn retries_of_pages_count_toward_the_total_timeout() {
     let Fixture { faults, table, .. } = fixture().await;
     faults.add(FaultRule::new(Fault::HangResponse).on(OperationKind::Query).nth(3));
     let started = Instant::now();
-    let query = table.query().partition("a").attempt_timeout(Duration::from_secs(60));
+    let query = table
+        .query()
+        .partition("a")
+        .with(&CallOptions::new().attempt_timeout(Duration::from_secs(60)));
     assert_over(&query.total_timeout(TOTAL).all().await.unwrap_err(), started);
 }
 

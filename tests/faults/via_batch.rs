@@ -73,7 +73,11 @@ async fn lost_write_through_a_batch_is_read_back_through_a_batch() {
     let table = table.with(&CallOptions::new().via_batch());
     loses.store(true, Ordering::Relaxed);
     let context = OperationContext::new();
-    let stored = table.insert_returning(&entity).context(&context).await.unwrap();
+    let stored = table
+        .insert_returning(&entity)
+        .with(&CallOptions::new().context(&context))
+        .await
+        .unwrap();
     assert_eq!(stored.properties, entity.properties);
     let read = table.get(&entity).versioned().await.unwrap().unwrap();
     assert_eq!((&read.etag, read.timestamp), (&stored.etag, stored.timestamp));

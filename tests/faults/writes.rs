@@ -10,7 +10,8 @@ use azure_table::telemetry::{Event, Observer, OperationContext};
 use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
 use azure_table::{
-    DynamicEntity, ETag, Emulator, ErrorKind, NoRetry, TableClient, TableEntity, TableOperation, TableServiceClient,
+    CallOptions, DynamicEntity, ETag, Emulator, ErrorKind, NoRetry, TableClient, TableEntity, TableOperation,
+    TableServiceClient,
 };
 use azure_table_tests::errors::kind_in_doubt;
 use bytes::Bytes;
@@ -172,7 +173,11 @@ async fn last_retry_of_a_lost_write_is_read_back_too() {
     for fate in [Fate::LoseResponse, Fate::FailAfter] {
         let Tables { lossy, truth, .. } = tables(&[Fate::LoseRequest, Fate::LoseRequest, fate]).await;
         let policy = azure_table::LinearRetry::new(std::time::Duration::ZERO, 2);
-        let etag = lossy.insert(&row("r", "x")).retry(policy).await.unwrap();
+        let etag = lossy
+            .insert(&row("r", "x"))
+            .with(&CallOptions::new().retry(policy))
+            .await
+            .unwrap();
         let stored = truth.get(("p", "r")).await.unwrap().unwrap();
         assert_eq!(stored.etag, Some(etag), "{fate:?}");
     }
@@ -301,7 +306,10 @@ async fn one_own_row_shows_that_its_batch_was_applied() {
         truth.insert(&a).await.unwrap();
         let stored = truth.get(("shard", "a")).versioned().await.unwrap().unwrap();
         let operation = if is_leftover {
-            let bulk = lossy.bulk().retry(NoRetry).insert_or_replace([Lock::of("b")]);
+            let bulk = lossy
+                .bulk()
+                .with(&CallOptions::new().retry(NoRetry))
+                .insert_or_replace([Lock::of("b")]);
             let left = bulk.await.unwrap_err().into_parts().1.into_leftovers().pop().unwrap();
             assert!(matches!(left.reason(), LeftoverReason::InDoubt(_)), "{left}");
             left.into_operation().unwrap()
@@ -442,7 +450,9 @@ async fn batch_around_thousands_of_rows_is_found_by_its_first() {
 async fn without_retries_nothing_is_read_back() {
     let Tables { lossy, .. } = tables(&[Fate::LoseResponse]).await;
     let context = OperationContext::new();
-    let insert = lossy.insert(&row("r", "x")).retry(NoRetry).context(&context);
+    let insert = lossy
+        .insert(&row("r", "x"))
+        .with(&CallOptions::new().retry(NoRetry).context(&context));
     assert!(insert.await.unwrap_err().may_have_applied());
     assert_eq!(context.attempts().len(), 1);
 }

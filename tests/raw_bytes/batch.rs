@@ -1,6 +1,6 @@
 //! Responses to entity group transactions.
 
-use azure_table::{DynamicEntity, ErrorKind, NoRetry};
+use azure_table::{CallOptions, DynamicEntity, ErrorKind, NoRetry};
 use azure_table_tests::errors::kind_in_doubt;
 use azure_table_tests::untrusted::batch::{BATCHES, LONE, PIECES, check_one_operation, check_two_operations, commit};
 use azure_table_tests::untrusted::{is_presentable, on_runtime, responded, response, things};
@@ -24,7 +24,7 @@ proptest! {
         let service = responded([response(202, &[("content-type", &format!("multipart/mixed;boundary{content_type}"))], &body.0)]);
         let mut batch = things(&service).batch();
         batch.insert(&DynamicEntity::new("p", "1")).unwrap();
-        if let Err(error) = on_runtime(async { batch.submit().retry(NoRetry).await }) {
+        if let Err(error) = on_runtime(async { batch.submit().with(&CallOptions::new().retry(NoRetry)).await }) {
             is_presentable(&error).map_err(TestCaseError::fail)?;
         }
     }

@@ -1,6 +1,6 @@
 //! Error responses in every form, and in none.
 
-use azure_table::{ErrorKind, NoRetry};
+use azure_table::{CallOptions, ErrorKind, NoRetry};
 use azure_table_tests::untrusted::{is_presentable, on_runtime, responded, response, things};
 use proptest::prelude::*;
 
@@ -54,7 +54,7 @@ proptest! {
         let headers: Vec<_> = headers.iter().filter_map(|(name, value)| Some((*name, value.as_deref()?))).collect();
         let service = responded([response(status, &headers, &body.0)]);
         let table = things(&service);
-        let error = on_runtime(async { table.query().retry(NoRetry).all().await }).unwrap_err();
+        let error = on_runtime(async { table.query().with(&CallOptions::new().retry(NoRetry)).all().await }).unwrap_err();
         is_presentable(&error).map_err(TestCaseError::fail)?;
         prop_assert!(error.status() == Some(status) || error.kind() == ErrorKind::InvalidResponse, "{error:?}");
         let shown = format!("{error} {error:?}");

@@ -16,34 +16,98 @@ pub async fn awkward_keys_work_through_a_batch(backend: &Backend) {
     for key in AWKWARD.iter().copied().chain([&*long]).filter(are_read) {
         let mut entity = DynamicEntity::new(key, key);
         entity.insert("Key", key);
-        let etag = table.insert(&entity).via_batch().await.unwrap();
-        let read = table.get((key, key)).via_batch().versioned().await.unwrap().unwrap();
+        let etag = table
+            .insert(&entity)
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap();
+        let read = table
+            .get((key, key))
+            .with(&CallOptions::new().via_batch())
+            .versioned()
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!((read.entity.get("Key"), &read.etag), (Some(&key.into()), &etag));
-        assert!(table.exists((key, key)).via_batch().await.unwrap(), "{key:?}");
+        assert!(
+            table
+                .exists((key, key))
+                .with(&CallOptions::new().via_batch())
+                .await
+                .unwrap(),
+            "{key:?}"
+        );
         entity.insert("More", 1);
-        let etag = table.merge(&entity).if_match(etag).via_batch().await.unwrap();
-        let etag = table.replace(&entity).if_match(etag).via_batch().await.unwrap();
+        let etag = table
+            .merge(&entity)
+            .if_match(etag)
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap();
+        let etag = table
+            .replace(&entity)
+            .if_match(etag)
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap();
         let counted = |row: &mut DynamicEntity| drop(row.insert("More", 2));
-        let modified = table.modify((key, key), counted).via_batch().await.unwrap();
+        let modified = table
+            .modify((key, key), counted)
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap();
         assert_ne!(modified.etag, etag);
-        table.insert_or_replace(&entity).via_batch().await.unwrap();
-        table.insert_or_merge(&entity).via_batch().await.unwrap();
+        table
+            .insert_or_replace(&entity)
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap();
+        table
+            .insert_or_merge(&entity)
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap();
         let retrieve = TableOperation::get::<DynamicEntity>((key, key));
-        let retrieved = table.execute(retrieve).via_batch().await.unwrap();
+        let retrieved = table
+            .execute(retrieve)
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap();
         let retrieved = retrieved.entity::<DynamicEntity>().unwrap().unwrap();
         assert_eq!(retrieved.properties, entity.properties, "{key:?}");
-        let many = table.get_many([(key, key)]).via_batch().all().await.unwrap();
+        let many = table
+            .get_many([(key, key)])
+            .with(&CallOptions::new().via_batch())
+            .all()
+            .await
+            .unwrap();
         assert!(many[0].1.is_some(), "{key:?}");
-        let deletion = table.delete_if_exists((key, key)).via_batch().await.unwrap();
+        let deletion = table
+            .delete_if_exists((key, key))
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap();
         assert_eq!(deletion, Deletion::Deleted, "{key:?}");
         // Nor does it echo in a batch.
         if backend.name() == "Azurite" {
-            table.insert(&entity).via_batch().await.unwrap();
+            table
+                .insert(&entity)
+                .with(&CallOptions::new().via_batch())
+                .await
+                .unwrap();
         } else {
-            let echoed = table.insert_returning(&entity).via_batch().await.unwrap();
+            let echoed = table
+                .insert_returning(&entity)
+                .with(&CallOptions::new().via_batch())
+                .await
+                .unwrap();
             assert_eq!(echoed.entity.properties, entity.properties);
         }
-        table.delete((key, key)).via_batch().await.unwrap();
+        table
+            .delete((key, key))
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap();
     }
     assert_eq!(table.query().count().await.unwrap(), 0);
     backend.drop_table(&table).await;

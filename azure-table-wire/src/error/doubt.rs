@@ -30,7 +30,7 @@ const VERSION: u32 = 1;
 /// ```
 /// use azure_table::operation::{Doubt, Resolution};
 /// use azure_table::testing::{Fault, FaultRule, Faults};
-/// use azure_table::{Emulator, Guid, NoRetry, TableEntity, TableServiceClient};
+/// use azure_table::{CallOptions, Emulator, Guid, NoRetry, TableEntity, TableServiceClient};
 ///
 /// #[derive(TableEntity)]
 /// struct Payment {
@@ -52,7 +52,7 @@ const VERSION: u32 = 1;
 /// faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
 ///
 /// let payment = Payment { customer: "7".into(), id: "a".into(), cents: 995, write: None };
-/// let error = payments.insert(&payment).retry(NoRetry).await.unwrap_err();
+/// let error = payments.insert(&payment).with(&CallOptions::new().retry(NoRetry)).await.unwrap_err();
 /// let stored: String = error.doubt().expect("the response was lost").to_string();
 ///
 /// // Later, in another process:

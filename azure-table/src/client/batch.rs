@@ -246,7 +246,7 @@ impl<E> TableBatch<E> {
     /// Adds a read, which must be the only operation of its batch.
     ///
     /// The entity is in its [result](crate::TableResult::entity). A get with
-    /// [`via_batch`](crate::operation::GetEntity::via_batch) sends the same request.
+    /// [`CallOptions::via_batch`](crate::CallOptions::via_batch) sends the same request.
     ///
     /// # Errors
     /// See [`insert`](Self::insert).

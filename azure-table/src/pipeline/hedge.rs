@@ -54,7 +54,7 @@ const MIN_PERCENTILE: u8 = 50;
 /// let service = TableServiceClient::from_transport(Emulator::new()).hedge(Hedge::after_percentile(95));
 /// let table = service.dynamic_table("Blogs")?;
 /// let urgent = table.with(&CallOptions::new().hedge(Hedge::after(Duration::from_millis(50))));
-/// let never = table.get(("Channel9", "1")).hedge(Hedge::off());
+/// let never = table.get(("Channel9", "1")).with(&CallOptions::new().hedge(Hedge::off()));
 /// println!("{}", urgent.settings().hedge());       // after 50ms, at most 5 % more requests
 /// # Ok::<(), azure_table::Error>(())
 /// ```

@@ -1,6 +1,6 @@
 //! The options of a call.
 //!
-//! Defines [`CallOptions`] and their setters on every call builder.
+//! Defines [`CallOptions`], and `with` and `timeout` of every call builder.
 //!
 //! The options are stored behind a pointer, and most calls have none, so builders and streams stay small. A read that a
 //! write depends on carries `for_write`, so that the write decides on the primary's rows; only `Pipeline::mode` reads
@@ -209,16 +209,16 @@ impl CallOptions {
     ///
     /// ```
     /// use azure_table::telemetry::OperationContext;
-    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// use azure_table::{CallOptions, DynamicEntity, Emulator, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
     /// let table = TableServiceClient::from_transport(Emulator::cosmos()).dynamic_table("Blogs")?;
     /// table.create_table().await?;
     /// let write = OperationContext::new();
-    /// table.insert(&DynamicEntity::new("Channel9", "1")).context(&write).await?;
+    /// table.insert(&DynamicEntity::new("Channel9", "1")).with(&CallOptions::new().context(&write)).await?;
     /// let mut read = table.get(("Channel9", "1"));
     /// if let Some(token) = write.attempts().last().and_then(|attempt| attempt.header("x-ms-session-token")) {
-    ///     read = read.header("x-ms-session-token", token);
+    ///     read = read.with(&CallOptions::new().header("x-ms-session-token", token));
     /// }
     /// assert!(read.await?.is_some());
     /// # Ok(())
@@ -251,10 +251,11 @@ impl CallOptions {
     /// let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
     /// # table.create_table().await?;
     /// let long = "漢".repeat(1_000); // 9,000 characters of an address
-    /// table.insert(&DynamicEntity::new(&long, "100%")).via_batch().await?;
-    /// assert!(table.get((&long, "100%")).via_batch().await?.is_some());
+    /// let batched = CallOptions::new().via_batch();
+    /// table.insert(&DynamicEntity::new(&long, "100%")).with(&batched).await?;
+    /// assert!(table.get((&long, "100%")).with(&batched).await?.is_some());
     ///
-    /// let table = table.with(&CallOptions::new().via_batch()); // for all calls
+    /// let table = table.with(&batched); // for all calls
     /// table.delete((&long, "100%")).await?;
     /// # Ok(())
     /// # }
@@ -411,7 +412,7 @@ const REJECTED: [(HeaderName, &str); 2] = [
     ),
 ];
 
-/// Adds the setters of [`CallOptions`] to a builder that holds its options at `$options`.
+/// Adds `with` and `timeout` to a builder that holds its [`CallOptions`] at `$options`.
 macro_rules! call_options {
     ($name:ident $(<$life:lifetime>)? $([$($parameter:ident $(: $bound:path)?),+])?, $($options:ident).+) => {
         impl<$($life,)? $($($parameter $(: $bound)?),+)?> $name<$($life,)? $($($parameter),+)?> {
@@ -428,75 +429,10 @@ macro_rules! call_options {
                 self.$($options).+.get_mut().timeout = Some(timeout);
                 self
             }
-
-            /// Sets the timeout of one attempt. See
-            /// [`CallOptions::attempt_timeout`](crate::CallOptions::attempt_timeout).
-            pub fn attempt_timeout(mut self, timeout: ::std::time::Duration) -> Self {
-                self.$($options).+.get_mut().attempt_timeout = Some(timeout);
-                self
-            }
-
-            /// Sets the retry policy. See [`CallOptions::retry`](crate::CallOptions::retry).
-            pub fn retry(mut self, policy: impl $crate::pipeline::retry::RetryPolicy) -> Self {
-                self.$($options).+.get_mut().retry = Some(::std::sync::Arc::new(policy));
-                self
-            }
-
-            /// Sets the location that reads are sent to. See
-            /// [`CallOptions::location_mode`](crate::CallOptions::location_mode).
-            pub fn location_mode(mut self, mode: $crate::pipeline::location::LocationMode) -> Self {
-                self.$($options).+.get_mut().location_mode = Some(mode);
-                self
-            }
-
-            /// Sets the hedging of slow reads; it has no effect on writes. See [`Hedge`](crate::retry::Hedge).
-            pub fn hedge(mut self, hedge: $crate::pipeline::hedge::Hedge) -> Self {
-                self.$($options).+.get_mut().hedge = Some(hedge);
-                self
-            }
-
-            /// Sets the caller's own id for this call. See
-            /// [`CallOptions::client_request_id`](crate::CallOptions::client_request_id).
-            pub fn client_request_id(mut self, id: impl ::std::convert::Into<::std::string::String>) -> Self {
-                self.$($options).+.get_mut().client_request_id = Some(id.into());
-                self
-            }
-
-            /// Sets an additional header of each attempt. See [`CallOptions::header`](crate::CallOptions::header).
-            pub fn header(
-                mut self,
-                name: impl ::std::convert::Into<::std::string::String>,
-                value: impl ::std::convert::Into<::std::string::String>,
-            ) -> Self {
-                self.$($options).+.get_mut().headers.set(name.into(), value.into());
-                self
-            }
-
-            /// Records the attempts of this call in `context`. See
-            /// [`CallOptions::context`](crate::CallOptions::context).
-            pub fn context(mut self, context: &$crate::pipeline::observer::context::OperationContext) -> Self {
-                self.$($options).+.get_mut().context = Some(context.clone());
-                self
-            }
         }
     };
 }
 pub(crate) use call_options;
-
-/// Adds the setter of [`CallOptions::via_batch`] to a builder of calls on one entity.
-macro_rules! via_batch {
-    ($name:ident $([$($parameter:ident),+])?, $($options:ident).+) => {
-        impl$(<$($parameter),+>)? $name $(<$($parameter),+>)? {
-            /// Sends this operation as a batch of its own. See
-            /// [`CallOptions::via_batch`](crate::CallOptions::via_batch).
-            pub fn via_batch(mut self) -> Self {
-                self.$($options).+.get_mut().via_batch = true;
-                self
-            }
-        }
-    };
-}
-pub(crate) use via_batch;
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use azure_table::auth::AuthorizationContext;
 use azure_table::service::{CorsRule, ServiceProperties, StoredAccessPolicy};
 use azure_table::transport::{BoxFuture, Transport};
 use azure_table::{
-    Credential, DateTime, Emulator, Error, LinearRetry, Result, TableClient, TableEntity, TableOperation,
+    CallOptions, Credential, DateTime, Emulator, Error, LinearRetry, Result, TableClient, TableEntity, TableOperation,
     TableServiceClient,
 };
 use bytes::Bytes;
@@ -186,7 +186,7 @@ operations! {
     Yes "patch" => |c| c.things.patch(("a", 0), [Thing::COUNT.set(5)]);
     Yes "delete" => |c| c.things.delete(("a", 0));
     Yes "execute" => |c| c.things.execute(TableOperation::insert(&thing("a", 9, 5)));
-    Yes "via_batch" => |c| c.things.insert(&thing("a", 9, 5)).via_batch();
+    Yes "via_batch" => |c| c.things.insert(&thing("a", 9, 5)).with(&CallOptions::new().via_batch());
     Yes "insert_if_not_exists" => |c| c.things.insert_if_not_exists(&thing("a", 9, 5));
     Yes "delete_if_exists" => |c| c.things.delete_if_exists(("a", 0));
     Yes "batch" => |c| {

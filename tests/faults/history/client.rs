@@ -193,7 +193,13 @@ impl Client {
                 let columns = [Cell::A.set(next.a), Cell::B.set(next.b.unwrap())];
                 self.table.patch((PARTITION, &next.row), columns).if_match(etag).await
             }
-            2 => self.table.replace(next).if_match(etag).via_batch().await,
+            2 => {
+                self.table
+                    .replace(next)
+                    .if_match(etag)
+                    .with(&CallOptions::new().via_batch())
+                    .await
+            }
             _ => self.table.replace(next).if_match(etag).await,
         }
     }

@@ -8,8 +8,8 @@ use azure_table::bulk::LeftoverReason;
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
-    BulkOutcome, BulkReport, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, NoRetry, TableClient, TableEntity,
-    TableOperation, TableServiceClient, Versioned,
+    BulkOutcome, BulkReport, CallOptions, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, NoRetry, TableClient,
+    TableEntity, TableOperation, TableServiceClient, Versioned,
 };
 use azure_table_tests::errors::kind_in_doubt;
 use futures::{StreamExt, stream};
@@ -748,7 +748,11 @@ async fn deletes_with_a_lost_response_stay_in_doubt_if_the_bulk_ends() {
         let slow = || FaultRule::new(Fault::DelayResponse(Duration::from_secs(10))).on(OperationKind::Delete);
         faults.add(if is_given_up { slow() } else { rejected() });
         let patient = azure_table::ExponentialRetry::default();
-        let mut outcomes = table.bulk().retry(patient).delete(&many).outcomes();
+        let mut outcomes = table
+            .bulk()
+            .with(&CallOptions::new().retry(patient))
+            .delete(&many)
+            .outcomes();
         let ended = tokio::time::timeout(Duration::from_secs(5), outcomes.next()).await;
         assert_eq!(ended.is_err(), is_given_up);
         let report = match outcomes.finish() {
@@ -770,7 +774,12 @@ async fn deletes_with_a_lost_response_are_sent_again_and_applied() {
     let before = faults.requests();
     faults.add(FaultRule::new(Fault::LoseResponse).first(1));
     let patient = azure_table::ExponentialRetry::default();
-    let report = table.bulk().retry(patient).delete(&many).await.unwrap();
+    let report = table
+        .bulk()
+        .with(&CallOptions::new().retry(patient))
+        .delete(&many)
+        .await
+        .unwrap();
     assert_eq!(counts(&report), [100, 0, 0, 0]);
     assert!(faults.requests() - before < 110, "{}", faults.requests() - before);
     assert_eq!(truth.query().count().await.unwrap(), 0);

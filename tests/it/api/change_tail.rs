@@ -8,8 +8,8 @@ use azure_table::operation::OperationKind;
 use azure_table::query::{ChangePosition, ChangeStream, Changes};
 use azure_table::testing::{Fault, FaultRule, Faults, Spy};
 use azure_table::{
-    Column, DateTime, Emulator, ErrorKind, Key, KeyPrefix, LocationMode, NoRetry, TableClient, TableEntity,
-    TableServiceClient,
+    CallOptions, Column, DateTime, Emulator, ErrorKind, Key, KeyPrefix, LocationMode, NoRetry, TableClient,
+    TableEntity, TableServiceClient,
 };
 use azure_table_tests::canned::{Canned, Step};
 use tokio::time::Instant;
@@ -417,7 +417,11 @@ async fn polls_read_the_primary_in_every_location_mode() {
     table.write("a", 1, 1).await;
     for mode in [LocationMode::SecondaryOnly, LocationMode::SecondaryThenPrimary] {
         table.spy.clear();
-        let changes = table.blogs.changes().location_mode(mode).max_polls(2);
+        let changes = table
+            .blogs
+            .changes()
+            .with(&CallOptions::new().location_mode(mode))
+            .max_polls(2);
         assert_eq!(rest(changes.stream()).await, "a1=1");
         let sent = table.spy.of(OperationKind::Query);
         assert!(sent.len() == 2 && !sent.iter().any(|sent| sent.is_secondary()));

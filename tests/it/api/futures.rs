@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use azure_table::entity::Row;
-use azure_table::{Emulator, ReadEntity, Result, TableClient, TableServiceClient};
+use azure_table::{CallOptions, Emulator, ReadEntity, Result, TableClient, TableServiceClient};
 use azure_table_tests::entity::Tracked;
 use futures::stream::FusedStream;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -63,7 +63,11 @@ async fn clients_builders_and_streams_move_between_threads() {
     assert_send(table.get(("g", 1)));
     assert_send(table.get(("g", 1)).versioned());
     assert_send(table.insert(&Tracked::new("g", 1, "v")));
-    assert_send(table.insert_returning(&Tracked::new("g", 1, "v")).via_batch());
+    assert_send(
+        table
+            .insert_returning(&Tracked::new("g", 1, "v"))
+            .with(&CallOptions::new().via_batch()),
+    );
     assert_send(table.delete(("g", 1)));
     assert_send(table.create_table_if_not_exists());
     assert_send(table.batch());

@@ -289,10 +289,12 @@ async fn calls_share_a_batch_only_with_equal_options() {
         join_all(rows.iter().enumerate().map(|(n, row)| {
             let insert = table.insert(row);
             match n {
-                0 | 3 => insert.header("x-tenant", "7"),
-                1 => insert.context(&one),
-                2 => insert.context(&two).timeout(Duration::from_secs(60)),
-                4 => insert.retry(NoRetry),
+                0 | 3 => insert.with(&CallOptions::new().header("x-tenant", "7")),
+                1 => insert.with(&CallOptions::new().context(&one)),
+                2 => insert
+                    .with(&CallOptions::new().context(&two))
+                    .timeout(Duration::from_secs(60)),
+                4 => insert.with(&CallOptions::new().retry(NoRetry)),
                 _ => insert,
             }
         })),
@@ -323,7 +325,7 @@ async fn different_options_do_not_change_the_order_of_a_row() {
         join_all(versions.iter().enumerate().map(|(n, row)| {
             let write = table.insert_or_replace(row);
             if n % 2 == 0 {
-                write.header("x-tenant", "7")
+                write.with(&CallOptions::new().header("x-tenant", "7"))
             } else {
                 write
             }

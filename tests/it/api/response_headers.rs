@@ -6,7 +6,7 @@ use std::time::Duration;
 use azure_table::emulator::ServiceModel;
 use azure_table::telemetry::{CostMeter, Event, Observer, OperationContext};
 use azure_table::transport::{BoxFuture, Transport, TransportError};
-use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
+use azure_table::{CallOptions, DynamicEntity, Emulator, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 use bytes::Bytes;
 use http::{Request, Response};
@@ -57,7 +57,7 @@ async fn context_has_the_headers_of_every_attempt_and_no_secrets() {
     let context = OperationContext::new();
     table
         .insert(&DynamicEntity::new("p", "r"))
-        .context(&context)
+        .with(&CallOptions::new().context(&context))
         .await
         .unwrap();
     let attempts = context.attempts();
@@ -98,7 +98,7 @@ async fn headers_are_kept_only_for_callers_and_observers_that_read_them() {
         .unwrap();
     // A context makes them available to every observer of the call.
     insert(service.observer(silent.clone()))
-        .context(&OperationContext::new())
+        .with(&CallOptions::new().context(&OperationContext::new()))
         .await
         .unwrap();
     let token = Some("0:1#2".to_owned());
@@ -116,13 +116,22 @@ async fn session_token_of_a_write_is_sent_with_a_read() {
     let written = OperationContext::new();
     table
         .insert(&DynamicEntity::new("p", "r"))
-        .context(&written)
+        .with(&CallOptions::new().context(&written))
         .await
         .unwrap();
     let attempts = written.attempts();
     let token = attempts[0].header("x-ms-session-token").unwrap();
-    table.get(("p", "r")).header("x-ms-session-token", token).await.unwrap();
-    table.query().header("x-ms-session-token", token).all().await.unwrap();
+    table
+        .get(("p", "r"))
+        .with(&CallOptions::new().header("x-ms-session-token", token))
+        .await
+        .unwrap();
+    table
+        .query()
+        .with(&CallOptions::new().header("x-ms-session-token", token))
+        .all()
+        .await
+        .unwrap();
     let sent = canned.sent();
     assert!(!sent[0].headers().contains_key("x-ms-session-token"));
     for read in &sent[1..] {
@@ -179,7 +188,13 @@ async fn cost_meter_adds_up_request_units_of_reads_batches_and_bulks() {
     table.get(("p", "001")).await.unwrap();
     assert_eq!(charge("get"), (1, 1.5));
     let context = OperationContext::new();
-    let all = table.query().partition("p").context(&context).all().await.unwrap();
+    let all = table
+        .query()
+        .partition("p")
+        .with(&CallOptions::new().context(&context))
+        .all()
+        .await
+        .unwrap();
     assert_eq!((all.len(), charge("query")), (150, (3, 4.5)));
     assert_eq!(context.request_charge(), Some(4.5));
     let mut batch = table.batch();

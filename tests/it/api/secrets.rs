@@ -91,8 +91,7 @@ async fn signature_is_shown_only_on_request() {
         for _ in 0..4 {
             let insert = table
                 .insert(&DynamicEntity::new("p", "r"))
-                .context(&context)
-                .retry(NoRetry);
+                .with(&CallOptions::new().context(&context).retry(NoRetry));
             shown.error(&insert.await.unwrap_err());
         }
         shown.debug(context);
@@ -162,19 +161,31 @@ async fn header_of_the_caller_is_shown_only_by_name() {
         table.get(("p", "r")).request_text().unwrap(),
         table.query().request_text().unwrap(),
         service.list_tables().request_text().unwrap(),
-        table.delete(("p", "r")).header("x-own", SECRET).request_text().unwrap(),
+        table
+            .delete(("p", "r"))
+            .with(&CallOptions::new().header("x-own", SECRET))
+            .request_text()
+            .unwrap(),
     ] {
         assert!(request.contains("\nx-gateway: (hidden)\n"), "{request}");
         shown.display(request);
     }
     let context = OperationContext::new();
-    let failing = table.delete(("p", "r")).context(&context).retry(NoRetry);
+    let failing = table
+        .delete(("p", "r"))
+        .with(&CallOptions::new().context(&context).retry(NoRetry));
     shown.error(&failing.await.unwrap_err());
-    shown.error(&table.delete(("p", "r")).retry(NoRetry).await.unwrap_err());
+    shown.error(
+        &table
+            .delete(("p", "r"))
+            .with(&CallOptions::new().retry(NoRetry))
+            .await
+            .unwrap_err(),
+    );
     shown.error(
         &table
             .get(("p", "r"))
-            .header("x-bad", format!("{SECRET}\n"))
+            .with(&CallOptions::new().header("x-bad", format!("{SECRET}\n")))
             .await
             .unwrap_err(),
     );

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use azure_table::{DynamicEntity, EntraCredential, ErrorKind, TableClient, TableServiceClient};
+use azure_table::{CallOptions, DynamicEntity, EntraCredential, ErrorKind, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::tokens::{FakeTokens, TOKEN_MARKER};
 
@@ -290,7 +290,11 @@ async fn no_output_contains_a_token() {
     let mut shown = format!("{credential:?} {service:?} {things:?} {}", service.settings());
     shown.push_str(&things.insert(&row()).request_text().unwrap());
     for _ in 0..2 {
-        let error = things.insert(&row()).retry(azure_table::NoRetry).await.unwrap_err();
+        let error = things
+            .insert(&row())
+            .with(&CallOptions::new().retry(azure_table::NoRetry))
+            .await
+            .unwrap_err();
         shown.push_str(&format!("{error} {error:?}"));
     }
     shown.push_str(&format!("{:?}", canned.sent()));

@@ -1,7 +1,7 @@
 //! Writes of one row.
 
 use azure_table::operation::OperationKind;
-use azure_table::{DynamicEntity, ErrorKind, Result, TableOperation};
+use azure_table::{CallOptions, DynamicEntity, ErrorKind, Result, TableOperation};
 
 use super::{Clinic, Patient, SCAN, is_ciphertext, patient};
 
@@ -58,11 +58,11 @@ async fn echo_and_executed_operations_are_decrypted() -> Result<()> {
     let error = error.entity::<Patient>().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.to_string().contains("`encryption`"), "{error}");
-    let got = patients.get(("north", 2)).via_batch().await?;
+    let got = patients.get(("north", 2)).with(&CallOptions::new().via_batch()).await?;
     assert_eq!(got, Some(patient(2)));
     let mut late = patient(3);
     late.ward = None;
-    patients.insert(&late).via_batch().await?;
+    patients.insert(&late).with(&CallOptions::new().via_batch()).await?;
     assert_eq!(patients.get(("north", 3)).await?, Some(late));
     clinic.is_silent();
     Ok(())

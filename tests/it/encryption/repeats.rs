@@ -9,7 +9,7 @@ use azure_table::encryption::{DataKey, KeyProvider, WrappedKey};
 use azure_table::operation::{Doubt, OperationKind, Resolution};
 use azure_table::testing::{Fault, FaultRule, ResponseTemplate};
 use azure_table::transport::BoxFuture;
-use azure_table::{NoRetry, Result, TableEntity, TableServiceClient};
+use azure_table::{CallOptions, NoRetry, Result, TableEntity, TableServiceClient};
 use futures::future::try_join_all;
 use futures::{FutureExt, TryStreamExt};
 
@@ -101,21 +101,29 @@ async fn doubt_depends_on_the_ciphertext_alone() -> Result<()> {
     let mut hashes = Vec::new();
     for _ in 0..2 {
         lose();
-        let write = patients.insert_or_replace(&patient(1)).retry(NoRetry);
+        let write = patients
+            .insert_or_replace(&patient(1))
+            .with(&CallOptions::new().retry(NoRetry));
         let doubt = write.await.unwrap_err().doubt().unwrap();
         assert_eq!(clinic.service.resolve_doubt(&doubt).await?, Resolution::Applied);
         hashes.push(hash_of(&doubt));
         lose();
         let patch = patients
             .patch(("north", 1), Patient::DIAGNOSIS.set("secret"))
-            .retry(NoRetry);
+            .with(&CallOptions::new().retry(NoRetry));
         let doubt = patch.await.unwrap_err().doubt().unwrap();
         assert_eq!(clinic.service.resolve_doubt(&doubt).await?, Resolution::Applied);
         hashes.push(hash_of(&doubt));
         lose();
         let mut batch = patients.batch();
         batch.insert_or_replace(&patient(2))?.insert_or_replace(&patient(3))?;
-        let doubt = batch.submit().retry(NoRetry).await.unwrap_err().doubt().unwrap();
+        let doubt = batch
+            .submit()
+            .with(&CallOptions::new().retry(NoRetry))
+            .await
+            .unwrap_err()
+            .doubt()
+            .unwrap();
         assert_eq!(clinic.service.resolve_doubt(&doubt).await?, Resolution::Applied);
         hashes.push(hash_of(&doubt));
     }

@@ -2,7 +2,7 @@
 
 use azure_table::batch::BatchRule;
 use azure_table::{
-    Change, Deletion, DynamicEntity, EdmValue, ErrorKind, Key, TableClient, TableEntity, TableOperation,
+    CallOptions, Change, Deletion, DynamicEntity, EdmValue, ErrorKind, Key, TableClient, TableEntity, TableOperation,
 };
 
 use super::table;
@@ -233,7 +233,13 @@ async fn a_row_of_another_variant_is_an_error_that_names_its_tag() {
 async fn row_of_another_variant_is_missing_for_a_handle() {
     let (bookings, fees) = bookings().await;
     assert!(!fees.exists(("a", 1)).await.unwrap());
-    assert!(!fees.exists(("a", 1)).via_batch().await.unwrap());
+    assert!(
+        !fees
+            .exists(("a", 1))
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap()
+    );
     assert!(bookings.variant::<Deposit>().exists(("a", 1)).await.unwrap());
 }
 

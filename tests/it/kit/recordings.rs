@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, Recorder, Replay, ResponseTemplate, mask_guids, mask_times};
-use azure_table::{DateTime, DynamicEntity, Emulator, Guid, Profile, Result, TableOperation, TableServiceClient};
+use azure_table::{
+    CallOptions, DateTime, DynamicEntity, Emulator, Guid, Profile, Result, TableOperation, TableServiceClient,
+};
 use futures::future::join_all;
 
 use super::panic_of;
@@ -248,7 +250,7 @@ async fn values_that_differ_per_run_are_masked() {
         table.insert(&row).await?;
         let key = (row.partition_key.as_str(), row.row_key.as_str());
         table.get(key).await?;
-        table.get(key).via_batch().await?;
+        table.get(key).with(&CallOptions::new().via_batch()).await?;
         table.execute(TableOperation::get::<DynamicEntity>(key)).await?;
         Ok(())
     }

@@ -6,8 +6,8 @@ use azure_table::operation::OperationKind;
 use azure_table::testing::EntityResponse as _;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate, Script};
 use azure_table::{
-    DateTime, DynamicEntity, ETag, Emulator, ErrorKind, NoRetry, TableClient, TableEntity, TableServiceClient,
-    Versioned,
+    CallOptions, DateTime, DynamicEntity, ETag, Emulator, ErrorKind, NoRetry, TableClient, TableEntity,
+    TableServiceClient, Versioned,
 };
 use bytes::Bytes;
 
@@ -113,7 +113,11 @@ async fn writes_batches_and_failures_are_answered_in_order() {
     batch.insert(&blog(1)).unwrap().insert(&blog(2)).unwrap();
     let error = batch.submit().await.unwrap_err();
     assert_eq!((error.kind(), error.batch_index()), (ErrorKind::AlreadyExists, Some(1)));
-    let error = blogs.delete(&blog(1)).retry(NoRetry).await.unwrap_err();
+    let error = blogs
+        .delete(&blog(1))
+        .with(&CallOptions::new().retry(NoRetry))
+        .await
+        .unwrap_err();
     assert!(error.may_have_applied());
     script.finish();
 }

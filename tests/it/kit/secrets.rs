@@ -8,7 +8,8 @@ use azure_table::operation::OperationKind;
 use azure_table::testing::{Recorder, Replay, ResponseTemplate, Script, Spy};
 use azure_table::transport::BoxFuture;
 use azure_table::{
-    AccountKey, Credential, DateTime, DynamicEntity, Emulator, NoRetry, Result, SasToken, TableServiceClient,
+    AccountKey, CallOptions, Credential, DateTime, DynamicEntity, Emulator, NoRetry, Result, SasToken,
+    TableServiceClient,
 };
 
 use super::recordings::file;
@@ -65,7 +66,11 @@ async fn no_credential_is_recorded() {
             .dynamic_table("Things")
             .unwrap();
         let row = DynamicEntity::new("p", "r");
-        table.insert(&row).header("x-mine", "OWNMARKER").await.unwrap();
+        table
+            .insert(&row)
+            .with(&CallOptions::new().header("x-mine", "OWNMARKER"))
+            .await
+            .unwrap();
         table.get(("p", "r")).await.unwrap_err();
 
         let recorded = fs::read_to_string(&file).unwrap();

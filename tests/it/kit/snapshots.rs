@@ -114,7 +114,9 @@ async fn snapshot_has_the_selected_rows_of_its_own_partition() -> Result<()> {
     assert_eq!((header.map(|header| header.rows), keys.len()), (Some(3), 3));
 
     // The check is of the primary, and so are the rows.
-    let secondary = rows.query().location_mode(LocationMode::SecondaryOnly);
+    let secondary = rows
+        .query()
+        .with(&CallOptions::new().location_mode(LocationMode::SecondaryOnly));
     assert_eq!(revision.snapshot(secondary.limit(2)).await?.len(), 2);
     let denied = service
         .deny_access(azure_table::filter::AccessPath::TableScan)

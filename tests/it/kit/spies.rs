@@ -5,7 +5,9 @@ use std::time::Duration;
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Bill, EntityRequest as _, Fault, FaultRule, Faults, ResponseTemplate, Spy};
 use azure_table::transport::Delivery;
-use azure_table::{DynamicEntity, EdmValue, Emulator, Filter, LocationMode, NoRetry, TableClient, TableServiceClient};
+use azure_table::{
+    CallOptions, DynamicEntity, EdmValue, Emulator, Filter, LocationMode, NoRetry, TableClient, TableServiceClient,
+};
 
 fn things(spy: &Spy) -> TableClient {
     TableServiceClient::from_transport(spy.clone())
@@ -106,7 +108,7 @@ async fn cancelled_request_has_no_outcome(emulator: Emulator) {
     let spy = Spy::new(faults);
     let call = things(&spy)
         .get(("p", "r"))
-        .retry(NoRetry)
+        .with(&CallOptions::new().retry(NoRetry))
         .timeout(Duration::from_secs(1))
         .await;
     assert!(call.is_err());
@@ -120,7 +122,11 @@ async fn spy_distinguishes_the_secondary(emulator: Emulator) -> azure_table::Res
     let spy = Spy::new(emulator);
     let things = things(&spy);
     things.create_table().await?;
-    things.query().location_mode(LocationMode::SecondaryOnly).all().await?;
+    things
+        .query()
+        .with(&CallOptions::new().location_mode(LocationMode::SecondaryOnly))
+        .all()
+        .await?;
     let regions: Vec<_> = spy
         .exchanges()
         .iter()

@@ -1,6 +1,6 @@
 //! Limits of partitions and accounts, and in what words they are told.
 
-use azure_table::EmulatorServer;
+use azure_table::{CallOptions, EmulatorServer};
 
 use super::*;
 
@@ -83,12 +83,20 @@ async fn cosmos_says_when_to_come_again() {
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     table.insert(&row("p", 1)).await.unwrap();
-    let rejected = table.insert(&row("p", 2)).retry(NoRetry).await.unwrap_err();
+    let rejected = table
+        .insert(&row("p", 2))
+        .with(&CallOptions::new().retry(NoRetry))
+        .await
+        .unwrap_err();
     assert_eq!((rejected.kind(), rejected.status()), (ErrorKind::Throttled, Some(429)));
     assert_eq!(rejected.code(), Some("TooManyRequests"));
     let mut batch = table.batch();
     batch.insert(&row("p", 3)).unwrap();
-    let rejected = batch.submit().retry(NoRetry).await.unwrap_err();
+    let rejected = batch
+        .submit()
+        .with(&CallOptions::new().retry(NoRetry))
+        .await
+        .unwrap_err();
     assert_eq!(
         (rejected.kind(), rejected.code()),
         (ErrorKind::Throttled, Some("TooManyRequests"))

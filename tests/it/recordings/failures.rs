@@ -1,7 +1,7 @@
 //! Recorded responses to failed batches, of Storage and of Cosmos DB. The failure is at its index, with its code and
 //! keys, and at each other index that the recorded text names.
 
-use azure_table::{DynamicEntity, Error, TableOperation};
+use azure_table::{CallOptions, DynamicEntity, Error, TableOperation};
 use serde_json::Value;
 
 use super::{client, exchanges};
@@ -143,7 +143,7 @@ async fn recorded_reads_in_a_batch_equal_a_get() {
 
     let read = table(there)
         .get(("partition1", "row1"))
-        .via_batch()
+        .with(&CallOptions::new().via_batch())
         .versioned()
         .await
         .unwrap()
@@ -158,7 +158,11 @@ async fn recorded_reads_in_a_batch_equal_a_get() {
     assert_eq!(result.entity::<DynamicEntity>().unwrap().unwrap(), read.entity);
 
     assert_eq!(
-        table(missing).get(("partition1", "row1")).via_batch().await.unwrap(),
+        table(missing)
+            .get(("partition1", "row1"))
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap(),
         None
     );
     let mut batch = table(missing).batch();
@@ -167,7 +171,7 @@ async fn recorded_reads_in_a_batch_equal_a_get() {
     // A delete with this response fails.
     let delete = table(missing)
         .delete(("partition1", "row1"))
-        .via_batch()
+        .with(&CallOptions::new().via_batch())
         .await
         .unwrap_err();
     assert_eq!((delete.status(), delete.batch_index()), (Some(404), None));

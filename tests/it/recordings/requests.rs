@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use azure_table::{DynamicEntity, ETag, ErrorKind, NoRetry, TableClient, TableOperation, TableServiceClient};
+use azure_table::{
+    CallOptions, DynamicEntity, ETag, ErrorKind, NoRetry, TableClient, TableOperation, TableServiceClient,
+};
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 use serde_json::{Map, Value};
 
@@ -245,7 +247,11 @@ async fn batch(name: &str, body: &str, is_cosmos: bool, differences: &mut Differ
             Err(difference) => return *differences.entry(difference).or_default() += 1,
         }
     }
-    batch.submit().retry(NoRetry).await.unwrap_err();
+    batch
+        .submit()
+        .with(&CallOptions::new().retry(NoRetry))
+        .await
+        .unwrap_err();
     let sent = inner(&ours(&canned).body);
     assert_eq!(sent.len(), recorded.len(), "{name}");
     for (recorded, ours) in recorded.iter().zip(&sent) {

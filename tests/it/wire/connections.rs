@@ -81,7 +81,9 @@ async fn connection_that_cannot_be_secured_in_time_sends_nothing(network: Networ
         .dynamic_table("Things")
         .unwrap();
     let started = Instant::now();
-    let insert = table.insert(&DynamicEntity::new("p", "r")).retry(NoRetry);
+    let insert = table
+        .insert(&DynamicEntity::new("p", "r"))
+        .with(&CallOptions::new().retry(NoRetry));
     let error = insert.await.unwrap_err();
     assert_eq!(
         (error.kind(), error.may_have_applied()),
@@ -196,7 +198,9 @@ fn runtimes_that_take_turns_do_not_share_connections() {
             .attempt_timeout(Duration::from_secs(3));
         for runtime in runtimes.iter().chain(&runtimes) {
             let insert = server.table().insert(&DynamicEntity::new("p", "r"));
-            runtime.block_on(insert.retry(NoRetry)).unwrap();
+            runtime
+                .block_on(insert.with(&CallOptions::new().retry(NoRetry)))
+                .unwrap();
         }
         assert_eq!(server.connections(), connections);
     }
@@ -236,7 +240,10 @@ async fn unsent_request_of_a_closed_connection_is_not_in_doubt() {
     let mut unsent = 0;
     for _ in 0..50 {
         let before = read.load(Ordering::SeqCst);
-        let insert = server.table().insert(&DynamicEntity::new("p", "r")).retry(NoRetry);
+        let insert = server
+            .table()
+            .insert(&DynamicEntity::new("p", "r"))
+            .with(&CallOptions::new().retry(NoRetry));
         let error = insert.await.unwrap_err();
         let kind = kind_in_doubt(&error).unwrap_or(error.kind());
         assert_eq!(kind, ErrorKind::Connection, "{error}");

@@ -9,7 +9,8 @@ use std::time::Duration;
 use azure_table::emulator::SeedEntities as _;
 use azure_table::transport::{BoxFuture, HttpTransport, Transport, TransportError};
 use azure_table::{
-    DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, Profile, TableClient, TableServiceClient,
+    CallOptions, DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, Profile, TableClient,
+    TableServiceClient,
 };
 use azure_table_tests::canned::CONTOSO;
 use azure_table_tests::{Network, NetworkBuilder, on_both_networks};
@@ -247,7 +248,7 @@ async fn request_that_nobody_polls_does_not_stop_others_for_ever(network: Networ
     assert!(first.as_mut().now_or_never().is_none());
     let second = table
         .insert(&DynamicEntity::new("p", "2"))
-        .attempt_timeout(Duration::from_millis(100));
+        .with(&CallOptions::new().attempt_timeout(Duration::from_millis(100)));
     let error = second.await.unwrap_err();
     assert_waited(&error, "no request in flight ended");
 }

@@ -26,9 +26,12 @@ async fn ids_and_headers_of_a_call_are_sent() {
     let context = OperationContext::new();
     table
         .insert(&DynamicEntity::new("p", "r"))
-        .client_request_id("order-7")
-        .header("x-tenant", "blue")
-        .context(&context)
+        .with(
+            &CallOptions::new()
+                .client_request_id("order-7")
+                .header("x-tenant", "blue")
+                .context(&context),
+        )
         .await
         .unwrap();
     for sent in canned.sent() {
@@ -81,7 +84,12 @@ async fn the_charge_of_cosmos_is_summed() {
     let canned = Canned::new([first, charged("0.75")]);
     let table = canned.service().dynamic_table("Things").unwrap();
     let context = OperationContext::new();
-    table.query().context(&context).all().await.unwrap();
+    table
+        .query()
+        .with(&CallOptions::new().context(&context))
+        .all()
+        .await
+        .unwrap();
     assert_eq!(context.request_charge(), Some(3.25));
     assert_eq!(context.attempts().len(), 2);
 }
@@ -93,23 +101,35 @@ async fn invalid_options_are_rejected_before_a_request() {
     let table = service.dynamic_table("Things").unwrap();
     let errors = [
         (
-            table.get(("p", "r")).client_request_id("a b").await.unwrap_err(),
+            table
+                .get(("p", "r"))
+                .with(&CallOptions::new().client_request_id("a b"))
+                .await
+                .unwrap_err(),
             "visible ASCII",
         ),
         (
             table
                 .get(("p", "r"))
-                .client_request_id("x".repeat(1_025))
+                .with(&CallOptions::new().client_request_id("x".repeat(1_025)))
                 .await
                 .unwrap_err(),
             "1025 characters",
         ),
         (
-            table.get(("p", "r")).header("Authorization", "x").await.unwrap_err(),
+            table
+                .get(("p", "r"))
+                .with(&CallOptions::new().header("Authorization", "x"))
+                .await
+                .unwrap_err(),
             "the client sets it itself",
         ),
         (
-            table.get(("p", "r")).header("if-match", "\n").await.unwrap_err(),
+            table
+                .get(("p", "r"))
+                .with(&CallOptions::new().header("if-match", "\n"))
+                .await
+                .unwrap_err(),
             "header if-match",
         ),
         (service.application_id("\n").ping().await.unwrap_err(), "application id"),
@@ -138,7 +158,7 @@ async fn request_is_returned_as_text_without_being_sent() {
     let table = canned.service().dynamic_table("Things").unwrap();
     let shown = table
         .insert(&DynamicEntity::new("p", "r"))
-        .client_request_id("7")
+        .with(&CallOptions::new().client_request_id("7"))
         .request_text()
         .unwrap();
     let version = env!("CARGO_PKG_VERSION");
@@ -438,10 +458,15 @@ async fn later_header_replaces_an_earlier_one_of_its_name() {
         all(tenant, sent());
         table
             .insert_or_replace(&row("a"))
-            .header("x-TENANT", "call")
+            .with(&CallOptions::new().header("x-TENANT", "call"))
             .await
             .unwrap();
-        table.query().header("x-TENANT", "call").all().await.unwrap();
+        table
+            .query()
+            .with(&CallOptions::new().header("x-TENANT", "call"))
+            .all()
+            .await
+            .unwrap();
         all("call", sent());
 
         let report = table.bulk().insert_or_replace(rows()).await.unwrap();
@@ -450,7 +475,9 @@ async fn later_header_replaces_an_earlier_one_of_its_name() {
         assert_eq!(patched.applied(), 4);
         table.modify(("p", "a"), |row| row.value = 2).await.unwrap();
         all(tenant, sent());
-        let deleted = table.delete_where(Row::VALUE.ge(0)).header("x-tenant", "call");
+        let deleted = table
+            .delete_where(Row::VALUE.ge(0))
+            .with(&CallOptions::new().header("x-tenant", "call"));
         assert_eq!(deleted.await.unwrap().applied(), 4);
         all("call", sent());
     }

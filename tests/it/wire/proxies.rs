@@ -6,7 +6,9 @@ use std::process::Command;
 use std::sync::{Arc, Mutex};
 
 use azure_table::emulator::ServerCertificate;
-use azure_table::{DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, RunningEmulator, TableServiceClient};
+use azure_table::{
+    CallOptions, DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, RunningEmulator, TableServiceClient,
+};
 use azure_table_tests::canned::CONTOSO;
 use azure_table_tests::network::NetworkBuilder;
 use azure_table_tests::process::output;
@@ -226,7 +228,11 @@ async fn https_proxy_receives_requests_over_tls(network: Network) {
         assert_eq!(proxy.requested(), [requested]);
         let distrusting = network.builder().root_certificates(&identity.certificate);
         let distrusting = distrusting.proxy(format!("https://{}", front.address));
-        let error = service(&server, distrusting).ping().retry(NoRetry).await.unwrap_err();
+        let error = service(&server, distrusting)
+            .ping()
+            .with(&CallOptions::new().retry(NoRetry))
+            .await
+            .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
     }
 }
@@ -289,7 +295,7 @@ async fn failing_proxy_leaves_no_write_in_doubt(network: Network) {
             .dynamic_table("Things")
             .unwrap()
             .insert(&DynamicEntity::new("p", "r"));
-        let error = insert.retry(NoRetry).await.unwrap_err();
+        let error = insert.with(&CallOptions::new().retry(NoRetry)).await.unwrap_err();
         assert_eq!(
             (error.kind(), error.may_have_applied()),
             (ErrorKind::Connection, false),

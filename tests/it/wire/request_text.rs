@@ -21,7 +21,7 @@ async fn first_request_of_an_operation_is_returned_as_text() {
         table.add_access_policy(policy()).request_text().unwrap(),
         table
             .revoke_access_policy("readers")
-            .client_request_id("7")
+            .with(&CallOptions::new().client_request_id("7"))
             .request_text()
             .unwrap(),
         table.set_access_policies([policy()]).request_text().unwrap(),
@@ -67,7 +67,7 @@ async fn invalid_request_has_no_text() {
         (
             service
                 .list_tables()
-                .header("If-Match", "*")
+                .with(&CallOptions::new().header("If-Match", "*"))
                 .request_text()
                 .unwrap_err(),
             "If-Match",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use azure_table::{DynamicEntity, Error, ErrorKind, NoRetry, TableClient, TableServiceClient};
+use azure_table::{CallOptions, DynamicEntity, Error, ErrorKind, NoRetry, TableClient, TableServiceClient};
 use azure_table_tests::canned::CONTOSO;
 use azure_table_tests::errors::kind_in_doubt;
 use azure_table_tests::{Network, on_both_networks};
@@ -98,7 +98,10 @@ impl Sockets {
     /// Returns the error of a write that is not retried, after the common checks: one attempt, a short time, in doubt.
     async fn lost_write(&self) -> Error {
         let started = Instant::now();
-        let insert = self.table().insert(&DynamicEntity::new("p", "r")).retry(NoRetry);
+        let insert = self
+            .table()
+            .insert(&DynamicEntity::new("p", "r"))
+            .with(&CallOptions::new().retry(NoRetry));
         let error = insert.await.unwrap_err();
         assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
         assert!(error.may_have_applied(), "{error}");
@@ -397,7 +400,7 @@ async fn close_during_a_write_is_reported_correctly(network: Network) {
         match server
             .table()
             .insert(&DynamicEntity::new("p", "r"))
-            .retry(NoRetry)
+            .with(&CallOptions::new().retry(NoRetry))
             .await
         {
             Ok(_) => written += 1,

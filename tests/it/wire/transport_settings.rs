@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use azure_table::transport::{HttpTransport, HttpTransportBuilder};
 use azure_table::{
-    DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, RunningEmulator, TableServiceClient,
+    CallOptions, DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, RunningEmulator,
+    TableServiceClient,
 };
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
 use rustls::pki_types::pem::PemObject as _;
@@ -134,7 +135,7 @@ async fn insert_error(service: &TableServiceClient) -> Error {
     let table = service.dynamic_table("Things").unwrap();
     let error = table
         .insert(&DynamicEntity::new("p", "r"))
-        .retry(NoRetry)
+        .with(&CallOptions::new().retry(NoRetry))
         .await
         .unwrap_err();
     assert_eq!(
@@ -189,7 +190,7 @@ async fn connection_comes_from_the_local_address_and_interface() {
     let local = Ipv4Addr::new(127, 0, 0, 7).into();
     let transport = HttpTransport::builder().local_address(local).interface("lo");
     let client = service(&server, &address, transport);
-    let ping = tokio::spawn(async move { client.ping().retry(NoRetry).await });
+    let ping = tokio::spawn(async move { client.ping().with(&CallOptions::new().retry(NoRetry)).await });
     let (_, peer) = listener.accept().await.unwrap();
     assert_eq!(peer.ip(), local);
     ping.abort();
@@ -245,7 +246,7 @@ async fn client_authenticates_with_its_certificate() {
 
     let error = service(&server, &address, trusting())
         .ping()
-        .retry(NoRetry)
+        .with(&CallOptions::new().retry(NoRetry))
         .await
         .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
@@ -375,6 +376,11 @@ async fn reqwest_may_use_native_tls() {
         .ping()
         .await
         .unwrap();
-    let error = client.transport(transport("")).ping().retry(NoRetry).await.unwrap_err();
+    let error = client
+        .transport(transport(""))
+        .ping()
+        .with(&CallOptions::new().retry(NoRetry))
+        .await
+        .unwrap_err();
     assert!(format!("{error:?}").contains("certificate verify failed"), "{error:?}");
 }

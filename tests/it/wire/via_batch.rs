@@ -165,7 +165,7 @@ async fn rejected_url_names_via_batch() {
         // Not if the URL has no key, or if the key is already in a body.
         for error in [
             table.query().all().await.unwrap_err(),
-            table.get(key).via_batch().await.unwrap_err(),
+            table.get(key).with(&CallOptions::new().via_batch()).await.unwrap_err(),
         ] {
             assert_eq!(error.kind(), ErrorKind::Rejected, "{error}");
             let text = error.to_string();
@@ -189,26 +189,42 @@ async fn response_is_that_of_the_part() {
     let entity = DynamicEntity::new("p", "r");
     let (head, body) = rejection("409 Conflict", "EntityAlreadyExists");
     let canned = Canned::new([response(true, &head, &body), response(true, &head, &body)]);
-    let error = table(&canned).insert(&entity).via_batch().await.unwrap_err();
+    let error = table(&canned)
+        .insert(&entity)
+        .with(&CallOptions::new().via_batch())
+        .await
+        .unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::AlreadyExists, Some(409)));
     assert_eq!((error.operation(), error.request_id()), (Some("insert"), Some("outer")));
     assert_eq!(error.service_message(), Some("It is so."));
     assert_eq!(error.batch_index(), None, "the user has made no batch");
     assert_eq!(
-        table(&canned).insert_if_not_exists(&entity).via_batch().await.unwrap(),
+        table(&canned)
+            .insert_if_not_exists(&entity)
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap(),
         None
     );
 
     let (head, body) = rejection("404 Not Found", "ResourceNotFound");
     let canned = Canned::new([response(true, &head, &body)]);
-    let deletion = table(&canned).delete_if_exists(("p", "r")).via_batch().await.unwrap();
+    let deletion = table(&canned)
+        .delete_if_exists(("p", "r"))
+        .with(&CallOptions::new().via_batch())
+        .await
+        .unwrap();
     assert_eq!(deletion, Deletion::WasMissing);
 
     // A part that is busy is retried.
     let (head, body) = rejection("503 Service Unavailable", "ServerBusy");
     let written = response(true, "HTTP/1.1 204 No Content\r\nETag: W/\"2\"", "");
     let canned = Canned::new([response(true, &head, &body), written]);
-    let etag = table(&canned).insert_or_replace(&entity).via_batch().await.unwrap();
+    let etag = table(&canned)
+        .insert_or_replace(&entity)
+        .with(&CallOptions::new().via_batch())
+        .await
+        .unwrap();
     assert_eq!((etag.as_str(), canned.sent().len()), ("W/\"2\"", 2));
 }
 
@@ -246,7 +262,9 @@ async fn reads_by_batch_go_to_the_primary() {
             "HTTP/1.1 200 OK\r\nETag: x",
             r#"{"PartitionKey":"p","RowKey":"r"}"#,
         )]);
-        let read = table(&canned).get(("p", "r")).via_batch().location_mode(mode);
+        let read = table(&canned)
+            .get(("p", "r"))
+            .with(&CallOptions::new().via_batch().location_mode(mode));
         assert!(read.await.unwrap().is_some());
         let sent = canned.sent();
         assert_eq!(sent[0].uri().host(), Some("contoso.table.core.windows.net"), "{mode:?}");
@@ -286,8 +304,19 @@ async fn observers_receive_the_failure_of_the_part() {
         .observer(heard.clone())
         .dynamic_table("Things")
         .unwrap();
-    assert_eq!(table.get(("p", "r")).via_batch().await.unwrap(), None);
-    table.delete(("p", "r")).via_batch().await.unwrap_err();
+    assert_eq!(
+        table
+            .get(("p", "r"))
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap(),
+        None
+    );
+    table
+        .delete(("p", "r"))
+        .with(&CallOptions::new().via_batch())
+        .await
+        .unwrap_err();
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "r")).unwrap();
     batch.submit().await.unwrap_err();

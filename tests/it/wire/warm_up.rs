@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use azure_table::emulator::ServerCertificate;
 use azure_table::testing::{Faults, Spy};
 use azure_table::{
-    AccountKey, DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, TableClient, TableServiceClient,
+    AccountKey, CallOptions, DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, TableClient,
+    TableServiceClient,
 };
 use azure_table_tests::{Network, on_both_networks};
 use futures::future::join_all;
@@ -107,7 +108,11 @@ async fn warm_up_accepts_a_rejected_credential_but_not_an_unreachable_service(ne
     assert_eq!(service.ping().await.unwrap_err().kind(), ErrorKind::Unauthenticated);
     assert_eq!(service.warm_up(2).await.unwrap(), 2);
     server.stop().await;
-    let error = service.warm_up(2).retry(NoRetry).await.unwrap_err();
+    let error = service
+        .warm_up(2)
+        .with(&CallOptions::new().retry(NoRetry))
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
 }
 

@@ -174,7 +174,7 @@ async fn resolve(place: Place) {
             row.count += 1;
             batch.replace(&row).ok()?;
         }
-        match batch.submit().retry(NoRetry).await {
+        match batch.submit().with(&CallOptions::new().retry(NoRetry)).await {
             Ok(_) => Some(Resolution::Applied),
             Err(e) => {
                 let doubt = e.doubt()?;

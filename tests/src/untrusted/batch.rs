@@ -1,6 +1,6 @@
 //! Responses to entity group transactions.
 
-use azure_table::{DynamicEntity, ErrorKind, NoRetry, Result};
+use azure_table::{CallOptions, DynamicEntity, ErrorKind, NoRetry, Result};
 
 use super::{Kind, assert_presentable, on_runtime, responded, response, things};
 
@@ -72,7 +72,7 @@ pub fn commit(body: &[u8]) -> Result<Vec<u16>> {
     for row_key in ["1", "2"] {
         batch.insert(&DynamicEntity::new("p", row_key)).unwrap();
     }
-    let results = on_runtime(async { batch.submit().retry(NoRetry).await })?;
+    let results = on_runtime(async { batch.submit().with(&CallOptions::new().retry(NoRetry)).await })?;
     Ok(results.iter().map(|result| result.status()).collect())
 }
 
@@ -107,8 +107,14 @@ pub fn check_one_operation(body: &[u8]) {
     let entity = DynamicEntity::new("p", "r");
     let key = ("p", "r");
     let (read, echoed) = on_runtime(async {
-        let read = table.get(key).via_batch().retry(NoRetry).await;
-        let echoed = table.insert_returning(&entity).via_batch().retry(NoRetry).await;
+        let read = table
+            .get(key)
+            .with(&CallOptions::new().via_batch().retry(NoRetry))
+            .await;
+        let echoed = table
+            .insert_returning(&entity)
+            .with(&CallOptions::new().via_batch().retry(NoRetry))
+            .await;
         (read, echoed)
     });
     if let Err(error) = read {
@@ -123,7 +129,7 @@ pub fn check_one_operation(body: &[u8]) {
     }
     let mut batch = table.batch();
     batch.get(key).unwrap();
-    if let Ok(results) = on_runtime(async { batch.submit().retry(NoRetry).await }) {
+    if let Ok(results) = on_runtime(async { batch.submit().with(&CallOptions::new().retry(NoRetry)).await }) {
         assert_eq!(results.len(), 1);
         assert!(matches!(results[0].status(), 200..=299 | 404), "{results:?}");
         if let Err(error) = results[0].entity::<DynamicEntity>() {

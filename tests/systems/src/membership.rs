@@ -76,7 +76,9 @@
 mod row;
 
 use azure_table::filter::InKey;
-use azure_table::{Column, DateTime, ErrorKind, Key, Result, TableClient, TableEntity, TableOperation, TableQuery};
+use azure_table::{
+    CallOptions, Column, DateTime, ErrorKind, Key, Result, TableClient, TableEntity, TableOperation, TableQuery,
+};
 use azure_table::{ETag, Error, LocationMode, Profile, Versioned};
 use azure_table_patterns::Fence;
 
@@ -246,7 +248,7 @@ impl Membership {
         let query = query
             .partition(self.cluster.as_str())
             .page_size(self.page_size)
-            .location_mode(LocationMode::PrimaryOnly)
+            .with(&CallOptions::new().location_mode(LocationMode::PrimaryOnly))
             .versioned();
         let mut bounds = (None, None);
         for _ in 0..MAX_READS {
@@ -274,7 +276,9 @@ impl Membership {
             return Ok(None);
         }
         let version = self.table.typed::<VersionRow>().get((&self.cluster,));
-        let version = version.location_mode(LocationMode::PrimaryOnly).versioned();
+        let version = version
+            .with(&CallOptions::new().location_mode(LocationMode::PrimaryOnly))
+            .versioned();
         Ok(version.await?.map(|row| row.etag))
     }
 

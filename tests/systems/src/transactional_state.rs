@@ -81,7 +81,9 @@ mod row;
 
 use std::collections::BTreeMap;
 
-use azure_table::{ETag, Error, LocationMode, Profile, Result, TableClient, TableEntity, TableOperation, Versioned};
+use azure_table::{
+    CallOptions, ETag, Error, LocationMode, Profile, Result, TableClient, TableEntity, TableOperation, Versioned,
+};
 use azure_table_patterns::Fence;
 
 pub use self::row::Prepared;
@@ -132,7 +134,7 @@ impl StateStorage {
             .query()
             .partition(partition)
             .page_size(self.page_size)
-            .location_mode(LocationMode::PrimaryOnly)
+            .with(&CallOptions::new().location_mode(LocationMode::PrimaryOnly))
             .versioned();
         let mut bounds = (None, None);
         for _ in 0..MAX_READS {
@@ -160,7 +162,9 @@ impl StateStorage {
             return Ok(None);
         }
         let key = self.table.typed::<KeyRow>().get((&self.partition,));
-        let key = key.location_mode(LocationMode::PrimaryOnly).versioned();
+        let key = key
+            .with(&CallOptions::new().location_mode(LocationMode::PrimaryOnly))
+            .versioned();
         Ok(key.await?.map(|row| row.etag))
     }
 

@@ -21,7 +21,6 @@ use crate::filter::projection::Projection;
 use crate::filter::select::Columns;
 use crate::key::entity_key::Key;
 use crate::pipeline::Pipeline;
-use crate::pipeline::options::via_batch;
 use crate::request::get;
 use crate::write::call::Call;
 
@@ -29,7 +28,6 @@ operation! {
     /// Reads one entity of type `E` as a `P`. See [`TableClient::get`](crate::TableClient::get).
     GetEntity[E, P = E] -> Option<P>, Operation<GetSpec<E, P>>
 }
-via_batch!(GetEntity[E, P], operation.options);
 
 struct GetSpec<E, P> {
     /// An error is taken when the request is built.
@@ -132,7 +130,6 @@ operation! {
     /// Checks that an entity exists. See [`TableClient::exists`](crate::TableClient::exists).
     EntityExists -> bool, Operation<ExistsSpec>
 }
-via_batch!(EntityExists, operation.options);
 
 struct ExistsSpec {
     /// PartitionKey and RowKey. An error is taken when the request is built.

@@ -26,7 +26,7 @@ use crate::client::table_handle::TableClient;
 use crate::entity::table_entity::{AsEntity, ReadEntity, TableEntity};
 use crate::entity::versioned::Versioned;
 use crate::key::entity_key::{Key, key_texts};
-use crate::pipeline::options::{CallOptions, call_options, via_batch};
+use crate::pipeline::options::{CallOptions, call_options};
 use crate::write::operation::TableOperation;
 
 /// The default limit of conflicting writes. The waits between them grow to a second, so only many concurrent writers of
@@ -123,7 +123,6 @@ enum State<E> {
 }
 
 call_options!(ModifyEntity[E, F, R, N], options);
-via_batch!(ModifyEntity[E, F, R, N], options);
 
 impl<E, F, R> ModifyEntity<E, F, R> {
     pub(crate) fn new(table: &TableClient<E>, key: Result<Key<E>>, change: F) -> Self {

@@ -20,7 +20,7 @@ use crate::entity::variant_mark::MarkedVariant;
 use crate::entity::versioned::Versioned;
 use crate::key::key_texts::KeyTexts;
 use crate::pipeline::Pipeline;
-use crate::pipeline::options::{CallOptions, via_batch};
+use crate::pipeline::options::CallOptions;
 use crate::request::tables::{self, Deletion};
 use crate::write::call::Call;
 use crate::write::operation::TableOperation;
@@ -59,7 +59,6 @@ macro_rules! write_operation {
             $(#[$doc])+
             $name $([$entity])? -> $output, Operation<WriteSpec<$output>>
         }
-        via_batch!($name $([$entity])?, operation.options);
 
         impl $(<$entity: ReadEntity>)? $name $(<$entity>)? {
             pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, operation: TableOperation) -> Self {

@@ -268,7 +268,9 @@ impl<O: Outcomes> PartitionWrite<O> {
         match execute().await {
             // An error without a code did not come from the service, so the request did not reach it. No earlier
             // attempt reached it either: a write in doubt has no status.
-            Err(e) if matches!(e.status(), Some(400 | 414 | 431)) && e.code().is_none() => execute().via_batch().await,
+            Err(e) if matches!(e.status(), Some(400 | 414 | 431)) && e.code().is_none() => {
+                execute().with(&CallOptions::new().via_batch()).await
+            }
             result => result,
         }
     }

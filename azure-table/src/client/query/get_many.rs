@@ -19,7 +19,7 @@ use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::entity::table_entity::ReadEntity;
 use crate::entity::versioned::Versioned;
 use crate::key::entity_key::Key;
-use crate::pipeline::options::{CallOptions, call_options, via_batch};
+use crate::pipeline::options::{CallOptions, call_options};
 
 /// Reads entities by their keys, concurrently.
 ///
@@ -77,7 +77,6 @@ total_timeout!(
     total,
     "At the deadline, the item of each key not yet read is an error of kind `Timeout`. No further request is sent."
 );
-via_batch!(GetMany[E, P], options);
 
 fn get<E: ReadEntity>(table: &TableClient<E>, key: Key<E>) -> GetEntity<E> {
     GetEntity::new(table.pipeline(), table.name(), Ok(key))

@@ -11,14 +11,14 @@ use azure_table_wire::error::diagnostics::{self, Attempt, Diagnostics};
 /// Clones share the record. It may be passed to several calls, sequential or concurrent.
 ///
 /// ```
-/// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+/// use azure_table::{CallOptions, DynamicEntity, Emulator, TableServiceClient};
 /// use azure_table::telemetry::OperationContext;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> azure_table::Result<()> {
 /// # let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
 /// # table.create_table().await?;
 /// let context = OperationContext::new();
-/// table.insert(&DynamicEntity::new("Channel9", "1")).context(&context).await?;
+/// table.insert(&DynamicEntity::new("Channel9", "1")).with(&CallOptions::new().context(&context)).await?;
 /// let attempts = context.attempts();
 /// assert_eq!((attempts.len(), attempts[0].operation(), attempts[0].status()), (1, "insert", Some(204)));
 /// assert_eq!(attempts[0].header("x-ms-version"), Some("2019-02-02"));

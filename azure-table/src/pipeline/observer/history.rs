@@ -207,7 +207,7 @@ fn address_advice(call: &Call, response: &Response<Bytes>) -> Option<String> {
         return None;
     }
     Some(format!(
-        "the service rejects the URL of {} characters: use `.via_batch()`, which sends the keys in the body",
+        "the service rejects the URL of {} characters: use `CallOptions::via_batch`, which sends the keys in the body",
         call.request.uri().to_string().len()
     ))
 }

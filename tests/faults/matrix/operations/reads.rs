@@ -1,6 +1,6 @@
 //! Reads of single rows, and of rows by their keys.
 
-use azure_table::{Key, TableOperation, Versioned};
+use azure_table::{CallOptions, Key, TableOperation, Versioned};
 
 use super::super::model::{Cell, ROWS, State, key};
 use super::super::operation::{Chosen, Entry, Given, On, Origin, Parts, View, shown, stored};
@@ -20,7 +20,11 @@ pub(super) const ENTRIES: &[Entry] = &[
     }),
     Entry::new("get via batch", &[], |given| {
         one(given, Origin::Primary, |on, row| async move {
-            let get = on.table.get(key(&row)).versioned().via_batch();
+            let get = on
+                .table
+                .get(key(&row))
+                .versioned()
+                .with(&CallOptions::new().via_batch());
             Ok(get.with(&on.call).await?.as_ref().map(shown))
         })
     })
@@ -97,7 +101,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("get many as they come", &["GetMany::try_next"], |given| {
         many(given, |on, rows| async move {
             let many = on.table.get_many(rows.iter().map(|row| key(row))).versioned();
-            let mut many = many.unordered().via_batch().with(&on.call);
+            let mut many = many.unordered().with(&CallOptions::new().via_batch()).with(&on.call);
             let mut view = View::new();
             while let Some((key, read)) = many.try_next().await? {
                 view.push(either(&key, read.as_ref()));

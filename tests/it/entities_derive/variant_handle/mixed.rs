@@ -1,7 +1,9 @@
 //! Handles and queries of different tables or variants: the client rejects them before anything is sent.
 
 use azure_table::testing::Spy;
-use azure_table::{DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableServiceClient};
+use azure_table::{
+    CallOptions, DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableServiceClient,
+};
 
 use super::super::stored;
 use super::{Booking, Deposit, Fee, bookings, deposit, fee, tag};
@@ -40,7 +42,11 @@ async fn variant_of_a_variant_is_rejected_before_anything_is_sent() {
     let mut outer = all.variant::<Booking>().batch();
     let errors = [
         nested.insert(&fee(1)).await.unwrap_err(),
-        nested.insert(&fee(1)).via_batch().await.unwrap_err(),
+        nested
+            .insert(&fee(1))
+            .with(&CallOptions::new().via_batch())
+            .await
+            .unwrap_err(),
         nested.insert(&fee(1)).request_text().unwrap_err(),
         nested.clone().typed::<Fee>().get(("a", 1)).await.unwrap_err(),
         nested.delete(("a", 1)).await.unwrap_err(),
