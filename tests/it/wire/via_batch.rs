@@ -157,7 +157,7 @@ async fn rejected_url_names_via_batch() {
             assert!(
                 error
                     .to_string()
-                    .contains("use `.via_batch()`, which sends the keys in the body"),
+                    .contains("use `CallOptions::via_batch`, which sends the keys in the body"),
                 "{error}"
             );
             assert!(!error.may_have_applied() && error.attempts() == 1, "{error}");
