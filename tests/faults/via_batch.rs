@@ -68,7 +68,7 @@ async fn lost_write_through_a_batch_is_read_back_through_a_batch() {
         mut entity,
     } = setup().await;
     let rejected = table.merge(&entity).await.unwrap_err();
-    assert!(rejected.to_string().contains(".via_batch()"), "{rejected}");
+    assert!(rejected.to_string().contains("CallOptions::via_batch"), "{rejected}");
 
     let table = table.with(&CallOptions::new().via_batch());
     loses.store(true, Ordering::Relaxed);
