@@ -19,6 +19,7 @@ mod key_condition;
 mod key_order;
 pub(crate) mod list_tables;
 pub(crate) mod page;
+pub(crate) mod page_chain;
 pub(crate) mod page_stream;
 mod part_pages;
 pub(crate) mod prepared_query;

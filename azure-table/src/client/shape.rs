@@ -17,10 +17,6 @@ use azure_table_wire::value::name::{SYSTEM_PROPERTIES, property_name_fault};
 use crate::client::shape::bad_row::{BadRow, OnBadRow};
 use crate::client::shape::key_mark::KeyMark;
 use crate::entity::dynamic::DynamicEntity;
-#[cfg(feature = "encryption")]
-use crate::entity::encryption::Opener;
-#[cfg(feature = "encryption")]
-use crate::entity::row::decryption::with_opener;
 use crate::entity::row::{Row, RowProperty};
 use crate::entity::table_entity::ReadEntity;
 use crate::entity::variant_mark::{MarkedVariant, VariantMark};
@@ -35,19 +31,22 @@ pub(crate) mod key_split;
 
 /// The conversion of rows to `P`.
 pub(crate) struct Shape<P> {
+    pub(crate) form: RowForm,
+    reader: Reader<P>,
+}
+
+/// The rows that are requested and kept, whatever their type.
+#[derive(Clone)]
+pub(crate) struct RowForm {
     /// The `$select`; `None` requests whole entities.
     pub(crate) select: Option<String>,
     pub(crate) metadata: MetadataLevel,
-    reader: Reader<P>,
     /// The callback for rows that do not fit, if they are skipped.
     pub(crate) on_bad_row: Option<Arc<OnBadRow>>,
     /// The only variant that is read.
     variant: Option<&'static MarkedVariant>,
     /// Notes the keys of each row.
     mark: Option<KeyMark>,
-    /// The keys of the encrypted properties in the current response.
-    #[cfg(feature = "encryption")]
-    pub(crate) opener: Option<Arc<Opener>>,
 }
 
 type Pick<P> = dyn Fn(&Row<'_>) -> Result<Option<P>> + Send + Sync;
@@ -59,18 +58,70 @@ enum Reader<P> {
     Valued(Arc<Pick<P>>),
 }
 
+/// The keys, which identify a row.
+pub(crate) const KEYS: [&str; 2] = ["PartitionKey", "RowKey"];
+
+impl RowForm {
+    /// Validates the selected names.
+    ///
+    /// # Errors
+    /// - `InvalidInput`: one of them is not a valid property name.
+    pub(crate) fn check_select(&self) -> Result<()> {
+        let names = self.select.iter().flat_map(|select| select.split(','));
+        for name in names.filter(|name| !SYSTEM_PROPERTIES.contains(name)) {
+            if let Some(fault) = property_name_fault(name) {
+                return Err(Error::invalid_input(format!(
+                    "select: property {}: {fault}",
+                    Shown(name)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds these names to the `$select`.
+    pub(crate) fn add_names(&mut self, names: &[&str]) {
+        if let Some(select) = &mut self.select {
+            add_names(select, names);
+        }
+    }
+
+    /// Returns `true` if the client may drop rows that the filter selects.
+    ///
+    /// A filter selects exactly the rows of a tag or a prefix, but not those of a form of keys.
+    pub(crate) fn may_drop_rows(&self) -> bool {
+        let mark = self.variant.map(|variant| variant.mark);
+        self.on_bad_row.is_some() || matches!(mark, Some(VariantMark::KeyForm { .. }))
+    }
+
+    /// Notes the keys of a row, if they are wanted. Returns `false` if the row is skipped.
+    fn note(&self, row: &Row<'_>) -> bool {
+        match &self.mark {
+            Some(mark) if self.variant.is_none_or(|variant| variant.check(row).is_ok()) => mark.note(row),
+            _ => true,
+        }
+    }
+
+    /// Skips a row that does not fit, if the caller wants that.
+    fn skip(&self, row: &Row<'_>, error: Error) -> Result<()> {
+        let Some(seen) = &self.on_bad_row else {
+            return Err(unlike(error));
+        };
+        seen(&BadRow::of(row, error));
+        Ok(())
+    }
+}
+
 impl<P> Shape<P> {
     fn new(select: Option<String>, metadata: MetadataLevel, reader: Reader<P>) -> Self {
-        Self {
+        let form = RowForm {
             select,
             metadata,
-            reader,
             on_bad_row: None,
             variant: None,
             mark: None,
-            #[cfg(feature = "encryption")]
-            opener: None,
-        }
+        };
+        Self { form, reader }
     }
 
     /// Creates a shape whose rows are all wanted, read by a value.
@@ -92,29 +143,12 @@ impl<P> Shape<P> {
         Self::new(select, P::METADATA, Reader::Typed(P::read))
     }
 
-    /// Validates the selected names.
-    ///
-    /// # Errors
-    /// - `InvalidInput`: one of them is not a valid property name.
-    pub(crate) fn check_select(&self) -> Result<()> {
-        let names = self.select.iter().flat_map(|select| select.split(','));
-        for name in names.filter(|name| !SYSTEM_PROPERTIES.contains(name)) {
-            if let Some(fault) = property_name_fault(name) {
-                return Err(Error::invalid_input(format!(
-                    "select: property {}: {fault}",
-                    Shown(name)
-                )));
-            }
-        }
-        Ok(())
-    }
-
     /// Restricts the shape to the rows of a variant.
     pub(crate) fn of_variant(mut self, variant: Option<&'static MarkedVariant>) -> Self {
-        if let (Some(select), Some(variant)) = (&mut self.select, &variant) {
-            add_names(select, variant.names());
+        if let Some(variant) = variant {
+            self.form.add_names(variant.names());
         }
-        self.variant = variant;
+        self.form.variant = variant;
         self
     }
 
@@ -124,7 +158,7 @@ impl<P> Shape<P> {
         P: ReadEntity,
     {
         let mut shape = Shape::<Versioned<P>>::of_type();
-        if let (Some(select), Some(names)) = (&mut shape.select, P::SELECT)
+        if let (Some(select), Some(names)) = (&mut shape.form.select, P::SELECT)
             && !names.contains(&"Timestamp")
         {
             select.push_str(",Timestamp");
@@ -139,9 +173,7 @@ impl<P> Shape<P> {
     {
         let names = columns.names();
         // Selects the keys too, so that an error can name the row.
-        let keys = ["PartitionKey", "RowKey"]
-            .into_iter()
-            .filter(|key| names.iter().all(|name| name != key));
+        let keys = KEYS.into_iter().filter(|key| names.iter().all(|name| name != key));
         let select: Vec<&str> = names.iter().map(String::as_str).chain(keys).collect();
         let select = Some(select.join(","));
         Self::valued(select, MetadataLevel::None, move |row| columns.read_all(&names, row))
@@ -157,8 +189,8 @@ impl<P> Shape<P> {
     where
         P: 'static,
     {
-        self.variant = None;
-        Shape::valued(self.select.clone(), MetadataLevel::Minimal, move |row| {
+        self.form.variant = None;
+        Shape::valued(self.form.select.clone(), MetadataLevel::Minimal, move |row| {
             Ok(self.read(row).map_err(|e| BadRow::of(row, e)))
         })
     }
@@ -168,9 +200,11 @@ impl<P> Shape<P> {
     where
         P: 'static,
     {
-        let select = self.select_with(&["PartitionKey", "RowKey"]);
-        self.variant = None;
-        Shape::valued(select, self.metadata, move |row| Ok((key(row)?, self.read(row)?)))
+        self.form.add_names(&KEYS);
+        self.form.variant = None;
+        Shape::valued(self.form.select.clone(), self.form.metadata, move |row| {
+            Ok((key(row)?, self.read(row)?))
+        })
     }
 
     /// Returns the shape of the same rows, each with its key, its ETag and its Timestamp.
@@ -178,76 +212,36 @@ impl<P> Shape<P> {
     where
         P: 'static,
     {
-        let select = self.select_with(&["PartitionKey", "RowKey", "Timestamp"]);
-        self.variant = None;
-        Shape::valued(select, MetadataLevel::Minimal, move |row| {
+        self.form.add_names(&["PartitionKey", "RowKey", "Timestamp"]);
+        self.form.variant = None;
+        Shape::valued(self.form.select.clone(), MetadataLevel::Minimal, move |row| {
             Ok((key(row)?, versioned::read_with(row, |row| self.read(row))?))
         })
     }
 
-    /// Requests the keys of the rows too.
-    pub(crate) fn with_keys(mut self) -> Self {
-        self.select = self.select_with(&["PartitionKey", "RowKey"]);
-        self
-    }
-
     /// Notes the keys of each row in `mark`, and skips the rows that it does not want.
     pub(crate) fn marked(mut self, mark: &KeyMark) -> Self {
-        self.mark = Some(mark.clone());
+        self.form.mark = Some(mark.clone());
         self
-    }
-
-    /// Returns `true` if the client may drop rows that the filter selects.
-    ///
-    /// A filter selects exactly the rows of a tag or a prefix, but not those of a form of keys.
-    pub(crate) fn may_drop_rows(&self) -> bool {
-        let mark = self.variant.map(|variant| variant.mark);
-        self.on_bad_row.is_some() || matches!(mark, Some(VariantMark::KeyForm { .. }))
-    }
-
-    /// Returns the `$select` with these names added.
-    fn select_with(&self, names: &[&str]) -> Option<String> {
-        let mut select = self.select.clone();
-        if let Some(select) = &mut select {
-            add_names(select, names);
-        }
-        select
     }
 
     /// Reads a row, or returns `None` if it does not fit and is skipped.
     pub(crate) fn read_or_skip(&self, row: &Row<'_>) -> Result<Option<P>> {
-        if let Some(mark) = &self.mark
-            && self.variant.is_none_or(|variant| variant.check(row).is_ok())
-            && !mark.note(row)
-        {
+        if !self.form.note(row) {
             return Ok(None);
         }
-        #[cfg(feature = "encryption")]
-        let opened = self.opener.as_ref().map(|opener| with_opener(row, opener));
-        #[cfg(feature = "encryption")]
-        let row = opened.as_ref().unwrap_or(row);
-        let read = match self.variant {
+        let read = match self.form.variant {
             None => self.pick(row),
             // The filter may select more rows than the variant has, for example if only the form of its keys
             // distinguishes it.
             Some(variant) if variant.check(row).is_err() => Ok(None),
             Some(variant) => variant.read(row, |row| self.pick(row)),
         };
-        match (read, &self.on_bad_row) {
-            (Err(e), Some(seen)) => {
-                seen(&BadRow::of(row, e));
-                Ok(None)
-            }
-            (read, _) => read.map_err(unlike),
-        }
+        read.or_else(|e| self.form.skip(row, e).map(|()| None))
     }
 
     pub(crate) fn read(&self, row: &Row<'_>) -> Result<P> {
-        #[cfg(feature = "encryption")]
-        let opened = self.opener.as_ref().map(|opener| with_opener(row, opener));
-        #[cfg(feature = "encryption")]
-        let row = opened.as_ref().unwrap_or(row);
-        let read = match self.variant {
+        let read = match self.form.variant {
             None => self.pick(row),
             Some(variant) => {
                 variant.check(row)?;
@@ -323,10 +317,9 @@ impl Shape<DynamicEntity> {
         let mut select = "PartitionKey,RowKey".to_owned();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         add_names(&mut select, &names);
-        Self {
-            select: Some(select),
-            ..Self::of_type()
-        }
+        let mut shape = Self::of_type();
+        shape.form.select = Some(select);
+        shape
     }
 }
 
@@ -353,24 +346,16 @@ impl<P> Clone for Shape<P> {
             Reader::Typed(read) => Reader::Typed(*read),
             Reader::Valued(read) => Reader::Valued(Arc::clone(read)),
         };
-        Self {
-            select: self.select.clone(),
-            metadata: self.metadata,
-            reader,
-            on_bad_row: self.on_bad_row.clone(),
-            variant: self.variant,
-            mark: self.mark.clone(),
-            #[cfg(feature = "encryption")]
-            opener: self.opener.clone(),
-        }
+        let form = self.form.clone();
+        Self { form, reader }
     }
 }
 
 impl<P> fmt::Debug for Shape<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shape")
-            .field("select", &self.select)
-            .field("metadata", &self.metadata)
+            .field("select", &self.form.select)
+            .field("metadata", &self.form.metadata)
             .finish_non_exhaustive()
     }
 }

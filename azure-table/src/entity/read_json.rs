@@ -41,6 +41,11 @@ pub(crate) fn entity<T>(
     etag: Option<&str>,
     read: impl FnOnce(&Row<'_>) -> Result<T>,
 ) -> Result<T> {
+    let row = row(body, metadata, etag)?;
+    read(&row).map_err(|e| row::locate(&row, e))
+}
+
+fn row<'a>(body: &'a [u8], metadata: MetadataLevel, etag: Option<&'a str>) -> Result<Row<'a>> {
     let mut reader = Reader::new(body).map_err(not_an_entity)?;
     let mut row = usual_row();
     fill(&mut reader, &mut Before::none(), metadata, &mut row).map_err(not_an_entity)?;
@@ -48,7 +53,7 @@ pub(crate) fn entity<T>(
     if row.etag.is_none() {
         row.etag = etag.map(Cow::Borrowed);
     }
-    read(&row).map_err(|e| row::locate(&row, e))
+    Ok(row)
 }
 
 fn usual_row<'a>() -> Row<'a> {
@@ -80,7 +85,7 @@ pub(crate) fn page(
     text: &str,
     metadata: MetadataLevel,
     from: RowPosition,
-    mut read: impl FnMut(&Row<'_>, RowPosition) -> Result<bool>,
+    read: &mut dyn FnMut(&Row<'_>, RowPosition) -> Result<bool>,
 ) -> Result<Option<RowPosition>> {
     let mut is_among_rows = from > 0;
     let mut reader = if is_among_rows {
@@ -369,7 +374,7 @@ mod tests {
             r#"{"value":[{"PartitionKey":"a","RowKey":"1"},{"PartitionKey":"a","RowKey":"2","X":1}],"odata.metadata":"m"}"#,
         ] {
             let mut keys = Vec::new();
-            page(body, MetadataLevel::Minimal, 0, |row, _| {
+            page(body, MetadataLevel::Minimal, 0, &mut |row, _| {
                 keys.push((row.row_key()?.to_owned(), row.properties().len()));
                 Ok(true)
             })
@@ -387,19 +392,22 @@ mod tests {
             let (mut keys, mut from, mut turns) = (Vec::new(), Some(0), 0);
             while let Some(position) = from {
                 turns += 1;
-                let read = |row: &Row<'_>, _| {
+                let mut read = |row: &Row<'_>, _| {
                     keys.push(row.row_key()?.to_owned());
                     Ok(false)
                 };
-                from = page(body, MetadataLevel::Minimal, position, read).unwrap();
+                from = page(body, MetadataLevel::Minimal, position, &mut read).unwrap();
             }
             assert_eq!((keys.join(" "), turns), ("ä 2 3".to_owned(), 4));
             let cut = &body[..body.len() - 3];
             let last = cut.rfind('}').unwrap() + 1;
-            page(cut, MetadataLevel::Minimal, last, |_, _| Ok(true)).unwrap_err();
+            page(cut, MetadataLevel::Minimal, last, &mut |_, _| Ok(true)).unwrap_err();
         }
         let two = r#"{"value":[{"RowKey":"1"}],"value":[]}"#;
-        page(two, MetadataLevel::Minimal, two.find(']').unwrap(), |_, _| Ok(true)).unwrap_err();
+        page(two, MetadataLevel::Minimal, two.find(']').unwrap(), &mut |_, _| {
+            Ok(true)
+        })
+        .unwrap_err();
     }
 
     #[test]
@@ -419,7 +427,7 @@ mod tests {
             {"PartitionKey":"p","RowKey":"12","A":"1","A@odata.type":"Edm.Double"},
             {"PartitionKey":"p","RowKey":"13","A@odata.type":"Edm.Double"}]}"#;
         let mut rows = Vec::new();
-        page(body, MetadataLevel::Minimal, 0, |row, _| {
+        page(body, MetadataLevel::Minimal, 0, &mut |row, _| {
             let entity = DynamicEntity::read(row)?;
             rows.push(
                 entity
@@ -456,7 +464,7 @@ mod tests {
     #[test]
     fn text_that_is_not_a_page_is_an_error() {
         for body in ["<html>", "{}", "[]", r#"{"value":{}}"#, r#"{"value":[1]}"#, ""] {
-            let error = page(body, MetadataLevel::Minimal, 0, |_, _| Ok(true)).unwrap_err();
+            let error = page(body, MetadataLevel::Minimal, 0, &mut |_, _| Ok(true)).unwrap_err();
             assert_eq!(
                 error.kind(),
                 azure_table_wire::error::ErrorKind::InvalidResponse,
@@ -468,7 +476,7 @@ mod tests {
     #[test]
     fn error_of_a_bad_row_names_its_keys() {
         let body = r#"{"value":[{"PartitionKey":"a","RowKey":"1","X@odata.type":"Edm.Int64","X":"no"}]}"#;
-        let error = page(body, MetadataLevel::Minimal, 0, |row, _| {
+        let error = page(body, MetadataLevel::Minimal, 0, &mut |row, _| {
             DynamicEntity::read(row).map(|_| true)
         })
         .unwrap_err();

@@ -20,6 +20,7 @@ use crate::entity::schema::EntitySchema;
 use crate::entity::table_entity::TableEntity;
 use crate::key::entity_key::key_texts;
 use crate::key::key_shape::{KeyPiece, KeyShape, KeyWriter};
+use crate::key::key_texts::KeyTexts;
 
 /// The mark that distinguishes the rows of one variant of an enum of entities from the rows of its other variants.
 ///
@@ -187,9 +188,14 @@ pub fn write_marked_key<V: TableEntity + ?Sized>(
     mark: VariantMark,
     variant: &str,
 ) -> Result<()> {
+    check_mark(entity.key_shape(), &|| key_texts(entity), mark, variant)?;
+    entity.write_key(key)
+}
+
+fn check_mark(shape: &KeyShape, texts: &dyn Fn() -> Result<KeyTexts>, mark: VariantMark, variant: &str) -> Result<()> {
     match mark {
-        VariantMark::RowKeyPrefix(prefix) if !writes_prefix(entity.key_shape(), prefix) => {
-            let texts = key_texts(entity)?;
+        VariantMark::RowKeyPrefix(prefix) if !writes_prefix(shape, prefix) => {
+            let texts = texts()?;
             let row_key = texts.row_key();
             if !row_key.starts_with(prefix) {
                 return Err(Error::invalid_input(format!(
@@ -198,7 +204,7 @@ pub fn write_marked_key<V: TableEntity + ?Sized>(
             }
         }
         VariantMark::KeyForm { earlier, .. } if !earlier.is_empty() => {
-            let texts = key_texts(entity)?;
+            let texts = texts()?;
             let (partition_key, row_key) = texts.pair();
             let row = Row {
                 partition_key: Some(Cow::Borrowed(partition_key)),
@@ -213,7 +219,7 @@ pub fn write_marked_key<V: TableEntity + ?Sized>(
         }
         _ => {}
     }
-    entity.write_key(key)
+    Ok(())
 }
 
 /// Returns `true` if every RowKey of a template begins with the prefix, so that the key needs no check.

@@ -24,13 +24,13 @@ pub(crate) struct Written {
 
 /// Encodes an entity with its keys.
 pub(crate) fn entity<E: TableEntity + ?Sized>(entity: &E, (partition_key, row_key): (&str, &str)) -> Result<Written> {
-    properties((partition_key, row_key), |writer| entity.write_properties(writer))
+    properties((partition_key, row_key), &mut |writer| entity.write_properties(writer))
 }
 
 /// Encodes properties that a closure writes, with their keys.
 pub(crate) fn properties(
     keys: (&str, &str),
-    write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>,
+    write: &mut dyn FnMut(&mut PropertyWriter<'_>) -> Result<()>,
 ) -> Result<Written> {
     let mut scratch = SCRATCH.try_with(Cell::take).unwrap_or_default();
     scratch.clear();
@@ -55,7 +55,7 @@ pub(crate) fn properties(
 pub(crate) fn append(
     bytes: &mut Vec<u8>,
     (partition_key, row_key): (&str, &str),
-    write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>,
+    write: &mut dyn FnMut(&mut PropertyWriter<'_>) -> Result<()>,
 ) -> Result<Option<Box<Rare>>> {
     let before = bytes.len();
     let mut object = Object::after(std::mem::take(bytes));

@@ -11,7 +11,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use azure_table_wire::error::ValueError;
-use azure_table_wire::filter::expression::{Comparison, Expression};
+use azure_table_wire::filter::expression::Comparison;
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::edm::EdmValue;
 
@@ -265,28 +265,15 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
     }
 
     pub(crate) fn compare(&self, operator: Comparison, value: impl Operand<R::Compared>) -> Filter<E> {
-        if let Some(fault) = self.name.fault() {
-            return typed::fault(format!("column \"{}\": {fault}", self.name));
-        }
-        let operand = value.into_nearest().and_then(|(value, order)| {
-            let is_rounded = R::is_rounded(&value);
-            let order = if is_rounded { Ordering::Greater } else { order };
+        let nearest = value.into_nearest().and_then(|(value, order)| {
+            let order = if R::is_rounded(&value) {
+                Ordering::Greater
+            } else {
+                order
+            };
             Ok((R::literal(&value)?, order))
         });
-        let (literal, order) = match operand {
-            Ok(operand) => operand,
-            Err(e) => return typed::fault(format!("column `{}`: {e}", self.name)),
-        };
-        let compare = |operator: Comparison, literal| {
-            let operator = if R::REVERSED { operator.mirrored() } else { operator };
-            Filter::of(Expression::comparison(self.name.to_string(), operator, literal))
-        };
-        // The exact value is between two literals: no stored value is equal to it.
-        match operator.beside(order) {
-            Some(operator) => compare(operator, literal),
-            None if operator == Comparison::Eq => typed::nothing(),
-            None => compare(Comparison::Le, literal.clone()) | compare(Comparison::Gt, literal),
-        }
+        typed::compared(self.name, operator, R::REVERSED, nearest)
     }
 }
 

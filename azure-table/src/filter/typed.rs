@@ -1,17 +1,19 @@
 //! Typed filters.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{BitAnd, BitOr, Not};
 
-use azure_table_wire::error::{Error, ErrorKind, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result, ValueError};
 use azure_table_wire::filter::evaluate::matches;
 use azure_table_wire::filter::expression::{Comparison, Expression, MAX_DEPTH};
 use azure_table_wire::value::edm::{Edm, EdmValue};
 
 use crate::entity::property_writer::{self, PropertySink};
 use crate::entity::table_entity::TableEntity;
+use crate::filter::column_name::ColumnName;
 use crate::key::entity_key::key_texts;
 
 /// A condition on the rows of `E`.
@@ -69,15 +71,13 @@ impl<E> Filter<E> {
     /// Requires both conditions, like `&`.
     #[must_use]
     pub fn and(self, other: impl FilterOf<E>) -> Self {
-        let is_chain = |part: &Expression| matches!(part, Expression::And(_));
-        self.join(other.into_filter(), is_chain, Expression::and)
+        Self::is(self.state.and(other.into_filter().state))
     }
 
     /// Requires either condition, like `|`.
     #[must_use]
     pub fn or(self, other: impl FilterOf<E>) -> Self {
-        let is_chain = |part: &Expression| matches!(part, Expression::Or(_));
-        self.join(other.into_filter(), is_chain, Expression::or)
+        Self::is(self.state.or(other.into_filter().state))
     }
 
     /// Returns `true` if the entity, as it would be stored, meets the condition.
@@ -130,10 +130,58 @@ impl<E> Filter<E> {
 
     /// Returns this condition for the rows of another type.
     pub(crate) fn retyped<U>(self) -> Filter<U> {
-        Filter {
-            state: self.state,
+        Filter::is(self.state)
+    }
+
+    fn is(state: State) -> Self {
+        Self {
+            state,
             entity: PhantomData,
         }
+    }
+}
+
+// Compiled once, not for each type of row.
+impl State {
+    fn of(expression: Expression) -> Self {
+        let depth = expression.depth();
+        Self::valid(expression, depth)
+    }
+
+    fn compared(
+        column: ColumnName,
+        operator: Comparison,
+        is_reversed: bool,
+        nearest: Result<(EdmValue, Ordering), ValueError>,
+    ) -> Self {
+        if let Some(fault) = column.fault() {
+            return Self::Fault(format!("column \"{column}\": {fault}").into());
+        }
+        let (literal, order) = match nearest {
+            Ok(nearest) => nearest,
+            Err(e) => return Self::Fault(format!("column `{column}`: {e}").into()),
+        };
+        let compare = |operator: Comparison, literal| {
+            let operator = if is_reversed { operator.mirrored() } else { operator };
+            Self::of(Expression::comparison(column.to_string(), operator, literal))
+        };
+        // The exact value is between two literals: no stored value is equal to it.
+        match operator.beside(order) {
+            Some(operator) => compare(operator, literal),
+            None if operator == Comparison::Eq => Self::of(no_row()),
+            None => compare(Comparison::Le, literal.clone()).or(compare(Comparison::Gt, literal)),
+        }
+    }
+
+    /// Creates the condition, unless it is too deep for the functions that recurse.
+    fn valid(expression: Expression, depth: usize) -> Self {
+        if depth > MAX_DEPTH {
+            return Self::Fault(
+                format!("{depth} nested pairs of parentheses, more than the limit of {MAX_DEPTH}; join the conditions of one kind first")
+                    .into(),
+            );
+        }
+        Self::Valid { expression, depth }
     }
 
     fn join(
@@ -144,10 +192,10 @@ impl<E> Filter<E> {
     ) -> Self {
         // The parts of a chain that continues have no parentheses of their own.
         let depth_in = |depth: usize, part: &Expression| depth + usize::from(part.is_compound() && !is_chain(part));
-        match (self.state, other.state) {
+        match (self, other) {
             (
-                State::Valid { expression: a, depth },
-                State::Valid {
+                Self::Valid { expression: a, depth },
+                Self::Valid {
                     expression: b,
                     depth: other,
                 },
@@ -155,31 +203,34 @@ impl<E> Filter<E> {
                 let depth = depth_in(depth, &a).max(depth_in(other, &b));
                 Self::valid(join(a, b), depth)
             }
-            (State::Fault(why), _) | (_, State::Fault(why)) => fault(why.into()),
+            (fault @ Self::Fault(_), _) | (_, fault) => fault,
         }
     }
 
-    /// Creates the filter, unless it is too deep for the functions that recurse.
-    fn valid(expression: Expression, depth: usize) -> Self {
-        if depth > MAX_DEPTH {
-            return fault(format!(
-                "{depth} nested pairs of parentheses, more than the limit of {MAX_DEPTH}; join the conditions of one kind first"
-            ));
-        }
-        Self {
-            state: State::Valid { expression, depth },
-            entity: PhantomData,
+    fn and(self, other: Self) -> Self {
+        self.join(other, |part| matches!(part, Expression::And(_)), Expression::and)
+    }
+
+    fn or(self, other: Self) -> Self {
+        self.join(other, |part| matches!(part, Expression::Or(_)), Expression::or)
+    }
+
+    fn not(self) -> Self {
+        match self {
+            Self::Valid { expression, depth } => Self::valid(Expression::Not(Box::new(expression)), depth + 1),
+            fault @ Self::Fault(_) => fault,
         }
     }
 }
 
 /// Returns a condition that no row meets: nothing sorts before the empty text.
+pub(crate) fn no_row() -> Expression {
+    Expression::comparison("PartitionKey", Comparison::Lt, EdmValue::from(""))
+}
+
+/// Returns a filter that no row meets.
 pub(crate) fn nothing<E>() -> Filter<E> {
-    Filter::of(Expression::comparison(
-        "PartitionKey",
-        Comparison::Lt,
-        EdmValue::from(""),
-    ))
+    Filter::of(no_row())
 }
 
 /// Returns a condition that a row meets if it meets one of these; no row without any.
@@ -187,12 +238,18 @@ pub(crate) fn any_of<E>(filters: impl Iterator<Item = Filter<E>>) -> Filter<E> {
     filters.reduce(|any, one| any | one).unwrap_or_else(nothing)
 }
 
-#[doc(hidden)]
 pub(crate) fn fault<E>(why: String) -> Filter<E> {
-    Filter {
-        state: State::Fault(why.into()),
-        entity: PhantomData,
-    }
+    Filter::is(State::Fault(why.into()))
+}
+
+/// Returns the comparison of a column with the literal nearest to an operand, which is equal to it or beside it.
+pub(crate) fn compared<E>(
+    column: ColumnName,
+    operator: Comparison,
+    is_reversed: bool,
+    nearest: Result<(EdmValue, Ordering), ValueError>,
+) -> Filter<E> {
+    Filter::is(State::compared(column, operator, is_reversed, nearest))
 }
 
 /// Returns the expression.
@@ -219,8 +276,7 @@ impl PropertySink for Values {
 impl<E> Filter<E> {
     /// Creates a filter of an expression, whose values fit their columns.
     pub(crate) fn of(expression: Expression) -> Self {
-        let depth = expression.depth();
-        Self::valid(expression, depth)
+        Self::is(State::of(expression))
     }
 }
 
@@ -265,19 +321,13 @@ impl<E, F: FilterOf<E>> BitOr<F> for Filter<E> {
 impl<E> Not for Filter<E> {
     type Output = Self;
     fn not(self) -> Self {
-        match self.state {
-            State::Valid { expression, depth } => Self::valid(Expression::Not(Box::new(expression)), depth + 1),
-            State::Fault(why) => fault(why.into()),
-        }
+        Self::is(self.state.not())
     }
 }
 
 impl<E> Clone for Filter<E> {
     fn clone(&self) -> Self {
-        Self {
-            state: self.state.clone(),
-            entity: PhantomData,
-        }
+        Self::is(self.state.clone())
     }
 }
 

@@ -3,6 +3,8 @@
 //! Source: REST "Query Entities", "Query Tables", "Query timeout and pagination".
 
 use std::mem;
+#[cfg(feature = "encryption")]
+use std::sync::Arc;
 
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::account::profile::Profile;
@@ -17,8 +19,12 @@ use azure_table_wire::value::fnv;
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 
+#[cfg(feature = "encryption")]
+use crate::entity::encryption::Opener;
 use crate::entity::read_json::{self, RowPosition};
 use crate::entity::row::Row;
+#[cfg(feature = "encryption")]
+use crate::entity::row::decryption::with_opener;
 use crate::key::table_key::after_prefix;
 use crate::request::continuation::Continuation;
 use crate::write::call::Call;
@@ -178,33 +184,54 @@ fn names_from(prefix: &str, profile: Profile) -> String {
     }
 }
 
+/// Reads a row of a page and keeps it. Returns `false` if it skips the row.
+///
+/// The number is of the rows to expect, with the first one that is kept, and 0 otherwise.
+pub(crate) type TakeRow<'t> = dyn FnMut(&Row<'_>, usize) -> Result<bool> + 't;
+
 /// Returns the rows of a page. Skips those for which `read_row` returns `None`.
 pub(crate) fn read_response<P>(
     response: Response<Bytes>,
     metadata: MetadataLevel,
     read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
 ) -> Result<Vec<P>> {
-    let mut page = PageRows::new(response);
-    page.read(metadata, usize::MAX, read_row)?;
-    Ok(page.into_rows())
+    let mut rows = Vec::new();
+    let mut page = PageBody::new(
+        response,
+        #[cfg(feature = "encryption")]
+        None,
+    );
+    page.read(metadata, usize::MAX, &mut |row, _| {
+        let row = read_row(row)?;
+        let is_kept = row.is_some();
+        rows.extend(row);
+        Ok(is_kept)
+    })?;
+    Ok(rows)
 }
 
-/// The rows of a page, decoded in one or several turns.
-pub(crate) struct PageRows<P> {
+/// The body of a page, decoded in one or several turns.
+pub(crate) struct PageBody {
     response: Response<Bytes>,
     /// The body of a page that takes several turns. It is checked to be UTF-8 once, not in each turn.
     text: Option<String>,
     from: RowPosition,
-    rows: Vec<P>,
+    /// The number of rows kept.
+    rows: usize,
+    /// The keys of the encrypted properties.
+    #[cfg(feature = "encryption")]
+    opener: Option<Arc<Opener>>,
 }
 
-impl<P> PageRows<P> {
-    pub(crate) fn new(response: Response<Bytes>) -> Self {
+impl PageBody {
+    pub(crate) fn new(response: Response<Bytes>, #[cfg(feature = "encryption")] opener: Option<Arc<Opener>>) -> Self {
         Self {
             response,
             text: None,
             from: 0,
-            rows: Vec::new(),
+            rows: 0,
+            #[cfg(feature = "encryption")]
+            opener,
         }
     }
 
@@ -214,60 +241,51 @@ impl<P> PageRows<P> {
         &mut self,
         metadata: MetadataLevel,
         budget: usize,
-        read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
+        take: &mut TakeRow<'_>,
     ) -> Result<Option<usize>> {
-        let decoded = self.decode(metadata, budget, read_row);
+        let decoded = self.decode(metadata, budget, take);
         decoded.map_err(|e| e.with_request_id(response::request_id(&self.response)))
     }
 
-    fn decode(
-        &mut self,
-        metadata: MetadataLevel,
-        budget: usize,
-        read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
-    ) -> Result<Option<usize>> {
-        let Self {
-            response,
-            text,
-            from,
-            rows,
-        } = self;
-        if text.is_none() {
+    fn decode(&mut self, metadata: MetadataLevel, budget: usize, take: &mut TakeRow<'_>) -> Result<Option<usize>> {
+        if self.text.is_none() {
+            let response = &mut self.response;
             if response.status() != StatusCode::OK {
                 return Err(response::error(response));
             }
             let length = response::json(response)?.len();
-            if length > budget || *from > 0 {
-                *text = Some(read_json::into_page_text(mem::take(response.body_mut()))?);
+            if length > budget || self.from > 0 {
+                self.text = Some(read_json::into_page_text(mem::take(response.body_mut()))?);
             }
         }
-        let text = match text {
+        let text = match &self.text {
             Some(text) => text,
-            None => read_json::page_text(response.body())?,
+            None => read_json::page_text(self.response.body())?,
         };
-        let (mut left, mut begin) = (budget, *from);
-        let next = read_json::page(text, metadata, *from, |row, end| {
+        let (mut left, mut begin) = (budget, self.from);
+        let rows = &mut self.rows;
+        let next = read_json::page(text, metadata, self.from, &mut |row, end| {
             left = left.saturating_sub(end - begin + ROW_COST + PROPERTY_COST * row.properties().len());
             begin = end;
-            if let Some(row) = read_row(row)? {
-                if rows.is_empty() {
-                    // The other rows are about as long as the first.
-                    rows.reserve(text.len().div_ceil(end).min(MAX_PAGE_SIZE));
-                }
-                rows.push(row);
-            }
+            #[cfg(feature = "encryption")]
+            let opened = self.opener.as_ref().map(|opener| with_opener(row, opener));
+            #[cfg(feature = "encryption")]
+            let row = opened.as_ref().unwrap_or(row);
+            // The other rows are about as long as the first.
+            let expected = if *rows == 0 {
+                text.len().div_ceil(end).min(MAX_PAGE_SIZE)
+            } else {
+                0
+            };
+            *rows += usize::from(take(row, expected)?);
             Ok(left > 0)
         })?;
-        *from = next.unwrap_or(*from);
+        self.from = next.unwrap_or(self.from);
         Ok(next.is_none().then_some(left))
     }
 
-    /// Returns `true` if no row was decoded.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    pub(crate) fn into_rows(self) -> Vec<P> {
+    /// Returns the number of rows kept so far.
+    pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 }

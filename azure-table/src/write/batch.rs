@@ -314,7 +314,7 @@ impl ChangeSet {
         let profile = self.endpoint.profile();
         let limit = self.most_bytes();
         let add = |body: &mut BatchBody| {
-            let write = |bytes: &mut Vec<u8>| append(bytes, keys, |writer| entity.write_properties(writer));
+            let write = |bytes: &mut Vec<u8>| append(bytes, keys, &mut |writer| entity.write_properties(writer));
             let (place, rare) = body.add_alike(first, write)?;
             let rare = rare.as_deref();
             let entity = body.body_of(&place);

@@ -239,7 +239,7 @@ impl AsRef<[u8]> for SentBody {
 pub(super) fn of_properties(
     keys: (&str, &str),
     condition: Condition,
-    write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>,
+    write: &mut dyn FnMut(&mut PropertyWriter<'_>) -> Result<()>,
 ) -> Result<Encoded> {
     let (partition_key, row_key) = keys;
     let written = write_json::properties(keys, write).map_err(|e| e.at_entity(partition_key, row_key))?;

@@ -115,7 +115,7 @@ impl TableOperation {
         let encoded = key.into_key().and_then(|key| {
             let keys = (key.partition_key(), key.row_key());
             let columns = AssignedProperties::of(columns).map_err(|e| e.at_entity(keys.0, keys.1))?;
-            of_properties(keys, condition, |writer| columns.write(writer))
+            of_properties(keys, condition, &mut |writer| columns.write(writer))
         });
         Self::new(OperationKind::Merge, encoded)
     }
@@ -348,7 +348,7 @@ impl TableOperation {
     /// Creates the merge of these properties.
     pub(crate) fn merge_properties(
         keys: (&str, &str),
-        write: impl FnOnce(&mut PropertyWriter<'_>) -> Result<()>,
+        write: &mut dyn FnMut(&mut PropertyWriter<'_>) -> Result<()>,
     ) -> Self {
         Self::new(OperationKind::Merge, of_properties(keys, Condition::Exists, write))
     }

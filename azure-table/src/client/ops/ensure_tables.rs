@@ -88,7 +88,7 @@ async fn names(steps: &Steps, prefix: &str) -> Result<Vec<String>> {
                 let next = continuation::of(response.headers())?;
                 Ok((
                     next,
-                    query::read_response(response, shape.metadata, |row| shape.read_or_skip(row))?,
+                    query::read_response(response, shape.form.metadata, |row| shape.read_or_skip(row))?,
                 ))
             })
             .await?;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::client::query::changes::change_position::ChangePosition;
 use crate::client::query::changes::change_stream::{ChangeQuery, ChangeSettings, ChangeStream, Found, since};
-use crate::client::query::page_stream::Prefetch;
+use crate::client::query::page_chain::Prefetch;
 use crate::client::query::query_plan::QueryPlan;
 use crate::client::query::table_query::TableQuery;
 use crate::client::sending_rate::SendingRate;
@@ -249,7 +249,7 @@ impl<E: TableEntity, P> Changes<E, P> {
              a `Log` of azure-table-patterns",
         ];
         let mut query = self.query.clone().keyed_versions().allow_table_scan();
-        let filter = query.expression()?;
+        let filter = query.condition()?;
         let position = self.from.as_ref().map(ChangePosition::since);
         let filter = if query.settings.pipeline.endpoint.profile().rules().filters_timestamps {
             since(filter, position.unwrap_or(self.since))
@@ -299,14 +299,14 @@ impl<E: TableEntity, P> Changes<E, P> {
         }
         // The limit counts changes. A page also has rows that were yielded before.
         query.settings.limit = None;
-        let filter = query.expression()?;
+        let filter = query.condition()?;
         let access = Access::of(&filter);
-        query.check_path(access.path(), || access)?;
+        query.settings.check_path(access.path(), || access)?;
         let prefetch = match self.settings.rate {
             Some(_) => Prefetch::Never,
             None => Prefetch::AfterFirst,
         };
-        let prepared = query.prepare_for(filter.as_ref(), prefetch)?;
+        let prepared = query.settings.prepare(filter.as_ref(), &query.shape.form, prefetch)?;
         let (table, identity) = (
             query.settings.table.as_str(),
             prepared.request.identity(&query.settings.pipeline.endpoint),
@@ -319,7 +319,7 @@ impl<E: TableEntity, P> Changes<E, P> {
             None => ChangePosition::new(table, Some(identity), self.since),
         };
         // The secondary lags behind the time that it sends.
-        let options = query.call_options().for_write();
+        let options = query.settings.call_options().for_write();
         let query = ChangeQuery {
             pipeline: query.settings.pipeline,
             options,

@@ -14,7 +14,7 @@ use futures_util::TryStreamExt as _;
 use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::key_condition::{both, starts, under};
-use crate::client::query::page_stream::PreparedQuery;
+use crate::client::query::page_chain::PreparedQuery;
 use crate::client::query::part_pages::Part;
 use crate::client::query::query_plan::QueryPlan;
 use crate::client::query::scan::split::{MAX_PARTS, PartFilter, TooMany, parts};
@@ -245,11 +245,11 @@ impl<E: TableEntity, P> FanOut<E, P> {
             .map_err(|why| Error::invalid_input(String::from(why)))?
         {
             None => None,
-            Some(conditions) if conditions.is_empty() => Some(typed::into_expression(typed::nothing::<E>())?),
+            Some(conditions) if conditions.is_empty() => Some(typed::no_row()),
             Some(conditions) if conditions.len() == 1 => conditions.into_iter().next(),
             Some(conditions) => Some(Expression::Or(conditions.into())),
         };
-        let Some(filter) = both(conditions, query.expression()?) else {
+        let Some(filter) = both(conditions, query.condition()?) else {
             return Ok(vec![PartFilter::default()]);
         };
         parts(filter).map_err(|TooMany| {
@@ -270,7 +270,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
                            `.each_prefix(..)`, read ranges of the table with `scan`, or allow it for this call";
                 return Err(Error::invalid_input(why));
             }
-            query.check_path(path, || Access::of(&filter.expression()))?;
+            query.settings.check_path(path, || Access::of(&filter.expression()))?;
             Ok(Part {
                 index,
                 filter,
@@ -279,7 +279,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
             })
         };
         let chains = parts.into_iter().enumerate().map(chain).collect::<Result<_>>()?;
-        Ok((query.prepare_parts()?, chains))
+        Ok((query.settings.prepare_parts(&query.shape.form)?, chains))
     }
 }
 

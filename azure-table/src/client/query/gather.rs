@@ -10,7 +10,7 @@
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, Result};
 
-use crate::client::query::page_stream::Prefetch;
+use crate::client::query::page_chain::Prefetch;
 use crate::client::query::table_query::TableQuery;
 use crate::entity::table_entity::TableEntity;
 use crate::entity::variant::VariantOf;

@@ -10,8 +10,8 @@ use azure_table_wire::filter::key_range::KeyRange;
 use std::collections::VecDeque;
 
 use crate::client::query::cursor::{Between, Cursor};
-use crate::client::query::page_stream::Prefetch;
-use crate::client::query::table_query::TableQuery;
+use crate::client::query::page_chain::Prefetch;
+use crate::client::query::table_query::{QuerySettings, TableQuery};
 use crate::entity::table_entity::TableEntity;
 use crate::filter::typed;
 
@@ -66,7 +66,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     pub async fn last_rows(self, rows: usize, max_pages: usize) -> Result<Vec<P>> {
         let table = self.settings.table.as_str().to_owned();
         let in_query = |error: Error| error.in_operation(OperationKind::Query, Some(&table));
-        self.check_order("use `resume_from` with a continuation")
+        self.settings
+            .check_order("use `resume_from` with a continuation")
             .map_err(in_query)?;
         let mut pages = self.pages_with(Prefetch::Never);
         let mut last = VecDeque::new();
@@ -86,10 +87,12 @@ impl<E: TableEntity, P> TableQuery<E, P> {
             "the query has more than {max_pages} pages: raise `max_pages`, or select a shorter range"
         ))))
     }
+}
 
+impl QuerySettings {
     /// Rejects a service that does not return rows in the order of the keys.
     pub(super) fn check_order(&self, remedy: &str) -> Result<()> {
-        let profile = self.settings.pipeline.endpoint.profile();
+        let profile = self.pipeline.endpoint.profile();
         if profile.rules().is_ordered {
             return Ok(());
         }
@@ -102,15 +105,15 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         &self,
         others: impl Iterator<Item = &'f Expression>,
     ) -> Result<Option<Expression>> {
-        if self.settings.cursors.is_empty() {
+        if self.cursors.is_empty() {
             return Ok(None);
         }
         self.check_order("use `resume_from` with a continuation")?;
         let range = KeyRange::of(others);
         let partition = range.is_one_partition().then(|| range.start().0);
-        Ok(match self.settings.cursors.between(partition)? {
+        Ok(match self.cursors.between(partition)? {
             Between::All => None,
-            Between::None => Some(typed::into_expression(typed::nothing::<E>())?),
+            Between::None => Some(typed::no_row()),
             Between::Some(condition) => Some(condition),
         })
     }

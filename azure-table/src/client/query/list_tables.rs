@@ -18,7 +18,8 @@ use azure_table_wire::value::edm::{Edm, EdmValue};
 use crate::account::table_name::TableName;
 use crate::client::ops::operation::ended;
 use crate::client::query::entity_stream::EntityStream;
-use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top};
+use crate::client::query::page_chain::{PageChain, Prefetch, PreparedQuery, top};
+use crate::client::query::page_stream::PageStream;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::filter::typed::{self, Filter};
@@ -171,7 +172,7 @@ impl ListTables {
     /// # Errors
     /// Errors that awaiting it would return before anything is sent.
     pub fn request_text(self) -> Result<String> {
-        self.pages().request()
+        self.pages().into_chain().request()
     }
 
     fn begin(&mut self, prefetch: Prefetch) -> PageStream<String> {
@@ -179,10 +180,11 @@ impl ListTables {
         let prepared = self.prepare(prefetch);
         let shape = Shape::of_tables(Arc::clone(&self.namespace));
         let (pipeline, options) = (Arc::clone(&self.pipeline), std::mem::take(&mut self.options));
-        match prepared {
-            Ok(query) => PageStream::new(pipeline, options, query, self.from.take(), shape),
-            Err(e) => PageStream::rejected(pipeline, QueryRequest::tables("", profile), e, shape),
-        }
+        let chain = match prepared {
+            Ok(query) => PageChain::new(pipeline, options, query, self.from.take()),
+            Err(e) => PageChain::rejected(pipeline, QueryRequest::tables("", profile), e),
+        };
+        PageStream::new(chain, shape)
     }
 
     fn prepare(&mut self, prefetch: Prefetch) -> Result<PreparedQuery> {

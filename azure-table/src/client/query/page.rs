@@ -8,6 +8,14 @@ use crate::request::continuation::Continuation;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page<P> {
     pub(super) items: Vec<P>,
+    pub(crate) end: PageEnd,
+}
+
+/// What is known of a page beside its rows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PageEnd {
+    /// The number of its rows that the query wants.
+    pub(super) rows: usize,
     pub(super) continuation: Continuation,
     pub(super) request_id: Option<String>,
     pub(super) request_charge: Option<f64>,
@@ -15,6 +23,13 @@ pub struct Page<P> {
     pub(super) requested_at: Option<DateTime>,
     /// A row of the page cannot be read. These are the rows before it, and the error follows. It is never public.
     pub(crate) is_cut: bool,
+}
+
+impl PageEnd {
+    /// Returns the continuation of the next page, if any.
+    pub(crate) fn next(&self) -> Option<&Continuation> {
+        Some(&self.continuation).filter(|next| !next.is_finished())
+    }
 }
 
 impl<P> Page<P> {
@@ -35,23 +50,18 @@ impl<P> Page<P> {
     /// It [is finished](Continuation::is_finished) after the last page, and after a page that
     /// [`limit`](crate::TableQuery::limit) cut short.
     pub fn continuation(&self) -> &Continuation {
-        &self.continuation
-    }
-
-    /// Returns the continuation of the next page, if any.
-    pub(crate) fn next(&self) -> Option<&Continuation> {
-        Some(&self.continuation).filter(|next| !next.is_finished())
+        &self.end.continuation
     }
 
     /// Returns the request id that the service assigned.
     pub fn request_id(&self) -> Option<&str> {
-        self.request_id.as_deref()
+        self.end.request_id.as_deref()
     }
 
     /// Returns the cost of the page in request units, all attempts included.
     ///
     /// Only Cosmos DB reports it.
     pub fn request_charge(&self) -> Option<f64> {
-        self.request_charge
+        self.end.request_charge
     }
 }

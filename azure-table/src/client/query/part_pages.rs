@@ -9,7 +9,8 @@ use azure_table_wire::value::location::Location;
 
 use crate::client::query::concurrent::{Concurrent, ItemSource, Order};
 use crate::client::query::page::Page;
-use crate::client::query::page_stream::{PageStream, PreparedQuery, TURN_BYTES};
+use crate::client::query::page_chain::{PageChain, PreparedQuery, TURN_BYTES};
+use crate::client::query::page_stream::PageStream;
 use crate::client::query::scan::split::PartFilter;
 use crate::client::shape::Shape;
 use crate::client::shape::key_mark::{KeyMark, MarkedRows, PageKeys};
@@ -139,10 +140,10 @@ impl<P> PartPages<P> {
             if part.location.is_some() {
                 options.get_mut().pinned = part.location;
             }
-            let pages = PageStream::new(Arc::clone(pipeline), options, query, part.from, shape);
+            let chain = PageChain::new(Arc::clone(pipeline), options, query, part.from);
             Chain {
                 index: part.index,
-                pages: pages.sharing(turn),
+                pages: PageStream::new(chain.sharing(turn), shape),
                 mark,
             }
         })));

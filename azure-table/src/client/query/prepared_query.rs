@@ -9,10 +9,12 @@ use std::sync::Arc;
 
 use crate::client::query::concurrent::Order;
 use crate::client::query::key_condition::both;
-use crate::client::query::page_stream::{PageStream, Prefetch, PreparedQuery, top};
+use crate::client::query::page_chain::{PageChain, Prefetch, PreparedQuery, top};
+use crate::client::query::page_stream::PageStream;
 use crate::client::query::part_pages::{Part, PartPages};
 use crate::client::query::query_plan;
-use crate::client::query::table_query::TableQuery;
+use crate::client::query::table_query::{QuerySettings, TableQuery};
+use crate::client::shape::RowForm;
 use crate::entity::table_entity::TableEntity;
 use crate::filter::access::{Access, AccessPath};
 use crate::filter::typed;
@@ -33,24 +35,15 @@ impl PreparedQuery {
     }
 }
 
-impl<E: TableEntity, P> TableQuery<E, P> {
+impl QuerySettings {
     /// Takes the conditions of the query, those on the keys included.
-    pub(super) fn expression(&mut self) -> Result<Option<Expression>> {
-        let keys = self
-            .settings
-            .keys
-            .take()
-            .transpose()
-            .map_err(|why| Error::invalid_input(String::from(why)))?;
-        let filter = self.filter.take().map(typed::into_expression).transpose()?;
+    fn condition(&mut self, filter: Option<Expression>) -> Result<Option<Expression>> {
+        let keys = self.keys.take().transpose();
+        let keys = keys.map_err(|why| Error::invalid_input(String::from(why)))?;
         let range = self.cursor_condition(keys.iter().chain(&filter))?;
         let condition = both(both(keys, range), filter);
-        let is_cosmos = self.settings.pipeline.endpoint.profile().is_cosmos();
-        if is_cosmos
-            && condition
-                .as_ref()
-                .is_some_and(|condition| compares(condition, "Timestamp"))
-        {
+        let compares_time = |condition| compares(condition, "Timestamp");
+        if self.pipeline.endpoint.profile().is_cosmos() && condition.as_ref().is_some_and(compares_time) {
             let why = "the filter compares the Timestamp, by which Cosmos DB finds no row: compare the Timestamps of \
                        `versioned` rows, or a time that you store";
             return Err(Error::new(ErrorKind::Unsupported, why));
@@ -58,26 +51,13 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         Ok(condition)
     }
 
-    pub(super) fn prepare(&mut self, prefetch: Prefetch) -> Result<PreparedQuery> {
-        let filter = self.expression()?;
-        let access = Access::of(&filter);
-        self.check_path(access.path(), || access)?;
-        self.prepare_for(filter.as_ref(), prefetch)
-    }
-
     /// Checks that the client allows this access path.
     ///
     /// # Errors
     /// `InvalidInput`: the client denies the access path of a condition.
     pub(super) fn check_path(&self, path: AccessPath, access: impl FnOnce() -> Access) -> Result<()> {
-        if self
-            .settings
-            .pipeline
-            .settings
-            .denied
-            .is_some_and(|denied| path >= denied)
-            && self.settings.allowed < Some(path)
-        {
+        let denied = self.pipeline.settings.denied;
+        if denied.is_some_and(|denied| path >= denied) && self.allowed < Some(path) {
             let access = access();
             let advice = query_plan::advice(&access).unwrap_or("read fewer rows");
             return Err(Error::invalid_input(format!(
@@ -89,21 +69,26 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     }
 
     /// Prepares one chain of requests for the rows of a condition.
-    pub(super) fn prepare_for(&self, filter: Option<&Expression>, prefetch: Prefetch) -> Result<PreparedQuery> {
-        let limit = self.settings.limit.filter(|_| !self.shape.may_drop_rows());
-        let top = top(self.settings.page_size, limit)?;
-        self.shape.check_select()?;
+    pub(super) fn prepare(
+        &self,
+        filter: Option<&Expression>,
+        form: &RowForm,
+        prefetch: Prefetch,
+    ) -> Result<PreparedQuery> {
+        let limit = self.limit.filter(|_| !form.may_drop_rows());
+        let top = top(self.page_size, limit)?;
+        form.check_select()?;
         let request = QueryRequest {
-            list: List::Entities(self.settings.table.as_str().to_owned()),
+            list: List::Entities(self.table.as_str().to_owned()),
             filter: None,
-            select: self.shape.select.clone(),
+            select: form.select.clone(),
             top,
-            metadata: self.shape.metadata,
+            metadata: form.metadata,
         };
         let all = PreparedQuery {
-            limit: self.settings.limit,
-            prefetch: self.settings.prefetch.map_or(Ok(prefetch), Prefetch::of)?,
-            total: self.settings.total,
+            limit: self.limit,
+            prefetch: self.prefetch.map_or(Ok(prefetch), Prefetch::of)?,
+            total: self.total,
             ..PreparedQuery::new(request)
         };
         Ok(all.filtered(filter))
@@ -111,10 +96,50 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Prepares the chain of each part of the rows, except for its filter. It runs beside other chains and prefetches
     /// no page.
-    pub(super) fn prepare_parts(&self) -> Result<PreparedQuery> {
-        let mut query = self.prepare_for(None, Prefetch::Never)?;
+    pub(super) fn prepare_parts(&self, form: &RowForm) -> Result<PreparedQuery> {
+        let mut query = self.prepare(None, form, Prefetch::Never)?;
         (query.prefetch, query.in_task) = (Prefetch::Never, true);
         Ok(query)
+    }
+
+    /// Returns the chain of requests for the rows of a filter.
+    fn chain(mut self, filter: Result<Option<Expression>>, form: &RowForm, prefetch: Prefetch) -> PageChain {
+        let options = self.call_options();
+        let prepared = filter.and_then(|filter| {
+            let condition = self.condition(filter)?;
+            let access = Access::of(&condition);
+            self.check_path(access.path(), || access)?;
+            self.prepare(condition.as_ref(), form, prefetch)
+        });
+        match prepared {
+            Ok(query) => PageChain::new(self.pipeline, options, query, self.from),
+            Err(e) => PageChain::rejected(self.pipeline, QueryRequest::entities(self.table.as_str()), e),
+        }
+    }
+
+    /// Returns the first request for the rows of a condition as text, or the error of a filter that is too long for a
+    /// URL.
+    fn shown_or_why_not(self, filter: Option<&Expression>, form: &RowForm) -> Result<Result<String, Error>> {
+        let is_long = filter.is_some_and(|filter| filter.to_string().len() > LONG_FILTER);
+        let query = self.prepare(filter, form, Prefetch::Never)?;
+        let options = self.call_options();
+        match PageChain::new(self.pipeline, options, query, self.from).request() {
+            Err(e) if is_long => Ok(Err(e)),
+            shown => shown.map(Ok),
+        }
+    }
+}
+
+impl<E: TableEntity, P> TableQuery<E, P> {
+    /// Takes the conditions of the query, those on the keys included.
+    pub(super) fn condition(&mut self) -> Result<Option<Expression>> {
+        let filter = self.filter.take().map(typed::into_expression).transpose()?;
+        self.settings.condition(filter)
+    }
+
+    pub(super) fn pages_with(self, prefetch: Prefetch) -> PageStream<P> {
+        let filter = self.filter.map(typed::into_expression).transpose();
+        PageStream::new(self.settings.chain(filter, &self.shape.form, prefetch), self.shape)
     }
 
     /// Returns the pages of the parts, read in this order by this number of chains.
@@ -126,22 +151,13 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     ) -> PartPages<P> {
         let table = self.settings.table.as_str();
         let parts = parts.map_err(|e| e.in_operation(OperationKind::Query, Some(table)));
-        let options = self.call_options();
+        let options = self.settings.call_options();
         PartPages::new(self.settings.pipeline, options, self.shape, parts, (concurrency, order))
     }
 
     /// Returns the first request for the rows of a condition as text, or the error of a filter that is too long for a
     /// URL.
     pub(super) fn shown_or_why_not(self, filter: Option<Expression>) -> Result<Result<String, Error>> {
-        let is_long = filter
-            .as_ref()
-            .is_some_and(|filter| filter.to_string().len() > LONG_FILTER);
-        let query = self.prepare_for(filter.as_ref(), Prefetch::Never)?;
-        let options = self.call_options();
-        let shown = PageStream::new(self.settings.pipeline, options, query, self.settings.from, self.shape).request();
-        match shown {
-            Err(e) if is_long => Ok(Err(e)),
-            shown => shown.map(Ok),
-        }
+        self.settings.shown_or_why_not(filter.as_ref(), &self.shape.form)
     }
 }

@@ -5,11 +5,11 @@
 use azure_table_wire::error::Result;
 
 use crate::client::query::entity_stream::EntityStream;
-use crate::client::query::page_stream::{PageStream, Prefetch};
+use crate::client::query::page_chain::Prefetch;
+use crate::client::query::page_stream::PageStream;
 use crate::client::query::table_query::TableQuery;
 use crate::client::shape::Shape;
 use crate::entity::table_entity::TableEntity;
-use crate::request::query::QueryRequest;
 
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Returns the rows as a stream that spans all pages.
@@ -67,18 +67,6 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         Ok(count)
     }
 
-    pub(super) fn pages_with(mut self, prefetch: Prefetch) -> PageStream<P> {
-        let prepared = self.prepare(prefetch);
-        let options = self.call_options();
-        match prepared {
-            Ok(query) => PageStream::new(self.settings.pipeline, options, query, self.settings.from, self.shape),
-            Err(e) => {
-                let request = QueryRequest::entities(self.settings.table.as_str());
-                PageStream::rejected(self.settings.pipeline, request, e, self.shape)
-            }
-        }
-    }
-
     /// Returns the request for the first page as text, without sending it.
     ///
     /// The text has the method, the URL and the headers, but no credential. At the end of a query, it is never sent.
@@ -86,6 +74,6 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// # Errors
     /// Returns the errors of the first read that occur before anything is sent.
     pub fn request_text(self) -> Result<String> {
-        self.pages().request()
+        self.pages().into_chain().request()
     }
 }

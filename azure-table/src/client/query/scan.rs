@@ -12,15 +12,15 @@ use std::future::ready;
 use std::sync::Arc;
 
 use crate::client::query::concurrent::{CONCURRENCY, Order};
-use crate::client::query::page_stream::{Prefetch, PreparedQuery};
+use crate::client::query::page_chain::{Prefetch, PreparedQuery};
 use crate::client::query::part_pages::Part;
 use crate::client::query::scan::scan_position::{Read, ScanPosition, ranges};
 use crate::client::query::scan::scan_ranges::ScanRanges;
 use crate::client::query::scan::scan_stream::{Finder, OnProgress, ScanProgress, ScanStream, part};
 use crate::client::query::scan::split::conditions;
 use crate::client::query::table_query::TableQuery;
-use crate::client::shape::Shape;
 use crate::client::shape::key_mark::MarkedRows;
+use crate::client::shape::{KEYS, Shape};
 use crate::client::total_timeout::total_timeout;
 use crate::entity::table_entity::TableEntity;
 use crate::filter::access::Access;
@@ -240,12 +240,13 @@ impl<E: TableEntity, P> Scan<E, P> {
         }
         let is_list = rows == MarkedRows::FirstOfPartition;
         if is_list {
-            query.check_order("read the keys of all rows with `keys`")?;
+            query.settings.check_order("read the keys of all rows with `keys`")?;
         }
-        let filter = query.expression()?;
+        let filter = query.condition()?;
         let access = Access::of(&filter);
-        query.check_path(access.path(), || access)?;
-        let request = query.prepare_for(filter.as_ref(), Prefetch::Never)?.request;
+        query.settings.check_path(access.path(), || access)?;
+        let form = &query.shape.form;
+        let request = query.settings.prepare(filter.as_ref(), form, Prefetch::Never)?.request;
         let identity = request.identity(&query.settings.pipeline.endpoint);
         let identity = if is_list { identity ^ LIST } else { identity };
         // A scan that was rejected before it began has the default position.
@@ -276,9 +277,9 @@ impl<E: TableEntity, P> Scan<E, P> {
             Finder::new(ranges, &position, shared, is_fixed)
         });
         if finder.is_some() {
-            query.shape = query.shape.with_keys();
+            query.shape.form.add_names(&KEYS);
         }
-        let mut query = query.prepare_parts()?;
+        let mut query = query.settings.prepare_parts(&query.shape.form)?;
         // The limit applies to all ranges together. A page that is cut short has no continuation to resume from.
         query.limit = None;
         Ok(Prepared {

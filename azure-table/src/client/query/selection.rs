@@ -6,8 +6,8 @@ use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::location::Location;
 
+use crate::client::query::page_chain::Prefetch;
 use crate::client::query::page_stream::PageStream;
-use crate::client::query::page_stream::Prefetch;
 use crate::client::query::table_query::TableQuery;
 use crate::client::shape::Shape;
 use crate::client::shape::bad_row::OnBadRow;
@@ -51,9 +51,9 @@ impl<E: TableEntity, P> RowSelection<E> for TableQuery<E, P> {
     type Row = P;
 
     fn into_query(self, _: &TableClient<E>) -> TableQuery<E, ()> {
-        let select = self.shape.select.clone();
+        let select = self.shape.form.select.clone();
         let mut query = self.shaped(Shape::of_nothing());
-        query.shape.select = select;
+        query.shape.form.select = select;
         query
     }
 }
@@ -123,7 +123,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
             .in_operation(OperationKind::Query, Some(own)));
         }
         let (on_bad_row, from, total) = (
-            self.shape.on_bad_row.take(),
+            self.shape.form.on_bad_row.take(),
             self.settings.from.clone(),
             self.settings.total,
         );
@@ -133,7 +133,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
         Ok(Walk {
             on_bad_row,
             from,
-            identity: pages.identity(),
+            identity: pages.chain().identity(),
             options,
             total,
             pages,

@@ -114,15 +114,10 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
     }
 }
 
-impl<E: TableEntity, P> TableQuery<E, P> {
+impl QuerySettings {
     /// Returns the options of its calls: the client's, overridden by its own.
     pub(super) fn call_options(&self) -> CallOptions {
-        self.settings
-            .pipeline
-            .settings
-            .defaults
-            .clone()
-            .with(&self.settings.options)
+        self.pipeline.settings.defaults.clone().with(&self.options)
     }
 }
 
@@ -156,10 +151,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// [`FanOut::each_prefix`](crate::query::FanOut::each_prefix). See [`KeyPrefix::into_enum`] for an example.
     pub fn key_prefixes(mut self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
         let prefixes: Vec<_> = prefixes.into_iter().collect();
-        self.settings.keys = Some(match under_any(prefixes.iter().map(prefix::start)) {
-            Some(condition) => Ok(condition),
-            None => typed::into_expression(typed::nothing::<E>()).map_err(|e| e.to_string().into()),
-        });
+        let condition = under_any(prefixes.iter().map(prefix::start));
+        self.settings.keys = Some(Ok(condition.unwrap_or_else(typed::no_row)));
         self
     }
 
@@ -282,7 +275,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// - `InvalidInput`: a key, an operand or the page size cannot be sent. A query that the client denies has a plan.
     pub fn plan(&self) -> Result<QueryPlan> {
         let mut query = self.clone().allow(AccessPath::TableScan);
-        let filter = query.expression()?;
+        let filter = query.condition()?;
         let access = Access::of(filter.as_ref());
         Ok(QueryPlan::new(&access, 1, query.shown_or_why_not(filter)?))
     }
@@ -388,17 +381,17 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Skipped rows do not count toward a limit. A count and a list of PartitionKeys read only keys, and include these
     /// rows.
     pub fn skip_bad_rows(mut self, seen: impl Fn(&BadRow) + Send + Sync + 'static) -> Self {
-        self.shape.on_bad_row = Some(Arc::new(seen));
+        self.shape.form.on_bad_row = Some(Arc::new(seen));
         // Requests all types, so that a bad row can be shown unchanged.
-        self.shape.metadata = MetadataLevel::Minimal;
+        self.shape.form.metadata = MetadataLevel::Minimal;
         self
     }
 
     pub(super) fn shaped<Q>(self, shape: Shape<Q>) -> TableQuery<E, Q> {
         let mut shape = shape.of_variant(self.settings.pipeline.settings.variant);
-        shape.on_bad_row = self.shape.on_bad_row;
-        if shape.on_bad_row.is_some() {
-            shape.metadata = MetadataLevel::Minimal;
+        shape.form.on_bad_row = self.shape.form.on_bad_row;
+        if shape.form.on_bad_row.is_some() {
+            shape.form.metadata = MetadataLevel::Minimal;
         }
         TableQuery {
             settings: self.settings,

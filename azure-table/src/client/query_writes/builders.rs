@@ -93,7 +93,7 @@ impl<E: TableEntity> PlanRows<E> for Patch {
     fn plan(&mut self, row: RowVersion<E>) -> Result<Plan> {
         let columns = self.columns.as_ref().map_err(Error::copy)?;
         let keys = (row.key.partition_key(), row.key.row_key());
-        let patch = TableOperation::merge_properties(keys, |writer| columns.write(writer));
+        let patch = TableOperation::merge_properties(keys, &mut |writer| columns.write(writer));
         Ok(Plan::Write(patch.if_match(row.etag)))
     }
 }
@@ -130,7 +130,7 @@ struct Update<P, F, R> {
 
 impl<E, P: ReadEntity, F, R> UpdateWhere<'_, E, P, F, R> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>, change: F) -> Self {
-        let select = P::SELECT.map_or_else(|| query.shape.select.clone(), |_| None);
+        let select = P::SELECT.map_or_else(|| query.shape.form.select.clone(), |_| None);
         let update = Update {
             change,
             is_partial: select.is_some(),

@@ -104,7 +104,7 @@ impl Form {
         }
         let keys = (version.key.partition_key(), version.key.row_key());
         let merge =
-            || TableOperation::merge_properties(keys, |writer| self.write(writer)).if_match(version.etag.clone());
+            || TableOperation::merge_properties(keys, &mut |writer| self.write(writer)).if_match(version.etag.clone());
         Ok(self.names().next().is_some().then(merge))
     }
 

@@ -191,7 +191,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
     pub(crate) fn shape(&self) -> Shape<W::Row> {
         let mut shape = Shape::of_type();
         if self.select.is_some() {
-            shape.select.clone_from(&self.select);
+            shape.form.select.clone_from(&self.select);
         }
         shape
     }
@@ -251,7 +251,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
 
     /// Takes the rows of a page, which are planned next.
     fn take(&self, run: &mut Run<E, W::Row>, page: Page<W::Row>) {
-        let (next, page_is_cut) = (page.next().cloned(), page.is_cut);
+        let (next, page_is_cut) = (page.end.next().cloned(), page.end.is_cut);
         let rows = page.into_items();
         // Rows arrive in the order of their keys. Cosmos DB does not promise that, so no key is the last there.
         let is_ordered = self.table.pipeline().endpoint.profile().rules().is_ordered;

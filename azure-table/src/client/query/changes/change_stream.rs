@@ -27,7 +27,8 @@ use crate::client::query::changes::change_position::ChangePosition;
 use crate::client::query::changes::change_window::ChangeWindow;
 use crate::client::query::key_condition::both;
 use crate::client::query::page::Page;
-use crate::client::query::page_stream::{PageStream, PreparedQuery};
+use crate::client::query::page_chain::{PageChain, PreparedQuery};
+use crate::client::query::page_stream::PageStream;
 use crate::client::sending_rate::SendingRate;
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
@@ -228,7 +229,7 @@ impl<P> ChangeStream<P> {
             return Ok(());
         };
         let since = self.position.since().unwrap_or(DateTime::MIN);
-        let next_since = match (self.poll.next_since, page.requested_at) {
+        let next_since = match (self.poll.next_since, page.end.requested_at) {
             (Some(next), _) => next,
             (None, Some(started)) => since.max(started - self.settings.overlap),
             (None, None) => {
@@ -239,8 +240,8 @@ impl<P> ChangeStream<P> {
         };
         self.poll.next_since = Some(next_since);
         // A page that is cut is requested again after its error, so all of its rows are remembered.
-        self.held = (!page.is_cut).then(|| page.next().cloned());
-        let remembered_from = if page.is_cut { DateTime::MIN } else { next_since };
+        self.held = (!page.end.is_cut).then(|| page.end.next().cloned());
+        let remembered_from = if page.end.is_cut { DateTime::MIN } else { next_since };
         self.progress.pages += 1;
         self.wait_for_rate(page.items().len());
         let received = page.into_items();
@@ -340,7 +341,8 @@ impl<P> ChangeQuery<P> {
             ..self.prepared.filtered(filter.as_ref())
         };
         let (pipeline, options) = (Arc::clone(&self.pipeline), self.options.clone());
-        PageStream::new(pipeline, options, query, from.cloned(), self.shape.clone())
+        let chain = PageChain::new(pipeline, options, query, from.cloned());
+        PageStream::new(chain, self.shape.clone())
     }
 }
 

@@ -304,11 +304,11 @@ impl<P> ScanStream<P> {
         let next = match part.page {
             Err(_) => None,
             // The position stays before the page: its error follows.
-            Ok(page) if page.is_cut => {
+            Ok(page) if page.end.is_cut => {
                 self.rows = page.into_items().into_iter();
                 return Ok(());
             }
-            Ok(ref page) => page.next().cloned(),
+            Ok(ref page) => page.end.next().cloned(),
         };
         let next = match (next, &mut self.finder) {
             (None, None) => Next::End,
