@@ -11,7 +11,6 @@ pub(crate) mod changes;
 pub(crate) mod concurrent;
 pub(crate) mod cursor;
 pub(crate) mod entity_stream;
-mod excluded_rows;
 pub(crate) mod fan_out;
 pub(crate) mod gather;
 pub(crate) mod get_many;

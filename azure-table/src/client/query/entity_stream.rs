@@ -24,7 +24,6 @@ pub struct EntityStream<P> {
     wanted: usize,
 }
 
-#[expect(clippy::large_enum_variant, reason = "nearly all are one chain")]
 enum Pages<P> {
     Chain(PageStream<P>),
     Parts(Box<PartPages<P>>),

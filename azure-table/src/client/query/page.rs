@@ -11,7 +11,7 @@ pub struct Page<P> {
     pub(crate) end: PageEnd,
 }
 
-/// What is known of a page beside its rows.
+/// A page without its rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PageEnd {
     /// The number of its rows that the query wants.

@@ -128,8 +128,7 @@ fn departure() -> BoxFuture<'static, ()> {
 pub(crate) struct PageChain {
     pipeline: Arc<Pipeline>,
     options: CallOptions,
-    /// Boxed, since streams are moved and should stay small.
-    query: Box<PreparedQuery>,
+    query: PreparedQuery,
     state: State,
     arrived: Option<Box<Arrived>>,
     turn: Turn,
@@ -178,7 +177,7 @@ impl PageChain {
         Self {
             pipeline,
             options,
-            query: Box::new(query),
+            query,
             state,
             arrived: None,
             turn: Turn::new(TURN_BYTES),
@@ -280,7 +279,7 @@ impl PageChain {
 
     /// Returns the call for the page at this position.
     fn call(&self, from: Option<&Continuation>) -> Result<BoxFuture<'static, Result<CallResponse>>> {
-        let PreparedQuery { request, total, .. } = &*self.query;
+        let PreparedQuery { request, total, .. } = &self.query;
         let call = total
             .check()
             .and_then(|()| request.call(&self.pipeline.endpoint, from))

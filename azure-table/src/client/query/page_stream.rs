@@ -20,7 +20,8 @@ use crate::entity::row::Row;
 /// Ends after the last page or an error. A page with a row that cannot be read is an error.
 #[must_use = "nothing is sent until it is polled"]
 pub struct PageStream<P> {
-    chain: PageChain,
+    /// Boxed, since streams are moved and should stay small.
+    chain: Box<PageChain>,
     /// The rows of the current page that are decoded.
     rows: Vec<P>,
     shape: Shape<P>,
@@ -31,8 +32,11 @@ impl<P> Unpin for PageStream<P> {}
 
 impl<P> PageStream<P> {
     pub(crate) fn new(chain: PageChain, shape: Shape<P>) -> Self {
-        let rows = Vec::new();
-        Self { chain, rows, shape }
+        Self {
+            chain: Box::new(chain),
+            rows: Vec::new(),
+            shape,
+        }
     }
 
     /// Returns the next page, or `None` after the last.
@@ -93,7 +97,7 @@ impl<P> PageStream<P> {
 
     /// Returns the chain without the type of its rows.
     pub(crate) fn into_chain(self) -> PageChain {
-        self.chain
+        *self.chain
     }
 
     pub(crate) fn is_over(&self) -> bool {

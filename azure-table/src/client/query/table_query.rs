@@ -9,6 +9,7 @@ use std::sync::Arc;
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::error::Result;
 use azure_table_wire::filter::expression::Expression;
+use azure_table_wire::value::key_text::key_text_fault;
 
 use crate::account::table_name::TableName;
 use crate::client::query::cursor::Cursors;
@@ -22,6 +23,7 @@ use crate::entity::row::Row;
 use crate::entity::table_entity::{ReadEntity, TableEntity};
 use crate::entity::versioned::Versioned;
 use crate::filter::access::{Access, AccessPath};
+use crate::filter::exclusion::excluding;
 use crate::filter::nested::Variant;
 use crate::filter::projection::Projection;
 use crate::filter::select::Columns;
@@ -385,6 +387,47 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         // Requests all types, so that a bad row can be shown unchanged.
         self.shape.form.metadata = MetadataLevel::Minimal;
         self
+    }
+
+    /// Leaves out the rows whose RowKeys begin with `prefix`, such as those that a pattern stores beside the entities.
+    ///
+    /// The service filters them, so limits, pages and counts apply to the remaining rows. It still reads them. Each
+    /// call excludes one more prefix, with two comparisons.
+    ///
+    /// ```
+    /// use azure_table::{DynamicEntity, Emulator, TableEntity, TableServiceClient};
+    /// # #[derive(TableEntity, Debug, PartialEq)]
+    /// # struct User { #[table(partition_key)] tenant: String, #[table(row_key)] id: u32, mail: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let users = TableServiceClient::from_transport(Emulator::new()).table::<User>("Users")?;
+    /// # users.create_table().await?;
+    /// # users.insert(&User { tenant: "t".into(), id: 7, mail: "ada@example.com".into() }).await?;
+    /// users.typed().insert(&DynamicEntity::new("t", "~mail;ada@example.com")).await?;
+    ///
+    /// let all = users.query().partition("t");
+    /// let error = all.clone().all().await.unwrap_err();
+    /// assert!(error.to_string().contains("exclude it with `without_row_keys`"));
+    /// assert_eq!(all.clone().without_row_keys("~mail;").all().await?.len(), 1);
+    /// # assert_eq!((all.clone().count().await?, all.without_row_keys("~mail;").count().await?), (2, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// On the first read:
+    /// - `InvalidInput`: `prefix` is empty, which would exclude every row, or no RowKey can begin with it.
+    ///
+    /// Source: REST "Querying tables and entities".
+    pub fn without_row_keys(self, prefix: &str) -> Self {
+        let fault = match prefix {
+            "" => Some("it is empty, which would exclude every row".to_owned()),
+            prefix => key_text_fault(prefix),
+        };
+        self.filter(match fault {
+            None => Filter::of(excluding("RowKey", prefix)),
+            Some(fault) => typed::fault(format!("the prefix {prefix:?} of excluded RowKeys: {fault}")),
+        })
     }
 
     pub(super) fn shaped<Q>(self, shape: Shape<Q>) -> TableQuery<E, Q> {

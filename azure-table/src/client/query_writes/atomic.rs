@@ -68,6 +68,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
                         match self.transaction(walk, rows)? {
                             Some((submit, rows)) => {
                                 let total = walk.total;
+                                let submit = Box::new(submit);
                                 *run = AtomicRun::Writing { submit, rows, total };
                             }
                             None => return Poll::Ready(Ok(0)),
@@ -82,7 +83,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
         }
     }
 
-    fn begin_atomic(&self, query: TableQuery<E, ()>) -> Result<Box<AtomicRun<W::Row>>> {
+    fn begin_atomic(&self, query: TableQuery<E, ()>) -> Result<AtomicRun<W::Row>> {
         self.writes.check()?;
         if self.position.is_some() {
             return Err(Error::invalid_input(
@@ -91,7 +92,8 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
         }
         let query = query.limit_at_most(MAX_BATCH_OPERATIONS + 1);
         let walk = query.walk(&self.table, self.shape(), None, &self.options, self.settings.total)?;
-        Ok(Box::new(AtomicRun::Reading { walk, rows: Vec::new() }))
+        let (walk, rows) = (Box::new(walk), Vec::new());
+        Ok(AtomicRun::Reading { walk, rows })
     }
 
     /// Returns the transaction and the number of its rows, or `None` if no row is written.

@@ -66,18 +66,18 @@ type Hear<'h, E> = dyn FnMut(&WriteReport<E>) + Send + 'h;
 pub(crate) enum State<E, Row> {
     Idle(Box<TableQuery<E, ()>>),
     Running(Box<Run<E, Row>>),
-    Atomic(Box<AtomicRun<Row>>),
+    Atomic(AtomicRun<Row>),
     Done,
 }
 
 /// The rows read so far, or the transaction that writes them.
 pub(crate) enum AtomicRun<Row> {
     Reading {
-        walk: Walk<Row>,
+        walk: Box<Walk<Row>>,
         rows: Vec<Row>,
     },
     Writing {
-        submit: SubmitBatch,
+        submit: Box<SubmitBatch>,
         rows: usize,
         total: TotalTimeout,
     },

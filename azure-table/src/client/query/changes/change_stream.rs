@@ -102,7 +102,7 @@ pub struct ChangeStream<P> {
     window: ChangeWindow<P>,
     poll: CurrentPoll,
     /// The pages of the poll from its next one on, once they are requested.
-    pages: Option<Box<PageStream<Found<P>>>>,
+    pages: Option<PageStream<Found<P>>>,
     /// The continuation after the page whose rows are yielded; `Some(None)` after the last page.
     held: Option<Option<Continuation>>,
     rows: vec::IntoIter<Versioned<P>>,
@@ -201,11 +201,9 @@ impl<P> ChangeStream<P> {
             }
             let pages = match (&mut self.pages, &mut self.query) {
                 (Some(pages), _) => pages,
-                (pages, Ok(query)) => pages.insert(Box::new(query.pages(
-                    self.position.since(),
-                    self.poll.from.as_ref(),
-                    self.settings.total,
-                ))),
+                (pages, Ok(query)) => {
+                    pages.insert(query.pages(self.position.since(), self.poll.from.as_ref(), self.settings.total))
+                }
                 (None, Err(rejected)) => {
                     self.is_over = true;
                     return Poll::Ready(rejected.take().map(Err));
