@@ -29,31 +29,20 @@ pub use serde::Serialize;
 pub use serde::de::DeserializeOwned;
 
 pub use self::assert::{
-    SamePartition, assert_digits, assert_distinct, assert_encrypted, assert_entity, assert_form, assert_partition,
-    assert_untagged,
+    assert_digits, assert_distinct, assert_encrypted, assert_entity, assert_form, assert_partition, assert_untagged,
 };
-pub use self::field::{EtagField, ExtraField, FromJson, OfDefault, TimestampField, ToJson, WriteIdField};
-pub use self::function::{
-    Converted, Named, Nothing, Reads, Removed, Typed, WhenAbsent, Writes, lacking, lend, upgraded,
-};
+pub use self::field::{Exactly, Extra, HeldETag, HeldWriteId, TimestampField, condition, write_extra, write_id};
+pub use self::function::{Converted, Converts, Named, Nothing, Removed, WhenAbsent, lacking, lend, upgraded};
 pub use self::projection::{
-    Absent, ColumnOf, ColumnOfName, Distinct, Selection, SoleField, SoleRowField, partition_field, row_field, select,
-    select_found,
+    Absent, ColumnOf, ColumnOfName, Distinct, Selection, SoleRowField, partition_field, row_field, select, select_found,
 };
-pub use self::property::{
-    KeepText, KeptNumber, KeptText, int32, number, text, truncated, unknown_number, unknown_text,
-};
-pub use self::stored_field::{
-    BorrowedField, ChunkedField, CollectionField, EncryptedField, JsonField, KeyField, PointerSizedField,
-    PropertyField, WideIntegerField, WrittenField, WrittenKeyField,
-};
-pub use self::value::{
-    json_absent, json_to_edm, missing, pieces, put, read, read_json, required, required_pieces, within,
-};
+pub use self::property::{int32, number, text, truncated, unknown_number, unknown_text};
+pub use self::stored_field::{EncryptedField, JsonField, KeyField, PropertyField};
+pub use self::value::{json_absent, json_to_edm, missing, put, read, read_json, required};
 pub use self::variant::{
     CatchAll, KeysDifferByVariant, assert_catch_all, check_tag_of_other, no_tagged, no_variant, write_key_of_other,
 };
-pub use crate::entity::chunked::{Chunked, write as write_pieces};
+pub use crate::entity::chunked::{Chunked, within};
 pub use crate::entity::dynamic::DynamicEntity;
 pub use crate::entity::embedded_json as json;
 pub use crate::entity::property::{Property, ReadProperty};

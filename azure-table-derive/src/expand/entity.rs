@@ -10,7 +10,7 @@ use syn::ext::IdentExt;
 use crate::ast::{Entity, Field, Role, Struct};
 use crate::bound::{read_generics, write_generics};
 use crate::expand::column::constants;
-use crate::expand::field_type::FieldType;
+use crate::expand::field_type::{FieldType, exactly};
 use crate::expand::read::{Reading, Rest, built, metadata};
 use crate::expand::stored::{encrypted_assertions, group_schemas, property_schemas, write_properties};
 use crate::expand::table_name;
@@ -47,14 +47,14 @@ fn table_entity(entity: &Entity<'_>, generics: &Generics) -> TokenStream {
     let write_properties = write_properties(base, &properties);
     let etag = base.field(&Role::Etag).map(|field| {
         let (member, etag) = (field.ident, local("etag"));
-        let item = |name| Place::of(&field.original.ty).item(&field.original.ty, &quote!(#private::EtagField), name);
-        let (condition, set) = (item("condition"), item("set"));
+        let item = |name| exactly(base, field, "HeldETag", name);
+        let (get, set) = (item("get"), item("set"));
         quote! {
             fn condition(&self) -> #private::Condition {
-                #condition(&self.#member)
+                #private::condition(#get(&self.#member))
             }
             fn set_etag(&mut self, #etag: &#private::ETag) {
-                #set(&mut self.#member, #etag)
+                #set(&mut self.#member, ::core::option::Option::Some(::core::clone::Clone::clone(#etag)))
             }
         }
     });
@@ -234,7 +234,6 @@ pub(crate) fn timestamp(base: &Struct<'_>, field: &Field<'_>, row: &Ident) -> To
 
 /// Generates the value of an ETag field.
 pub(crate) fn etag(base: &Struct<'_>, field: &Field<'_>, row: &Ident) -> TokenStream {
-    let private = base.paths().private;
-    let of = Place::of(&field.original.ty).item(&field.original.ty, &quote!(#private::EtagField), "of");
+    let of = exactly(base, field, "HeldETag", "of");
     quote!(#of(#row.etag()))
 }

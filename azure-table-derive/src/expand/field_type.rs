@@ -2,12 +2,11 @@
 //!
 //! The generated code names the type in the schema, where the value is written, and where it is read. All these places
 //! use the same trait, as `<Type as Trait>::item` with the span of the type. So for a type that does not fit, the
-//! compiler produces equal errors and shows one. The spelling of the type selects the trait, and with it the advice in
-//! the error.
+//! compiler produces equal errors and shows one.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};
-use syn::{GenericArgument, PathArguments, Type};
+use syn::Type;
 
 use crate::ast::{Field, Form, Struct};
 use crate::bound::{mentions, parameters};
@@ -53,37 +52,39 @@ impl<'s> FieldType<'s> {
 
     /// Returns the trait of a property.
     fn property(&self) -> &'static str {
-        if self.is_read {
-            property_trait(self.ty())
-        } else {
-            "WrittenField"
-        }
+        if self.is_read { "PropertyField" } else { "Property" }
     }
 
     /// Returns the trait of a field of a key.
     fn key(&self) -> &'static str {
-        if self.is_read { "KeyField" } else { "WrittenKeyField" }
+        if self.is_read { "KeyField" } else { "TableKey" }
     }
 
     /// Generates the EDM type of a property, or of its pieces.
     pub(crate) fn edm_type(&self) -> TokenStream {
-        match (self.field.form(), self.is_read) {
-            (Form::Chunked, true) => self.item("ChunkedField", "EDM_TYPE"),
-            (Form::Chunked, false) => self.item("Chunked", "EDM_TYPE"),
-            _ => self.item(self.property(), "EDM_TYPE"),
-        }
+        let of = match self.field.form() {
+            Form::Chunked => "Chunked",
+            _ => self.property(),
+        };
+        self.item(of, "EDM_TYPE")
     }
 
     /// Generates the statement that writes a plain property.
     pub(crate) fn write(&self, properties: &Ident, name: &str) -> TokenStream {
-        let member = self.field.ident;
+        let (member, ty) = (self.field.ident, self.ty());
         // The name is valid and is used as it is written.
-        if name.is_ascii() && !is_reserved(name) {
-            let (write, name) = (self.item(self.property(), "write_named"), format!("\"{name}\":"));
+        let is_named = name.is_ascii() && !is_reserved(name);
+        let name = if is_named {
+            format!("\"{name}\":")
+        } else {
+            name.to_owned()
+        };
+        if self.is_read {
+            let write = self.item("PropertyField", if is_named { "write_named" } else { "write" });
             return quote!(#write(&self.#member, #properties, #name)?;);
         }
-        let write = self.item(self.property(), "write");
-        quote!(#write(&self.#member, #properties, #name)?;)
+        let write = if is_named { quote!(named) } else { quote!(property) };
+        quote!(#properties.#write::<#ty>(#name, &self.#member)?;)
     }
 
     /// Generates the statement that writes JSON.
@@ -97,10 +98,7 @@ impl<'s> FieldType<'s> {
 
     /// Generates the statement that writes pieces.
     pub(crate) fn write_chunked(&self, properties: &Ident, name: &str) -> TokenStream {
-        let (member, write) = (
-            self.field.ident,
-            self.item_or("ChunkedField", "write", quote!(write_pieces)),
-        );
+        let (member, write) = (self.field.ident, self.item("Chunked", "write"));
         quote!(#write(&self.#member, #properties, #name)?;)
     }
 
@@ -136,19 +134,17 @@ impl<'s> FieldType<'s> {
 
     /// Generates the value of pieces, which is `None` if no piece exists.
     pub(crate) fn read_chunked(&self, row: &Ident, prefix: &TokenStream, names: &[String]) -> TokenStream {
-        let pieces = self.item_or("ChunkedField", "pieces", quote!(pieces));
-        quote!(#pieces(#row, #prefix, &[#(#names),*])?)
+        let found = self.item("Chunked", "found");
+        quote!(#found(#row, #prefix, &[#(#names),*])?)
     }
 
     /// Generates the value that was found, the default for an absent one, or an error.
     pub(crate) fn required(&self, found: &TokenStream, prefix: &TokenStream, name: &str) -> TokenStream {
         let (private, ty) = (&self.private, self.ty());
+        let missing = |absent| quote!(#private::missing::<#ty>(#found.or_else(|| #absent()), #prefix, #name)?);
         let required = match self.field.form() {
-            Form::Json => {
-                let absent = self.item_or("JsonField", "absent", quote!(json_absent));
-                return quote!(#private::missing::<#ty>(#found.or_else(|| #absent()), #prefix, #name)?);
-            }
-            Form::Chunked => self.item_or("ChunkedField", "required", quote!(required_pieces)),
+            Form::Json => return missing(self.item_or("JsonField", "absent", quote!(json_absent))),
+            Form::Chunked => return missing(self.item("Chunked", "absent")),
             Form::Plain => self.item_or(self.property(), "required", quote!(required)),
             Form::Encrypted => self.item("EncryptedField", "required"),
             Form::WriteId | Form::With(_) => quote!(#private::required::<#ty>),
@@ -158,7 +154,11 @@ impl<'s> FieldType<'s> {
 
     /// Generates the statement that writes a field of a key.
     pub(crate) fn write_key(&self, key: &Ident) -> TokenStream {
-        let (member, write) = (self.field.ident, self.item(self.key(), "write"));
+        let (member, ty) = (self.field.ident, self.ty());
+        if !self.is_read {
+            return quote!(#key.field::<#ty>(&self.#member)?;);
+        }
+        let write = self.item(self.key(), "write");
         quote!(#write(&self.#member, #key)?;)
     }
 
@@ -178,33 +178,12 @@ impl<'s> FieldType<'s> {
     }
 }
 
-/// Returns the trait whose error message suits the spelling of a type. The compiler resolves the name: each of the
-/// traits is implemented by all properties.
-fn property_trait(ty: &Type) -> &'static str {
-    match ty {
-        Type::Reference(_) => "BorrowedField",
-        Type::Array(_) | Type::Slice(_) | Type::Tuple(_) => "CollectionField",
-        Type::Paren(inner) => property_trait(&inner.elem),
-        Type::Group(inner) => property_trait(&inner.elem),
-        Type::Path(path) => {
-            let Some(last) = path.path.segments.last() else {
-                return "PropertyField";
-            };
-            match &*last.ident.to_string() {
-                "usize" | "isize" => "PointerSizedField",
-                "u128" | "i128" => "WideIntegerField",
-                "Vec" | "VecDeque" | "LinkedList" | "HashMap" | "BTreeMap" | "IndexMap" | "HashSet" | "BTreeSet"
-                | "IndexSet" => "CollectionField",
-                "Option" | "Box" => match &last.arguments {
-                    PathArguments::AngleBracketed(arguments) => match arguments.args.first() {
-                        Some(GenericArgument::Type(inner)) => property_trait(inner),
-                        _ => "PropertyField",
-                    },
-                    _ => "PropertyField",
-                },
-                _ => "PropertyField",
-            }
-        }
-        _ => "PropertyField",
-    }
+/// Generates the item of a field's type that makes sure that it is this type of the hidden module.
+pub(crate) fn exactly(base: &Struct<'_>, field: &Field<'_>, of: &str, item: &str) -> TokenStream {
+    let (private, of, ty) = (
+        base.paths().private,
+        Ident::new(of, Span::call_site()),
+        &field.original.ty,
+    );
+    Place::of(ty).item(ty, &quote!(#private::Exactly<#private::#of>), item)
 }

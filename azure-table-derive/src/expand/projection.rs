@@ -138,11 +138,11 @@ fn value(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
         }
         Role::Timestamp => timestamp(base, field, &row),
         Role::Etag => etag(base, field, &row),
-        Role::Ignored => of_default(base, field),
+        Role::Ignored => of_default(field),
         _ => {
             let (column, place) = (column(base, field), source(field));
             let (of, of_column) = (of(base, &place), place.derived(quote!(_)));
-            match default(base, field) {
+            match default(field) {
                 None => quote!(#private::select::<#of, #ty, #of_column>(#column, #row)?),
                 Some(default) => quote! {
                     #private::select_found::<#of, #ty, #of_column>(#column, #row)?.unwrap_or_else(|| #default)

@@ -60,13 +60,13 @@ fn stored(choice: &Choice<'_>, of: &dyn Fn(usize, &ChoiceVariant<'_>) -> TokenSt
             let value = of(index, variant);
             return quote!(Self::#ident => #value,);
         };
-        let kept = if choice.attrs.integer.is_some() {
-            quote!(#private::KeptNumber)
-        } else {
-            quote!(#private::KeptText)
-        };
-        let value = Place::of(ty).item(ty, &kept, "kept");
-        quote!(Self::#ident(#other) => #value(#other),)
+        let place = Place::of(ty);
+        if choice.attrs.integer.is_some() {
+            let get = place.item(ty, &quote!(#private::Exactly<i32>), "get");
+            return quote!(Self::#ident(#other) => *#get(#other),);
+        }
+        let text = place.item(ty, &quote!(::core::convert::AsRef<str>), "as_ref");
+        quote!(Self::#ident(#other) => #text(#other),)
     });
     quote!(match self { #(#arms)* })
 }
@@ -89,7 +89,9 @@ fn read_text(choice: &Choice<'_>, text: &TokenStream) -> TokenStream {
     });
     let names = choice.known().map(|variant| &variant.name);
     let unknown = quote!(#private::unknown_text(#found, &[#(#names),*]));
-    let rest = rest(choice, &found, &quote!(#private::KeepText), &unknown);
+    let owned = quote!(<::std::string::String as ::core::convert::From<&str>>::from(#found));
+    let kept = (quote!(::core::convert::From<::std::string::String>), "from", owned);
+    let rest = rest(choice, kept, &unknown);
     quote! {
         match #text {
             #(#known)*
@@ -99,11 +101,15 @@ fn read_text(choice: &Choice<'_>, text: &TokenStream) -> TokenStream {
 }
 
 /// Generates the result for an unknown value: the catch-all variant with that value, or an error.
-fn rest(choice: &Choice<'_>, found: &Ident, kept: &TokenStream, unknown: &TokenStream) -> TokenStream {
+fn rest(
+    choice: &Choice<'_>,
+    (of, item, found): (TokenStream, &str, TokenStream),
+    unknown: &TokenStream,
+) -> TokenStream {
     let Some((variant, ty)) = choice.other() else {
         return quote!(::core::result::Result::Err(#unknown));
     };
-    let (ident, keep) = (variant.ident, Place::of(ty).item(ty, kept, "keep"));
+    let (ident, keep) = (variant.ident, Place::of(ty).item(ty, &of, item));
     quote!(::core::result::Result::Ok(Self::#ident(#keep(#found))))
 }
 
@@ -159,7 +165,8 @@ fn read_number(choice: &Choice<'_>, value: &Ident) -> TokenStream {
         .iter()
         .map(|(constant, ident)| quote!(#constant => ::core::result::Result::Ok(Self::#ident),));
     let unknown = quote!(#private::unknown_number(#found, &[#(#constants),*]));
-    let rest = rest(choice, &found, &quote!(#private::KeptNumber), &unknown);
+    let kept = (quote!(#private::Exactly<i32>), "of", quote!(#found));
+    let rest = rest(choice, kept, &unknown);
     quote! {
         #numbers
         match #value.as_i32()? {

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 
 use crate::ast::{Field, Form, Role, Struct};
 use crate::attr::Fallback;
-use crate::expand::field_type::FieldType;
+use crate::expand::field_type::{FieldType, exactly};
 use crate::expand::stored::{item_of, owned_by_fields};
 use crate::place::{Place, local};
 
@@ -159,13 +159,13 @@ impl Reading<'_, '_> {
     /// Generates the value of a field other than a key, Timestamp or ETag.
     pub(crate) fn value(&self, index: usize, field: &Field<'_>) -> TokenStream {
         let private = self.base.paths().private;
-        let (ty, place) = (&field.original.ty, Place::of(&field.original.ty));
+        let ty = &field.original.ty;
         let (row, prefix) = (&self.row, self.prefix());
         match &field.role {
             Role::Property(name) => {
                 let (found, stored) = (found(index), FieldType::of(self.base, field));
                 let found = quote!(#found.take());
-                let or_default = default(self.base, field).map(|default| quote!(.unwrap_or_else(|| #default)));
+                let or_default = default(field).map(|default| quote!(.unwrap_or_else(|| #default)));
                 match (field.form(), or_default) {
                     (Form::Chunked, or_default) => {
                         let names: Vec<_> = [name.clone()].into_iter().chain(field.aliases()).collect();
@@ -191,17 +191,17 @@ impl Reading<'_, '_> {
                     Some(prefix) => quote!(&#private::within(#prefix, #inner)),
                 };
                 let read = quote!(<#ty as #private::ReadPropertyGroup>::read_group(#row, #whole)?);
-                match default(self.base, field) {
+                match default(field) {
                     None => read,
                     Some(default) => quote! {
                         if #private::has_group::<#ty>(#row, #whole) { #read } else { #default }
                     },
                 }
             }
-            Role::Ignored => of_default(self.base, field),
+            Role::Ignored => of_default(field),
             Role::Extra => {
                 let extra = extra();
-                let of = place.item(ty, &quote!(#private::ExtraField), "of");
+                let of = exactly(self.base, field, "Extra", "of");
                 quote!(#of(#extra))
             }
             Role::Key(_) | Role::KeyPart(_) | Role::Timestamp | Role::Etag => TokenStream::new(),
@@ -235,21 +235,21 @@ pub(crate) fn built(base: &Struct<'_>, value: impl Fn(usize, &Field<'_>) -> Toke
 }
 
 /// Generates the default of a field's type.
-pub(crate) fn of_default(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
-    let (private, place) = (base.paths().private, Place::of(&field.original.ty));
+pub(crate) fn of_default(field: &Field<'_>) -> TokenStream {
+    let place = Place::of(&field.original.ty);
     // The whole call has the span of the type, so that the compiler points there.
     let (function, call) = (
-        place.item(&field.original.ty, &quote!(#private::OfDefault), "of_default"),
+        place.item(&field.original.ty, &quote!(::core::default::Default), "default"),
         place.derived(quote!(())),
     );
     quote!(#function #call)
 }
 
 /// Generates the value of a field whose property is absent, if it has a default.
-pub(crate) fn default(base: &Struct<'_>, field: &Field<'_>) -> Option<TokenStream> {
+pub(crate) fn default(field: &Field<'_>) -> Option<TokenStream> {
     let default = field.attrs.default.as_ref()?;
     Some(match &default.value {
-        Fallback::OfType => of_default(base, field),
+        Fallback::OfType => of_default(field),
         Fallback::Function(path) => {
             let call = Place::of(path).derived(quote!(()));
             quote!(#path #call)

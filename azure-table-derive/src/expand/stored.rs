@@ -5,7 +5,7 @@ use quote::quote;
 use syn::Path;
 
 use crate::ast::{Field, Form, Role, Struct};
-use crate::expand::field_type::FieldType;
+use crate::expand::field_type::{FieldType, exactly};
 use crate::place::{Place, local};
 
 /// Generates the properties of the schema.
@@ -68,7 +68,7 @@ pub(crate) fn write_properties(base: &Struct<'_>, properties: &Ident) -> TokenSt
 
 fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> TokenStream {
     let private = base.paths().private;
-    let (member, ty, place) = (field.ident, &field.original.ty, Place::of(&field.original.ty));
+    let (member, ty) = (field.ident, &field.original.ty);
     match &field.role {
         Role::Property(name) => match field.form() {
             Form::Plain => FieldType::of(base, field).write(properties, name),
@@ -86,15 +86,17 @@ fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> T
             }
             Form::Encrypted => FieldType::of(base, field).write_encrypted(properties, name),
             Form::WriteId => {
-                let write = place.item(ty, &quote!(#private::WriteIdField), "write");
-                quote!(#write(&self.#member, #properties, #name)?;)
+                let get = exactly(base, field, "HeldWriteId", "get");
+                quote!(#private::write_id(#get(&self.#member), #properties, #name)?;)
             }
         },
         Role::Group(prefix) => quote!(#properties.group::<#ty>(#prefix, &self.#member)?;),
         Role::Extra => {
-            let (write, name) = (place.item(ty, &quote!(#private::ExtraField), "write"), local("name"));
+            let (get, name) = (exactly(base, field, "Extra", "get"), local("name"));
             let owned = owned(base, &name);
-            quote!(#write(&self.#member, #properties, |#name| match #name { #owned _ => false })?;)
+            quote! {
+                #private::write_extra(#get(&self.#member), #properties, |#name| match #name { #owned _ => false })?;
+            }
         }
         Role::Key(_) | Role::KeyPart(_) | Role::Timestamp | Role::Etag | Role::Ignored => TokenStream::new(),
     }

@@ -78,7 +78,7 @@ fn entity_is_read_in_one_pass() {
         let __f1 = <Descending<DateTime> as ::azure_table::__private::KeyField>::read(&__key, 1usize)?;
         let __f2 = <i32 as ::azure_table::__private::PropertyField>::required(__f2.take(), \"\", \"rtg\")?;
         let __f3 = <Option<i64> as ::azure_table::__private::PropertyField>::required(__f3.take(), \"\", \"views\")?;
-        let __f4 = <Vec<u8> as ::azure_table::__private::OfDefault>::of_default();
+        let __f4 = <Vec<u8> as ::core::default::Default>::default();
         ::core::result::Result::Ok(Self { channel: __f0, posted: __f1, rating: __f2, views: __f3, cached: __f4 })",
     );
 }
@@ -124,19 +124,19 @@ fn etag_and_timestamp_come_from_the_row() {
     has(
         &code,
         "fn condition(&self) -> ::azure_table::__private::Condition {
-            <Option<ETag> as ::azure_table::__private::EtagField>::condition(&self.etag)
+            ::azure_table::__private::condition(<Option<ETag> as ::azure_table::__private::Exactly<::azure_table::__private::HeldETag>>::get(&self.etag))
         }",
     );
     has(
         &code,
         "fn set_etag(&mut self, __etag: &::azure_table::__private::ETag) {
-            <Option<ETag> as ::azure_table::__private::EtagField>::set(&mut self.etag, __etag)
+            <Option<ETag> as ::azure_table::__private::Exactly<::azure_table::__private::HeldETag>>::set(&mut self.etag, ::core::option::Option::Some(::core::clone::Clone::clone(__etag)))
         }",
     );
     has(&code, "::azure_table::__private::MetadataLevel::Minimal;");
     has(
         &code,
-        "let __f2 = <Option<ETag> as ::azure_table::__private::EtagField>::of(__row.etag());",
+        "let __f2 = <Option<ETag> as ::azure_table::__private::Exactly<::azure_table::__private::HeldETag>>::of(__row.etag());",
     );
     has(
         &code,

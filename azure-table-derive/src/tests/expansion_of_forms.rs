@@ -22,7 +22,7 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     has(
         &code,
         &format!(
-            "edm_type: <C as {private}::ChunkedField>::EDM_TYPE, aliases: &[\"was\"], is_chunked: true, is_encrypted: false,
+            "edm_type: <C as {private}::Chunked>::EDM_TYPE, aliases: &[\"was\"], is_chunked: true, is_encrypted: false,
              is_json: false"
         ),
     );
@@ -53,11 +53,13 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     );
     has(
         &code,
-        &format!("<C as {private}::ChunkedField>::write(&self.c, __properties, \"c\")?;"),
+        &format!("<C as {private}::Chunked>::write(&self.c, __properties, \"c\")?;"),
     );
     has(
         &code,
-        &format!("<D as {private}::WriteIdField>::write(&self.d, __properties, \"d\")?;"),
+        &format!(
+            "{private}::write_id(<D as {private}::Exactly<{private}::HeldWriteId>>::get(&self.d), __properties, \"d\")?;"
+        ),
     );
     has(
         &code,
@@ -76,12 +78,12 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     );
     has(
         &code,
-        &format!("let __f3 = __f3.take().unwrap_or_else(|| <B as {private}::OfDefault>::of_default());"),
+        "let __f3 = __f3.take().unwrap_or_else(|| <B as ::core::default::Default>::default());",
     );
     has(
         &code,
         &format!(
-            "<C as {private}::ChunkedField>::required(<C as {private}::ChunkedField>::pieces(__row, \"\", &[\"c\", \"was\"])?, \"\", \"c\")?"
+            "{private}::missing::<C>(<C as {private}::Chunked>::found(__row, \"\", &[\"c\", \"was\"])?.or_else(|| <C as {private}::Chunked>::absent()), \"\", \"c\")?"
         ),
     );
     has(&code, "let __f6 = __f6.take().unwrap_or_else(|| f::g());");
@@ -151,7 +153,7 @@ fn all_other_properties_are_kept_or_rejected() {
     has(
         &kept,
         &format!(
-            "<M as {private}::ExtraField>::write(&self.more, __properties, |__name| match __name {{ \"a\" | \"old\" | \"c\" => true,
+            "{private}::write_extra(<M as {private}::Exactly<{private}::Extra>>::get(&self.more), __properties, |__name| match __name {{ \"a\" | \"old\" | \"c\" => true,
                 __name if {private}::chunked::owns(\"c\", __name) => true,
                 __name if {private}::in_group::<G>(\"\", __name) => true,
                 _ => false
@@ -179,7 +181,7 @@ fn widths_are_pieces_and_are_asserted() {
     let generic = expansion("#[table(partition_key = \"p\", row_key = \"{n:04}\")] struct S<N> { n: N }");
     has(
         &generic,
-        &format!("const {{ {private}::assert_digits(<N as {private}::WrittenKeyField>::DIGITS) }}"),
+        &format!("const {{ {private}::assert_digits(<N as {private}::TableKey>::DIGITS) }}"),
     );
     assert!(!generic.contains("const_:"));
 }

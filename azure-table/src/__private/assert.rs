@@ -28,22 +28,9 @@ pub const fn assert_encrypted(edm_type: EdmType) {
 /// Asserts that a projection selects from an entity.
 pub const fn assert_entity<E: TableEntity>() {}
 
-/// The partition fields of two variants of an enum.
-#[diagnostic::on_unimplemented(
-    message = "the variants of an enum of entities have the same fields in their PartitionKeys",
-    label = "here they are `{Self}`, in the first variant `{P}`",
-    note = "one query over a partition returns all variants: use the same key fields, or read the types separately"
-)]
-pub trait SamePartition<P> {}
-
-impl<P> SamePartition<P> for P {}
-
 /// Asserts that a variant of an enum has the same partition fields as the first one.
 #[track_caller]
-pub const fn assert_partition<First: TableEntity, V: TableEntity>()
-where
-    V::PartitionFields: SamePartition<First::PartitionFields>,
-{
+pub const fn assert_partition<First: TableEntity, V: TableEntity<PartitionFields = First::PartitionFields>>() {
     let (first, own) = (First::SCHEMA.key.partition_key, V::SCHEMA.key.partition_key);
     let mut same = first.len() == own.len();
     let mut at = 0;

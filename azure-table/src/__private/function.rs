@@ -290,36 +290,20 @@ impl<T> Required<T> {
 
 /// Implemented by no type.
 #[diagnostic::on_unimplemented(
-    message = "the module in #[table(with = \"…\")] has no `from_wire` for a field of type `{T}`",
+    message = "the module in #[table(with = \"…\")] has no `to_edm`, `from_wire` or `EDM_TYPE` for a field of type `{T}`",
     label = "found `{Self}`",
-    note = "write `pub fn from_wire(value: WireValue<'_>) -> Result<{T}, ValueError>`, or give the field the type that the \
-            module is for"
+    note = "write `pub fn to_edm(value: &{T}) -> Result<Option<Edm<'_>>, ValueError>`, \
+            `pub fn from_wire(value: WireValue<'_>) -> Result<{T}, ValueError>` and `pub const EDM_TYPE: EdmType = EdmType::String;`, \
+            or give the field the type that the module is for"
 )]
-pub trait Reads<T>: Rejected {}
-
-/// Implemented by no type.
-#[diagnostic::on_unimplemented(
-    message = "the module in #[table(with = \"…\")] has no `to_edm` for a field of type `{T}`",
-    label = "found `{Self}`",
-    note = "write `pub fn to_edm(value: &{T}) -> Result<Option<Edm<'_>>, ValueError>`, or give the field the type that the \
-            module is for"
-)]
-pub trait Writes<T>: Rejected {}
-
-/// Implemented by no type.
-#[diagnostic::on_unimplemented(
-    message = "the module in #[table(with = \"…\")] has no `EDM_TYPE` for a field of type `{T}`",
-    label = "found `{Self}`",
-    note = "write `pub const EDM_TYPE: EdmType = EdmType::String;`, or the type that its `to_edm` returns"
-)]
-pub trait Typed<T>: Rejected {}
+pub trait Converts<T>: Rejected {}
 
 // Calls of these methods do not compile.
 impl<F, T> Unfit<F, T> {
     /// Replaces the method of [`Named`].
     pub fn call_from_wire(&self, _: &RowProperty<'_>) -> Result<T>
     where
-        F: Reads<T>,
+        F: Converts<T>,
     {
         F::rejected()
     }
@@ -327,7 +311,7 @@ impl<F, T> Unfit<F, T> {
     /// Replaces the method of [`Named`].
     pub fn edm_type(&self) -> EdmType
     where
-        F: Typed<T>,
+        F: Converts<T>,
     {
         F::rejected()
     }
@@ -335,7 +319,7 @@ impl<F, T> Unfit<F, T> {
     /// Replaces the methods of [`Lent`].
     pub fn call_to_edm(&self) -> std::result::Result<Option<Edm<'static>>, ValueError>
     where
-        F: Writes<T>,
+        F: Converts<T>,
     {
         F::rejected()
     }

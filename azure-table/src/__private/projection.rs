@@ -14,6 +14,7 @@ use crate::filter::encrypted_column::EncryptedColumn;
 use crate::filter::nested::Nested;
 use crate::filter::projection::ProjectedValues;
 use crate::filter::rejected::Opaque;
+use crate::key::row_key::OneMore;
 use crate::key::table_key::{ReadTableKey, TableKey};
 
 /// The stored names that a projection selects. A separate trait, because only a constant can hold them.
@@ -205,16 +206,6 @@ pub fn select_found<E, T, C: ColumnOf<E, T>>(column: C, row: &Row<'_>) -> Result
     column.found(row)
 }
 
-/// The fields of a PartitionKey that consists of one `T`.
-#[diagnostic::on_unimplemented(
-    message = "the PartitionKey is not one field of type `{T}`",
-    label = "the fields of the key are `{Self}`",
-    note = "give the field the type that it has in the entity; a key of several fields is read with the whole entity"
-)]
-pub trait SoleField<T> {}
-
-impl<T> SoleField<T> for (T,) {}
-
 /// The fields of both keys, in which a single `T` follows the partition fields `P`.
 #[diagnostic::on_unimplemented(
     message = "the RowKey is not one field of type `{T}`",
@@ -223,27 +214,11 @@ impl<T> SoleField<T> for (T,) {}
 )]
 pub trait SoleRowField<P, T> {}
 
-macro_rules! row_fields {
-    ($(($($field:ident),*))*) => {$(
-        impl<$($field,)* T> SoleRowField<($($field,)*), T> for ($($field,)* T,) {}
-    )*};
-}
-row_fields! {
-    ()
-    (A)
-    (A, B)
-    (A, B, C)
-    (A, B, C, D)
-    (A, B, C, D, E)
-    (A, B, C, D, E, F)
-    (A, B, C, D, E, F, G)
-}
+#[diagnostic::do_not_recommend]
+impl<P, K, T> SoleRowField<P, T> for K where (P, K): OneMore<Last = T> {}
 
 /// Returns the only field of the PartitionKey.
-pub fn partition_field<E: TableEntity, T: ReadTableKey>(row: &Row<'_>) -> Result<T>
-where
-    E::PartitionFields: SoleField<T>,
-{
+pub fn partition_field<E: TableEntity<PartitionFields = (T,)>, T: ReadTableKey>(row: &Row<'_>) -> Result<T> {
     row.key_parts(&E::SCHEMA.key)?.read(0)
 }
 

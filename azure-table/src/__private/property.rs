@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt::Debug;
-use std::rc::Rc;
-use std::sync::Arc;
 
 use azure_table_wire::error::{ValueError, expected};
 use azure_table_wire::value::edm::Edm;
@@ -34,75 +32,6 @@ pub const fn int32(discriminant: i128) -> i32 {
 #[expect(clippy::cast_possible_truncation, reason = "the range was asserted")]
 pub const fn truncated(discriminant: i128) -> i32 {
     discriminant as i32
-}
-
-/// The types that the variant marked with `other` may hold in an enum of texts.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` does not hold every text",
-    label = "not every text is one of these",
-    note = "the variant marked with #[table(other)] holds a `String`; with #[table(integer)] on the enum, an `i32`"
-)]
-pub trait KeptText {
-    /// Returns the text.
-    fn kept(&self) -> &str;
-}
-
-/// The types of [`KeptText`] that can also be created from a text that was read.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` does not hold every text",
-    label = "not every text is one of these",
-    note = "the variant marked with #[table(other)] holds a `String`; with #[table(integer)] on the enum, an `i32`"
-)]
-pub trait KeepText: KeptText {
-    /// Keeps a text.
-    fn keep(text: &str) -> Self;
-}
-
-impl KeptText for &str {
-    fn kept(&self) -> &str {
-        self
-    }
-}
-
-macro_rules! texts {
-    ($($type:ty,)*) => {$(
-        impl KeptText for $type {
-            fn kept(&self) -> &str {
-                self
-            }
-        }
-
-        impl KeepText for $type {
-            fn keep(text: &str) -> Self {
-                text.to_owned().into()
-            }
-        }
-    )*};
-}
-texts! { String, Box<str>, Arc<str>, Rc<str>, Cow<'static, str>, }
-
-/// The types that the variant marked with `other` may hold in an enum of numbers.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` does not hold every number",
-    label = "not every discriminant is one of these",
-    note = "in an enum with #[table(integer)] the variant marked with #[table(other)] holds an `i32`"
-)]
-pub trait KeptNumber {
-    /// Returns the number.
-    fn kept(&self) -> i32;
-
-    /// Keeps a number.
-    fn keep(number: i32) -> Self;
-}
-
-impl KeptNumber for i32 {
-    fn kept(&self) -> i32 {
-        *self
-    }
-
-    fn keep(number: i32) -> Self {
-        number
-    }
 }
 
 /// Returns the error for a text that matches no variant.

@@ -2,16 +2,14 @@
 //!
 //! It handles absent values, and converts fields that are stored as JSON or in pieces.
 
-use std::borrow::Cow;
-
 use azure_table_wire::error::{Error, Result, ValueError};
 use azure_table_wire::value::edm::Edm;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::__private::field::{FromJson, ToJson};
-use crate::entity::chunked::{self, Chunked};
 use crate::entity::embedded_json as json;
 use crate::entity::property::ReadProperty;
-use crate::entity::row::{Row, RowProperty};
+use crate::entity::row::RowProperty;
 
 /// Reads a property into `place`.
 ///
@@ -39,40 +37,19 @@ pub fn missing<T>(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
     value.ok_or_else(|| Error::invalid_response(format!("property `{prefix}{name}`: it is missing")))
 }
 
-/// Returns the name of a property or a group inside a group.
-pub fn within<'n>(prefix: &str, name: &'n str) -> Cow<'n, str> {
-    if prefix.is_empty() {
-        Cow::Borrowed(name)
-    } else {
-        Cow::Owned(format!("{prefix}{name}"))
-    }
-}
-
-/// Returns the value stored in pieces under the first of these names that exists.
-pub fn pieces<T: Chunked>(row: &Row<'_>, prefix: &str, names: &[&str]) -> Result<Option<T>> {
-    let whole = names.iter().map(|name| within(prefix, name));
-    let mut there = whole.filter(|whole| row.properties().iter().any(|p| chunked::owns(whole, p.name())));
-    there.next().map(|whole| chunked::read(row, &whole)).transpose()
-}
-
-/// Returns the value of a field that is stored in pieces, which may be absent.
-pub fn required_pieces<T: Chunked>(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
-    missing(value.or_else(T::absent), prefix, name)
-}
-
 /// Reads a property as JSON into `place`.
-pub fn read_json<T: FromJson>(property: &RowProperty<'_>, place: &mut Option<T>) -> Result<()> {
+pub fn read_json<T: DeserializeOwned>(property: &RowProperty<'_>, place: &mut Option<T>) -> Result<()> {
     put(place, property.convert(json::from_wire)?);
     Ok(())
 }
 
 /// Encodes a value as JSON text. A value whose JSON is `null`, such as `None`, is absent.
-pub fn json_to_edm<T: ToJson>(value: &T) -> std::result::Result<Option<Edm<'static>>, ValueError> {
+pub fn json_to_edm<T: Serialize>(value: &T) -> std::result::Result<Option<Edm<'static>>, ValueError> {
     let value = json::to_edm(value)?;
     Ok(value.filter(|value| !matches!(value, Edm::String(text) if text == "null")))
 }
 
 /// Returns the value for absent JSON.
-pub fn json_absent<T: FromJson>() -> Option<T> {
+pub fn json_absent<T: DeserializeOwned>() -> Option<T> {
     serde_json::from_str("null").ok()
 }

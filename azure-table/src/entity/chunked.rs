@@ -22,7 +22,7 @@ const PIECE_BYTES: usize = 64_000;
 /// A value that can be stored in pieces, `#[table(chunked)]`: `String`, `Vec<u8>`, or an `Option` of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored in pieces",
-    label = "#[table(chunked)] is for String and Vec<u8>",
+    label = "#[table(chunked)] is for `String` and `Vec<u8>`, and `Option` of them",
     note = "remove `chunked`, or store it as JSON in one property with #[table(json)]"
 )]
 pub trait Chunked: Sized {
@@ -41,6 +41,29 @@ pub trait Chunked: Sized {
     #[doc(hidden)]
     fn absent() -> Option<Self> {
         None
+    }
+
+    /// Writes the pieces of a field.
+    #[doc(hidden)]
+    fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()> {
+        write(properties, name, self)
+    }
+
+    /// Returns the value in pieces under the first of these names that the row has.
+    #[doc(hidden)]
+    fn found(row: &Row<'_>, prefix: &str, names: &[&str]) -> Result<Option<Self>> {
+        let whole = names.iter().map(|name| within(prefix, name));
+        let mut there = whole.filter(|whole| row.properties().iter().any(|p| owns(whole, p.name())));
+        there.next().map(|whole| read(row, &whole)).transpose()
+    }
+}
+
+/// Returns the name of a property or a group inside a group.
+pub fn within<'n>(prefix: &str, name: &'n str) -> Cow<'n, str> {
+    if prefix.is_empty() {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(format!("{prefix}{name}"))
     }
 }
 
