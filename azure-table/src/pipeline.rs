@@ -28,7 +28,6 @@ use crate::write::batch::ChangeSet;
 
 mod attempt;
 pub(crate) mod auth;
-#[cfg(feature = "encryption")]
 pub(crate) mod encryption;
 mod ended;
 pub(crate) mod hedge;
@@ -92,9 +91,7 @@ impl Pipeline {
 
     /// Creates a change set for the caller's operations, whose properties may not be encrypted yet.
     pub(crate) fn change_set(&self, table: &str) -> ChangeSet {
-        #[cfg_attr(not(feature = "encryption"), expect(unused_mut, reason = "nothing is encrypted"))]
         let mut change_set = ChangeSet::new(&self.endpoint, table);
-        #[cfg(feature = "encryption")]
         if self.settings.data_keys.is_some() {
             change_set.kept.turn_on();
         }

@@ -12,7 +12,7 @@ use xtask::sources::{Sources, root};
 const LINES: [(&str, usize); 6] = [
     // Has what only the client names, from the wire crate. In all, 111 lines were added: the traits for entities in the
     // emulator and in doubles replace their methods, and imports name two crates. One more declares a folder.
-    ("azure-table", 32_097),
+    ("azure-table", 32_034),
     ("azure-table-derive", 4_764),
     // Got the reader of members, which only it uses, from the wire crate.
     ("azure-table-emulator", 11_762),

@@ -16,9 +16,7 @@ use azure_table_wire::value::edm::{Edm, EdmType, WireValue};
 
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::property_writer::PropertyWriter;
-#[cfg(feature = "encryption")]
-use crate::entity::row::decryption;
-use crate::entity::row::{Row, RowProperty};
+use crate::entity::row::{Row, RowProperty, opener};
 use crate::entity::table_entity::ReadEntity;
 use crate::filter::rejected::Rejected;
 
@@ -67,10 +65,7 @@ pub fn upgraded<T, X: Into<Box<dyn std::error::Error + Send + Sync>>>(
             return Err(first);
         };
         let mut old = DynamicEntity::read(row)?;
-        #[cfg(feature = "encryption")]
-        let upgraded = decryption::lend(row, || upgrade(&mut old));
-        #[cfg(not(feature = "encryption"))]
-        let upgraded = upgrade(&mut old);
+        let upgraded = opener::lend(row, || upgrade(&mut old));
         let upgraded = upgraded.map_err(|second| {
             let second = second.into();
             Error::invalid_response(format!("{first}; as an older row: {second}")).with_source(second)

@@ -43,5 +43,5 @@
 
 pub use crate::entity::encryption::{DataKey, WrappedKey, key_id};
 pub use crate::filter::encrypted_column::EncryptedColumn;
-pub use crate::pipeline::encryption::KeyProvider;
+pub use crate::pipeline::encryption::data_keys::KeyProvider;
 pub use crate::pipeline::encryption::local_keys::LocalKeys;

@@ -98,10 +98,7 @@ impl EffectiveSettings {
             via_batch: defaults.via_batch,
             is_read_only: settings.is_read_only,
             denied: settings.denied,
-            #[cfg(feature = "encryption")]
             encrypts: settings.data_keys.is_some(),
-            #[cfg(not(feature = "encryption"))]
-            encrypts: false,
             creates_missing_tables: settings.creates_missing_tables,
             variant: settings.variant.map(|variant| variant.name),
             corrects_clock: !settings.keeps_clock,

@@ -13,7 +13,7 @@ use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
 use crate::filter::access::AccessPath;
 #[cfg(feature = "encryption")]
-use crate::pipeline::encryption::{DataKeys, KeyProvider};
+use crate::pipeline::encryption::data_keys::{DataKeys, KeyProvider};
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::Observer;

@@ -111,6 +111,7 @@ fn written(write: &RowWrite<'_>, ours: Option<&DynamicEntity>) -> WrittenRow {
             .facts
             .is_echoed
             .then(|| Bytes::from(serde_json::to_vec(row).unwrap_or_default())),
+        opener: None,
     }
 }
 
@@ -174,7 +175,7 @@ mod tests {
                 .iter()
                 .map(|etag| WrittenRow {
                     etag: etag.map(|text| format!("W/\"{text}\"")),
-                    entity: None,
+                    ..WrittenRow::default()
                 })
                 .collect(),
         )

@@ -9,6 +9,7 @@
 //! tests. It also reads error bodies and lists of tables.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use azure_table_wire::codec::json::scan::is_annotation;
 use azure_table_wire::codec::json::token::{JsonError, Reader};
@@ -19,6 +20,7 @@ use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::edm::{EdmType, Token};
 use bytes::Bytes;
 
+use crate::entity::row::opener::Opener;
 use crate::entity::row::{self, Row, RowProperty};
 
 /// The maximum number of members in an entity's object.
@@ -41,13 +43,29 @@ pub(crate) fn entity<T>(
     etag: Option<&str>,
     read: impl FnOnce(&Row<'_>) -> Result<T>,
 ) -> Result<T> {
-    let row = row(body, metadata, etag)?;
+    entity_opened_by(None, body, metadata, etag, read)
+}
+
+/// Reads one entity as [`entity`] does, with the keys of its encrypted properties.
+pub(crate) fn entity_opened_by<T>(
+    opener: Option<&Arc<Opener>>,
+    body: &[u8],
+    metadata: MetadataLevel,
+    etag: Option<&str>,
+    read: impl FnOnce(&Row<'_>) -> Result<T>,
+) -> Result<T> {
+    let row = row(opener, body, metadata, etag)?;
     read(&row).map_err(|e| row::locate(&row, e))
 }
 
-fn row<'a>(body: &'a [u8], metadata: MetadataLevel, etag: Option<&'a str>) -> Result<Row<'a>> {
+fn row<'a>(
+    opener: Option<&'a Arc<Opener>>,
+    body: &'a [u8],
+    metadata: MetadataLevel,
+    etag: Option<&'a str>,
+) -> Result<Row<'a>> {
     let mut reader = Reader::new(body).map_err(not_an_entity)?;
-    let mut row = usual_row();
+    let mut row = usual_row(opener);
     fill(&mut reader, &mut Before::none(), metadata, &mut row).map_err(not_an_entity)?;
     reader.end().map_err(not_an_entity)?;
     if row.etag.is_none() {
@@ -56,8 +74,9 @@ fn row<'a>(body: &'a [u8], metadata: MetadataLevel, etag: Option<&'a str>) -> Re
     Ok(row)
 }
 
-fn usual_row<'a>() -> Row<'a> {
+fn usual_row(opener: Option<&Arc<Opener>>) -> Row<'_> {
     Row {
+        opener,
         properties: Vec::with_capacity(USUAL_MEMBERS),
         ..Row::default()
     }
@@ -82,6 +101,7 @@ pub(crate) fn into_page_text(body: Bytes) -> Result<String> {
 /// `read` returns `false` to interrupt the page. The position after that entity is returned, from which another call
 /// continues. An error of `read` stops the page.
 pub(crate) fn page(
+    opener: Option<&Arc<Opener>>,
     text: &str,
     metadata: MetadataLevel,
     from: RowPosition,
@@ -93,7 +113,7 @@ pub(crate) fn page(
     } else {
         Reader::of_text(text)
     };
-    let mut row = usual_row();
+    let mut row = usual_row(opener);
     let mut before = Before::new();
     let mut has_rows = is_among_rows;
     let mut first = !is_among_rows;
@@ -374,7 +394,7 @@ mod tests {
             r#"{"value":[{"PartitionKey":"a","RowKey":"1"},{"PartitionKey":"a","RowKey":"2","X":1}],"odata.metadata":"m"}"#,
         ] {
             let mut keys = Vec::new();
-            page(body, MetadataLevel::Minimal, 0, &mut |row, _| {
+            page(None, body, MetadataLevel::Minimal, 0, &mut |row, _| {
                 keys.push((row.row_key()?.to_owned(), row.properties().len()));
                 Ok(true)
             })
@@ -396,17 +416,21 @@ mod tests {
                     keys.push(row.row_key()?.to_owned());
                     Ok(false)
                 };
-                from = page(body, MetadataLevel::Minimal, position, &mut read).unwrap();
+                from = page(None, body, MetadataLevel::Minimal, position, &mut read).unwrap();
             }
             assert_eq!((keys.join(" "), turns), ("ä 2 3".to_owned(), 4));
             let cut = &body[..body.len() - 3];
             let last = cut.rfind('}').unwrap() + 1;
-            page(cut, MetadataLevel::Minimal, last, &mut |_, _| Ok(true)).unwrap_err();
+            page(None, cut, MetadataLevel::Minimal, last, &mut |_, _| Ok(true)).unwrap_err();
         }
         let two = r#"{"value":[{"RowKey":"1"}],"value":[]}"#;
-        page(two, MetadataLevel::Minimal, two.find(']').unwrap(), &mut |_, _| {
-            Ok(true)
-        })
+        page(
+            None,
+            two,
+            MetadataLevel::Minimal,
+            two.find(']').unwrap(),
+            &mut |_, _| Ok(true),
+        )
         .unwrap_err();
     }
 
@@ -427,7 +451,7 @@ mod tests {
             {"PartitionKey":"p","RowKey":"12","A":"1","A@odata.type":"Edm.Double"},
             {"PartitionKey":"p","RowKey":"13","A@odata.type":"Edm.Double"}]}"#;
         let mut rows = Vec::new();
-        page(body, MetadataLevel::Minimal, 0, &mut |row, _| {
+        page(None, body, MetadataLevel::Minimal, 0, &mut |row, _| {
             let entity = DynamicEntity::read(row)?;
             rows.push(
                 entity
@@ -464,7 +488,7 @@ mod tests {
     #[test]
     fn text_that_is_not_a_page_is_an_error() {
         for body in ["<html>", "{}", "[]", r#"{"value":{}}"#, r#"{"value":[1]}"#, ""] {
-            let error = page(body, MetadataLevel::Minimal, 0, &mut |_, _| Ok(true)).unwrap_err();
+            let error = page(None, body, MetadataLevel::Minimal, 0, &mut |_, _| Ok(true)).unwrap_err();
             assert_eq!(
                 error.kind(),
                 azure_table_wire::error::ErrorKind::InvalidResponse,
@@ -476,7 +500,7 @@ mod tests {
     #[test]
     fn error_of_a_bad_row_names_its_keys() {
         let body = r#"{"value":[{"PartitionKey":"a","RowKey":"1","X@odata.type":"Edm.Int64","X":"no"}]}"#;
-        let error = page(body, MetadataLevel::Minimal, 0, &mut |row, _| {
+        let error = page(None, body, MetadataLevel::Minimal, 0, &mut |row, _| {
             DynamicEntity::read(row).map(|_| true)
         })
         .unwrap_err();

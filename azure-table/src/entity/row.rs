@@ -10,7 +10,6 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
-#[cfg(feature = "encryption")]
 use std::sync::Arc;
 
 use azure_table_wire::error::{Error, Result, ValueError};
@@ -18,15 +17,14 @@ use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::edm::{Edm, EdmType, Token, WireValue};
 use azure_table_wire::value::etag::ETag;
 
-#[cfg(feature = "encryption")]
-use crate::entity::encryption::Opener;
 use crate::entity::property::ReadProperty;
+use crate::entity::row::opener::Opener;
 use crate::key::key_shape::{KeyParts, KeyShape};
 use crate::key::table_key::ReadTableKey;
 
 #[cfg(feature = "encryption")]
-#[doc(hidden)]
-pub(crate) mod decryption;
+mod decryption;
+pub(crate) mod opener;
 
 /// One entity of a response: its keys, Timestamp, ETag and properties, borrowed without copies.
 ///
@@ -39,8 +37,7 @@ pub struct Row<'a> {
     pub(crate) etag: Option<Cow<'a, str>>,
     pub(crate) properties: Vec<RowProperty<'a>>,
     /// The keys of its encrypted properties.
-    #[cfg(feature = "encryption")]
-    pub(crate) opener: Option<Arc<Opener>>,
+    pub(crate) opener: Option<&'a Arc<Opener>>,
 }
 
 /// A property of a [`Row`].
@@ -164,8 +161,7 @@ impl<'a> Row<'a> {
                     }
                 })
                 .collect(),
-            #[cfg(feature = "encryption")]
-            opener: self.opener.clone(),
+            opener: self.opener,
         }
     }
 

@@ -90,8 +90,6 @@ impl Pipeline {
                 applied,
                 rows: mem::take(&mut sent.rows),
                 started,
-                #[cfg(feature = "encryption")]
-                opener: None,
             }),
             Err(e) => Err(history.complete_write(e, &call.rows, started, &self.endpoint)),
         }

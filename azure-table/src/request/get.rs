@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 
 use crate::entity::read_json;
-use crate::entity::row::Row;
+use crate::entity::row::{Row, opener};
 use crate::write::call::Call;
 use crate::write::path;
 use crate::write::requested_key::{has_key, is_masked, other_entity};
@@ -54,7 +54,8 @@ pub(crate) fn read_response<P>(
     }
     let is_masked = is_masked(&response);
     let response = response::expect(response, &[StatusCode::OK])?;
-    let entity = read_json::entity(
+    let entity = read_json::entity_opened_by(
+        opener::of_response(&response),
         response::json(&response)?,
         metadata,
         response::etag_text(&response),

@@ -2,10 +2,6 @@
 //!
 //! Source: REST "Query Entities", "Query Tables", "Query timeout and pagination".
 
-use std::mem;
-#[cfg(feature = "encryption")]
-use std::sync::Arc;
-
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::account::profile::Profile;
 use azure_table_wire::codec::odata::literal::Doubled;
@@ -18,13 +14,10 @@ use azure_table_wire::response;
 use azure_table_wire::value::fnv;
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};
+use std::mem;
 
-#[cfg(feature = "encryption")]
-use crate::entity::encryption::Opener;
 use crate::entity::read_json::{self, RowPosition};
-use crate::entity::row::Row;
-#[cfg(feature = "encryption")]
-use crate::entity::row::decryption::with_opener;
+use crate::entity::row::{Row, opener};
 use crate::key::table_key::after_prefix;
 use crate::request::continuation::Continuation;
 use crate::write::call::Call;
@@ -196,11 +189,7 @@ pub(crate) fn read_response<P>(
     read_row: impl Fn(&Row<'_>) -> Result<Option<P>>,
 ) -> Result<Vec<P>> {
     let mut rows = Vec::new();
-    let mut page = PageBody::new(
-        response,
-        #[cfg(feature = "encryption")]
-        None,
-    );
+    let mut page = PageBody::new(response);
     page.read(metadata, usize::MAX, &mut |row, _| {
         let row = read_row(row)?;
         let is_kept = row.is_some();
@@ -218,20 +207,15 @@ pub(crate) struct PageBody {
     from: RowPosition,
     /// The number of rows kept.
     rows: usize,
-    /// The keys of the encrypted properties.
-    #[cfg(feature = "encryption")]
-    opener: Option<Arc<Opener>>,
 }
 
 impl PageBody {
-    pub(crate) fn new(response: Response<Bytes>, #[cfg(feature = "encryption")] opener: Option<Arc<Opener>>) -> Self {
+    pub(crate) fn new(response: Response<Bytes>) -> Self {
         Self {
             response,
             text: None,
             from: 0,
             rows: 0,
-            #[cfg(feature = "encryption")]
-            opener,
         }
     }
 
@@ -264,13 +248,10 @@ impl PageBody {
         };
         let (mut left, mut begin) = (budget, self.from);
         let rows = &mut self.rows;
-        let next = read_json::page(text, metadata, self.from, &mut |row, end| {
+        let opener = opener::of_response(&self.response);
+        let next = read_json::page(opener, text, metadata, self.from, &mut |row, end| {
             left = left.saturating_sub(end - begin + ROW_COST + PROPERTY_COST * row.properties().len());
             begin = end;
-            #[cfg(feature = "encryption")]
-            let opened = self.opener.as_ref().map(|opener| with_opener(row, opener));
-            #[cfg(feature = "encryption")]
-            let row = opened.as_ref().unwrap_or(row);
             // The other rows are about as long as the first.
             let expected = if *rows == 0 {
                 text.len().div_ceil(end).min(MAX_PAGE_SIZE)

@@ -3,10 +3,14 @@
 //! Defines [`RowWrite`], the facts that decide whether a write in doubt was applied, and [`WrittenRow`]. The verdict is
 //! in `doubt/read_back.rs`, the writes of a call are in `call.rs`.
 
+use std::sync::Arc;
+
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::value::etag::ETag;
 use azure_table_wire::value::guid::Guid;
 use bytes::Bytes;
+
+use crate::entity::row::opener::Opener;
 
 /// A write of one row.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +44,8 @@ pub(crate) struct WrittenRow {
     pub etag: Option<String>,
     /// The entity as JSON at minimal metadata, if it was requested.
     pub entity: Option<Bytes>,
+    /// The keys of its encrypted properties.
+    pub opener: Option<Arc<Opener>>,
 }
 
 /// Returns `true` if the operation requires a stored entity, and so sends `If-Match`. Without it the service would

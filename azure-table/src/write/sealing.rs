@@ -6,6 +6,8 @@ use azure_table_wire::error::{Error, Result};
 
 #[cfg(feature = "encryption")]
 pub(crate) use self::enabled::{keys_in, seal};
+#[cfg(feature = "encryption")]
+pub(crate) use crate::entity::encryption::SealingKey;
 use crate::entity::unsealed::Unsealed;
 use crate::write::encoded_operation::Encoded;
 use crate::write::operation::TableOperation;
@@ -25,7 +27,6 @@ pub(crate) struct KeptOperations(Option<Vec<TableOperation>>);
 
 impl KeptOperations {
     /// Keeps all operations. By default, an operation that is not encrypted yet is rejected.
-    #[cfg(feature = "encryption")]
     pub(crate) fn turn_on(&mut self) {
         self.0 = Some(Vec::new());
     }
@@ -77,6 +78,16 @@ pub(crate) fn without_provider(operation: &TableOperation) -> Error {
         "property `{name}`: it is encrypted, and the client has no key provider: set one with `encryption` on the client"
     ))
     .at_entity(partition_key, row_key)
+}
+
+/// The data key that encrypts. Without the feature `encryption` no key exists.
+#[cfg(not(feature = "encryption"))]
+pub(crate) enum SealingKey {}
+
+/// Encrypts nothing, since there is no key.
+#[cfg(not(feature = "encryption"))]
+pub(crate) fn seal(_: &mut TableOperation, _: &str, key: &SealingKey) -> Result<()> {
+    match *key {}
 }
 
 #[cfg(feature = "encryption")]

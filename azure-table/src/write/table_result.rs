@@ -8,7 +8,6 @@
 //! was lost, it is the row that was read back.
 
 use std::fmt;
-#[cfg(feature = "encryption")]
 use std::sync::Arc;
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
@@ -19,12 +18,9 @@ use azure_table_wire::value::etag::ETag;
 use bytes::Bytes;
 use http::{Response, StatusCode};
 
-#[cfg(feature = "encryption")]
-use crate::entity::encryption::Opener;
 use crate::entity::read_json;
 use crate::entity::row::Row;
-#[cfg(feature = "encryption")]
-use crate::entity::row::decryption::with_opener;
+use crate::entity::row::opener::{self, Opener};
 use crate::entity::table_entity::ReadEntity;
 use crate::entity::variant_mark::MarkedVariant;
 use crate::write::requested_key;
@@ -90,14 +86,19 @@ pub struct TableResult {
     /// The variant that the entity is read as.
     variant: Option<&'static MarkedVariant>,
     /// The keys of the entity's encrypted properties.
-    #[cfg(feature = "encryption")]
     opener: Option<Arc<Opener>>,
 }
 
 impl TableResult {
     /// Creates the result of a successful response.
     #[inline]
-    pub(crate) fn of_response(requested: Requested, status: u16, etag: Option<ETag>, body: Bytes) -> Result<Self> {
+    pub(crate) fn of_response(
+        requested: Requested,
+        status: u16,
+        etag: Option<ETag>,
+        body: Bytes,
+        opener: Option<Arc<Opener>>,
+    ) -> Result<Self> {
         let entity = if requested.entity {
             requested.entity_in(status, body)?
         } else {
@@ -110,8 +111,7 @@ impl TableResult {
             is_read_back: false,
             entity,
             variant: None,
-            #[cfg(feature = "encryption")]
-            opener: None,
+            opener,
         })
     }
 
@@ -124,7 +124,6 @@ impl TableResult {
             is_read_back: false,
             entity: None,
             variant: None,
-            #[cfg(feature = "encryption")]
             opener: None,
         }
     }
@@ -169,12 +168,7 @@ impl TableResult {
                 variant.read(row, E::read)
             }
         };
-        #[cfg(feature = "encryption")]
-        let read = |row: &Row<'_>| match &self.opener {
-            None => read(row),
-            Some(opener) => read(&with_opener(row, opener)),
-        };
-        read_json::entity(body, MetadataLevel::Minimal, etag, read)
+        read_json::entity_opened_by(self.opener.as_ref(), body, MetadataLevel::Minimal, etag, read)
             .map(Some)
             .map_err(|e| e.in_operation(self.kind, None))
     }
@@ -196,21 +190,13 @@ impl TableResult {
             is_read_back: true,
             entity: row.entity,
             variant: None,
-            #[cfg(feature = "encryption")]
-            opener: None,
+            opener: row.opener,
         }
     }
 
     /// Returns this result for a handle to the rows of a variant.
     pub(crate) fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self {
         Self { variant, ..self }
-    }
-
-    /// Returns this result with the keys of its encrypted properties.
-    #[cfg(feature = "encryption")]
-    pub(crate) fn opened_by(self, opener: &Option<Arc<Opener>>) -> Self {
-        let opener = opener.clone();
-        Self { opener, ..self }
     }
 
     pub(crate) fn into_etag(self) -> Option<ETag> {
@@ -262,7 +248,8 @@ pub(crate) fn read_response(
         response::etag(&response),
         response::request_id(&response),
     );
+    let opener = opener::of_response(&response).cloned();
     checked
-        .and_then(|()| TableResult::of_response(requested, status, etag, response.into_body()))
+        .and_then(|()| TableResult::of_response(requested, status, etag, response.into_body(), opener))
         .map_err(|e| e.with_status(status).with_request_id(request_id))
 }

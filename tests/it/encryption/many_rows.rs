@@ -85,6 +85,9 @@ async fn grouped_writes_are_encrypted_before_they_join() -> Result<()> {
     try_join_all(all.iter().map(|it| grouped.insert(it))).await?;
     assert_eq!(clinic.patients.query().all().await?, all);
     assert!(clinic.spy.of(OperationKind::Batch).len() < 30);
+    assert_eq!(grouped.insert_returning(&patient(30)).await?.entity, patient(30));
+    let echoed = grouped.execute(TableOperation::insert_returning(&patient(31))).await?;
+    assert_eq!(echoed.entity::<Patient>()?, Some(patient(31)));
     clinic.is_silent();
     Ok(())
 }

@@ -12,11 +12,7 @@ use crate::account::table_name::TableName;
 use crate::client::ops::operation::{Operation, Spec, ended, operation};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
-#[cfg(feature = "encryption")]
-use crate::entity::encryption::Opener;
 use crate::entity::row::Row;
-#[cfg(feature = "encryption")]
-use crate::entity::row::decryption::with_opener;
 use crate::entity::table_entity::ReadEntity;
 use crate::entity::versioned::Versioned;
 use crate::filter::projection::Projection;
@@ -35,33 +31,14 @@ struct GetSpec<E, P> {
     /// An error is taken when the request is built.
     key: Option<Result<Key<E>>>,
     shape: Shape<P>,
-    /// The keys of the encrypted properties.
-    #[cfg(feature = "encryption")]
-    opener: Option<Arc<Opener>>,
-}
-
-impl<E, P> GetSpec<E, P> {
-    fn new(key: Option<Result<Key<E>>>, shape: Shape<P>) -> Self {
-        Self {
-            key,
-            shape,
-            #[cfg(feature = "encryption")]
-            opener: None,
-        }
-    }
-
-    fn read(&self, row: &Row<'_>) -> Result<P> {
-        #[cfg(feature = "encryption")]
-        let opened = self.opener.as_ref().map(|opener| with_opener(row, opener));
-        #[cfg(feature = "encryption")]
-        let row = opened.as_ref().unwrap_or(row);
-        self.shape.read(row)
-    }
 }
 
 impl<E, P: ReadEntity> GetEntity<E, P> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, key: Result<Key<E>>) -> Self {
-        let spec = GetSpec::new(Some(key), Shape::of_type().of_variant(pipeline.settings.variant));
+        let spec = GetSpec {
+            key: Some(key),
+            shape: Shape::of_type().of_variant(pipeline.settings.variant),
+        };
         Self {
             operation: Operation::new(pipeline, OperationKind::Get, Some(table), spec),
         }
@@ -107,7 +84,7 @@ impl<E, P> GetEntity<E, P> {
 
     fn shaped<Q>(self, shape: Shape<Q>) -> GetEntity<E, Q> {
         let shape = shape.of_variant(self.operation.pipeline.settings.variant);
-        let operation = self.operation.map_spec(|spec| GetSpec::new(spec.key, shape));
+        let operation = self.operation.map_spec(|spec| GetSpec { key: spec.key, shape });
         GetEntity { operation }
     }
 }
@@ -129,11 +106,6 @@ impl<E, P> Spec for GetSpec<E, P> {
         )
     }
 
-    #[cfg(feature = "encryption")]
-    fn open_by(&mut self, opener: Option<Arc<Opener>>) {
-        self.opener = opener;
-    }
-
     fn entities(entity: &Option<P>) -> usize {
         usize::from(entity.is_some())
     }
@@ -143,7 +115,7 @@ impl<E, P> Spec for GetSpec<E, P> {
             return Err(ended());
         };
         let key = (key.partition_key(), key.row_key());
-        get::read_response(response, key, self.shape.form.metadata, |row| self.read(row))
+        get::read_response(response, key, self.shape.form.metadata, |row| self.shape.read(row))
     }
 }
 

@@ -20,9 +20,8 @@ use http::Response;
 use crate::account::table_name::TableName;
 use crate::client::task::Running;
 use crate::doubt::read_back::WrittenRow;
-#[cfg(feature = "encryption")]
-use crate::entity::encryption::{Opener, SealingKey};
 use crate::pipeline::Pipeline;
+use crate::pipeline::encryption::DataKeys;
 use crate::pipeline::observer::Event;
 use crate::pipeline::observer::history::CallResponse;
 use crate::pipeline::options::CallOptions;
@@ -30,7 +29,7 @@ use crate::request::tables;
 use crate::write::batch_response;
 use crate::write::call::Call;
 use crate::write::operation::TableOperation;
-use crate::write::sealing;
+use crate::write::sealing::{self, SealingKey};
 use crate::write::table_result::TableResult;
 
 /// The request of an operation, and the reading of its response.
@@ -62,16 +61,9 @@ pub(crate) trait Spec {
     }
 
     /// Encrypts these properties.
-    #[cfg(feature = "encryption")]
     fn seal(&mut self, endpoint: &Endpoint, table: &str, key: &SealingKey) -> Result<()> {
         let _ = (endpoint, table, key);
         Ok(())
-    }
-
-    /// Receives the keys of the response before it is read.
-    #[cfg(feature = "encryption")]
-    fn open_by(&mut self, opener: Option<Arc<Opener>>) {
-        let _ = opener;
     }
 
     /// Returns the output of a write that a group has sent.
@@ -102,9 +94,8 @@ pub(crate) struct Operation<S> {
 
 enum State {
     Idle,
-    /// Waits for the data key of its encrypted properties.
-    #[cfg(feature = "encryption")]
-    Sealing(BoxFuture<'static, Result<Arc<SealingKey>>>, Instant),
+    /// Waits for the data key of its encrypted properties; since this time.
+    Sealing(BoxFuture<'static, Result<(Arc<SealingKey>, Instant)>>),
     Running(Running<CallResponse>),
     /// Accepted by the group of the handle.
     Grouped(BoxFuture<'static, Result<TableResult>>),
@@ -153,10 +144,9 @@ impl<S: Spec> Operation<S> {
                 }
             }
         }
-        #[cfg(feature = "encryption")]
-        if let State::Sealing(key, started) = &mut self.state {
-            let (key, started) = (ready!(key.as_mut().poll(cx)), *started);
-            match key.and_then(|key| self.begin_sealed(&key, started)) {
+        if let State::Sealing(key) = &mut self.state {
+            let key = ready!(key.as_mut().poll(cx));
+            match key.and_then(|(key, started)| self.begin_sealed(&key, started)) {
                 Ok(state) => self.state = state,
                 Err(e) => {
                     self.state = State::Done;
@@ -178,21 +168,21 @@ impl<S: Spec> Operation<S> {
 
     /// Starts the call, or the wait for the data key of its encrypted properties.
     fn prepare(&mut self) -> Result<State> {
-        let Some((operation, values)) = self.spec.unsealed() else {
-            return self.begin();
-        };
-        #[cfg(feature = "encryption")]
-        if let Some(keys) = &self.pipeline.settings.data_keys {
-            let (keys, timeout) = (Arc::clone(keys), self.options.get().timeout);
-            let key = async move { keys.sealing_key(values, timeout).await };
-            return Ok(State::Sealing(Box::pin(key), Instant::now()));
+        match self.spec.unsealed() {
+            None => self.begin(),
+            Some((operation, values)) => match &self.pipeline.settings.data_keys {
+                Some(keys) => {
+                    let (keys, timeout, started) = (Arc::clone(keys), self.options.get().timeout, Instant::now());
+                    let key = async move { Ok((keys.sealing_key(values, timeout).await?, started)) };
+                    Ok(State::Sealing(Box::pin(key)))
+                }
+                None => Err(sealing::without_provider(operation)),
+            },
         }
-        let _ = values;
-        Err(sealing::without_provider(operation))
     }
 
     /// Starts the call with this data key.
-    #[cfg(feature = "encryption")]
+    #[cold]
     fn begin_sealed(&mut self, key: &SealingKey, started: Instant) -> Result<State> {
         self.options = self.options.since(started);
         let table = self.table.as_ref().map_or("", TableName::as_str);
@@ -224,11 +214,7 @@ impl<S: Spec> Operation<S> {
             applied,
             rows,
             started,
-            #[cfg(feature = "encryption")]
-            opener,
         } = received;
-        #[cfg(feature = "encryption")]
-        self.spec.open_by(opener);
         let output = match applied {
             Some(rows) => self.spec.read_back(rows),
             None => self.spec.read_response(response, call.in_doubt),
@@ -305,18 +291,28 @@ pub(crate) fn start(
     call: Call,
     options: CallOptions,
 ) -> BoxFuture<'static, Result<CallResponse>> {
-    #[cfg(feature = "encryption")]
-    if let Some(keys) = &pipeline.settings.data_keys {
-        let (keys, started, timeout) = (Arc::clone(keys), Instant::now(), options.get().timeout);
-        let running = start_call(pipeline, call, options);
-        return Box::pin(async move {
-            let mut received = running.await?;
-            let left = timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
-            keys.open(&mut received, left).await;
-            Ok(received)
-        });
+    match &pipeline.settings.data_keys {
+        Some(keys) => run_opened(pipeline, call, options, Arc::clone(keys)),
+        None => start_call(pipeline, call, options),
     }
-    start_call(pipeline, call, options)
+}
+
+/// Runs the call, and unwraps the keys of its response. This is a separate function because few clients need its code.
+#[cold]
+fn run_opened(
+    pipeline: &Arc<Pipeline>,
+    call: Call,
+    options: CallOptions,
+    keys: Arc<DataKeys>,
+) -> BoxFuture<'static, Result<CallResponse>> {
+    let (started, timeout) = (Instant::now(), options.get().timeout);
+    let running = start_call(pipeline, call, options);
+    Box::pin(async move {
+        let mut received = running.await?;
+        let left = timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
+        keys.open(&mut received, left).await;
+        Ok(received)
+    })
 }
 
 fn start_call(

@@ -11,8 +11,6 @@ use http::Response;
 use crate::account::table_name::TableName;
 use crate::client::ops::operation::{Operation, Spec, ended, operation};
 use crate::doubt::read_back::WrittenRow;
-#[cfg(feature = "encryption")]
-use crate::entity::encryption::{Opener, SealingKey};
 use crate::entity::variant_mark::MarkedVariant;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
@@ -20,7 +18,7 @@ use crate::write::batch::ChangeSet;
 use crate::write::batch_response;
 use crate::write::call::Call;
 use crate::write::operation::TableOperation;
-use crate::write::sealing;
+use crate::write::sealing::{self, SealingKey};
 use crate::write::sent_batch::SentBatch;
 use crate::write::table_result::TableResult;
 
@@ -35,9 +33,6 @@ struct SubmitSpec {
     sent: Arc<SentBatch>,
     /// All operations, if one of them is not encrypted yet.
     unsealed: Option<Vec<TableOperation>>,
-    /// The keys of encrypted properties in the response.
-    #[cfg(feature = "encryption")]
-    opener: Option<Arc<Opener>>,
     /// The variant that entities in the response are read as.
     variant: Option<&'static MarkedVariant>,
 }
@@ -53,8 +48,6 @@ impl SubmitBatch {
             call: Some(call),
             sent,
             unsealed,
-            #[cfg(feature = "encryption")]
-            opener: None,
             variant: pipeline.settings.variant,
         };
         Self {
@@ -78,8 +71,6 @@ impl SubmitBatch {
 impl SubmitSpec {
     /// Returns the result as the handle reads its entity.
     fn kept(&self, result: TableResult) -> TableResult {
-        #[cfg(feature = "encryption")]
-        let result = result.opened_by(&self.opener);
         result.of_variant(self.variant)
     }
 }
@@ -94,7 +85,6 @@ impl Spec for SubmitSpec {
         Some((first, values as u64))
     }
 
-    #[cfg(feature = "encryption")]
     fn seal(&mut self, endpoint: &Endpoint, table: &str, key: &SealingKey) -> Result<()> {
         let mut change_set = ChangeSet::new(endpoint, table);
         for (index, mut operation) in self.unsealed.take().into_iter().flatten().enumerate() {
@@ -109,11 +99,6 @@ impl Spec for SubmitSpec {
         let (call, sent) = change_set.into_call();
         (self.call, self.sent) = (Some(call), sent);
         Ok(())
-    }
-
-    #[cfg(feature = "encryption")]
-    fn open_by(&mut self, opener: Option<Arc<Opener>>) {
-        self.opener = opener;
     }
 
     fn call(&mut self, _: &Endpoint, _: &str) -> Result<Call> {

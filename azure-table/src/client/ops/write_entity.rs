@@ -13,8 +13,6 @@ use http::Response;
 use crate::account::table_name::TableName;
 use crate::client::ops::operation::{Operation, Spec, ended, operation};
 use crate::doubt::read_back::WrittenRow;
-#[cfg(feature = "encryption")]
-use crate::entity::encryption::{Opener, SealingKey};
 use crate::entity::table_entity::ReadEntity;
 use crate::entity::variant_mark::MarkedVariant;
 use crate::entity::versioned::Versioned;
@@ -24,7 +22,7 @@ use crate::pipeline::options::CallOptions;
 use crate::request::tables::{self, Deletion};
 use crate::write::call::Call;
 use crate::write::operation::TableOperation;
-use crate::write::sealing;
+use crate::write::sealing::{self, SealingKey};
 use crate::write::table_result::{self, Requested, TableResult};
 
 /// The setters of conditional writes.
@@ -70,8 +68,6 @@ macro_rules! write_operation {
                     output: $read,
                     rejection: None $(.or(Some(($status, $rejected))))?,
                     variant: pipeline.settings.variant,
-                    #[cfg(feature = "encryption")]
-                    opener: None,
                 };
                 Self {
                     operation: Operation::new(pipeline, requested.kind, Some(table), spec),
@@ -182,9 +178,6 @@ struct WriteSpec<T> {
     rejection: Option<(u16, Rejected<T>)>,
     /// The variant that an entity in the response is read as.
     variant: Option<&'static MarkedVariant>,
-    /// The keys of its encrypted properties.
-    #[cfg(feature = "encryption")]
-    opener: Option<Arc<Opener>>,
 }
 
 /// Turns a rejection into an output, if it is a regular result. The flag is `true` if an earlier attempt is in doubt.
@@ -197,8 +190,6 @@ impl<T> WriteSpec<T> {
     }
 
     fn applied(&self, result: TableResult) -> Result<T> {
-        #[cfg(feature = "encryption")]
-        let result = result.opened_by(&self.opener);
         (self.output)(result.of_variant(self.variant))
     }
 
@@ -234,17 +225,11 @@ impl<T> Spec for WriteSpec<T> {
         (values > 0).then_some((operation, values))
     }
 
-    #[cfg(feature = "encryption")]
     fn seal(&mut self, _: &Endpoint, table: &str, key: &SealingKey) -> Result<()> {
         match &mut self.operation {
             Some(operation) => sealing::seal(operation, table, key),
             None => Ok(()),
         }
-    }
-
-    #[cfg(feature = "encryption")]
-    fn open_by(&mut self, opener: Option<Arc<Opener>>) {
-        self.opener = opener;
     }
 
     fn take_write(&mut self) -> Option<TableOperation> {

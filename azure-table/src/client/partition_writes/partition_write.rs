@@ -30,7 +30,6 @@ use crate::client::total_timeout::TotalTimeout;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::write::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
-#[cfg(feature = "encryption")]
 use crate::write::sealing;
 use crate::write::table_result::TableResult;
 
@@ -102,7 +101,6 @@ impl<O: Outcomes> PartitionWrite<O> {
             if next.is_empty() {
                 continue;
             }
-            #[cfg(feature = "encryption")]
             if let Some(stopped) = self.encrypt(&next).await {
                 return Some(stopped);
             }
@@ -137,7 +135,6 @@ impl<O: Outcomes> PartitionWrite<O> {
     /// Encrypts the properties of these operations that are not encrypted yet.
     ///
     /// Returns the error of the key provider, which ends the write.
-    #[cfg(feature = "encryption")]
     async fn encrypt(&self, next: &[usize]) -> Option<Arc<Error>> {
         let values = self.unsealed(next);
         // Without a provider, each operation is rejected individually.
@@ -155,7 +152,6 @@ impl<O: Outcomes> PartitionWrite<O> {
     }
 
     /// Returns the number of values of these operations that are not encrypted yet.
-    #[cfg(feature = "encryption")]
     fn unsealed(&self, next: &[usize]) -> u64 {
         let held = self.operations.lock();
         next.iter().map(|index| sealing::values(&held[*index]) as u64).sum()

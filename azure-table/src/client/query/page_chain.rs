@@ -310,11 +310,7 @@ impl PageChain {
         }
         let pause = matches!(&self.state, State::Running(next) if next.is_in_task()).then(departure);
         Ok(Arrived {
-            body: PageBody::new(
-                received.response,
-                #[cfg(feature = "encryption")]
-                received.opener,
-            ),
+            body: PageBody::new(received.response),
             call: received.call,
             from,
             next,

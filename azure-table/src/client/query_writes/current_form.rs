@@ -144,19 +144,12 @@ impl Form {
 }
 
 /// Returns `true` if the row has the value in encrypted form.
-#[cfg(feature = "encryption")]
 fn is_encrypted<P>(value: &UnsealedValue, ReadRow { stored, opener, .. }: &ReadRow<P>) -> bool {
     let (Some(EdmValue::Binary(sealed)), Some(opener)) = (stored.get(&value.name), opener) else {
         return false;
     };
     let opened = opener.open((&stored.partition_key, &stored.row_key), &value.name, sealed);
     opened.is_ok_and(|(plaintext, bytes)| (plaintext, bytes) == (value.plaintext, value.bytes.clone()))
-}
-
-/// Returns `false`: without the feature, no property is encrypted.
-#[cfg(not(feature = "encryption"))]
-fn is_encrypted<P>(_: &UnsealedValue, _: &ReadRow<P>) -> bool {
-    false
 }
 
 /// Returns `true` if a row has properties under names that the struct reads and no longer writes.

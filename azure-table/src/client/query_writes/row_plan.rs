@@ -1,6 +1,5 @@
 //! The plan of each row that a query selects: the properties to read, and the operation to write.
 
-#[cfg(feature = "encryption")]
 use std::sync::Arc;
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
@@ -9,11 +8,8 @@ use azure_table_wire::value::etag::ETag;
 
 use crate::client::shape::bad_row::BadRow;
 use crate::entity::dynamic::DynamicEntity;
-#[cfg(feature = "encryption")]
-use crate::entity::encryption::Opener;
 use crate::entity::row::Row;
-#[cfg(feature = "encryption")]
-use crate::entity::row::decryption;
+use crate::entity::row::opener::Opener;
 use crate::entity::table_entity::ReadEntity;
 use crate::key::entity_key::Key;
 use crate::write::operation::TableOperation;
@@ -97,7 +93,6 @@ pub(crate) struct ReadRow<P> {
     /// The names of the properties that the upgrade of the row removed.
     pub(crate) removed: Vec<String>,
     /// The keys of its encrypted properties.
-    #[cfg(feature = "encryption")]
     pub(crate) opener: Option<Arc<Opener>>,
 }
 
@@ -112,8 +107,7 @@ impl<E, P: ReadEntity> ReadEntity for TypedRow<E, P> {
                 row: P::read_upgraded(row, &mut removed)?,
                 stored: DynamicEntity::read(row)?,
                 removed,
-                #[cfg(feature = "encryption")]
-                opener: decryption::opener(row),
+                opener: row.opener.cloned(),
             })
         };
         Ok(Self {

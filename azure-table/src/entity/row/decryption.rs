@@ -1,13 +1,11 @@
 //! Decrypts properties of a row, with the keys of its response.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
-use std::sync::Arc;
 
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::edm::{EdmType, Token, WireValue, base64_text};
 
-use crate::entity::encryption::{Opener, not_encrypted};
+use crate::entity::encryption::not_encrypted;
 use crate::entity::property::{Property, ReadProperty};
 use crate::entity::row::{Row, RowProperty, required};
 use crate::entity::unsealed::Plaintext;
@@ -63,43 +61,4 @@ impl Row<'_> {
         // The reason of the type may quote the plaintext, and errors are logged.
         T::from_wire(value).map_err(|_| fault("the decrypted value is not valid for the type of the field"))
     }
-}
-
-/// Returns the row with the keys of its response.
-pub(crate) fn with_opener<'r>(row: &'r Row<'_>, opener: &Arc<Opener>) -> Row<'r> {
-    Row {
-        opener: Some(Arc::clone(opener)),
-        ..row.borrowed(|_| true)
-    }
-}
-
-thread_local! {
-    /// The keys of the row whose `upgrade` runs on this thread.
-    static LENT: RefCell<Option<Arc<Opener>>> = const { RefCell::new(None) };
-}
-
-/// The keys that were lent before, which are lent again when this value is dropped.
-struct Before(Option<Arc<Opener>>);
-
-impl Drop for Before {
-    fn drop(&mut self) {
-        LENT.set(self.0.take());
-    }
-}
-
-/// Calls `run`, in which a [`DynamicEntity`](crate::DynamicEntity) decrypts its values with the keys of
-/// `row`. It has no keys of its own.
-pub(crate) fn lend<T>(row: &Row<'_>, run: impl FnOnce() -> T) -> T {
-    let _before = Before(LENT.replace(row.opener.clone()));
-    run()
-}
-
-/// Returns the keys of the row whose `upgrade` runs on this thread.
-pub(crate) fn lent() -> Option<Arc<Opener>> {
-    LENT.with_borrow(Clone::clone)
-}
-
-/// Returns the keys of the row's response.
-pub(crate) fn opener(row: &Row<'_>) -> Option<Arc<Opener>> {
-    row.opener.clone()
 }

@@ -6,7 +6,7 @@ use azure_table_wire::error::{Error, Result};
 use azure_table_wire::transport::BoxFuture;
 
 use crate::entity::encryption::{DataKey, WrappedKey, unwrap_locally, wrap_locally};
-use crate::pipeline::encryption::KeyProvider;
+use crate::pipeline::encryption::data_keys::KeyProvider;
 
 /// A [`KeyProvider`] that wraps with keys in the program's memory, for example from a mounted secret, or in a test.
 ///

@@ -18,8 +18,6 @@ use http::Response;
 
 use crate::doubt::facts;
 use crate::doubt::read_back::WrittenRow;
-#[cfg(feature = "encryption")]
-use crate::entity::encryption::Opener;
 use crate::key::key_texts::KeyTexts;
 use crate::pipeline::ended::{Ended, requested_wait};
 use crate::pipeline::skew::seconds_between;
@@ -35,9 +33,6 @@ pub(crate) struct CallResponse {
     /// The writes of the call, and its start: an error of the response may leave them in doubt.
     pub(crate) rows: RowWrites,
     pub(crate) started: Instant,
-    /// The keys of the encrypted properties in the response.
-    #[cfg(feature = "encryption")]
-    pub(crate) opener: Option<Arc<Opener>>,
 }
 
 /// The history of a call.
