@@ -57,6 +57,7 @@ struct Message {
 }
 
 /// Returns the response if it has an expected status, otherwise its error.
+#[inline]
 pub fn expect(response: Response<Bytes>, expected: &[StatusCode]) -> Result<Response<Bytes>> {
     if expected.contains(&response.status()) {
         Ok(response)

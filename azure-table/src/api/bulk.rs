@@ -42,9 +42,10 @@
 //! More: [the guide to batches](crate::guide::batches).
 
 pub use crate::client::bulk::bulk_entity::BulkEntity;
-pub use crate::client::bulk::bulk_report::{AppliedOperation, Leftover, LeftoverReason};
+pub use crate::client::bulk::bulk_report::{AppliedOperation, Leftover};
 pub use crate::client::bulk::bulk_write::{BulkOutcomes, BulkWrite};
 pub use crate::client::bulk::interrupted::Interrupted;
+pub use crate::client::partition_writes::outcomes::LeftoverReason;
 pub use crate::client::query_writes::atomic::Atomic;
 pub use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeWhere};
 pub use crate::client::query_writes::write_position::WritePosition;

@@ -8,6 +8,7 @@
 //! was lost, it is the row that was read back.
 
 use std::fmt;
+use std::mem;
 use std::sync::Arc;
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
@@ -240,16 +241,12 @@ pub(crate) fn read_response(
     } else {
         &[StatusCode::NO_CONTENT, StatusCode::CREATED]
     };
-    let response = response::expect(response, expected)?;
+    let mut response = response::expect(response, expected)?;
     let key = key.filter(|_| !requested_key::is_masked(&response) && response::is_json_object(response.body()));
     let checked = key.map_or(Ok(()), |key| requested_key::check_keys(response.body(), key));
-    let (status, etag, request_id) = (
-        response.status().as_u16(),
-        response::etag(&response),
-        response::request_id(&response),
-    );
-    let opener = opener::of_response(&response).cloned();
+    let (status, etag) = (response.status().as_u16(), response::etag(&response));
+    let (body, opener) = (mem::take(response.body_mut()), opener::of_response(&response).cloned());
     checked
-        .and_then(|()| TableResult::of_response(requested, status, etag, response.into_body(), opener))
-        .map_err(|e| e.with_status(status).with_request_id(request_id))
+        .and_then(|()| TableResult::of_response(requested, status, etag, body, opener))
+        .map_err(|e| e.with_status(status).with_request_id(response::request_id(&response)))
 }

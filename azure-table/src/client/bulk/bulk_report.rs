@@ -12,7 +12,7 @@ use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::value::etag::ETag;
 
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::partition_writes::outcomes::WriteOutcome;
+use crate::client::partition_writes::outcomes::{LeftoverReason, WriteOutcome};
 use crate::key::key_texts::KeyTexts;
 use crate::write::operation::TableOperation;
 use crate::write::operation::shared::shared;
@@ -71,20 +71,6 @@ pub struct Leftover {
     pub(crate) why: LeftoverReason,
 }
 
-/// The reason for a [`Leftover`].
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum LeftoverReason {
-    /// The service rejected it, or it cannot be sent. Nothing was applied.
-    Rejected(Arc<Error>),
-    /// It may have been applied: the response was lost, or the service failed.
-    ///
-    /// Read the row before you send the operation again. Also an upsert overwrites what others wrote since.
-    InDoubt(Arc<Error>),
-    /// The bulk ended before it was sent. Nothing was applied.
-    NotAttempted,
-}
-
 impl Leftover {
     /// Returns the position of the operation in the source, from 0.
     pub fn index(&self) -> u64 {
@@ -120,16 +106,6 @@ impl fmt::Display for Leftover {
     }
 }
 
-impl fmt::Display for LeftoverReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rejected(e) => e.fmt(f),
-            Self::InDoubt(e) => write!(f, "in doubt: {e}"),
-            Self::NotAttempted => f.write_str("not attempted"),
-        }
-    }
-}
-
 /// The number of operations or rows with each outcome.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
@@ -158,9 +134,9 @@ impl Counts {
         *match outcome {
             WriteOutcome::Applied(_) => &mut self.applied,
             WriteOutcome::Gone => &mut self.gone,
-            WriteOutcome::Rejected(_) => &mut self.rejected,
-            WriteOutcome::InDoubt(_) => &mut self.in_doubt,
-            WriteOutcome::NotAttempted => &mut self.not_attempted,
+            WriteOutcome::Left(LeftoverReason::Rejected(_)) => &mut self.rejected,
+            WriteOutcome::Left(LeftoverReason::InDoubt(_)) => &mut self.in_doubt,
+            WriteOutcome::Left(LeftoverReason::NotAttempted) => &mut self.not_attempted,
         } += 1;
     }
 }
@@ -335,12 +311,12 @@ impl BulkReport {
 
     pub(crate) fn count(&mut self, index: u64, outcome: &WriteOutcome) {
         self.counts.count(outcome);
-        if let WriteOutcome::Rejected(error) | WriteOutcome::InDoubt(error) = outcome
+        if let Some(error) = outcome.failure()
             && self.first_failure.as_ref().is_none_or(|(first, _)| index < *first)
         {
             self.first_failure = Some((index, Arc::clone(error)));
         }
-        if matches!(outcome, WriteOutcome::InDoubt(_) | WriteOutcome::NotAttempted) {
+        if let WriteOutcome::Left(LeftoverReason::InDoubt(_) | LeftoverReason::NotAttempted) = outcome {
             self.stays = Some(self.stays.map_or(index, |first| first.min(index)));
             return;
         }

@@ -4,7 +4,7 @@ use std::task::{Context, Poll, ready};
 
 use azure_table_wire::error::Error;
 
-use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, Leftover, LeftoverReason};
+use crate::client::bulk::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, Leftover};
 use crate::client::bulk::engine::Engine;
 use crate::client::bulk::running_batch::Settled;
 use crate::client::partition_writes::outcomes::WriteOutcome;
@@ -66,10 +66,9 @@ impl BulkRun {
 
     /// Keeps a leftover. An operation that was applied is only counted.
     fn record(&mut self, settled: Settled) {
-        if matches!(settled.outcome, WriteOutcome::Applied(_) | WriteOutcome::Gone) {
-            return;
-        }
-        if let BulkOutcome::Leftover(leftover) = outcome(settled) {
+        if let WriteOutcome::Left(_) = settled.outcome
+            && let BulkOutcome::Leftover(leftover) = outcome(settled)
+        {
             self.report.keep(leftover);
         }
     }
@@ -103,9 +102,7 @@ fn outcome(settled: Settled) -> BulkOutcome {
     let why = match outcome {
         WriteOutcome::Applied(etag) => return applied(&operation, etag),
         WriteOutcome::Gone => return applied(&operation, None),
-        WriteOutcome::Rejected(error) => LeftoverReason::Rejected(error),
-        WriteOutcome::InDoubt(error) => LeftoverReason::InDoubt(error),
-        WriteOutcome::NotAttempted => LeftoverReason::NotAttempted,
+        WriteOutcome::Left(why) => why,
     };
     operation.detach();
     BulkOutcome::Leftover(Leftover {

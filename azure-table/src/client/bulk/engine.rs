@@ -24,7 +24,7 @@ use crate::client::bulk::batch_retry::batch_policy;
 use crate::client::bulk::engine_settings::EngineSettings;
 use crate::client::bulk::queue::{Queue, Short};
 use crate::client::bulk::running_batch::{Batch, RunningBatch, Settled};
-use crate::client::partition_writes::outcomes::WriteOutcome;
+use crate::client::partition_writes::outcomes::{LeftoverReason, WriteOutcome};
 use crate::client::partition_writes::partition_queue::Queued;
 use crate::client::partition_writes::partition_write::PartitionWrite;
 use crate::client::sending_rate::{SendingRate, leaving_throttled};
@@ -158,7 +158,7 @@ impl Engine {
         match checked {
             Ok(()) => self.queue.push(Queued::new(index, operation, ())),
             Err(error) => {
-                let outcome = WriteOutcome::Rejected(Arc::new(self.named(error)));
+                let outcome = WriteOutcome::Left(LeftoverReason::Rejected(Arc::new(self.named(error))));
                 self.ready.push_back(Settled {
                     index,
                     operation,
@@ -416,7 +416,9 @@ impl Engine {
         let expects_gone = self.settings.expects_gone;
         self.ready.extend(batch.into_settled().map(|settled| Settled {
             outcome: match settled.outcome {
-                WriteOutcome::Rejected(e) if expects_gone && e.kind() == ErrorKind::NotFound => WriteOutcome::Gone,
+                WriteOutcome::Left(LeftoverReason::Rejected(e)) if expects_gone && e.kind() == ErrorKind::NotFound => {
+                    WriteOutcome::Gone
+                }
                 WriteOutcome::Gone if !expects_gone => WriteOutcome::Applied(None),
                 outcome => outcome,
             },
@@ -433,7 +435,7 @@ impl Engine {
     }
 
     /// Stops the engine after more failures than allowed. Outcomes that are ready count as well.
-    fn stop_for_failures(&mut self, error: &Error, last: String) {
+    fn stop_for_failures(&mut self, error: &Arc<Error>, last: String) {
         let ready = || self.ready.iter().filter(|settled| settled.outcome.failure().is_some());
         let failures = self.failures + ready().count() as u64;
         let latest = ready().next_back();
@@ -465,7 +467,7 @@ impl Engine {
         self.ready.extend(self.queue.drain().into_iter().map(|queued| Settled {
             index: queued.index,
             operation: queued.operation,
-            outcome: WriteOutcome::NotAttempted,
+            outcome: WriteOutcome::Left(LeftoverReason::NotAttempted),
         }));
     }
 }

@@ -91,8 +91,12 @@ pub(crate) struct Settled {
 impl fmt::Display for Settled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.operation.keys() {
-            Some(_) => write!(f, "{}: {}", self.operation, self.outcome),
-            None => write!(f, "operation {} of the source: {}", self.index, self.outcome),
+            Some(_) => write!(f, "{}: ", self.operation)?,
+            None => write!(f, "operation {} of the source: ", self.index)?,
+        }
+        match &self.outcome {
+            WriteOutcome::Left(why) => why.fmt(f),
+            WriteOutcome::Applied(_) | WriteOutcome::Gone => f.write_str("applied"),
         }
     }
 }

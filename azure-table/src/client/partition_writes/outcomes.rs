@@ -45,37 +45,48 @@ pub(crate) enum WriteOutcome {
     Applied(Option<ETag>),
     /// A delete found no row after an earlier response was lost: either attempt may have deleted it.
     Gone,
-    /// The operation was not applied. Several operations of one batch share an error.
+    /// Not applied, or in doubt.
+    Left(LeftoverReason),
+}
+
+/// The reason for a [`Leftover`](crate::bulk::Leftover).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum LeftoverReason {
+    /// The service rejected it, or it cannot be sent. Nothing was applied.
     Rejected(Arc<Error>),
-    /// The operation may have been applied.
+    /// It may have been applied: the response was lost, or the service failed.
+    ///
+    /// Read the row before you send the operation again. Also an upsert overwrites what others wrote since.
     InDoubt(Arc<Error>),
-    /// The operation was not applied: an error that concerns all operations came before or with it.
+    /// The bulk ended before it was sent. Nothing was applied.
     NotAttempted,
 }
 
 impl WriteOutcome {
-    fn failed(error: Arc<Error>) -> Self {
+    /// Returns the error, if it counts as a failure.
+    pub(crate) fn failure(&self) -> Option<&Arc<Error>> {
+        match self {
+            Self::Left(LeftoverReason::Rejected(error) | LeftoverReason::InDoubt(error)) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl LeftoverReason {
+    /// Returns the reason for an operation that failed. Several operations of one batch share an error.
+    pub(crate) fn failed(error: Arc<Error>) -> Self {
         if error.may_have_applied() {
             Self::InDoubt(error)
         } else {
             Self::Rejected(error)
         }
     }
-
-    /// Returns the error, if it counts as a failure.
-    pub(crate) fn failure(&self) -> Option<&Error> {
-        match self {
-            Self::Rejected(error) | Self::InDoubt(error) => Some(error),
-            Self::Applied(_) | Self::Gone | Self::NotAttempted => None,
-        }
-    }
 }
 
-impl fmt::Display for WriteOutcome {
+impl fmt::Display for LeftoverReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Applied(_) => f.write_str("applied"),
-            Self::Gone => f.write_str("gone"),
             Self::Rejected(error) => error.fmt(f),
             Self::InDoubt(error) => write!(f, "in doubt: {error}"),
             Self::NotAttempted => f.write_str("not attempted"),
@@ -98,7 +109,9 @@ struct Kept {
 impl SharedOutcomes {
     pub(crate) fn new(operations: usize) -> Self {
         Self(Arc::new(Mutex::new(Kept {
-            outcomes: (0..operations).map(|_| WriteOutcome::NotAttempted).collect(),
+            outcomes: (0..operations)
+                .map(|_| WriteOutcome::Left(LeftoverReason::NotAttempted))
+                .collect(),
             in_flight: Vec::new(),
         })))
     }
@@ -110,7 +123,7 @@ impl SharedOutcomes {
     fn set_failed(&self, operations: &[usize], error: &Arc<Error>) {
         let outcomes = &mut self.lock().outcomes;
         for index in operations {
-            outcomes[*index] = WriteOutcome::failed(Arc::clone(error));
+            outcomes[*index] = WriteOutcome::Left(LeftoverReason::failed(Arc::clone(error)));
         }
     }
 

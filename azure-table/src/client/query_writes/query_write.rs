@@ -22,7 +22,7 @@ use crate::client::bulk::interrupted::Interrupted;
 use crate::client::bulk::running_batch::Settled;
 use crate::client::ops::operation::ended;
 use crate::client::ops::submit_batch::SubmitBatch;
-use crate::client::partition_writes::outcomes::WriteOutcome;
+use crate::client::partition_writes::outcomes::{LeftoverReason, WriteOutcome};
 use crate::client::query::page::Page;
 use crate::client::query::selection::Walk;
 use crate::client::query::table_query::TableQuery;
@@ -307,7 +307,7 @@ impl<E: TableEntity, Row> Run<E, Row> {
     }
 
     fn reject(&mut self, key: Key<E>, error: Error) {
-        let outcome = WriteOutcome::Rejected(self.engine.reject(error));
+        let outcome = WriteOutcome::Left(LeftoverReason::Rejected(self.engine.reject(error)));
         self.report.count(key, outcome, (false, self.is_repeatable));
     }
 

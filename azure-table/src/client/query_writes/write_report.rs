@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use azure_table_wire::error::{Error, Result};
 
-use crate::client::bulk::bulk_report::{Counts, FirstOf, LeftoverReason};
+use crate::client::bulk::bulk_report::{Counts, FirstOf};
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::partition_writes::outcomes::WriteOutcome;
+use crate::client::partition_writes::outcomes::{LeftoverReason, WriteOutcome};
 use crate::client::query_writes::write_position::WritePosition;
 use crate::key::entity_key::Key;
 use crate::request::continuation::Continuation;
@@ -59,12 +59,7 @@ impl<E> RowError<E> {
 
     /// Returns the reason in the form of a [`Leftover`](crate::bulk::Leftover) of a bulk: rejected, or in doubt.
     pub fn reason(&self) -> LeftoverReason {
-        let error = Arc::clone(&self.error);
-        if error.may_have_applied() {
-            LeftoverReason::InDoubt(error)
-        } else {
-            LeftoverReason::Rejected(error)
-        }
+        LeftoverReason::failed(Arc::clone(&self.error))
     }
 }
 
@@ -203,8 +198,8 @@ impl<E> WriteReport<E> {
         match outcome {
             WriteOutcome::Applied(_) if is_delete => {}
             WriteOutcome::Applied(_) => self.done.push(key),
-            WriteOutcome::Gone | WriteOutcome::NotAttempted => {}
-            WriteOutcome::Rejected(error) | WriteOutcome::InDoubt(error) => {
+            WriteOutcome::Gone | WriteOutcome::Left(LeftoverReason::NotAttempted) => {}
+            WriteOutcome::Left(LeftoverReason::Rejected(error) | LeftoverReason::InDoubt(error)) => {
                 if !(error.may_have_applied() && is_repeatable) {
                     self.done.push(key.clone());
                 }
