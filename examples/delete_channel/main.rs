@@ -79,7 +79,7 @@ async fn work(service: &TableServiceClient, faults: &Faults) -> Result<(), Box<d
         channels: service.table("Channels")?,
         blogs: service.table("Blogs")?,
         deletions: Queue::new(&service.dynamic_table("Work")?, "DeleteChannelAndBlogs", "~"),
-        visibility: Duration::from_millis(if is_emulated() { 1_000 } else { 10_000 }),
+        visibility: Duration::from_millis(if is_emulated() { 500 } else { 10_000 }),
     };
     crashes::show(&store, faults).await
 }

@@ -13,6 +13,7 @@ use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{Emulator, EmulatorServer, RunningEmulator};
 use azure_table_tests::process::wait_for;
 use bytes::Bytes;
+use futures::future::join_all;
 use http::{Method, Request, Response};
 
 use crate::service::{ACCOUNT, Folder, KEY, emulator};
@@ -159,7 +160,7 @@ async fn end(mut child: Child) -> (Option<i32>, String) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn first_signal_stops_the_run_and_deletes_its_tables() {
-    for signal in ["-INT", "-TERM", "-HUP"] {
+    join_all(["-INT", "-TERM", "-HUP"].map(async |signal| {
         let service = Service::start().await;
         let child = service.run().await;
         send(signal, child.id());
@@ -168,7 +169,8 @@ async fn first_signal_stops_the_run_and_deletes_its_tables() {
         assert!(text.contains("stopped by a signal"), "{text}");
         assert_eq!(service.emulator.tables(), [], "{signal}: {text}");
         assert!(!service.file().exists());
-    }
+    }))
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
