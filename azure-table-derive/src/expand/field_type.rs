@@ -1,8 +1,8 @@
 //! The code that names a field's type together with a trait.
 //!
-//! The generated code names the type in the schema, where the value is written, and where it is read. All these places
-//! use the same trait, as `<Type as Trait>::item` with the span of the type. So for a type that does not fit, the
-//! compiler produces equal errors and shows one.
+//! The generated code names the type in the schema, where the value is written, and where it is read. In a type that is
+//! read, all these places use the same trait, as `<Type as Trait>::item` with the span of the type. So for a type that
+//! does not fit, the compiler produces equal errors and shows one.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote};

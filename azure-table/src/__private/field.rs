@@ -81,7 +81,7 @@ pub fn write_id(_: &HeldWriteId, properties: &mut PropertyWriter<'_>, name: &str
     message = "`{Self}` cannot hold a Timestamp, which not every entity has",
     label = "the field with #[table(timestamp)] has the type `Option<azure_table::DateTime>`",
     note = "make the field an `Option<azure_table::DateTime>`, or an `Option` of a `SystemTime` or a time of chrono, jiff or \
-            time, with the feature `chrono-04`, `jiff-02` or `time-03`; for a time of your own remove `timestamp`"
+            time, with the feature `chrono-04`, `jiff-02` or `time-03`, or of a time of your own with `TryFrom<DateTime>`"
 )]
 pub trait TimestampField: Sized {
     /// Converts the Timestamp of a row.

@@ -1,7 +1,7 @@
 //! The keys of the encrypted properties in a response, with which its rows are read.
 //!
-//! A response carries them as an extension, from the edge of the pipeline to the rows. Without the feature `encryption`
-//! no response has keys.
+//! A response carries them as an extension, from the edge of the pipeline to the rows. The rows of a write that was
+//! read back carry them themselves. Without the feature `encryption` no response has keys.
 
 use std::cell::RefCell;
 use std::sync::Arc;
