@@ -12,7 +12,8 @@ use xtask::sources::{Sources, root};
 const LINES: [(&str, usize); 6] = [
     // Has what only the client names, from the wire crate. In all, 111 lines were added: the traits for entities in the
     // emulator and in doubles replace their methods, and imports name two crates. One more declares a folder.
-    ("azure-table", 32_039),
+    // 26 for values that are read into the properties of the previous row: they replaced new ones in each row.
+    ("azure-table", 32_029),
     ("azure-table-derive", 4_764),
     // Got the reader of members, which only it uses, from the wire crate.
     ("azure-table-emulator", 11_762),
@@ -21,8 +22,9 @@ const LINES: [(&str, usize); 6] = [
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     // Got the rows whose Timestamps an exploration reads, from the wire crate.
     ("azure-table-testing", 3_807),
-    // 25 `#[inline]`: they replaced the inlining within one crate, which a page had lost.
-    ("azure-table-wire", 6_556),
+    // 25 `#[inline]`: they replaced the inlining within one crate, which a page had lost. 8 to read text or `null`:
+    // they replaced a value between.
+    ("azure-table-wire", 6_564),
 ];
 
 #[test]

@@ -165,12 +165,10 @@ impl<'a> Row<'a> {
         }
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.partition_key = None;
-        self.row_key = None;
-        self.timestamp = None;
-        self.etag = None;
-        self.properties.clear();
+    /// Clears all but the properties.
+    pub(crate) fn clear_system_properties(&mut self) {
+        (self.partition_key, self.row_key) = (None, None);
+        (self.timestamp, self.etag) = (None, None);
     }
 }
 

@@ -170,6 +170,16 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads text or `null`.
+    #[inline]
+    pub fn text(&mut self) -> Result<Option<Cow<'a, str>>> {
+        match self.peek() {
+            Some(b'"') => self.string().map(Some),
+            Some(b'n') => self.word("null").map(|()| None),
+            _ => Err(self.error("expected text")),
+        }
+    }
+
     /// Skips the rest of a text after the `error` of [`scalar`](Self::scalar), if it is half of a surrogate pair.
     #[cold]
     pub fn skip_half_pair(&mut self, error: JsonError) -> Result<Token<'a>> {
