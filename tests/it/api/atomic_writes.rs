@@ -187,7 +187,7 @@ async fn row_that_does_not_fit_fails_the_transaction_unless_it_is_skipped() {
 }
 
 /// Two writers under the same ETag may write the same content, so only a write id shows whose transaction was applied.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn lost_response_is_in_doubt_without_a_write_id() {
     #[derive(TableEntity)]
     struct Counter {

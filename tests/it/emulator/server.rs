@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use azure_table::emulator::SeedEntities as _;
 use azure_table::emulator::ServiceModel;
-use azure_table::{DynamicEntity, Emulator, EmulatorServer, Filter, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, EmulatorServer, Filter, NoRetry, TableServiceClient};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -29,7 +29,7 @@ async fn request_in_flight_is_answered_before_shutdown() {
     running.stop().await;
     insert.await.unwrap().unwrap();
     assert_eq!(at_once.snapshot().entity_count(), 2);
-    service.ping().await.unwrap_err();
+    service.retry(NoRetry).ping().await.unwrap_err();
 }
 
 #[tokio::test]

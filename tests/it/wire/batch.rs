@@ -1,6 +1,6 @@
 //! The request of an entity group transaction, and the responses of the services.
 
-use azure_table::{DynamicEntity, ErrorKind};
+use azure_table::{DynamicEntity, ErrorKind, NoRetry};
 use azure_table_tests::errors::kind_in_doubt;
 use wiremock::ResponseTemplate;
 
@@ -213,7 +213,8 @@ async fn invalid_response_leaves_the_batch_in_doubt() {
 async fn inner_server_error_is_a_server_error() {
     let body = r#"{"odata.error":{"code":"InternalError","message":{"lang":"en-US","value":"0:Oops."}}}"#;
     let server = Server::responding(response(&part("500 Internal Server Error", body))).await;
-    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let service = server.service().retry(NoRetry);
+    let table = service.table::<DynamicEntity>("Things").unwrap();
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "1")).unwrap();
     let error = batch.submit().await.unwrap_err();

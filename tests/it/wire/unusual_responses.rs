@@ -1,6 +1,8 @@
 //! Responses that a Table service should never send, and servers that are not reachable.
 
-use azure_table::{DynamicEntity, ErrorKind, NoRetry, TableServiceClient};
+use std::time::Duration;
+
+use azure_table::{DynamicEntity, ErrorKind, ExponentialRetry, NoRetry, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::{Network, on_both_networks};
 use wiremock::ResponseTemplate;
@@ -115,6 +117,7 @@ async fn nothing_listening_is_named_with_its_address(network: Network) {
     let table = TableServiceClient::from_connection_string(&connection_string)
         .unwrap()
         .transport(network.transport())
+        .retry(ExponentialRetry::default().delay(Duration::from_millis(1)))
         .dynamic_table("Things")
         .unwrap();
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();

@@ -184,7 +184,7 @@ async fn rejected_url_names_via_batch() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn response_is_that_of_the_part() {
     let entity = DynamicEntity::new("p", "r");
     let (head, body) = rejection("409 Conflict", "EntityAlreadyExists");
