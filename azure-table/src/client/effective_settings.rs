@@ -21,7 +21,8 @@ use crate::pipeline::write_group::GroupStatistics;
 ///
 /// Returned by [`TableServiceClient::settings`](crate::TableServiceClient::settings) and
 /// [`TableClient::settings`](crate::TableClient::settings). Its `Display` has one line per setting, for the log at the
-/// start of a program. It holds no secrets: it shows the names of headers, not their values.
+/// start of a program. It shows no secrets: of headers only the names. It is a view, and keeps the connections of the
+/// client.
 ///
 /// ```
 /// use azure_table::{Emulator, TableServiceClient};
@@ -126,7 +127,7 @@ impl EffectiveSettings {
         self.pipeline.settings.is_read_only
     }
 
-    /// Returns the limits and the counts of the group of a [grouped](crate::TableClient::grouped) table.
+    /// Returns the limits and the current counts of the group of a [grouped](crate::TableClient::grouped) table.
     ///
     /// `None` if its writes are not grouped.
     pub fn group(&self) -> Option<GroupStatistics> {

@@ -2,6 +2,8 @@
 //!
 //! Source: REST "Query Entities", "Query Tables", "Query timeout and pagination".
 
+use std::mem;
+
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::account::profile::Profile;
 use azure_table_wire::codec::odata::literal::Doubled;
@@ -14,7 +16,6 @@ use azure_table_wire::response;
 use azure_table_wire::value::fnv;
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};
-use std::mem;
 
 use crate::entity::read_json::{self, RowPosition};
 use crate::entity::row::{Row, opener};
