@@ -47,6 +47,7 @@ pub use crate::entity::dynamic::DynamicEntity;
 pub use crate::entity::embedded_json as json;
 pub use crate::entity::property::{Property, ReadProperty};
 pub use crate::entity::property_writer::PropertyWriter;
+pub use crate::entity::row::members::RowMembers;
 pub use crate::entity::row::{Row, RowProperty};
 pub use crate::entity::schema::{EntitySchema, GroupSchema, PropertySchema};
 pub use crate::entity::table_entity::{PropertyGroup, ReadEntity, ReadPropertyGroup, TableEntity};
@@ -72,11 +73,11 @@ pub const fn column<E, T, R>(name: &'static str) -> Column<E, T, R> {
 }
 
 /// Returns the property under the first of its older names that exists, unless it was found under its current one.
-pub fn aliased<'r, 'a>(found: bool, row: &'r Row<'a>, prefix: &str, aliases: &[&str]) -> Option<&'r RowProperty<'a>> {
-    if found {
-        return None;
-    }
-    aliases.iter().find_map(|alias| row.get(&within(prefix, alias)))
+pub fn aliased<'r, 'a>(found: bool, row: &'r Row<'a>, prefix: &str, aliases: &[&str]) -> Option<RowMembers<'r, 'a>> {
+    let named = |name: &str| row.properties().iter().position(|property| property.name() == name);
+    let aliases = if found { &[] } else { aliases };
+    let index = aliases.iter().find_map(|alias| named(&within(prefix, alias)));
+    index.map(|index| RowMembers::at(row, index))
 }
 
 /// Returns `true` if a property belongs to a group whose names begin with `prefix`.

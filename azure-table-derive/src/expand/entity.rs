@@ -11,7 +11,7 @@ use crate::ast::{Entity, Field, Role, Struct};
 use crate::bound::{read_generics, write_generics};
 use crate::expand::column::constants;
 use crate::expand::field_type::{FieldType, exactly};
-use crate::expand::read::{Reading, Rest, built, metadata};
+use crate::expand::read::{Reading, Rest, built, members, metadata};
 use crate::expand::stored::{encrypted_assertions, group_schemas, property_schemas, write_properties};
 use crate::expand::table_name;
 use crate::key::{KeyName, KeyPiece};
@@ -165,7 +165,7 @@ fn read_entity(entity: &Entity<'_>) -> TokenStream {
     } else {
         Rest::Ignored
     };
-    let (row, key) = (local("row"), local("key"));
+    let (row, key, members) = (local("row"), local("key"), members());
     let reading = Reading {
         base,
         row: row.clone(),
@@ -174,13 +174,27 @@ fn read_entity(entity: &Entity<'_>) -> TokenStream {
     };
     let statements = reading.statements();
     let built = read_fields(entity, &reading, &key);
-    let read = quote! {
-        #statements
+    let built = quote! {
         let #key = #row.key_parts(&<Self as #krate::TableEntity>::SCHEMA.key)?;
+        #built
+    };
+    let read = quote! {
+        let #members = &mut #private::RowMembers::of(#row);
+        #statements
         #built
     };
     let is_read = quote!(#krate::ReadEntity);
     let reads = match &base.attrs.upgrade {
+        None if reading.is_of_members() => quote! {
+            fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
+                <Self as #is_read>::read_members(&mut #private::RowMembers::of(#row))
+            }
+            fn read_members(#members: &mut #private::RowMembers<'_, '_>) -> #private::Result<Self> {
+                #statements
+                let #row = #members.row();
+                #built
+            }
+        },
         None => quote! {
             fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
                 #read

@@ -103,9 +103,9 @@ impl<'s> FieldType<'s> {
     }
 
     /// Generates the expression that reads a plain property into its local.
-    pub(crate) fn read(&self, property: &Ident, found: &Ident) -> TokenStream {
+    pub(crate) fn read(&self, members: &Ident, found: &Ident) -> TokenStream {
         let read = self.item_or(self.property(), "read", quote!(read));
-        quote!(#read(#property, &mut #found)?)
+        quote!(#read(#members, &mut #found)?)
     }
 
     /// Generates the expression that reads JSON into its local.

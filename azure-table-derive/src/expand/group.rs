@@ -7,7 +7,7 @@ use syn::Generics;
 use crate::ast::Struct;
 use crate::bound::{read_generics, write_generics};
 use crate::expand::column::constants;
-use crate::expand::read::{Reading, Rest, built, metadata};
+use crate::expand::read::{Reading, Rest, built, members, metadata};
 use crate::expand::stored::{encrypted_assertions, group_schemas, owned, property_schemas, write_properties};
 use crate::place::{Paths, implement, local};
 
@@ -44,7 +44,7 @@ fn write_group(base: &Struct<'_>, generics: &Generics) -> TokenStream {
 
 fn read_group(base: &Struct<'_>) -> TokenStream {
     let Paths { private, .. } = base.paths();
-    let (row, prefix, name) = (local("row"), local("prefix"), local("name"));
+    let (row, prefix, name, members) = (local("row"), local("prefix"), local("name"), members());
     let metadata = metadata(base, "None");
     let reading = Reading {
         base,
@@ -58,6 +58,7 @@ fn read_group(base: &Struct<'_>) -> TokenStream {
     let items = quote! {
         const METADATA: #private::MetadataLevel = #metadata;
         fn read_group(#row: &#private::Row<'_>, #prefix: &str) -> #private::Result<Self> {
+            let #members = &mut #private::RowMembers::of_group(#row, #prefix);
             #statements
             #built
         }

@@ -35,6 +35,11 @@ fn found(index: usize) -> Ident {
     local(&format!("f{index}"))
 }
 
+/// Returns the local that has the members of the row.
+pub(crate) fn members() -> Ident {
+    local("members")
+}
+
 /// Returns the local that holds the properties that belong to no field.
 fn extra() -> Ident {
     local("extra")
@@ -50,7 +55,19 @@ impl Reading<'_, '_> {
         })
     }
 
-    /// Generates the statements before the values of the fields.
+    /// Returns `true` if the values may come straight from the text of a page: no field needs the whole row.
+    pub(crate) fn is_of_members(&self) -> bool {
+        let is_of_member = |field: &Field<'_>| match &field.role {
+            Role::Property(_) => {
+                field.attrs.alias.is_empty() && !matches!(field.form(), Form::Chunked | Form::Encrypted)
+            }
+            Role::Group(_) | Role::Extra => false,
+            Role::Key(_) | Role::KeyPart(_) | Role::Timestamp | Role::Etag | Role::Ignored => true,
+        };
+        self.rest == Rest::Ignored && self.base.attrs.upgrade.is_none() && self.base.fields.iter().all(is_of_member)
+    }
+
+    /// Generates the statements before the values of the fields, without those that name the members and the row.
     pub(crate) fn statements(&self) -> TokenStream {
         let found = self.passed().map(|(index, ..)| found(index));
         let extra = (self.rest == Rest::Kept).then(|| {
@@ -67,78 +84,80 @@ impl Reading<'_, '_> {
         }
     }
 
-    /// Generates the pass over the row.
-    fn pass(&self) -> Option<TokenStream> {
-        let row = &self.row;
-        let (property, name) = (local("property"), local("name"));
-        let arms: Vec<TokenStream> = self
-            .passed()
-            .map(|(index, field, stored)| {
-                let read = self.read(index, field, &property);
-                quote!(#stored => #read,)
-            })
-            .collect();
-        if arms.is_empty() && self.rest == Rest::Ignored {
-            return None;
-        }
-        let rest = self.rest(&property, &name);
-        let named = match &self.prefix {
-            None => quote!(let #name = #property.name();),
-            Some(prefix) => quote! {
-                let ::core::option::Option::Some(#name) = #property.name().strip_prefix(#prefix) else { continue };
-            },
-        };
-        Some(quote! {
-            for #property in #row.properties() {
-                #named
-                match #name {
+    /// Generates the pass over the members.
+    fn pass(&self) -> TokenStream {
+        let (members, field) = (members(), local("field"));
+        let names = self.passed().map(|(.., stored)| stored);
+        let arms = self.passed().enumerate().map(|(number, (index, field, _))| {
+            let read = self.read(index, field, &members);
+            quote!(#number => { #read })
+        });
+        let rest = self.rest(&members);
+        quote! {
+            while let ::core::option::Option::Some(#field) = #members.next(&[#(#names),*])? {
+                match #field {
                     #(#arms)*
-                    #rest
+                    _ => { #rest }
+                }
+            }
+        }
+    }
+
+    /// Generates the statement for all other properties.
+    fn rest(&self, members: &Ident) -> Option<TokenStream> {
+        let private = self.base.paths().private;
+        let (property, name) = (local("property"), local("name"));
+        let last = match self.rest {
+            Rest::Ignored => return None,
+            Rest::Rejected => quote!(return ::core::result::Result::Err(#private::unknown(&#property))),
+            Rest::Kept => {
+                let extra = extra();
+                quote!(#private::keep(&mut #extra, &#property)?)
+            }
+        };
+        let aliases = self.passed().flat_map(|(_, field, _)| field.aliases());
+        let owned = owned_by_fields(self.base, &name);
+        Some(quote! {
+            if let ::core::option::Option::Some(#property) = #members.property()? {
+                let #name = #property.name();
+                match #name {
+                    #(#aliases => {})*
+                    #(#name if #owned => {})*
+                    _ => #last,
                 }
             }
         })
     }
 
-    /// Generates the match arms for all other properties.
-    fn rest(&self, property: &Ident, name: &Ident) -> TokenStream {
-        let private = self.base.paths().private;
-        let last = match self.rest {
-            Rest::Ignored => return quote!(_ => {}),
-            Rest::Rejected => quote!(_ => return ::core::result::Result::Err(#private::unknown(#property)),),
-            Rest::Kept => {
-                let extra = extra();
-                quote!(_ => #private::keep(&mut #extra, #property)?,)
-            }
-        };
-        let aliases = self.passed().flat_map(|(_, field, _)| field.aliases());
-        let owned = owned_by_fields(self.base, name);
-        quote!(#(#aliases => {})* #(#name if #owned => {})* #last)
-    }
-
     /// Generates the code that falls back to a property's older names if the current one is absent.
     fn aliases(&self) -> TokenStream {
         let private = self.base.paths().private;
-        let (row, prefix, property) = (&self.row, self.prefix(), local("property"));
+        let (row, prefix, members) = (&self.row, self.prefix(), members());
         let aliased = self.passed().filter(|(_, field, _)| !field.attrs.alias.is_empty());
         let statements = aliased.map(|(index, field, _)| {
             let (found, aliases) = (found(index), field.aliases());
-            let read = self.read(index, field, &property);
+            let read = self.read(index, field, &members);
             quote! {
-                if let ::core::option::Option::Some(#property) =
-                    #private::aliased(#found.is_some(), #row, #prefix, &[#(#aliases),*])
+                if let ::core::option::Option::Some(#members) =
+                    &mut #private::aliased(#found.is_some(), #row, #prefix, &[#(#aliases),*])
                 {
-                    #read;
+                    #read
                 }
             }
         });
         statements.collect()
     }
 
-    /// Generates the expression that reads a property into the local of its field.
-    fn read(&self, index: usize, field: &Field<'_>, property: &Ident) -> TokenStream {
-        let found = found(index);
+    /// Generates the statement that reads the current member into the local of its field.
+    fn read(&self, index: usize, field: &Field<'_>, members: &Ident) -> TokenStream {
+        let (found, property) = (found(index), local("property"));
         let (private, ty) = (self.base.paths().private, &field.original.ty);
-        match field.form() {
+        let read = match field.form() {
+            Form::Plain => {
+                let read = FieldType::of(self.base, field).read(members, &found);
+                return quote!(#read;);
+            }
+            Form::WriteId | Form::Chunked => return quote!(#private::read::<#ty>(#members, &mut #found)?;),
             Form::With(module) => {
                 let call = Place::of(module).derived(quote!(.call_from_wire(#property)));
                 let read = item_of(
@@ -149,10 +168,13 @@ impl Reading<'_, '_> {
                 );
                 quote!(#private::put(&mut #found, #read?))
             }
-            Form::Json => FieldType::of(self.base, field).read_json(property, &found),
-            Form::Plain => FieldType::of(self.base, field).read(property, &found),
-            Form::Encrypted => FieldType::of(self.base, field).read_encrypted(&self.row, property, &found),
-            Form::WriteId | Form::Chunked => quote!(#private::read::<#ty>(#property, &mut #found)?),
+            Form::Json => FieldType::of(self.base, field).read_json(&property, &found),
+            Form::Encrypted => FieldType::of(self.base, field).read_encrypted(&self.row, &property, &found),
+        };
+        quote! {
+            if let ::core::option::Option::Some(#property) = &#members.property()? {
+                #read;
+            }
         }
     }
 

@@ -65,14 +65,14 @@ fn entity_is_read_in_one_pass() {
     has(&blog, "::azure_table::__private::MetadataLevel::None;");
     has(
         &blog,
-        "for __property in __row.properties() {
-            let __name = __property.name();
-            match __name {
-                \"rtg\" => <i32 as ::azure_table::__private::PropertyField>::read(__property, &mut __f2)?,
-                \"views\" => <Option<i64> as ::azure_table::__private::PropertyField>::read(__property, &mut __f3)?,
+        "while let ::core::option::Option::Some(__field) = __members.next(&[\"rtg\", \"views\"])? {
+            match __field {
+                0usize => { <i32 as ::azure_table::__private::PropertyField>::read(__members, &mut __f2)?; }
+                1usize => { <Option<i64> as ::azure_table::__private::PropertyField>::read(__members, &mut __f3)?; }
                 _ => {}
             }
         }
+        let __row = __members.row();
         let __key = __row.key_parts(&<Self as ::azure_table::TableEntity>::SCHEMA.key)?;
         let __f0 = <String as ::azure_table::__private::KeyField>::read(&__key, 0usize)?;
         let __f1 = <Descending<DateTime> as ::azure_table::__private::KeyField>::read(&__key, 1usize)?;

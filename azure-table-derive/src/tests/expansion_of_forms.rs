@@ -64,8 +64,10 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     has(
         &code,
         &format!(
-            "if let ::core::option::Option::Some(__property) = {private}::aliased(__f2.is_some(), __row, \"\", &[\"old\"]) {{
-                {private}::put(&mut __f2, {}?);
+            "if let ::core::option::Option::Some(__members) = &mut {private}::aliased(__f2.is_some(), __row, \"\", &[\"old\"]) {{
+                if let ::core::option::Option::Some(__property) = &__members.property()? {{
+                    {private}::put(&mut __f2, {}?);
+                }}
             }}",
             import(&format!("{private}::Named::<_, A>::new(from_wire).call_from_wire(__property)"))
         ),
@@ -143,12 +145,12 @@ fn all_other_properties_are_kept_or_rejected() {
     let rejecting = expansion(&with("#[table(deny_unknown_properties)]", fields));
     has(
         &rejecting,
-        &format!("{arms} _ => return ::core::result::Result::Err({private}::unknown(__property)),"),
+        &format!("{arms} _ => return ::core::result::Result::Err({private}::unknown(&__property)),"),
     );
     let kept = expansion(&with("", &format!("{fields} #[table(extra)] more: M")));
     has(
         &kept,
-        &format!("{arms} _ => {private}::keep(&mut __extra, __property)?,"),
+        &format!("{arms} _ => {private}::keep(&mut __extra, &__property)?,"),
     );
     has(
         &kept,

@@ -8,7 +8,7 @@
 //!
 //! Source: REST "Insert Entity", "Understanding the Table service data model"; recorded errors.
 
-use azure_table_wire::codec::json::token::{JsonError, Reader};
+use azure_table_wire::codec::json::token::{JsonError, Reader, Scalar};
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::edm::{Edm, EdmType, Token, WireValue, token, unannotated};
 use azure_table_wire::value::key_text::key_text_fault;
@@ -86,8 +86,8 @@ pub(crate) fn table_name(body: &[u8]) -> Result<String> {
     }
     reader.end().map_err(unreadable)?;
     match table {
-        Some(Token::Text(name)) => Ok(name.into_owned()),
-        None | Some(Token::Null) => Err(ServiceError::PROPERTIES_NEED_VALUE),
+        Some(Scalar::Text(name)) => Ok(name.into_owned()),
+        None | Some(Scalar::Null) => Err(ServiceError::PROPERTIES_NEED_VALUE),
         Some(_) => Err(ServiceError::INVALID_INPUT),
     }
 }
@@ -114,8 +114,11 @@ pub(crate) fn check_keys(id: &RowId, rules: &ServiceRules) -> Result<()> {
     Ok(())
 }
 
-fn key(value: Option<WireValue<'_>>, rules: &ServiceRules) -> Result<String> {
-    match value.as_ref().map(|value| (token(value), value.annotation())) {
+fn key(member: Option<Member<'_>>, rules: &ServiceRules) -> Result<String> {
+    match member
+        .as_ref()
+        .map(|member| (token(&member.value()), member.annotation))
+    {
         None | Some((Token::Null, _)) => Err(ServiceError::PROPERTIES_NEED_VALUE),
         Some((Token::Text(text), None | Some(EdmType::String))) => Ok(text.to_string()),
         Some(_) => Err(rules.invalid_key.clone()),
@@ -129,39 +132,40 @@ fn unreadable(_: JsonError) -> ServiceError {
 /// The contents of a body.
 #[derive(Default)]
 struct Entity<'a> {
-    partition_key: Option<WireValue<'a>>,
-    row_key: Option<WireValue<'a>>,
+    partition_key: Option<Member<'a>>,
+    row_key: Option<Member<'a>>,
     properties: Properties,
 }
 
 impl<'a> Entity<'a> {
     fn read(body: &'a [u8], rules: &ServiceRules) -> Result<Self> {
         let mut entity = Self::default();
-        for Member { name, mut value, .. } in members(body)? {
+        for member in members(body)? {
+            let (name, mut value) = (&member.name, member.value());
             let is_number = matches!(token(&value), Token::Number(_));
             if rules.takes_numbers_as_text && is_number && value.annotation() == Some(EdmType::String) {
                 value = unannotated(value);
             }
-            if let (Token::Text(key), true) = (token(&value), !rules.sorts_properties && is_key(&name)) {
+            if let (Token::Text(key), true) = (token(&value), !rules.sorts_properties && is_key(name)) {
                 entity
                     .properties
                     .push((name.as_ref().into(), Edm::String(key.to_string().into())));
             }
-            match &*name {
-                "PartitionKey" => entity.partition_key = Some(value),
-                "RowKey" => entity.row_key = Some(value),
+            match &**name {
+                "PartitionKey" => entity.partition_key = Some(member),
+                "RowKey" => entity.row_key = Some(member),
                 // The service sets it and ignores the value in the request (recorded).
                 "Timestamp" => {}
                 // A null has the same effect as an omitted property, in every write (recorded).
-                _ if *token(&value) == Token::Null => check_name(&name, rules)?,
+                _ if token(&value) == Token::Null => check_name(name, rules)?,
                 _ => {
-                    check_name(&name, rules)?;
+                    check_name(name, rules)?;
                     if !rules.takes_large_integers && is_large_integer(&value) {
                         return Err(ServiceError::UNREADABLE_VALUE);
                     }
                     let value = value.to_edm().map_err(|_| ServiceError::UNREADABLE_VALUE)?;
-                    check_value(&name, &value, rules)?;
-                    entity.properties.push((name.into(), value.into_owned()));
+                    check_value(name, &value, rules)?;
+                    entity.properties.push((name.as_ref().into(), value.into_owned()));
                 }
             }
         }

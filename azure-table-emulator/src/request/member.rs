@@ -5,9 +5,9 @@
 
 use std::borrow::Cow;
 
-use azure_table_wire::codec::json::token::{JsonError, Reader};
+use azure_table_wire::codec::json::token::{JsonError, Reader, Scalar};
 use azure_table_wire::codec::odata::value::{ENTITY_ANNOTATION, TYPE_ANNOTATION};
-use azure_table_wire::value::edm::{EdmType, Token, WireValue};
+use azure_table_wire::value::edm::{EdmType, WireValue};
 
 /// A property, as it was sent.
 #[derive(Debug)]
@@ -15,7 +15,17 @@ pub(crate) struct Member<'a> {
     pub(crate) name: Cow<'a, str>,
     /// The position of its value.
     pub(crate) at: usize,
-    pub(crate) value: WireValue<'a>,
+    pub(crate) annotation: Option<EdmType>,
+    pub(crate) scalar: Scalar<'a>,
+}
+
+impl Member<'_> {
+    pub(crate) fn value(&self) -> WireValue<'_> {
+        WireValue {
+            annotation: self.annotation,
+            token: self.scalar.token(),
+        }
+    }
 }
 
 /// The fault of an object that is not an entity.
@@ -62,25 +72,29 @@ pub(crate) fn members<E>(
             reader.skip().map_err(json)?;
         } else if let Some(property) = name.strip_suffix(TYPE_ANNOTATION) {
             let edm_type = match reader.scalar().map_err(json)? {
-                Token::Text(text) => EdmType::from_name(&text),
+                Scalar::Text(text) => EdmType::from_name(&text),
                 _ => None,
             };
             let edm_type = edm_type.ok_or_else(|| fault(MemberFault::Type(at, property)))?;
             match members.iter_mut().rfind(|member| member.name == property) {
-                Some(member) => member.value.annotation = Some(edm_type),
+                Some(member) => member.annotation = Some(edm_type),
                 None => pending.push((property.to_owned().into(), edm_type)),
             }
         } else if name.contains('@') && others == OtherAnnotations::Ignored {
             reader.skip().map_err(json)?;
         } else {
-            let token = reader.scalar().map_err(json)?;
+            let scalar = reader.scalar().map_err(json)?;
             if members.iter().any(|member| member.name == name) {
                 return Err(fault(MemberFault::Duplicate(at, &name)));
             }
             let annotated = pending.iter().position(|(pending, _)| *pending == name);
             let annotation = annotated.map(|place| pending.swap_remove(place).1);
-            let value = WireValue { annotation, token };
-            members.push(Member { name, at, value });
+            members.push(Member {
+                name,
+                at,
+                annotation,
+                scalar,
+            });
         }
         if members.len().max(pending.len()) > most {
             return Err(fault(MemberFault::TooMany(at)));
@@ -151,13 +165,13 @@ mod tests {
             let members = members(body.as_bytes(), 99, OtherAnnotations::Kept, |fault| format!("{fault:?}")).unwrap();
             let members: BTreeMap<String, EdmValue> = members
                 .into_iter()
-                .filter(|member| member.name != "PartitionKey" && member.name != "RowKey" && member.value.token != Token::Null)
+                .filter(|member| member.name != "PartitionKey" && member.name != "RowKey" && member.scalar != Scalar::Null)
                 .map(|mut member| {
                     // Text without a type is an Edm.String at this level.
-                    if matches!(member.value.token, Token::Text(_)) {
-                        member.value.annotation.get_or_insert(EdmType::String);
+                    if matches!(member.scalar, Scalar::Text(_)) {
+                        member.annotation.get_or_insert(EdmType::String);
                     }
-                    (member.name.into_owned(), member.value.to_edm().unwrap().into_owned())
+                    (member.name.clone().into_owned(), member.value().to_edm().unwrap().into_owned())
                 })
                 .collect();
             prop_assert_eq!(members, read.properties.into_iter().collect());

@@ -66,9 +66,10 @@ fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
         }
     }
     let mut timestamp = None;
-    for Member { name, at, value } in members {
-        let wrong = |why: &dyn std::fmt::Display| Fault::at(at, format!("property {}: {why}", Shown(&name)));
-        match &*name {
+    for member in members {
+        let (Member { name, at, .. }, value) = (&member, member.value());
+        let wrong = |why: &dyn std::fmt::Display| Fault::at(*at, format!("property {}: {why}", Shown(name)));
+        match &**name {
             "Timestamp" => {
                 let value = unannotated(value);
                 let time = value.as_datetime().map_err(|e| wrong(&e))?;
@@ -81,9 +82,9 @@ fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
             }
             "PartitionKey" | "RowKey" => drop(value.as_str().map_err(|e| wrong(&e))?.len()),
             // As in an insert, null means absence.
-            _ if *token(&value) == Token::Null => {}
+            _ if token(&value) == Token::Null => {}
             _ => {
-                if let Some(fault) = property_name_fault(&name) {
+                if let Some(fault) = property_name_fault(name) {
                     return Err(wrong(&fault));
                 }
                 value.to_edm().map_err(|e| wrong(&e))?;

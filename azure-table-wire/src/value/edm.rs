@@ -20,6 +20,7 @@ use crate::value::guid::Guid;
 ///
 /// Source: REST "Understanding the Table service data model", property types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[repr(usize)] // Values move as whole words: a byte that is copied as a part of a word stalls the processor.
 pub enum EdmType {
     /// Text of at most 32,768 UTF-16 units.
     String,
@@ -197,17 +198,27 @@ impl<'de> Visitor<'de> for EdmVisitor {
             .ok_or_else(|| de::Error::invalid_length(0, &"one entry"))?;
         let edm_type = EdmType::from_name(&name)
             .ok_or_else(|| de::Error::custom(format_args!("unknown property type {name:?}")))?;
+        let text;
         let token = match edm_type {
             EdmType::Boolean => Token::Boolean(map.next_value()?),
-            EdmType::Int32 => Token::Number(map.next_value::<i32>()?.to_string().into()),
-            _ => Token::Text(map.next_value::<String>()?.into()),
+            EdmType::Int32 => {
+                text = map.next_value::<i32>()?.to_string();
+                Token::Number(&text)
+            }
+            _ => {
+                text = map.next_value()?;
+                Token::Text(&text)
+            }
         };
+        let value = WireValue {
+            annotation: Some(edm_type),
+            token,
+        };
+        let value = value.to_edm().map(Edm::into_owned).map_err(de::Error::custom)?;
         if map.next_key::<de::IgnoredAny>()?.is_some() {
             return Err(de::Error::custom("more than one entry"));
         }
-        let annotation = Some(edm_type);
-        let value = WireValue { annotation, token };
-        value.to_edm().map(Edm::into_owned).map_err(de::Error::custom)
+        Ok(value)
     }
 }
 
@@ -233,7 +244,7 @@ impl From<&str> for EdmValue {
 /// A `ReadProperty` turns it into a Rust value. At metadata level `none` there
 /// are no annotations: Int64, DateTime, Guid and Binary arrive as plain text, like String. A value that arrives as text
 /// is therefore read by its text, whatever its annotation, so that every read of a row has the same result.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WireValue<'a> {
     #[doc(hidden)]
     pub annotation: Option<EdmType>,
@@ -243,8 +254,8 @@ pub struct WireValue<'a> {
 
 /// Returns the token of a value.
 #[inline]
-pub fn token<'v, 'a>(value: &'v WireValue<'a>) -> &'v Token<'a> {
-    &value.token
+pub fn token<'a>(value: &WireValue<'a>) -> Token<'a> {
+    value.token
 }
 
 /// Returns the value without its annotation.
@@ -258,13 +269,14 @@ pub fn unannotated(value: WireValue<'_>) -> WireValue<'_> {
 
 /// A JSON value that a property can have.
 #[doc(hidden)]
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(usize)] // See `EdmType`.
 pub enum Token<'a> {
     Null,
     Boolean(bool),
     /// The digits as received, so that `5` and `5.0` stay distinct and no double is rounded twice.
-    Number(Cow<'a, str>),
-    Text(Cow<'a, str>),
+    Number(&'a str),
+    Text(&'a str),
     /// Text with half of a surrogate pair, which the service stores and no `str` can hold.
     HalfPair,
 }
@@ -318,7 +330,7 @@ impl<'a> WireValue<'a> {
         };
         Ok(match self.annotation.unwrap_or(assumed) {
             EdmType::String => match &self.token {
-                Token::Text(text) => Edm::String(text.clone()),
+                Token::Text(text) => Edm::String(Cow::Borrowed(text)),
                 _ => return Err(mismatch(self, "Edm.String")),
             },
             EdmType::Boolean => Edm::Boolean(self.as_bool()?),
@@ -336,7 +348,7 @@ impl<'a> WireValue<'a> {
     /// # Errors
     /// The value is a number or a boolean.
     #[inline]
-    pub fn as_str(&self) -> Result<&str, ValueError> {
+    pub fn as_str(&self) -> Result<&'a str, ValueError> {
         self.text_of(EdmType::String)
     }
 
@@ -391,11 +403,11 @@ impl<'a> WireValue<'a> {
     pub fn as_f64(&self) -> Result<f64, ValueError> {
         let digits = match (&self.token, self.annotation) {
             (Token::Number(digits), None | Some(EdmType::Double | EdmType::Int32)) => digits,
-            (Token::Text(text), _) if matches!(&**text, "NaN" | "Infinity" | "-Infinity") => text,
+            (Token::Text(text), _) if matches!(*text, "NaN" | "Infinity" | "-Infinity") => text,
             (Token::Text(text), Some(EdmType::Double)) => text,
             _ => return Err(mismatch(self, "Edm.Double")),
         };
-        match &**digits {
+        match *digits {
             "NaN" => Ok(f64::NAN),
             "Infinity" => Ok(f64::INFINITY),
             "-Infinity" => Ok(f64::NEG_INFINITY),
@@ -434,7 +446,8 @@ impl<'a> WireValue<'a> {
         STANDARD.decode(text).map_err(|_| mismatch(self, "Edm.Binary"))
     }
 
-    fn text_of(&self, edm_type: EdmType) -> Result<&str, ValueError> {
+    #[inline]
+    fn text_of(&self, edm_type: EdmType) -> Result<&'a str, ValueError> {
         match &self.token {
             Token::Text(text) => Ok(text),
             _ => Err(mismatch(self, edm_type.name())),

@@ -17,6 +17,7 @@ use crate::__private::value::{json_absent, json_to_edm, read, read_json, require
 use crate::entity::embedded_json as json;
 use crate::entity::property::{Property, ReadProperty};
 use crate::entity::property_writer::PropertyWriter;
+use crate::entity::row::members::RowMembers;
 use crate::entity::row::{Row, RowProperty};
 use crate::key::key_shape::{KeyParts, KeyWriter};
 use crate::key::table_key::{ReadTableKey, TableKey};
@@ -43,7 +44,7 @@ pub trait PropertyField: Sized {
     fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()>;
 
     /// Reads the value into `place`.
-    fn read(property: &RowProperty<'_>, place: &mut Option<Self>) -> Result<()>;
+    fn read(members: &mut RowMembers<'_, '_>, place: &mut Option<Self>) -> Result<()>;
 
     /// Returns the value, the value for an absent property, or an error.
     fn required(value: Option<Self>, prefix: &str, name: &str) -> Result<Self>;
@@ -64,8 +65,8 @@ impl<T: Property + ReadProperty> PropertyField for T {
     }
 
     #[inline]
-    fn read(property: &RowProperty<'_>, place: &mut Option<T>) -> Result<()> {
-        read(property, place)
+    fn read(members: &mut RowMembers<'_, '_>, place: &mut Option<T>) -> Result<()> {
+        read(members, place)
     }
 
     #[inline]

@@ -10,14 +10,17 @@ use serde::de::DeserializeOwned;
 use crate::entity::embedded_json as json;
 use crate::entity::property::ReadProperty;
 use crate::entity::row::RowProperty;
+use crate::entity::row::members::RowMembers;
 
-/// Reads a property into `place`.
+/// Reads the value of the current field into `place`.
 ///
 /// Never inlined, like [`put`]: the optimizer would hold the values of all fields in registers on all paths of the
 /// match by name. Compile time would grow with a power of the number of fields.
 #[inline(never)]
-pub fn read<T: ReadProperty>(property: &RowProperty<'_>, place: &mut Option<T>) -> Result<()> {
-    *place = Some(property.read()?);
+pub fn read<T: ReadProperty>(members: &mut RowMembers<'_, '_>, place: &mut Option<T>) -> Result<()> {
+    if let Some(value) = members.value()? {
+        *place = Some(T::from_wire(value).map_err(|e| members.rejected(&e))?);
+    }
     Ok(())
 }
 

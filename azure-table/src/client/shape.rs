@@ -17,6 +17,7 @@ use azure_table_wire::value::name::{SYSTEM_PROPERTIES, property_name_fault};
 use crate::client::shape::bad_row::{BadRow, OnBadRow};
 use crate::client::shape::key_mark::KeyMark;
 use crate::entity::dynamic::DynamicEntity;
+use crate::entity::row::members::RowMembers;
 use crate::entity::row::{Row, RowProperty};
 use crate::entity::table_entity::ReadEntity;
 use crate::entity::variant_mark::{MarkedVariant, VariantMark};
@@ -53,7 +54,7 @@ type Pick<P> = dyn Fn(&Row<'_>) -> Result<Option<P>> + Send + Sync;
 
 enum Reader<P> {
     /// Reads by the type alone.
-    Typed(fn(&Row<'_>) -> Result<P>),
+    Typed(fn(&mut RowMembers<'_, '_>) -> Result<P>),
     /// Reads by a value, such as a tuple of columns. Returns `None` for an unwanted row.
     Valued(Arc<Pick<P>>),
 }
@@ -92,6 +93,11 @@ impl RowForm {
     pub(crate) fn may_drop_rows(&self) -> bool {
         let mark = self.variant.map(|variant| variant.mark);
         self.on_bad_row.is_some() || matches!(mark, Some(VariantMark::KeyForm { .. }))
+    }
+
+    /// Returns `true` if each row is read, and an error of it stops the query.
+    fn is_plain(&self) -> bool {
+        self.on_bad_row.is_none() && self.variant.is_none() && self.mark.is_none()
     }
 
     /// Notes the keys of a row, if they are wanted. Returns `false` if the row is skipped.
@@ -140,7 +146,7 @@ impl<P> Shape<P> {
         P: ReadEntity,
     {
         let select = P::SELECT.map(|names| names.join(","));
-        Self::new(select, P::METADATA, Reader::Typed(P::read))
+        Self::new(select, P::METADATA, Reader::Typed(P::read_members))
     }
 
     /// Restricts the shape to the rows of a variant.
@@ -226,6 +232,22 @@ impl<P> Shape<P> {
     }
 
     /// Reads a row, or returns `None` if it does not fit and is skipped.
+    /// Reads a row into `rows`. Returns `false` if it does not fit and is skipped.
+    pub(crate) fn read_into(&self, members: &mut RowMembers<'_, '_>, rows: &mut Vec<P>) -> Result<bool> {
+        match &self.reader {
+            Reader::Typed(read) if self.form.is_plain() => match read(members) {
+                Ok(row) => rows.push(row),
+                Err(e) => return Err(unlike(e)),
+            },
+            _ => match self.read_or_skip(members.row())? {
+                Some(row) => rows.push(row),
+                None => return Ok(false),
+            },
+        }
+        Ok(true)
+    }
+
+    /// Reads a row, or returns `None` if it does not fit and is skipped.
     pub(crate) fn read_or_skip(&self, row: &Row<'_>) -> Result<Option<P>> {
         if !self.form.note(row) {
             return Ok(None);
@@ -254,7 +276,7 @@ impl<P> Shape<P> {
     /// Reads a row of any variant, or returns `None` if it is unwanted.
     fn pick(&self, row: &Row<'_>) -> Result<Option<P>> {
         match &self.reader {
-            Reader::Typed(read) => read(row).map(Some),
+            Reader::Typed(read) => read(&mut RowMembers::of(row)).map(Some),
             Reader::Valued(read) => read(row),
         }
     }
@@ -292,7 +314,7 @@ impl Shape<String> {
     /// Returns the shape of PartitionKeys.
     pub(crate) fn of_partition_keys() -> Self {
         let select = Some("PartitionKey,RowKey".to_owned());
-        let reader = Reader::Typed(|row| row.partition_key().map(str::to_owned));
+        let reader = Reader::Typed(|members| members.row().partition_key().map(str::to_owned));
         Self::new(select, MetadataLevel::None, reader)
     }
 
@@ -327,7 +349,7 @@ impl<E: 'static> Shape<Key<E>> {
     /// Returns the shape of keys alone.
     pub(crate) fn of_keys() -> Self {
         let select = Some("PartitionKey,RowKey".to_owned());
-        let reader = Reader::Typed(|row| Key::from_text(row.partition_key()?, row.row_key()?));
+        let reader = Reader::Typed(|members| Key::from_text(members.row().partition_key()?, members.row().row_key()?));
         Self::new(select, MetadataLevel::None, reader)
     }
 }

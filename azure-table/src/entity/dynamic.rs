@@ -8,10 +8,11 @@ mod json;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use azure_table_wire::codec::json::token::Scalar;
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::datetime::DateTime;
-use azure_table_wire::value::edm::{Edm, EdmType, EdmValue, Token};
+use azure_table_wire::value::edm::{Edm, EdmType, EdmValue};
 use azure_table_wire::value::etag::{Condition, ETag};
 
 use crate::entity::property::ReadProperty;
@@ -165,17 +166,17 @@ impl DynamicEntity {
 
 /// Converts a value to its form in a response at metadata level `minimal`.
 fn row_property<'a>(name: &'a str, value: &'a EdmValue) -> RowProperty<'a> {
-    let (annotated, token) = match value {
-        Edm::String(text) => (true, Token::Text(Cow::Borrowed(text))),
-        Edm::Boolean(value) => (false, Token::Boolean(*value)),
-        Edm::Int32(value) => (false, Token::Number(value.to_string().into())),
-        value => (true, Token::Text(value.to_string().into())),
+    let (annotated, scalar) = match value {
+        Edm::String(text) => (true, Scalar::Text(Cow::Borrowed(text))),
+        Edm::Boolean(value) => (false, Scalar::Boolean(*value)),
+        Edm::Int32(value) => (false, Scalar::Number(value.to_string().into())),
+        value => (true, Scalar::Text(value.to_string().into())),
     };
     let annotation: Option<EdmType> = annotated.then(|| value.edm_type());
     RowProperty {
         name: Cow::Borrowed(name),
         annotation,
-        token,
+        scalar,
     }
 }
 

@@ -12,14 +12,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use azure_table_wire::codec::json::scan::is_annotation;
-use azure_table_wire::codec::json::token::{JsonError, Reader};
+use azure_table_wire::codec::json::token::{JsonError, Reader, Scalar};
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::codec::odata::value::TYPE_ANNOTATION;
 use azure_table_wire::error::error_text::Shown;
 use azure_table_wire::error::{Error, Result};
-use azure_table_wire::value::edm::{EdmType, Token};
+use azure_table_wire::value::edm::EdmType;
 use bytes::Bytes;
 
+use crate::entity::row::layout::RowLayout;
+use crate::entity::row::members::RowMembers;
 use crate::entity::row::opener::Opener;
 use crate::entity::row::{self, Row, RowProperty};
 
@@ -96,16 +98,18 @@ pub(crate) fn into_page_text(body: Bytes) -> Result<String> {
 }
 
 /// Reads the entities of a page, requested at this metadata level, and passes each to `read` in order, with the
-/// position after it. Returns `None` after the last.
+/// position reached. Returns `None` after the last.
 ///
-/// `read` returns `false` to interrupt the page. The position after that entity is returned, from which another call
-/// continues. An error of `read` stops the page.
+/// `goes_on` gets the position after each entity and the number of its properties. It returns `false` to interrupt the
+/// page. That position is returned, from which another call continues. An error of `read` stops the page, unless the
+/// entity came straight from the text: `read` then gets it again, as a row.
 pub(crate) fn page(
     opener: Option<&Arc<Opener>>,
     text: &str,
     metadata: MetadataLevel,
     from: RowPosition,
-    read: &mut dyn FnMut(&Row<'_>, RowPosition) -> Result<bool>,
+    read: &mut dyn FnMut(&mut RowMembers<'_, '_>, RowPosition) -> Result<()>,
+    goes_on: &mut dyn FnMut(RowPosition, usize) -> bool,
 ) -> Result<Option<RowPosition>> {
     let mut is_among_rows = from > 0;
     let mut reader = if is_among_rows {
@@ -114,7 +118,10 @@ pub(crate) fn page(
         Reader::of_text(text)
     };
     let mut row = usual_row(opener);
+    // The keys of a row whose properties come straight from the text.
+    let mut keys = Row::default();
     let mut before = Before::new();
+    let mut layout = RowLayout::new(of_text(metadata));
     let mut has_rows = is_among_rows;
     let mut first = !is_among_rows;
     if !is_among_rows {
@@ -138,11 +145,33 @@ pub(crate) fn page(
         }
         is_among_rows = false;
         while reader.next_element(&mut first_row).map_err(not_a_page)? {
-            row.clear_system_properties();
-            fill(&mut reader, &mut before, metadata, &mut row).map_err(not_a_page)?;
-            let position = reader.position();
-            if !read(&row, position).map_err(|e| row::locate(&row, e))? {
-                return Ok(Some(position));
+            let start = reader.clone();
+            let mut properties = None;
+            if layout.is_known() {
+                keys.clear_system_properties();
+                let mut members = RowMembers::of_text(&mut reader, &layout, &mut keys);
+                properties = match read(&mut members, start.position()) {
+                    Ok(()) => Some(members.properties()),
+                    Err(_) => {
+                        layout.missed();
+                        reader = start;
+                        None
+                    }
+                };
+            }
+            if properties.is_none() {
+                row.clear_system_properties();
+                fill(&mut reader, &mut before, metadata, &mut row).map_err(not_a_page)?;
+                let mut members = RowMembers::of(&row);
+                read(&mut members, reader.position()).map_err(|e| row::locate(&row, e))?;
+                if let fields @ [_, ..] = members.fields() {
+                    layout.learn(&before.members, fields);
+                }
+                properties = Some(row.properties.len());
+            }
+            let properties = properties.unwrap_or_default();
+            if !goes_on(reader.position(), properties) {
+                return Ok(Some(reader.position()));
             }
         }
     }
@@ -164,7 +193,7 @@ fn not_a_page(error: JsonError) -> Error {
 
 /// A member of an entity, classified by its name.
 #[derive(Clone)]
-enum RowMember<'a> {
+pub(crate) enum RowMember<'a> {
     PartitionKey,
     RowKey,
     Timestamp,
@@ -274,16 +303,20 @@ impl<'a> Before<'a> {
     }
 }
 
+/// Returns the type of text without an annotation: if types are annotated, it is an Edm.String, not a date or a number
+/// that lost its type.
+fn of_text(metadata: MetadataLevel) -> Option<EdmType> {
+    (metadata == MetadataLevel::Minimal).then_some(EdmType::String)
+}
+
 /// Reads an object into `row`, which is empty but for the properties of the previous row.
-///
-/// If types are annotated, text without an annotation is an Edm.String, not a date or a number that lost its type.
 fn fill<'a>(
     reader: &mut Reader<'a>,
     before: &mut Before<'a>,
     metadata: MetadataLevel,
     row: &mut Row<'a>,
 ) -> std::result::Result<(), JsonError> {
-    let of_text = (metadata == MetadataLevel::Minimal).then_some(EdmType::String);
+    let of_text = of_text(metadata);
     let mut first = true;
     // The properties read so far, those at the beginning of the row that have their names already, and those before the
     // first `null`, which has no property.
@@ -293,14 +326,14 @@ fn fill<'a>(
         let member = match before.same(reader, n, &mut first) {
             Some(RowMember::Property(_, annotation)) if read < in_place => {
                 let property = &mut row.properties[read];
-                property.token = value(reader)?;
-                property.annotation = match property.token {
-                    Token::Null => {
+                property.scalar = value(reader)?;
+                property.annotation = match property.scalar {
+                    Scalar::Null => {
                         before_null.get_or_insert(read);
                         in_place = read;
                         continue;
                     }
-                    Token::Text(_) => annotation.or(of_text),
+                    Scalar::Text(_) => annotation.or(of_text),
                     _ => *annotation,
                 };
                 read += 1;
@@ -326,16 +359,16 @@ fn fill<'a>(
                 // No property of this row is read in place from here on.
                 row.properties.truncate(read);
                 match value(reader)? {
-                    Token::Null => _ = before_null.get_or_insert(read),
-                    token => {
-                        let annotation = match token {
-                            Token::Text(_) => annotation.or(of_text),
+                    Scalar::Null => _ = before_null.get_or_insert(read),
+                    scalar => {
+                        let annotation = match scalar {
+                            Scalar::Text(_) => annotation.or(of_text),
                             _ => annotation,
                         };
                         row.properties.push(RowProperty {
                             name,
                             annotation,
-                            token,
+                            scalar,
                         });
                         read += 1;
                     }
@@ -354,7 +387,7 @@ fn fill<'a>(
     Ok(())
 }
 
-fn value<'a>(reader: &mut Reader<'a>) -> std::result::Result<Token<'a>, JsonError> {
+fn value<'a>(reader: &mut Reader<'a>) -> std::result::Result<Scalar<'a>, JsonError> {
     reader.scalar().or_else(|e| reader.skip_half_pair(e))
 }
 
@@ -376,6 +409,8 @@ fn cut(name: Cow<'_, str>, length: usize) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use azure_table_wire::value::edm::EdmValue;
     use proptest::collection::vec as vec_of;
     use proptest::prelude::*;
@@ -389,6 +424,21 @@ mod tests {
         "PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-02T03:04:05.1Z","Timestamp@odata.type":"Edm.DateTime",
         "L@odata.type":"Edm.Int64","L":"5","D":5.0,"I":5,"S":"a\"b","N":null,
         "G":"debc44d5-04a9-42ea-ab2f-4e2cb49ff833","G@odata.type":"Edm.Guid","X@odata.other":{"deep":[1]}}"#;
+
+    /// Reads a page as rows.
+    fn rows_of(
+        body: &str,
+        metadata: MetadataLevel,
+        from: RowPosition,
+        read: &mut dyn FnMut(&Row<'_>) -> Result<bool>,
+    ) -> Result<Option<RowPosition>> {
+        let goes_on = Cell::new(true);
+        let mut read = |members: &mut RowMembers<'_, '_>, _| {
+            goes_on.set(read(members.row())?);
+            Ok(())
+        };
+        page(None, body, metadata, from, &mut read, &mut |_, _| goes_on.get())
+    }
 
     #[test]
     fn half_of_a_surrogate_pair_makes_only_its_property_unreadable() {
@@ -433,7 +483,7 @@ mod tests {
             r#"{"value":[{"PartitionKey":"a","RowKey":"1"},{"PartitionKey":"a","RowKey":"2","X":1}],"odata.metadata":"m"}"#,
         ] {
             let mut keys = Vec::new();
-            page(None, body, MetadataLevel::Minimal, 0, &mut |row, _| {
+            rows_of(body, MetadataLevel::Minimal, 0, &mut |row| {
                 keys.push((row.row_key()?.to_owned(), row.properties().len()));
                 Ok(true)
             })
@@ -451,26 +501,19 @@ mod tests {
             let (mut keys, mut from, mut turns) = (Vec::new(), Some(0), 0);
             while let Some(position) = from {
                 turns += 1;
-                let mut read = |row: &Row<'_>, _| {
+                let mut read = |row: &Row<'_>| {
                     keys.push(row.row_key()?.to_owned());
                     Ok(false)
                 };
-                from = page(None, body, MetadataLevel::Minimal, position, &mut read).unwrap();
+                from = rows_of(body, MetadataLevel::Minimal, position, &mut read).unwrap();
             }
             assert_eq!((keys.join(" "), turns), ("ä 2 3".to_owned(), 4));
             let cut = &body[..body.len() - 3];
             let last = cut.rfind('}').unwrap() + 1;
-            page(None, cut, MetadataLevel::Minimal, last, &mut |_, _| Ok(true)).unwrap_err();
+            rows_of(cut, MetadataLevel::Minimal, last, &mut |_| Ok(true)).unwrap_err();
         }
         let two = r#"{"value":[{"RowKey":"1"}],"value":[]}"#;
-        page(
-            None,
-            two,
-            MetadataLevel::Minimal,
-            two.find(']').unwrap(),
-            &mut |_, _| Ok(true),
-        )
-        .unwrap_err();
+        rows_of(two, MetadataLevel::Minimal, two.find(']').unwrap(), &mut |_| Ok(true)).unwrap_err();
     }
 
     #[test]
@@ -490,7 +533,7 @@ mod tests {
             {"PartitionKey":"p","RowKey":"12","A":"1","A@odata.type":"Edm.Double"},
             {"PartitionKey":"p","RowKey":"13","A@odata.type":"Edm.Double"}]}"#;
         let mut rows = Vec::new();
-        page(None, body, MetadataLevel::Minimal, 0, &mut |row, _| {
+        rows_of(body, MetadataLevel::Minimal, 0, &mut |row| {
             let entity = DynamicEntity::read(row)?;
             rows.push(
                 entity
@@ -527,7 +570,7 @@ mod tests {
     #[test]
     fn text_that_is_not_a_page_is_an_error() {
         for body in ["<html>", "{}", "[]", r#"{"value":{}}"#, r#"{"value":[1]}"#, ""] {
-            let error = page(None, body, MetadataLevel::Minimal, 0, &mut |_, _| Ok(true)).unwrap_err();
+            let error = rows_of(body, MetadataLevel::Minimal, 0, &mut |_| Ok(true)).unwrap_err();
             assert_eq!(
                 error.kind(),
                 azure_table_wire::error::ErrorKind::InvalidResponse,
@@ -539,7 +582,7 @@ mod tests {
     #[test]
     fn error_of_a_bad_row_names_its_keys() {
         let body = r#"{"value":[{"PartitionKey":"a","RowKey":"1","X@odata.type":"Edm.Int64","X":"no"}]}"#;
-        let error = page(None, body, MetadataLevel::Minimal, 0, &mut |row, _| {
+        let error = rows_of(body, MetadataLevel::Minimal, 0, &mut |row| {
             DynamicEntity::read(row).map(|_| true)
         })
         .unwrap_err();
@@ -596,7 +639,7 @@ mod tests {
             let metadata = if all { MetadataLevel::Minimal } else { MetadataLevel::None };
             let body = format!(r#"{{"value":[{}]}}"#, rows.join(","));
             let mut found = Vec::new();
-            let read = page(None, &body, metadata, 0, &mut |row, _| {
+            let read = rows_of(&body, metadata, 0, &mut |row| {
                 found.push(format!("{row:?}"));
                 Ok(true)
             });

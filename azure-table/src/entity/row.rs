@@ -12,9 +12,10 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::sync::Arc;
 
+use azure_table_wire::codec::json::token::Scalar;
 use azure_table_wire::error::{Error, Result, ValueError};
 use azure_table_wire::value::datetime::DateTime;
-use azure_table_wire::value::edm::{Edm, EdmType, Token, WireValue};
+use azure_table_wire::value::edm::{Edm, EdmType, WireValue};
 use azure_table_wire::value::etag::ETag;
 
 use crate::entity::property::ReadProperty;
@@ -24,6 +25,8 @@ use crate::key::table_key::ReadTableKey;
 
 #[cfg(feature = "encryption")]
 mod decryption;
+pub(crate) mod layout;
+pub(crate) mod members;
 pub(crate) mod opener;
 
 /// One entity of a response: its keys, Timestamp, ETag and properties, borrowed without copies.
@@ -45,7 +48,7 @@ pub struct Row<'a> {
 pub struct RowProperty<'a> {
     pub(crate) name: Cow<'a, str>,
     pub(crate) annotation: Option<EdmType>,
-    pub(crate) token: Token<'a>,
+    pub(crate) scalar: Scalar<'a>,
 }
 
 impl<'a> Row<'a> {
@@ -126,7 +129,7 @@ impl<'a> Row<'a> {
         let timestamp = self.timestamp_text().map(|text| RowProperty {
             name: Cow::Borrowed("Timestamp"),
             annotation: Some(EdmType::DateTime),
-            token: Token::Text(Cow::Borrowed(text)),
+            scalar: Scalar::Text(Cow::Borrowed(text)),
         });
         timestamp.map(|timestamp| timestamp.read()).transpose()
     }
@@ -152,14 +155,7 @@ impl<'a> Row<'a> {
             timestamp: text(&self.timestamp),
             etag: text(&self.etag),
             properties: properties
-                .map(|property| {
-                    let WireValue { annotation, token } = property.value();
-                    RowProperty {
-                        name: Cow::Borrowed(&property.name),
-                        annotation,
-                        token,
-                    }
-                })
+                .map(|property| RowProperty::of(&property.name, property.value()))
                 .collect(),
             opener: self.opener,
         }
@@ -186,11 +182,24 @@ pub(crate) fn required<T: ReadProperty>(value: Option<T>, name: impl Display) ->
     value.ok_or_else(|| Error::invalid_response(format!("property `{name}`: it is missing")))
 }
 
+/// Returns the error of a value that does not fit its type.
+fn rejected(name: &str, error: &ValueError) -> Error {
+    Error::invalid_response(format!("property `{name}`: {error}"))
+}
+
 fn missing(name: &str) -> Error {
     Error::invalid_response(format!("the entity has no {name}"))
 }
 
 impl<'a> RowProperty<'a> {
+    pub(crate) fn of(name: &'a str, value: WireValue<'a>) -> Self {
+        Self {
+            name: Cow::Borrowed(name),
+            annotation: value.annotation,
+            scalar: value.token.into(),
+        }
+    }
+
     /// Returns the name, as stored.
     pub fn name(&self) -> &str {
         &self.name
@@ -198,16 +207,9 @@ impl<'a> RowProperty<'a> {
 
     /// Returns the value, not yet converted to a Rust type.
     pub fn value(&self) -> WireValue<'_> {
-        let token = match &self.token {
-            Token::Text(text) => Token::Text(Cow::Borrowed(text)),
-            Token::Number(digits) => Token::Number(Cow::Borrowed(digits)),
-            Token::Boolean(value) => Token::Boolean(*value),
-            Token::Null => Token::Null,
-            Token::HalfPair => Token::HalfPair,
-        };
         WireValue {
             annotation: self.annotation,
-            token,
+            token: self.scalar.token(),
         }
     }
 
@@ -223,7 +225,7 @@ impl<'a> RowProperty<'a> {
     }
 
     fn rejected(&self, error: &ValueError) -> Error {
-        Error::invalid_response(format!("property `{}`: {error}", self.name))
+        rejected(&self.name, error)
     }
 
     /// Returns the value converted by `convert`, for `#[table(with = …)]`.

@@ -13,6 +13,7 @@ use azure_table_wire::error::Result;
 use azure_table_wire::value::etag::{Condition, ETag};
 
 use crate::entity::property_writer::PropertyWriter;
+use crate::entity::row::members::RowMembers;
 use crate::entity::row::{Row, RowProperty};
 use crate::entity::schema::{EntitySchema, GroupSchema, PropertySchema, unreadable};
 use crate::key::key_shape::{KeyShape, KeyWriter};
@@ -140,6 +141,12 @@ pub trait ReadEntity: Sized {
     /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): a property is missing or has another
     ///   type, or the keys do not have the entity's form.
     fn read(row: &Row<'_>) -> Result<Self>;
+
+    /// Reads the next row of a page, whose members may come straight from its text.
+    #[doc(hidden)]
+    fn read_members(members: &mut RowMembers<'_, '_>) -> Result<Self> {
+        Self::read(members.row())
+    }
 
     /// Reads a row, and adds the names of the properties that its `upgrade` removed.
     #[doc(hidden)]

@@ -9,6 +9,7 @@ use azure_table_wire::value::etag::{Condition, ETag};
 
 use crate::entity::property_writer::PropertyWriter;
 use crate::entity::row::Row;
+use crate::entity::row::members::RowMembers;
 use crate::entity::schema::EntitySchema;
 use crate::entity::table_entity::{AsEntity, ReadEntity, TableEntity};
 use crate::key::entity_key::VersionedFields;
@@ -78,12 +79,19 @@ impl<E> Versioned<E> {
 
 /// Reads the ETag and the Timestamp of a row, and the entity by `read`.
 pub(crate) fn read_with<E>(row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<E>) -> Result<Versioned<E>> {
-    let missing = |what| Error::invalid_response(format!("the entity has no {what}"));
+    let entity = read(row)?;
+    let (etag, timestamp) = version(row)?;
     Ok(Versioned {
-        etag: row.etag().ok_or_else(|| missing("ETag"))?,
-        timestamp: row.timestamp()?.ok_or_else(|| missing("Timestamp"))?,
-        entity: read(row)?,
+        entity,
+        etag,
+        timestamp,
     })
+}
+
+fn version(row: &Row<'_>) -> Result<(ETag, DateTime)> {
+    let missing = |what| Error::invalid_response(format!("the entity has no {what}"));
+    let etag = row.etag().ok_or_else(|| missing("ETag"))?;
+    Ok((etag, row.timestamp()?.ok_or_else(|| missing("Timestamp"))?))
 }
 
 impl<E> Deref for Versioned<E> {
@@ -135,5 +143,15 @@ impl<E: ReadEntity> ReadEntity for Versioned<E> {
 
     fn read(row: &Row<'_>) -> Result<Self> {
         read_with(row, E::read)
+    }
+
+    fn read_members(members: &mut RowMembers<'_, '_>) -> Result<Self> {
+        let entity = E::read_members(members)?;
+        let (etag, timestamp) = version(members.row())?;
+        Ok(Self {
+            entity,
+            etag,
+            timestamp,
+        })
     }
 }

@@ -18,6 +18,7 @@ use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 
 use crate::entity::read_json::{self, RowPosition};
+use crate::entity::row::members::RowMembers;
 use crate::entity::row::{Row, opener};
 use crate::key::table_key::after_prefix;
 use crate::request::continuation::Continuation;
@@ -181,7 +182,7 @@ fn names_from(prefix: &str, profile: Profile) -> String {
 /// Reads a row of a page and keeps it. Returns `false` if it skips the row.
 ///
 /// The number is of the rows to expect, with the first one that is kept, and 0 otherwise.
-pub(crate) type TakeRow<'t> = dyn FnMut(&Row<'_>, usize) -> Result<bool> + 't;
+pub(crate) type TakeRow<'t> = dyn FnMut(&mut RowMembers<'_, '_>, usize) -> Result<bool> + 't;
 
 /// Returns the rows of a page. Skips those for which `read_row` returns `None`.
 pub(crate) fn read_response<P>(
@@ -191,8 +192,8 @@ pub(crate) fn read_response<P>(
 ) -> Result<Vec<P>> {
     let mut rows = Vec::new();
     let mut page = PageBody::new(response);
-    page.read(metadata, usize::MAX, &mut |row, _| {
-        let row = read_row(row)?;
+    page.read(metadata, usize::MAX, &mut |members, _| {
+        let row = read_row(members.row())?;
         let is_kept = row.is_some();
         rows.extend(row);
         Ok(is_kept)
@@ -250,18 +251,22 @@ impl PageBody {
         let (mut left, mut begin) = (budget, self.from);
         let rows = &mut self.rows;
         let opener = opener::of_response(&self.response);
-        let next = read_json::page(opener, text, metadata, self.from, &mut |row, end| {
-            left = left.saturating_sub(end - begin + ROW_COST + PROPERTY_COST * row.properties().len());
-            begin = end;
+        let mut read = |members: &mut RowMembers<'_, '_>, end: RowPosition| {
             // The other rows are about as long as the first.
             let expected = if *rows == 0 {
                 text.len().div_ceil(end).min(MAX_PAGE_SIZE)
             } else {
                 0
             };
-            *rows += usize::from(take(row, expected)?);
-            Ok(left > 0)
-        })?;
+            *rows += usize::from(take(members, expected)?);
+            Ok(())
+        };
+        let mut goes_on = |end: RowPosition, properties: usize| {
+            left = left.saturating_sub(end - begin + ROW_COST + PROPERTY_COST * properties);
+            begin = end;
+            left > 0
+        };
+        let next = read_json::page(opener, text, metadata, self.from, &mut read, &mut goes_on)?;
         self.from = next.unwrap_or(self.from);
         Ok(next.is_none().then_some(left))
     }

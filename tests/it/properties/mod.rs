@@ -4,6 +4,7 @@ mod batches;
 mod entities;
 mod filters;
 mod keys;
+mod row_layouts;
 mod scans;
 mod tables;
 

@@ -6,12 +6,14 @@ const HIGH: u64 = ONES << 7;
 /// Sets the high bit of the bytes that equal `byte`.
 ///
 /// It may also set the bit of bytes after the first match, but never before it, since subtraction borrows upwards.
+#[inline]
 const fn equals(word: u64, byte: u8) -> u64 {
     let difference = word ^ (ONES * byte as u64);
     difference.wrapping_sub(ONES) & !difference & HIGH
 }
 
 /// Returns the bytes as one number, the first byte lowest.
+#[inline]
 fn word(chunk: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     bytes[..chunk.len()].copy_from_slice(chunk);

@@ -11,6 +11,44 @@ use std::str::Utf8Error;
 use crate::codec::json::scan::plain_length;
 use crate::value::edm::Token;
 
+/// A value that is neither object nor array. Text is owned if it has escapes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scalar<'a> {
+    Null,
+    Boolean(bool),
+    /// The digits as received, so that `5` and `5.0` stay distinct and no double is rounded twice.
+    Number(Cow<'a, str>),
+    Text(Cow<'a, str>),
+    /// Text with half of a surrogate pair, which the service stores and no `str` can hold.
+    HalfPair,
+}
+
+impl Scalar<'_> {
+    /// Returns the same value, borrowed.
+    #[inline]
+    pub fn token(&self) -> Token<'_> {
+        match self {
+            Self::Null => Token::Null,
+            Self::Boolean(value) => Token::Boolean(*value),
+            Self::Number(digits) => Token::Number(digits),
+            Self::Text(text) => Token::Text(text),
+            Self::HalfPair => Token::HalfPair,
+        }
+    }
+}
+
+impl<'a> From<Token<'a>> for Scalar<'a> {
+    fn from(token: Token<'a>) -> Self {
+        match token {
+            Token::Null => Self::Null,
+            Token::Boolean(value) => Self::Boolean(value),
+            Token::Number(digits) => Self::Number(Cow::Borrowed(digits)),
+            Token::Text(text) => Self::Text(Cow::Borrowed(text)),
+            Token::HalfPair => Self::HalfPair,
+        }
+    }
+}
+
 /// The maximum nesting of a skipped value.
 const MAX_DEPTH: usize = 64;
 
@@ -158,13 +196,13 @@ impl<'a> Reader<'a> {
 
     /// Reads a value that is neither object nor array.
     #[inline]
-    pub fn scalar(&mut self) -> Result<Token<'a>> {
+    pub fn scalar(&mut self) -> Result<Scalar<'a>> {
         match self.peek() {
-            Some(b'"') => self.string().map(Token::Text),
-            Some(b'-' | b'0'..=b'9') => self.number().map(|digits| Token::Number(Cow::Borrowed(digits))),
-            Some(b't') => self.word("true").map(|()| Token::Boolean(true)),
-            Some(b'f') => self.word("false").map(|()| Token::Boolean(false)),
-            Some(b'n') => self.word("null").map(|()| Token::Null),
+            Some(b'"') => self.string().map(Scalar::Text),
+            Some(b'-' | b'0'..=b'9') => self.number().map(|digits| Scalar::Number(Cow::Borrowed(digits))),
+            Some(b't') => self.word("true").map(|()| Scalar::Boolean(true)),
+            Some(b'f') => self.word("false").map(|()| Scalar::Boolean(false)),
+            Some(b'n') => self.word("null").map(|()| Scalar::Null),
             Some(b'{' | b'[') => Err(self.error("expected a plain value, not an object or array")),
             _ => Err(self.error("expected a value")),
         }
@@ -182,7 +220,7 @@ impl<'a> Reader<'a> {
 
     /// Skips the rest of a text after the `error` of [`scalar`](Self::scalar), if it is half of a surrogate pair.
     #[cold]
-    pub fn skip_half_pair(&mut self, error: JsonError) -> Result<Token<'a>> {
+    pub fn skip_half_pair(&mut self, error: JsonError) -> Result<Scalar<'a>> {
         if error.0.what != HALF_PAIR {
             return Err(error);
         }
@@ -191,7 +229,7 @@ impl<'a> Reader<'a> {
             Some(b'"') => self.at += 1,
             _ => return Err(self.error("the string does not end")),
         }
-        Ok(Token::HalfPair)
+        Ok(Scalar::HalfPair)
     }
 
     /// Skips a value of any kind.
@@ -229,6 +267,51 @@ impl<'a> Reader<'a> {
             None => Ok(()),
             Some(_) => Err(self.error("expected the end of the text")),
         }
+    }
+
+    /// Returns the value here and skips it, if it is a number, a boolean or text without escapes.
+    #[inline(always)]
+    pub fn plain_scalar(&mut self) -> Option<Token<'a>> {
+        match self.text.as_bytes().get(self.at)? {
+            b'"' => self.plain_text().map(Token::Text),
+            b'-' | b'0'..=b'9' => {
+                let start = self.at;
+                let digits = self.number();
+                // Nothing is skipped of what is no number.
+                digits.map(Token::Number).inspect_err(|_| self.at = start).ok()
+            }
+            b't' => self.word("true").ok().map(|()| Token::Boolean(true)),
+            b'f' => self.word("false").ok().map(|()| Token::Boolean(false)),
+            _ => None,
+        }
+    }
+
+    /// Returns the text here and skips it, if it has no escapes.
+    #[inline(always)]
+    pub fn plain_text(&mut self) -> Option<&'a str> {
+        let start = self.at + 1;
+        let bytes = self.text.as_bytes();
+        if bytes.get(self.at) != Some(&b'"') {
+            return None;
+        }
+        let end = start + plain_length(&bytes[start..]);
+        if bytes.get(end) != Some(&b'"') {
+            return None;
+        }
+        self.at = end + 1;
+        Some(&self.text[start..end])
+    }
+
+    /// Returns the bytes that are left.
+    #[inline]
+    pub fn rest(&self) -> &'a [u8] {
+        &self.text.as_bytes()[self.at..]
+    }
+
+    /// Skips bytes that the caller has compared.
+    #[inline]
+    pub fn advance(&mut self, bytes: usize) {
+        self.at += bytes;
     }
 
     /// Returns the number of bytes read.
@@ -427,7 +510,7 @@ mod tests {
 
     fn one_string(text: &str) -> Result<String> {
         match Reader::new(text.as_bytes())?.scalar()? {
-            Token::Text(text) => Ok(text.into_owned()),
+            Scalar::Text(text) => Ok(text.into_owned()),
             other => panic!("{other:?}"),
         }
     }
@@ -491,7 +574,7 @@ mod tests {
     #[test]
     fn strings_without_escapes_are_borrowed() {
         let token = Reader::new(b"\"plain\"").unwrap().scalar().unwrap();
-        assert!(matches!(token, Token::Text(Cow::Borrowed("plain"))));
+        assert!(matches!(token, Scalar::Text(Cow::Borrowed("plain"))));
     }
 
     proptest! {

@@ -13,7 +13,7 @@ use futures_core::stream::FusedStream;
 use crate::client::query::page::Page;
 use crate::client::query::page_chain::PageChain;
 use crate::client::shape::Shape;
-use crate::entity::row::Row;
+use crate::entity::row::members::RowMembers;
 
 /// The pages of a query: a [`Stream`] with its own `try_next`.
 ///
@@ -74,13 +74,9 @@ impl<P> PageStream<P> {
     /// follows.
     pub(crate) fn poll_page(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Page<P>>>> {
         let Self { chain, rows, shape } = self;
-        let mut take = |row: &Row<'_>, expected: usize| {
-            let Some(row) = shape.read_or_skip(row)? else {
-                return Ok(false);
-            };
+        let mut take = |members: &mut RowMembers<'_, '_>, expected: usize| {
             rows.reserve(expected);
-            rows.push(row);
-            Ok(true)
+            shape.read_into(members, rows)
         };
         let end = ready!(chain.poll_page(cx, &mut take));
         let mut items = mem::take(rows);

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use azure_table_wire::codec::json::token::Scalar;
 use azure_table_wire::codec::odata;
 use azure_table_wire::codec::odata::value::{ENTITY_ANNOTATION, TYPE_ANNOTATION};
 use azure_table_wire::error::ValueError;
-use azure_table_wire::value::edm::{Edm, EdmType, EdmValue, Token, WireValue, double_text};
+use azure_table_wire::value::edm::{Edm, EdmType, EdmValue, WireValue, double_text};
 use azure_table_wire::value::etag::ETag;
 use serde::de::{self, MapAccess, Visitor};
 use serde::ser::SerializeMap;
@@ -107,28 +108,29 @@ impl<'de> Visitor<'de> for EntityVisitor {
 
 /// Returns the value of a member, or `None` for null.
 fn value(member: ValueMember, annotation: Option<EdmType>) -> Result<Option<EdmValue>, ValueError> {
-    let token = match &member {
+    let scalar = match member {
         ValueMember::Null(()) => return Ok(None),
-        ValueMember::Boolean(value) => Token::Boolean(*value),
-        ValueMember::Integer(value) => integer((*value).into(), annotation)?,
-        ValueMember::Large(value) => integer((*value).into(), annotation)?,
-        ValueMember::Decimal(value) => Token::Number(double_text(*value).into()),
-        ValueMember::Text(text) => Token::Text(text.as_str().into()),
+        ValueMember::Boolean(value) => Scalar::Boolean(value),
+        ValueMember::Integer(value) => integer(value.into(), annotation)?,
+        ValueMember::Large(value) => integer(value.into(), annotation)?,
+        ValueMember::Decimal(value) => Scalar::Number(double_text(value).into()),
+        ValueMember::Text(text) => Scalar::Text(text.into()),
     };
+    let token = scalar.token();
     WireValue { annotation, token }
         .to_edm()
         .map(|value| Some(value.into_owned()))
 }
 
 /// Converts an integer. Without an annotation, one beyond Edm.Int32 is an Edm.Double, which cannot hold every integer.
-fn integer(value: i128, annotation: Option<EdmType>) -> Result<Token<'static>, ValueError> {
+fn integer(value: i128, annotation: Option<EdmType>) -> Result<Scalar<'static>, ValueError> {
     let is_double = annotation == Some(EdmType::Double) || (annotation.is_none() && i32::try_from(value).is_err());
     if is_double && value as f64 as i128 != value {
         return Err(ValueError::new(format!(
             "no Edm.Double is {value} exactly: write it as text, with the type annotation Edm.Int64"
         )));
     }
-    Ok(Token::Number(value.to_string().into()))
+    Ok(Scalar::Number(value.to_string().into()))
 }
 
 #[cfg(test)]

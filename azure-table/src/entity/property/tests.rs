@@ -15,10 +15,10 @@ use crate::key::descending::{Descending, DescendingKey};
 use crate::key::operand::Operand;
 use crate::key::table_key::{ReadTableKey, key_text};
 
-pub(super) fn stored(time: &str) -> WireValue<'static> {
+pub(super) fn stored(time: &str) -> WireValue<'_> {
     WireValue {
         annotation: Some(EdmType::DateTime),
-        token: Token::Text(time.to_owned().into()),
+        token: Token::Text(time),
     }
 }
 

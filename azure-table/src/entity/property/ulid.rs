@@ -90,7 +90,7 @@ mod tests {
             prop_assert_eq!(one.to_edm().unwrap(), Some(Edm::from(&*text)));
             prop_assert_eq!(Ulid::read_key(&text).unwrap(), one);
             prop_assert_eq!(text.cmp(&key_text(&other)), one.cmp(&other));
-            let wire = WireValue { annotation: None, token: Token::Text(text.into()) };
+            let wire = WireValue { annotation: None, token: Token::Text(&text) };
             prop_assert_eq!(Ulid::from_wire(wire).unwrap(), one);
         }
     }

@@ -56,7 +56,7 @@ impl Row<'_> {
         }
         let value = WireValue {
             annotation: Some(edm_type),
-            token: Token::Text(text),
+            token: Token::Text(&text),
         };
         // The reason of the type may quote the plaintext, and errors are logged.
         T::from_wire(value).map_err(|_| fault("the decrypted value is not valid for the type of the field"))

@@ -2,13 +2,13 @@
 //!
 //! This file decides which members a value receives, and their types in serde. All text is borrowed from the row.
 
-use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
+use azure_table_wire::codec::json::token::Scalar;
 use azure_table_wire::error::{Error, Result, ValueError};
 use azure_table_wire::value::edm::{EdmType, Token, WireValue, mismatch};
-use serde::de::value::{BorrowedStrDeserializer, CowStrDeserializer};
+use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Expected, MapAccess, Unexpected, Visitor};
 use serde::forward_to_deserialize_any;
 
@@ -213,12 +213,12 @@ impl<'de> Value<'de> {
     fn of_text(text: &'de str, edm_type: EdmType) -> Self {
         Self(WireValue {
             annotation: Some(edm_type),
-            token: Token::Text(text.into()),
+            token: Token::Text(text),
         })
     }
 
     fn of(property: &'de RowProperty<'_>) -> Option<Self> {
-        (property.token != Token::Null).then(|| Self(property.value()))
+        (property.scalar != Scalar::Null).then(|| Self(property.value()))
     }
 
     /// Returns the integer that the double holds exactly, if any.
@@ -275,16 +275,9 @@ impl<'de> Value<'de> {
 
     fn text<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.0.token {
-            Token::Text(text) => visit_text(text, visitor),
+            Token::Text(text) => visitor.visit_borrowed_str(text),
             _ => self.deserialize_any(visitor),
         }
-    }
-}
-
-fn visit_text<'de, V: Visitor<'de>>(text: Cow<'de, str>, visitor: V) -> Result<V::Value, ReadError> {
-    match text {
-        Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
-        Cow::Owned(text) => visitor.visit_string(text),
     }
 }
 
@@ -318,7 +311,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
                 _ => visitor.visit_f64(value.as_f64()?),
             },
             (None | Some(EdmType::String | EdmType::DateTime | EdmType::Guid), Token::Text(text)) => {
-                visit_text(text.clone(), visitor)
+                visitor.visit_borrowed_str(text)
             }
             (Some(EdmType::Boolean), _) => visitor.visit_bool(value.as_bool()?),
             (Some(EdmType::Int32 | EdmType::Int64), _) => visitor.visit_i64(value.as_i64()?),
@@ -349,7 +342,7 @@ impl<'de> Deserializer<'de> for Value<'de> {
         visitor: V,
     ) -> Result<V::Value, ReadError> {
         match self.0.token {
-            Token::Text(text) => visitor.visit_enum(CowStrDeserializer::new(text)),
+            Token::Text(text) => visitor.visit_enum(BorrowedStrDeserializer::new(text)),
             _ => self.deserialize_any(visitor),
         }
     }
