@@ -476,14 +476,14 @@ mod tests {
     fn text(text: &str, annotation: Option<EdmType>) -> WireValue<'_> {
         WireValue {
             annotation,
-            token: Token::Text(text.into()),
+            token: Token::Text(text),
         }
     }
 
     fn number(digits: &str, annotation: Option<EdmType>) -> WireValue<'_> {
         WireValue {
             annotation,
-            token: Token::Number(digits.into()),
+            token: Token::Number(digits),
         }
     }
 

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     fn read<T: DeserializeOwned>(json: &str) -> T {
-        let token = Token::Text(json.into());
+        let token = Token::Text(json);
         from_wire(WireValue {
             annotation: None,
             token,

@@ -11,7 +11,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use azure_table_wire::codec::json::scan::is_annotation;
 use azure_table_wire::codec::json::token::{JsonError, Reader, Scalar};
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::codec::odata::value::TYPE_ANNOTATION;
@@ -20,7 +19,7 @@ use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::edm::EdmType;
 use bytes::Bytes;
 
-use crate::entity::row::layout::RowLayout;
+use crate::entity::row::layout::{RowLayout, RowMember};
 use crate::entity::row::members::RowMembers;
 use crate::entity::row::opener::Opener;
 use crate::entity::row::{self, Row, RowProperty};
@@ -87,6 +86,9 @@ fn usual_row(opener: Option<&Arc<Opener>>) -> Row<'_> {
 /// A position between two rows of a page: the bytes before it. 0 is the beginning of the page.
 pub(crate) type RowPosition = usize;
 
+/// Reads a row, at the position reached.
+type ReadMembers<'r> = dyn FnMut(&mut RowMembers<'_, '_>, RowPosition) -> Result<()> + 'r;
+
 /// Returns the text of a page.
 pub(crate) fn page_text(body: &[u8]) -> Result<&str> {
     std::str::from_utf8(body).map_err(|e| not_a_page(e.into()))
@@ -108,7 +110,7 @@ pub(crate) fn page(
     text: &str,
     metadata: MetadataLevel,
     from: RowPosition,
-    read: &mut dyn FnMut(&mut RowMembers<'_, '_>, RowPosition) -> Result<()>,
+    read: &mut ReadMembers<'_>,
     goes_on: &mut dyn FnMut(RowPosition, usize) -> bool,
 ) -> Result<Option<RowPosition>> {
     let mut is_among_rows = from > 0;
@@ -145,21 +147,9 @@ pub(crate) fn page(
         }
         is_among_rows = false;
         while reader.next_element(&mut first_row).map_err(not_a_page)? {
-            let start = reader.clone();
-            let mut properties = None;
-            if layout.is_known() {
-                keys.clear_system_properties();
-                let mut members = RowMembers::of_text(&mut reader, &layout, &mut keys);
-                properties = match read(&mut members, start.position()) {
-                    Ok(()) => Some(members.properties()),
-                    Err(_) => {
-                        layout.missed();
-                        reader = start;
-                        None
-                    }
-                };
-            }
-            if properties.is_none() {
+            let properties = if let Some(properties) = by_layout(&mut reader, &mut layout, &mut keys, read) {
+                properties
+            } else {
                 row.clear_system_properties();
                 fill(&mut reader, &mut before, metadata, &mut row).map_err(not_a_page)?;
                 let mut members = RowMembers::of(&row);
@@ -167,9 +157,8 @@ pub(crate) fn page(
                 if let fields @ [_, ..] = members.fields() {
                     layout.learn(&before.members, fields);
                 }
-                properties = Some(row.properties.len());
-            }
-            let properties = properties.unwrap_or_default();
+                row.properties.len()
+            };
             if !goes_on(reader.position(), properties) {
                 return Ok(Some(reader.position()));
             }
@@ -183,41 +172,34 @@ pub(crate) fn page(
     }
 }
 
+/// Reads the next row straight from the text, and returns the number of its properties, or `None` if it differs from
+/// the layout or has an error. `reader` is then still before the row.
+fn by_layout<'a>(
+    reader: &mut Reader<'a>,
+    layout: &mut RowLayout<'a>,
+    keys: &mut Row<'a>,
+    read: &mut ReadMembers<'_>,
+) -> Option<usize> {
+    if !layout.is_known() {
+        return None;
+    }
+    let start = reader.clone();
+    keys.clear_system_properties();
+    let mut members = RowMembers::of_text(reader, layout, keys);
+    if read(&mut members, start.position()).is_ok() {
+        return Some(members.properties());
+    }
+    layout.missed();
+    *reader = start;
+    None
+}
+
 fn not_an_entity(error: JsonError) -> Error {
     Error::invalid_response("the response is not an entity in JSON").with_source(error)
 }
 
 fn not_a_page(error: JsonError) -> Error {
     Error::invalid_response("the response is not a page of entities in JSON").with_source(error)
-}
-
-/// A member of an entity, classified by its name.
-#[derive(Clone)]
-pub(crate) enum RowMember<'a> {
-    PartitionKey,
-    RowKey,
-    Timestamp,
-    Etag,
-    /// The type of the property with this name, which does not follow it.
-    Type(Cow<'a, str>),
-    /// An annotation that the client does not use.
-    Ignored,
-    /// A property, with the type that its annotation right before it named.
-    Property(Cow<'a, str>, Option<EdmType>),
-}
-
-impl<'a> RowMember<'a> {
-    fn named(name: Cow<'a, str>, edm_type: Option<EdmType>) -> Self {
-        match &*name {
-            "PartitionKey" => Self::PartitionKey,
-            "RowKey" => Self::RowKey,
-            "Timestamp" => Self::Timestamp,
-            "odata.etag" => Self::Etag,
-            text if !is_annotation(text.as_bytes()) => Self::Property(name, edm_type),
-            text if text.ends_with(TYPE_ANNOTATION) => Self::Type(cut(name, TYPE_ANNOTATION.len())),
-            _ => Self::Ignored,
-        }
-    }
 }
 
 /// Reads the value of an annotation and the name after it, if it is the annotated property's name.
@@ -394,17 +376,6 @@ fn value<'a>(reader: &mut Reader<'a>) -> std::result::Result<Scalar<'a>, JsonErr
 fn annotation(reader: &mut Reader<'_>) -> std::result::Result<EdmType, JsonError> {
     let name = reader.text()?.unwrap_or_default();
     EdmType::from_name(&name).ok_or_else(|| reader.error(format!("unknown property type {}", Shown(&name))))
-}
-
-/// Returns the name without its last `length` bytes.
-fn cut(name: Cow<'_, str>, length: usize) -> Cow<'_, str> {
-    match name {
-        Cow::Borrowed(name) => Cow::Borrowed(&name[..name.len() - length]),
-        Cow::Owned(mut name) => {
-            name.truncate(name.len() - length);
-            Cow::Owned(name)
-        }
-    }
 }
 
 #[cfg(test)]

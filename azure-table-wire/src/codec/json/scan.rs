@@ -35,6 +35,7 @@ pub fn plain_length_to_write(bytes: &[u8]) -> usize {
 /// The first byte of U+2028 and U+2029.
 pub const LEAD: u8 = 0xe2;
 
+#[inline]
 fn length_before<const LINES: bool>(bytes: &[u8]) -> usize {
     let mut chunks = bytes.chunks_exact(8);
     for (n, chunk) in chunks.by_ref().enumerate() {

@@ -63,7 +63,7 @@ mod tests {
     fn read<T: ReadProperty>(base64: &str) -> Result<T, ValueError> {
         T::from_wire(WireValue {
             annotation: Some(EdmType::Binary),
-            token: Token::Text(base64.into()),
+            token: Token::Text(base64),
         })
     }
 

@@ -38,7 +38,7 @@ mod tests {
     fn read(text: &str) -> Result<f32, ValueError> {
         f32::from_wire(WireValue {
             annotation: Some(EdmType::Double),
-            token: Token::Text(text.into()),
+            token: Token::Text(text),
         })
     }
 

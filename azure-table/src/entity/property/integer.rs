@@ -74,8 +74,8 @@ mod tests {
         T::from_wire(WireValue {
             annotation,
             token: match annotation {
-                Some(EdmType::Int64) => Token::Text(digits.into()),
-                _ => Token::Number(digits.into()),
+                Some(EdmType::Int64) => Token::Text(digits),
+                _ => Token::Number(digits),
             },
         })
     }

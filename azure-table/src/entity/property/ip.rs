@@ -47,7 +47,7 @@ mod tests {
     fn read<T: ReadProperty>(text: &str) -> Result<T, ValueError> {
         T::from_wire(WireValue {
             annotation: None,
-            token: Token::Text(text.into()),
+            token: Token::Text(text),
         })
     }
 

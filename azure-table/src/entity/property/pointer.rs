@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(Box::<bool>::absent(), None);
         let value = WireValue {
             annotation: None,
-            token: Token::Number("7".into()),
+            token: Token::Number("7"),
         };
         assert_eq!(*Box::<u8>::from_wire(value).unwrap(), 7);
         assert_eq!(<&str as Property>::EDM_TYPE, EdmType::String);

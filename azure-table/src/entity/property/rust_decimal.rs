@@ -41,7 +41,7 @@ mod tests {
     fn read(text: &str) -> Result<Decimal, ValueError> {
         Decimal::from_wire(WireValue {
             annotation: None,
-            token: Token::Text(text.into()),
+            token: Token::Text(text),
         })
     }
 

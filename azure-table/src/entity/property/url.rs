@@ -35,7 +35,7 @@ mod tests {
     fn read(text: &str) -> Result<Url, ValueError> {
         Url::from_wire(WireValue {
             annotation: None,
-            token: Token::Text(text.into()),
+            token: Token::Text(text),
         })
     }
 

@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(uuid.to_edm().unwrap(), Some(Edm::Guid(guid)));
         let wire = WireValue {
             annotation: None,
-            token: Token::Text(text.into()),
+            token: Token::Text(text),
         };
         assert_eq!(Uuid::from_wire(wire).unwrap(), uuid);
         assert_eq!(key_text(&uuid), text);

@@ -3,9 +3,11 @@
 //! A row that consists of known members is read straight from the text into its fields, by `members.rs`. The others are
 //! read as a [`Row`](crate::entity::row::Row) first, and add what was not known.
 
-use azure_table_wire::value::edm::EdmType;
+use std::borrow::Cow;
 
-use crate::entity::read_json::RowMember;
+use azure_table_wire::codec::json::scan::is_annotation;
+use azure_table_wire::codec::odata::value::TYPE_ANNOTATION;
+use azure_table_wire::value::edm::EdmType;
 
 /// The number of rows that may differ from the layout before it is no longer tried on this page.
 const MAX_MISSES: usize = 8;
@@ -141,6 +143,46 @@ impl LayoutKind {
                 Some(field) => Self::Field(field, *annotation),
                 None => Self::Ignored,
             },
+        }
+    }
+}
+
+/// A member of an entity, classified by its name.
+#[derive(Clone)]
+pub(crate) enum RowMember<'a> {
+    PartitionKey,
+    RowKey,
+    Timestamp,
+    Etag,
+    /// The type of the property with this name, which does not follow it.
+    Type(Cow<'a, str>),
+    /// An annotation that the client does not use.
+    Ignored,
+    /// A property, with the type that its annotation right before it named.
+    Property(Cow<'a, str>, Option<EdmType>),
+}
+
+impl<'a> RowMember<'a> {
+    pub(crate) fn named(name: Cow<'a, str>, edm_type: Option<EdmType>) -> Self {
+        match &*name {
+            "PartitionKey" => Self::PartitionKey,
+            "RowKey" => Self::RowKey,
+            "Timestamp" => Self::Timestamp,
+            "odata.etag" => Self::Etag,
+            text if !is_annotation(text.as_bytes()) => Self::Property(name, edm_type),
+            text if text.ends_with(TYPE_ANNOTATION) => Self::Type(cut(name, TYPE_ANNOTATION.len())),
+            _ => Self::Ignored,
+        }
+    }
+}
+
+/// Returns the name without its last `length` bytes.
+fn cut(name: Cow<'_, str>, length: usize) -> Cow<'_, str> {
+    match name {
+        Cow::Borrowed(name) => Cow::Borrowed(&name[..name.len() - length]),
+        Cow::Owned(mut name) => {
+            name.truncate(name.len() - length);
+            Cow::Owned(name)
         }
     }
 }

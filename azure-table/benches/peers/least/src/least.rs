@@ -96,6 +96,21 @@ impl<H: Http> Least<H> {
         self.http.send(method, &url, &headers[..count], body).await
     }
 
+    async fn pages_of(&self, table: &str, rows: usize) {
+        let mut next = String::new();
+        for _ in 0..rows / PAGE {
+            let (status, headers, body) = self.send(Method::GET, table, &next, "", None).await;
+            assert_eq!(status, 200);
+            if let Some(at) = headers.get("x-ms-continuation-NextPartitionKey") {
+                next = format!("?NextPartitionKey={}", at.to_str().expect("text"));
+            }
+            let page: Page = serde_json::from_slice(&H::read(body).await).expect("a page");
+            for order in page.value {
+                assert_eq!(order.discount, 5);
+            }
+        }
+    }
+
     async fn write(&self, method: Method, path: &str, order: &Plain) {
         let body = serde_json::to_vec(order).expect("JSON");
         let (status, headers, _) = self.send(method, path, "", "application/json", Some(body)).await;
@@ -123,18 +138,12 @@ impl<H: Http> Peer for Least<H> {
     }
 
     async fn pages(&self, rows: usize) {
-        let mut next = String::new();
-        for _ in 0..rows / PAGE {
-            let (status, headers, body) = self.send(Method::GET, "Things()", &next, "", None).await;
-            assert_eq!(status, 200);
-            if let Some(at) = headers.get("x-ms-continuation-NextPartitionKey") {
-                next = format!("?NextPartitionKey={}", at.to_str().expect("text"));
-            }
-            let page: Page = serde_json::from_slice(&H::read(body).await).expect("a page");
-            for order in page.value {
-                assert_eq!(order.discount, 5);
-            }
-        }
+        self.pages_of("Things()", rows).await;
+    }
+
+    async fn sparse_pages(&self, rows: usize) -> bool {
+        self.pages_of("Sparse()", rows).await;
+        true
     }
 
     async fn rows(&self, rows: usize) {

@@ -22,6 +22,7 @@ struct Responses {
     /// Without and with metadata.
     entity: [Vec<u8>; 2],
     page: [String; 2],
+    sparse: [String; 2],
     written: Vec<u8>,
     pages: usize,
     latency: Duration,
@@ -31,7 +32,7 @@ struct Responses {
 pub async fn serve(listeners: [(TcpListener, Option<TlsAcceptor>); 2], pages: usize, latency: Duration) {
     let entity = |is_full| {
         let etag = format!("ETag: {ETAG}\r\n");
-        let mut body = row(ENTITY, is_full);
+        let mut body = row(ENTITY, is_full, false);
         if is_full {
             body.insert_str(
                 1,
@@ -42,7 +43,8 @@ pub async fn serve(listeners: [(TcpListener, Option<TlsAcceptor>); 2], pages: us
     };
     let responses = Arc::new(Responses {
         entity: [entity(false), entity(true)],
-        page: [page(false), page(true)],
+        page: [page(false, false), page(true, false)],
+        sparse: [page(false, true), page(true, true)],
         written: response(
             "204 No Content",
             "",
@@ -158,7 +160,16 @@ impl Responses {
         let number: usize = next
             .and_then(|rest| rest.split([' ', '&']).next()?.parse().ok())
             .unwrap_or(0);
-        let next = if number + 1 < self.pages { format!("x-ms-continuation-NextPartitionKey: {}\r\n", number + 1) } else { String::new() };
-        response("200 OK", &json(is_full == 1), &next, &self.page[is_full])
+        let next = if number + 1 < self.pages {
+            format!("x-ms-continuation-NextPartitionKey: {}\r\n", number + 1)
+        } else {
+            String::new()
+        };
+        let pages = if line.contains("/Sparse") {
+            &self.sparse
+        } else {
+            &self.page
+        };
+        response("200 OK", &json(is_full == 1), &next, &pages[is_full])
     }
 }

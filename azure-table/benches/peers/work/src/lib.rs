@@ -35,6 +35,11 @@ pub trait Peer {
     fn merge(&self, n: usize) -> impl Future<Output = ()>;
     /// Reads this many rows, page by page.
     fn pages(&self, rows: usize) -> impl Future<Output = ()>;
+    /// Reads this many rows of the table `Sparse`, page by page. Returns `false` if the client does not.
+    fn sparse_pages(&self, rows: usize) -> impl Future<Output = bool> {
+        let _ = rows;
+        std::future::ready(false)
+    }
     /// Reads this many rows, one by one.
     fn rows(&self, rows: usize) -> impl Future<Output = ()>;
     /// Inserts the orders of a batch.
@@ -66,7 +71,11 @@ pub fn run<P: Peer>(create: impl FnOnce(&str, Vec<Plain>) -> P) {
         let (cpu, elapsed) = (ProcessTime::now(), Instant::now());
         let is_able = runtime.block_on(execute(&peer, operation, units));
         let (cpu, elapsed) = (cpu.elapsed().as_nanos(), elapsed.elapsed().as_nanos());
-        if is_able { println!("{cpu} {elapsed}") } else { println!("none") }
+        if is_able {
+            println!("{cpu} {elapsed}")
+        } else {
+            println!("none")
+        }
     }
 }
 
@@ -92,6 +101,7 @@ async fn execute(peer: &impl Peer, operation: &str, units: usize) -> bool {
             }
         }
         "page" => peer.pages(units).await,
+        "sparse" => return peer.sparse_pages(units).await,
         "row" => peer.rows(units).await,
         "batch" => {
             for first in (0..units).step_by(BATCH) {

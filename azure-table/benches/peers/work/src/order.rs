@@ -17,6 +17,7 @@ pub struct Plain {
     #[serde(rename = "RowKey")]
     pub number: String,
     pub product: String,
+    #[serde(default)]
     pub note: String,
     pub quantity: i32,
     pub discount: i32,
@@ -26,12 +27,14 @@ pub struct Plain {
     pub cents: i64,
     #[serde(rename = "Weight@odata.type", skip_deserializing)]
     pub weight_type: Edm<'W'>,
-    #[serde(with = "text")]
+    #[serde(with = "text", default)]
     pub weight: i64,
+    #[serde(default)]
     pub rating: f64,
     pub paid: bool,
     #[serde(rename = "Ordered@odata.type", skip_deserializing)]
     pub ordered_type: Edm<'D'>,
+    #[serde(default = "unknown")]
     pub ordered: DateTime,
     #[serde(rename = "Id@odata.type", skip_deserializing)]
     pub id_type: Edm<'G'>,
@@ -82,6 +85,11 @@ mod text {
     }
 }
 
+/// Returns the date of an order without one.
+fn unknown() -> DateTime {
+    DateTime::from_unix_millis(0)
+}
+
 /// Creates the order of number `n`.
 pub fn plain(n: usize) -> Plain {
     Plain {
@@ -89,7 +97,11 @@ pub fn plain(n: usize) -> Plain {
         customer: format!("customer-{:06}", n / crate::BATCH),
         number: format!("{n:010}"),
         product: format!("Product number {n}"),
-        note: "Leave it at the door, please".into(),
+        // One in ten has escapes.
+        note: match n % 10 {
+            0 => "Leave it at the \"back\" door,\nplease".into(),
+            _ => "Leave it at the door, please".into(),
+        },
         quantity: n as i32,
         discount: 5,
         cents_type: Edm,
@@ -105,8 +117,9 @@ pub fn plain(n: usize) -> Plain {
     }
 }
 
-/// Writes the order as the service does, with its annotations if `is_full`.
-pub fn row(n: usize, is_full: bool) -> String {
+/// Writes the order as the service does, with its annotations if `is_full`. If `is_sparse`, it lacks a third of the
+/// properties that may be absent.
+pub fn row(n: usize, is_full: bool, is_sparse: bool) -> String {
     let o = plain(n);
     let (mut own, mut cents, mut weight, mut ordered, mut id) = (String::new(), "", "", "", "");
     if is_full {
@@ -121,26 +134,32 @@ pub fn row(n: usize, is_full: bool) -> String {
         ordered = r#""Ordered@odata.type":"Edm.DateTime","#;
         id = r#""Id@odata.type":"Edm.Guid","#;
     }
-    format!(
-        r#"{{{own}"PartitionKey":"{}","RowKey":"{}","Timestamp":"2026-01-02T03:04:05.1234567Z","Product":"{}","Note":"{}","Quantity":{},"Discount":{},{cents}"Cents":"{}",{weight}"Weight":"{}","Rating":{:?},"Paid":{},{ordered}"Ordered":"{}",{id}"Id":"{}"}}"#,
-        o.customer,
-        o.number,
-        o.product,
-        o.note,
-        o.quantity,
-        o.discount,
-        o.cents,
-        o.weight,
-        o.rating,
-        o.paid,
-        o.ordered,
-        o.id
-    )
+    let members = [
+        format!(r#""PartitionKey":"{}""#, o.customer),
+        format!(r#""RowKey":"{}""#, o.number),
+        r#""Timestamp":"2026-01-02T03:04:05.1234567Z""#.to_owned(),
+        format!(r#""Product":"{}""#, o.product),
+        // The escapes of Rust here are those of JSON.
+        format!(r#""Note":{:?}"#, o.note),
+        format!(r#""Quantity":{}"#, o.quantity),
+        format!(r#""Discount":{}"#, o.discount),
+        format!(r#"{cents}"Cents":"{}""#, o.cents),
+        format!(r#"{weight}"Weight":"{}""#, o.weight),
+        format!(r#""Rating":{:?}"#, o.rating),
+        format!(r#""Paid":{}"#, o.paid),
+        format!(r#"{ordered}"Ordered":"{}""#, o.ordered),
+        format!(r#"{id}"Id":"{}""#, o.id),
+    ];
+    // Note, Weight, Rating and Ordered: another third of them in each row.
+    let is_absent = |index: usize| is_sparse && matches!(index, 4 | 8 | 9 | 11) && (n + index).is_multiple_of(3);
+    let kept = members.into_iter().enumerate().filter(|(index, _)| !is_absent(*index));
+    let kept: Vec<String> = kept.map(|(_, member)| member).collect();
+    format!("{{{own}{}}}", kept.join(","))
 }
 
 /// Writes a page of orders as the service does.
-pub fn page(is_full: bool) -> String {
-    let rows: Vec<_> = (0..PAGE).map(|n| row(n, is_full)).collect();
+pub fn page(is_full: bool, is_sparse: bool) -> String {
+    let rows: Vec<_> = (0..PAGE).map(|n| row(n, is_full, is_sparse)).collect();
     let metadata = if is_full {
         r#""odata.metadata":"http://127.0.0.1/acct/$metadata#Things","#
     } else {
