@@ -18,8 +18,8 @@ const LINES: [(&str, usize); 6] = [
     ("azure-table", 32_450),
     // 33 for fields that are read by their index: they replaced a search by name for each property of a page.
     ("azure-table-derive", 4_797),
-    // Got the reader of members, which only it uses, from the wire crate. 18 for values as they were read: they replaced
-    // values that were owned or borrowed.
+    // Got the reader of members, which only it uses, from the wire crate. 18 for values as they were read: they
+    // replaced values that were owned or borrowed.
     ("azure-table-emulator", 11_780),
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
     ("azure-table-patterns", 1_694),
@@ -27,8 +27,8 @@ const LINES: [(&str, usize); 6] = [
     // Got the rows whose Timestamps an exploration reads, from the wire crate.
     ("azure-table-testing", 3_807),
     // 25 `#[inline]`: they replaced the inlining within one crate, which a page had lost. 8 to read text or `null`:
-    // they replaced a value between. 83 for values that are borrowed and move as whole words: they replaced stalls, a fifth
-    // of the time of a row.
+    // they replaced a value between. 83 for values that are borrowed and move as whole words: they replaced stalls, a
+    // fifth of the time of a row.
     ("azure-table-wire", 6_647),
 ];
 

@@ -34,6 +34,8 @@ enum Source<'r, 'a> {
         row: &'r Row<'a>,
         /// The beginning of the names of a group.
         prefix: &'r str,
+        /// The properties from the current one on.
+        properties: &'r [RowProperty<'a>],
         /// The field after the last one that was found: the properties mostly have the order of the fields.
         likely: usize,
     },
@@ -60,18 +62,24 @@ impl<'r, 'a> RowMembers<'r, 'a> {
     /// Returns the properties of a row whose names begin with `prefix`.
     pub fn of_group(row: &'r Row<'a>, prefix: &'r str) -> Self {
         Self {
-            source: Source::Row { row, prefix, likely: 0 },
+            source: Source::Row {
+                row,
+                prefix,
+                properties: &row.properties,
+                likely: 0,
+            },
             fields: &[],
             properties: 0,
         }
     }
 
-    /// Returns the property of this index alone.
+    /// Returns the properties of a row, from the one at this index on, which is the current one.
     pub(crate) fn at(row: &'r Row<'a>, index: usize) -> Self {
-        Self {
-            properties: index + 1,
-            ..Self::of(row)
+        let mut members = Self::of(row);
+        if let Source::Row { properties, .. } = &mut members.source {
+            *properties = row.properties.get(index..).unwrap_or_default();
         }
+        members
     }
 
     /// Returns the members of the next row of a text. `row` is empty, and gets its keys, Timestamp and ETag.
@@ -119,15 +127,25 @@ impl<'r, 'a> RowMembers<'r, 'a> {
     #[inline]
     pub fn next(&mut self, fields: &'static [&'static str]) -> Result<Option<usize>> {
         match &mut self.source {
-            Source::Row { row, prefix, likely } => {
+            Source::Row {
+                prefix,
+                properties,
+                likely,
+                ..
+            } => {
                 self.fields = fields;
-                while let Some(property) = row.properties.get(self.properties) {
-                    self.properties += 1;
+                // The first one is not passed yet.
+                if self.properties > 0 {
+                    *properties = properties.get(1..).unwrap_or_default();
+                }
+                self.properties += 1;
+                while let [property, rest @ ..] = *properties {
                     if let Some(name) = property.name.strip_prefix(*prefix) {
                         let field = field(fields, name, *likely);
                         *likely = field + 1;
                         return Ok(Some(field));
                     }
+                    *properties = rest;
                 }
                 Ok(None)
             }
@@ -250,7 +268,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
     /// Returns the current property of a row.
     fn current(&self) -> Option<&'r RowProperty<'a>> {
         match &self.source {
-            Source::Row { row, .. } => row.properties.get(self.properties - 1),
+            Source::Row { properties, .. } => properties.first(),
             Source::Text { .. } => None,
         }
     }
