@@ -186,6 +186,7 @@ fn read_entity(entity: &Entity<'_>) -> TokenStream {
     let is_read = quote!(#krate::ReadEntity);
     let reads = match &base.attrs.upgrade {
         None if reading.is_of_members() => quote! {
+            const IS_OF_MEMBERS: bool = true;
             fn read(#row: &#private::Row<'_>) -> #private::Result<Self> {
                 <Self as #is_read>::read_members(&mut #private::RowMembers::of(#row))
             }

@@ -50,11 +50,14 @@ pub(crate) struct RowForm {
     mark: Option<KeyMark>,
 }
 
+/// The type reads members, and needs no row.
+type OfMembers = bool;
+
 type Pick<P> = dyn Fn(&Row<'_>) -> Result<Option<P>> + Send + Sync;
 
 enum Reader<P> {
     /// Reads by the type alone.
-    Typed(fn(&mut RowMembers<'_, '_>) -> Result<P>),
+    Typed(fn(&mut RowMembers<'_, '_>) -> Result<P>, OfMembers),
     /// Reads by a value, such as a tuple of columns. Returns `None` for an unwanted row.
     Valued(Arc<Pick<P>>),
 }
@@ -146,7 +149,7 @@ impl<P> Shape<P> {
         P: ReadEntity,
     {
         let select = P::SELECT.map(|names| names.join(","));
-        Self::new(select, P::METADATA, Reader::Typed(P::read_members))
+        Self::new(select, P::METADATA, Reader::Typed(P::read_members, P::IS_OF_MEMBERS))
     }
 
     /// Restricts the shape to the rows of a variant.
@@ -235,7 +238,7 @@ impl<P> Shape<P> {
     /// Reads a row into `rows`. Returns `false` if it does not fit and is skipped.
     pub(crate) fn read_into(&self, members: &mut RowMembers<'_, '_>, rows: &mut Vec<P>) -> Result<bool> {
         match &self.reader {
-            Reader::Typed(read) if self.form.is_plain() => match read(members) {
+            Reader::Typed(read, _) if self.form.is_plain() => match read(members) {
                 Ok(row) => rows.push(row),
                 Err(e) => return Err(unlike(e)),
             },
@@ -245,6 +248,18 @@ impl<P> Shape<P> {
             },
         }
         Ok(true)
+    }
+
+    /// Returns `true` if [`read_members`](Self::read_members) needs no row.
+    pub(crate) fn is_of_members(&self) -> bool {
+        self.form.is_plain() && matches!(self.reader, Reader::Typed(_, true))
+    }
+
+    pub(crate) fn read_members(&self, members: &mut RowMembers<'_, '_>) -> Result<P> {
+        match &self.reader {
+            Reader::Typed(read, _) if self.form.is_plain() => read(members),
+            _ => self.read(members.row()),
+        }
     }
 
     /// Reads a row, or returns `None` if it does not fit and is skipped.
@@ -276,7 +291,7 @@ impl<P> Shape<P> {
     /// Reads a row of any variant, or returns `None` if it is unwanted.
     fn pick(&self, row: &Row<'_>) -> Result<Option<P>> {
         match &self.reader {
-            Reader::Typed(read) => read(&mut RowMembers::of(row)).map(Some),
+            Reader::Typed(read, _) => read(&mut RowMembers::of(row)).map(Some),
             Reader::Valued(read) => read(row),
         }
     }
@@ -314,7 +329,7 @@ impl Shape<String> {
     /// Returns the shape of PartitionKeys.
     pub(crate) fn of_partition_keys() -> Self {
         let select = Some("PartitionKey,RowKey".to_owned());
-        let reader = Reader::Typed(|members| members.row().partition_key().map(str::to_owned));
+        let reader = Reader::Typed(|members| members.row().partition_key().map(str::to_owned), false);
         Self::new(select, MetadataLevel::None, reader)
     }
 
@@ -349,7 +364,10 @@ impl<E: 'static> Shape<Key<E>> {
     /// Returns the shape of keys alone.
     pub(crate) fn of_keys() -> Self {
         let select = Some("PartitionKey,RowKey".to_owned());
-        let reader = Reader::Typed(|members| Key::from_text(members.row().partition_key()?, members.row().row_key()?));
+        let reader = Reader::Typed(
+            |members| Key::from_text(members.row().partition_key()?, members.row().row_key()?),
+            false,
+        );
         Self::new(select, MetadataLevel::None, reader)
     }
 }
@@ -358,14 +376,14 @@ impl Shape<()> {
     /// Returns the shape of rows that are only counted.
     pub(crate) fn of_nothing() -> Self {
         let select = Some("PartitionKey".to_owned());
-        Self::new(select, MetadataLevel::None, Reader::Typed(|_| Ok(())))
+        Self::new(select, MetadataLevel::None, Reader::Typed(|_| Ok(()), false))
     }
 }
 
 impl<P> Clone for Shape<P> {
     fn clone(&self) -> Self {
         let reader = match &self.reader {
-            Reader::Typed(read) => Reader::Typed(*read),
+            Reader::Typed(read, is_of_members) => Reader::Typed(*read, *is_of_members),
             Reader::Valued(read) => Reader::Valued(Arc::clone(read)),
         };
         let form = self.form.clone();

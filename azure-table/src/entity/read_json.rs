@@ -13,25 +13,15 @@ use std::sync::Arc;
 
 use azure_table_wire::codec::json::token::{JsonError, Reader, Scalar};
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
-use azure_table_wire::codec::odata::value::TYPE_ANNOTATION;
-use azure_table_wire::error::error_text::Shown;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::edm::EdmType;
 use bytes::Bytes;
 
-use crate::entity::row::layout::{RowLayout, RowMember};
+use crate::entity::row::layout::{MAX_MEMBERS, RowLayout, RowMember, annotation};
 use crate::entity::row::members::RowMembers;
 use crate::entity::row::opener::Opener;
 use crate::entity::row::{self, Row, RowProperty};
 
-/// The maximum number of members in an entity's object.
-///
-/// An annotation right before its property counts with it. The service's entities have at most 255 properties. An
-/// object with more members is not an entity. It would take many times the memory of its text, and its annotations
-/// would take long to find.
-///
-/// Source: REST "Understanding the Table service data model".
-const MAX_MEMBERS: usize = 1_024;
 /// The initial capacity, enough for most entities.
 const USUAL_MEMBERS: usize = 16;
 
@@ -57,6 +47,28 @@ pub(crate) fn entity_opened_by<T>(
 ) -> Result<T> {
     let row = row(opener, body, metadata, etag)?;
     read(&row).map_err(|e| row::locate(&row, e))
+}
+
+/// Reads one entity as [`entity`] does, straight from the text if that can be.
+pub(crate) fn entity_of_members<T>(
+    body: &[u8],
+    metadata: MetadataLevel,
+    etag: Option<&str>,
+    read: impl Fn(&mut RowMembers<'_, '_>) -> Result<T>,
+) -> Result<T> {
+    let mut layout = RowLayout::of_one(of_text(metadata));
+    let mut keys = Row {
+        etag: etag.map(Cow::Borrowed),
+        ..Row::default()
+    };
+    if let Ok(mut reader) = Reader::new(body)
+        && reader.enter_object().is_ok()
+        && let Ok(entity) = read(&mut RowMembers::of_text(&mut reader, &mut layout, &mut keys))
+        && reader.end().is_ok()
+    {
+        return Ok(entity);
+    }
+    entity(body, metadata, etag, |row| read(&mut RowMembers::of(row)))
 }
 
 fn row<'a>(
@@ -124,6 +136,8 @@ pub(crate) fn page(
     let mut keys = Row::default();
     let mut before = Before::new();
     let mut layout = RowLayout::new(of_text(metadata));
+    // Known from the first row on.
+    let mut is_of_members = false;
     let mut has_rows = is_among_rows;
     let mut first = !is_among_rows;
     if !is_among_rows {
@@ -147,16 +161,18 @@ pub(crate) fn page(
         }
         is_among_rows = false;
         while reader.next_element(&mut first_row).map_err(not_a_page)? {
-            let properties = if let Some(properties) = by_layout(&mut reader, &mut layout, &mut keys, read) {
+            let by_layout = match is_of_members {
+                true => by_layout(&mut reader, &mut layout, &mut keys, read),
+                false => None,
+            };
+            let properties = if let Some(properties) = by_layout {
                 properties
             } else {
                 row.clear_system_properties();
                 fill(&mut reader, &mut before, metadata, &mut row).map_err(not_a_page)?;
                 let mut members = RowMembers::of(&row);
                 read(&mut members, reader.position()).map_err(|e| row::locate(&row, e))?;
-                if let fields @ [_, ..] = members.fields() {
-                    layout.learn(&before.members, fields);
-                }
+                is_of_members = members.is_used();
                 row.properties.len()
             };
             if !goes_on(reader.position(), properties) {
@@ -180,18 +196,24 @@ fn by_layout<'a>(
     keys: &mut Row<'a>,
     read: &mut ReadMembers<'_>,
 ) -> Option<usize> {
-    if !layout.is_known() {
+    if !layout.is_tried() {
         return None;
     }
-    let start = reader.clone();
+    let (start, unknown) = (reader.clone(), layout.unknown());
     keys.clear_system_properties();
-    let mut members = RowMembers::of_text(reader, layout, keys);
-    if read(&mut members, start.position()).is_ok() {
-        return Some(members.properties());
+    let properties = reader.enter_object().ok().and_then(|()| {
+        let mut members = RowMembers::of_text(reader, layout, keys);
+        let read = read(&mut members, start.position());
+        read.ok().map(|()| members.properties())
+    });
+    // A row with other members takes as long as one that is read completely.
+    if properties.is_none() || layout.unknown() > unknown {
+        layout.missed();
     }
-    layout.missed();
-    *reader = start;
-    None
+    if properties.is_none() {
+        *reader = start;
+    }
+    properties
 }
 
 fn not_an_entity(error: JsonError) -> Error {
@@ -200,22 +222,6 @@ fn not_an_entity(error: JsonError) -> Error {
 
 fn not_a_page(error: JsonError) -> Error {
     Error::invalid_response("the response is not a page of entities in JSON").with_source(error)
-}
-
-/// Reads the value of an annotation and the name after it, if it is the annotated property's name.
-///
-/// The service writes each annotation right before its property.
-fn annotated<'a>(
-    reader: &mut Reader<'a>,
-    property: &str,
-) -> std::result::Result<Option<(Cow<'a, str>, EdmType)>, JsonError> {
-    let mut ahead = reader.clone();
-    let edm_type = annotation(&mut ahead)?;
-    let name = ahead.next_member(&mut false)?.filter(|name| name == property);
-    Ok(name.map(|name| {
-        *reader = ahead;
-        (name, edm_type)
-    }))
 }
 
 /// The members of the previous row, with the text before their values: the name, and an annotation right before it.
@@ -267,19 +273,12 @@ impl<'a> Before<'a> {
         n: usize,
         first: &mut bool,
     ) -> std::result::Result<Option<RowMember<'a>>, JsonError> {
-        let Some((mut name, start)) = reader.next_member_start(first)? else {
+        let Some((member, text)) = RowMember::next(reader, first)? else {
             return Ok(None);
         };
-        let mut edm_type = None;
-        if let Some(property) = name.strip_suffix(TYPE_ANNOTATION)
-            && let Some((next, found)) = annotated(reader, property)?
-        {
-            (name, edm_type) = (next, Some(found));
-        }
-        let member = RowMember::named(name, edm_type);
         if self.is_kept {
             self.members.truncate(n);
-            self.members.push((reader.text_from(start), member.clone()));
+            self.members.push((text, member.clone()));
         }
         Ok(Some(member))
     }
@@ -371,11 +370,6 @@ fn fill<'a>(
 
 fn value<'a>(reader: &mut Reader<'a>) -> std::result::Result<Scalar<'a>, JsonError> {
     reader.scalar().or_else(|e| reader.skip_half_pair(e))
-}
-
-fn annotation(reader: &mut Reader<'_>) -> std::result::Result<EdmType, JsonError> {
-    let name = reader.text()?.unwrap_or_default();
-    EdmType::from_name(&name).ok_or_else(|| reader.error(format!("unknown property type {}", Shown(&name))))
 }
 
 #[cfg(test)]

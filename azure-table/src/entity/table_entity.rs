@@ -142,7 +142,11 @@ pub trait ReadEntity: Sized {
     ///   type, or the keys do not have the entity's form.
     fn read(row: &Row<'_>) -> Result<Self>;
 
-    /// Reads the next row of a page, whose members may come straight from its text.
+    /// [`read_members`](Self::read_members) needs no row.
+    #[doc(hidden)]
+    const IS_OF_MEMBERS: bool = false;
+
+    /// Reads a row whose members may come straight from a text.
     #[doc(hidden)]
     fn read_members(members: &mut RowMembers<'_, '_>) -> Result<Self> {
         Self::read(members.row())

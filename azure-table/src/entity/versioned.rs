@@ -140,6 +140,7 @@ impl<E: TableEntity> AsEntity<E> for Versioned<E> {}
 impl<E: ReadEntity> ReadEntity for Versioned<E> {
     const METADATA: MetadataLevel = MetadataLevel::Minimal;
     const SELECT: Option<&'static [&'static str]> = E::SELECT;
+    const IS_OF_MEMBERS: bool = E::IS_OF_MEMBERS;
 
     fn read(row: &Row<'_>) -> Result<Self> {
         read_with(row, E::read)

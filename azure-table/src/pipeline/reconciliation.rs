@@ -171,7 +171,13 @@ impl Pipeline {
         let key = (write.partition_key, write.row_key);
         let call = get::call(&self.endpoint, table, key, None, MetadataLevel::Minimal)?;
         let (response, offset) = self.read_within(call, options, diagnostics).await?;
-        let row = get::read_response(response, key, MetadataLevel::Minimal, DynamicEntity::read)?;
+        let row = get::read_response(
+            response,
+            key,
+            MetadataLevel::Minimal,
+            false,
+            DynamicEntity::read_members,
+        )?;
         Ok(Stored {
             rows: row.into_iter().collect(),
             offset,

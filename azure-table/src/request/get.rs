@@ -13,7 +13,8 @@ use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 
 use crate::entity::read_json;
-use crate::entity::row::{Row, opener};
+use crate::entity::row::members::RowMembers;
+use crate::entity::row::opener;
 use crate::write::call::Call;
 use crate::write::path;
 use crate::write::requested_key::{has_key, is_masked, other_entity};
@@ -42,7 +43,8 @@ pub(crate) fn read_response<P>(
     response: Response<Bytes>,
     key: (&str, &str),
     metadata: MetadataLevel,
-    read: impl FnOnce(&Row<'_>) -> Result<P>,
+    is_of_members: bool,
+    read: impl Fn(&mut RowMembers<'_, '_>) -> Result<P>,
 ) -> Result<Option<P>> {
     if response.status() == StatusCode::NOT_FOUND {
         let error = response::error(&response);
@@ -54,19 +56,19 @@ pub(crate) fn read_response<P>(
     }
     let is_masked = is_masked(&response);
     let response = response::expect(response, &[StatusCode::OK])?;
-    let entity = read_json::entity_opened_by(
-        opener::of_response(&response),
-        response::json(&response)?,
-        metadata,
-        response::etag_text(&response),
-        |row| {
-            if is_masked || has_key(row, key) {
-                read(row)
-            } else {
-                Err(other_entity(row, key))
-            }
-        },
-    );
+    let (body, etag) = (response::json(&response)?, response::etag_text(&response));
+    let read = |members: &mut RowMembers<'_, '_>| {
+        let entity = read(members);
+        if is_masked || has_key(members.row(), key) {
+            entity
+        } else {
+            Err(other_entity(members.row(), key))
+        }
+    };
+    let entity = match opener::of_response(&response) {
+        None if is_of_members => read_json::entity_of_members(body, metadata, etag, read),
+        opener => read_json::entity_opened_by(opener, body, metadata, etag, |row| read(&mut RowMembers::of(row))),
+    };
     entity
         .map(Some)
         .map_err(|e| e.with_request_id(response::request_id(&response)))

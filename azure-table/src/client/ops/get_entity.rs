@@ -115,7 +115,11 @@ impl<E, P> Spec for GetSpec<E, P> {
             return Err(ended());
         };
         let key = (key.partition_key(), key.row_key());
-        get::read_response(response, key, self.shape.form.metadata, |row| self.shape.read(row))
+        let shape = &self.shape;
+        let (metadata, is_of_members) = (shape.form.metadata, shape.is_of_members());
+        get::read_response(response, key, metadata, is_of_members, |members| {
+            shape.read_members(members)
+        })
     }
 }
 
@@ -165,8 +169,8 @@ impl Spec for ExistsSpec {
             return Err(ended());
         };
         let key = (partition_key.as_str(), row_key.as_str());
-        let there = get::read_response(response, key, self.shape.form.metadata, |row| {
-            self.shape.read_or_skip(row)
+        let there = get::read_response(response, key, self.shape.form.metadata, false, |members| {
+            self.shape.read_or_skip(members.row())
         })?;
         Ok(there.flatten().is_some())
     }

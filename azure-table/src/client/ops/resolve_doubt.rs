@@ -62,7 +62,13 @@ impl Arguments for Resolving {
                     own: clock::now(),
                     monotonic: Instant::now(),
                 };
-                let stored = get::read_response(responded, key, MetadataLevel::Minimal, DynamicEntity::read)?;
+                let stored = get::read_response(
+                    responded,
+                    key,
+                    MetadataLevel::Minimal,
+                    false,
+                    DynamicEntity::read_members,
+                )?;
                 Ok((stored, judge::times(doubt, time)))
             };
             let (stored, times) = steps.call(call, read).await?;

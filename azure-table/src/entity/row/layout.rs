@@ -1,24 +1,35 @@
-//! The members that the rows of a page have, learned from rows that were read completely.
+//! The members of rows in a text: their names, and what they are.
 //!
-//! A row that consists of known members is read straight from the text into its fields, by `members.rs`. The others are
-//! read as a [`Row`](crate::entity::row::Row) first, and add what was not known.
+//! The rows of a page mostly have the same members. A [`RowLayout`] keeps the text before each value, and comparing that
+//! costs less than reading it. `members.rs` reads rows by it.
 
 use std::borrow::Cow;
 
 use azure_table_wire::codec::json::scan::is_annotation;
+use azure_table_wire::codec::json::token::{JsonError, Reader};
 use azure_table_wire::codec::odata::value::TYPE_ANNOTATION;
+use azure_table_wire::error::error_text::Shown;
 use azure_table_wire::value::edm::EdmType;
 
 /// The number of rows that may differ from the layout before it is no longer tried on this page.
 const MAX_MISSES: usize = 8;
-/// The maximum number of members.
-const MAX_MEMBERS: usize = 1_024;
+/// The maximum number of members in an entity's object.
+///
+/// An annotation right before its property counts with it. The service's entities have at most 255 properties. An
+/// object with more members is not an entity. It would take many times the memory of its text, and its annotations
+/// would take long to find.
+///
+/// Source: REST "Understanding the Table service data model".
+pub(crate) const MAX_MEMBERS: usize = 1_024;
 
 /// The members of the rows of a page, in the order in which rows have them. No row needs to have all of them.
 #[derive(Debug)]
 pub(crate) struct RowLayout<'a> {
     members: Vec<LayoutMember<'a>>,
+    /// The number of members that were not known.
+    unknown: usize,
     misses: usize,
+    is_kept: bool,
     /// The type of text without an annotation.
     pub(super) of_text: Option<EdmType>,
 }
@@ -48,17 +59,33 @@ pub(super) enum LayoutKind {
 }
 
 impl<'a> RowLayout<'a> {
+    /// Creates the layout of a page.
     pub(crate) fn new(of_text: Option<EdmType>) -> Self {
         Self {
             members: Vec::new(),
+            unknown: 0,
             misses: 0,
+            is_kept: true,
             of_text,
         }
     }
 
-    /// Returns `true` if the next row is probably as the layout says.
-    pub(crate) fn is_known(&self) -> bool {
-        !self.members.is_empty() && self.misses < MAX_MISSES
+    /// Creates the layout of a single row, which no other follows.
+    pub(crate) fn of_one(of_text: Option<EdmType>) -> Self {
+        Self {
+            is_kept: false,
+            ..Self::new(of_text)
+        }
+    }
+
+    /// Returns `true` if the next row probably has known members.
+    pub(crate) fn is_tried(&self) -> bool {
+        self.misses < MAX_MISSES
+    }
+
+    /// Returns the number of members that were not known so far.
+    pub(crate) fn unknown(&self) -> usize {
+        self.unknown
     }
 
     /// Counts a row that differs.
@@ -66,19 +93,28 @@ impl<'a> RowLayout<'a> {
         self.misses += 1;
     }
 
-    /// Adds the members of a row that are not known yet, with the text before their values.
-    pub(crate) fn learn(&mut self, row: &[(&'a str, RowMember<'a>)], fields: &[&str]) {
-        let mut at = 0;
-        for (head, member) in row {
-            let known = self.members[at..].iter().position(|known| known.head == *head);
-            if let Some(known) = known {
-                at += known + 1;
-            } else if self.members.len() < MAX_MEMBERS {
-                let member = LayoutMember::new(head, LayoutKind::of(member, fields));
-                self.members.insert(at, member);
-                at += 1;
-            }
+    /// Reads the name of a member that is not known, or returns `None` after the last. Adds it as the `n`th.
+    #[cold]
+    pub(super) fn read_unknown(
+        &mut self,
+        reader: &mut Reader<'a>,
+        n: &mut usize,
+        first: &mut bool,
+        fields: &[&str],
+    ) -> Result<Option<LayoutKind>, JsonError> {
+        let Some((member, head)) = RowMember::next(reader, first)? else {
+            return Ok(None);
+        };
+        self.unknown += 1;
+        if self.unknown > MAX_MEMBERS {
+            return Err(reader.error("too many members"));
         }
+        let kind = LayoutKind::of(&member, fields);
+        if self.is_kept {
+            self.members.insert(*n, LayoutMember::new(head, kind));
+            *n += 1;
+        }
+        Ok(Some(kind))
     }
 
     /// Returns the first member from the `n`th on with which the text starts, and the number of those up to it.
@@ -163,7 +199,26 @@ pub(crate) enum RowMember<'a> {
 }
 
 impl<'a> RowMember<'a> {
-    pub(crate) fn named(name: Cow<'a, str>, edm_type: Option<EdmType>) -> Self {
+    /// Reads the name of the next member, or returns `None` after the last. Returns the text before its value too.
+    ///
+    /// The service writes each annotation right before its property.
+    pub(crate) fn next(reader: &mut Reader<'a>, first: &mut bool) -> Result<Option<(Self, &'a str)>, JsonError> {
+        let Some((mut name, start)) = reader.next_member_start(first)? else {
+            return Ok(None);
+        };
+        let mut edm_type = None;
+        if let Some(property) = name.strip_suffix(TYPE_ANNOTATION) {
+            let mut ahead = reader.clone();
+            let found = annotation(&mut ahead)?;
+            if let Some(next) = ahead.next_member(&mut false)?.filter(|next| next == property) {
+                (name, edm_type) = (next, Some(found));
+                *reader = ahead;
+            }
+        }
+        Ok(Some((Self::named(name, edm_type), reader.text_from(start))))
+    }
+
+    fn named(name: Cow<'a, str>, edm_type: Option<EdmType>) -> Self {
         match &*name {
             "PartitionKey" => Self::PartitionKey,
             "RowKey" => Self::RowKey,
@@ -174,6 +229,12 @@ impl<'a> RowMember<'a> {
             _ => Self::Ignored,
         }
     }
+}
+
+/// Reads the name of a type.
+pub(crate) fn annotation(reader: &mut Reader<'_>) -> Result<EdmType, JsonError> {
+    let name = reader.text()?.unwrap_or_default();
+    EdmType::from_name(&name).ok_or_else(|| reader.error(format!("unknown property type {}", Shown(&name))))
 }
 
 /// Returns the name without its last `length` bytes.

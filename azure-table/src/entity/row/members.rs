@@ -1,8 +1,7 @@
 //! The values of a row, one after the other, as derived code reads them into fields.
 //!
-//! Defines [`RowMembers`]. They are the properties of a [`Row`], or come straight from the text of a page if the row
-//! consists of members that the [`RowLayout`] knows. An error of the second kind has no text: the page reads that row
-//! again, as a [`Row`], so values and errors are the same in both.
+//! Defines [`RowMembers`]. They are the properties of a [`Row`], or come straight from a text. An error of the second
+//! kind says nothing: the row is then read again, as a [`Row`], so values and errors are the same in both.
 
 use std::borrow::Cow;
 
@@ -15,15 +14,14 @@ use crate::entity::row::{Row, RowProperty, rejected};
 
 /// No member follows.
 const END: usize = usize::MAX;
-/// The row differs from its layout.
+/// The row has a fault, or a type that is not right before its property.
 const UNLIKE: usize = usize::MAX - 1;
 
 /// The values of a row, for the fields of a derived struct.
 #[derive(Debug)]
 pub struct RowMembers<'r, 'a> {
     source: Source<'r, 'a>,
-    /// The names of the fields.
-    fields: &'static [&'static str],
+    is_used: bool,
     /// The number of properties so far.
     properties: usize,
 }
@@ -41,11 +39,13 @@ enum Source<'r, 'a> {
     },
     Text {
         reader: &'r mut Reader<'a>,
-        layout: &'r RowLayout<'a>,
+        layout: &'r mut RowLayout<'a>,
         /// The keys, the Timestamp and the ETag.
         row: &'r mut Row<'a>,
         /// The number of members of the layout that are passed.
         passed: usize,
+        /// No member is passed.
+        is_first: bool,
         /// The annotation of the current member.
         annotation: Option<EdmType>,
         /// The current value, unless it is text without escapes.
@@ -68,7 +68,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
                 properties: &row.properties,
                 likely: 0,
             },
-            fields: &[],
+            is_used: false,
             properties: 0,
         }
     }
@@ -82,18 +82,19 @@ impl<'r, 'a> RowMembers<'r, 'a> {
         members
     }
 
-    /// Returns the members of the next row of a text. `row` is empty, and gets its keys, Timestamp and ETag.
-    pub(crate) fn of_text(reader: &'r mut Reader<'a>, layout: &'r RowLayout<'a>, row: &'r mut Row<'a>) -> Self {
+    /// Returns the members of a row of a text, which is entered. `row` gets its keys, Timestamp and ETag.
+    pub(crate) fn of_text(reader: &'r mut Reader<'a>, layout: &'r mut RowLayout<'a>, row: &'r mut Row<'a>) -> Self {
         Self {
             source: Source::Text {
                 reader,
                 layout,
                 row,
                 passed: 0,
+                is_first: true,
                 annotation: None,
                 scalar: Scalar::Null,
             },
-            fields: &[],
+            is_used: false,
             properties: 0,
         }
     }
@@ -106,9 +107,9 @@ impl<'r, 'a> RowMembers<'r, 'a> {
         }
     }
 
-    /// Returns the names of the fields that were read by [`next`](Self::next).
-    pub(crate) fn fields(&self) -> &'static [&'static str] {
-        self.fields
+    /// Returns `true` if the caller used [`next`](Self::next), and not only the row.
+    pub(crate) fn is_used(&self) -> bool {
+        self.is_used
     }
 
     /// Returns the number of properties, once the last is read.
@@ -123,9 +124,9 @@ impl<'r, 'a> RowMembers<'r, 'a> {
     /// has is the one after the last field. The caller then reads its value, if it is that of a field.
     ///
     /// # Errors
-    /// The row differs from its layout.
+    /// The row is of a text, and has to be read as a [`Row`].
     #[inline]
-    pub fn next(&mut self, fields: &'static [&'static str]) -> Result<Option<usize>> {
+    pub fn next(&mut self, fields: &[&str]) -> Result<Option<usize>> {
         match &mut self.source {
             Source::Row {
                 prefix,
@@ -133,7 +134,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
                 likely,
                 ..
             } => {
-                self.fields = fields;
+                self.is_used = true;
                 // The first one is not passed yet.
                 if self.properties > 0 {
                     *properties = properties.get(1..).unwrap_or_default();
@@ -149,7 +150,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
                 }
                 Ok(None)
             }
-            Source::Text { .. } => match self.next_of_text() {
+            Source::Text { .. } => match self.next_of_text(fields) {
                 END => Ok(None),
                 UNLIKE => Err(unlike()),
                 field => Ok(Some(field)),
@@ -159,12 +160,13 @@ impl<'r, 'a> RowMembers<'r, 'a> {
 
     /// Passes the members that are no fields. Returns the index of the field, [`END`] or [`UNLIKE`]: a result would be
     /// written to memory.
-    fn next_of_text(&mut self) -> usize {
+    fn next_of_text(&mut self, fields: &[&str]) -> usize {
         let Source::Text {
             reader,
             layout,
             row,
             passed,
+            is_first,
             annotation,
             ..
         } = &mut self.source
@@ -172,23 +174,28 @@ impl<'r, 'a> RowMembers<'r, 'a> {
             return END;
         };
         loop {
-            // Before the first member is the `{`.
-            let separator = if *passed == 0 { b'{' } else { b',' };
             let text = match reader.rest() {
-                [byte, text @ ..] if *byte == separator => text,
-                [b'}', ..] if *passed > 0 => {
+                text if *is_first => text,
+                [b',', text @ ..] => text,
+                [b'}', ..] => {
                     reader.advance(1);
                     return END;
                 }
-                _ => return UNLIKE,
+                _ => &[],
             };
-            let Some((number, member)) = layout.find(text, *passed) else {
-                return UNLIKE;
+            let kind = if let Some((number, member)) = layout.find(text, *passed) {
+                reader.advance(usize::from(!*is_first) + member.head.len());
+                (*passed, *is_first) = (number, false);
+                member.kind
+            } else {
+                match layout.read_unknown(reader, passed, is_first, fields) {
+                    Ok(Some(kind)) => kind,
+                    Ok(None) => return END,
+                    Err(_) => return UNLIKE,
+                }
             };
-            reader.advance(1 + member.head.len());
-            *passed = number;
             // Each text has code of its own, whose branches the processor learns: together they cost a tenth of a row.
-            let is_read = match member.kind {
+            let is_read = match kind {
                 LayoutKind::Field(field, of) => {
                     self.properties += 1;
                     *annotation = of;
@@ -197,7 +204,11 @@ impl<'r, 'a> RowMembers<'r, 'a> {
                 LayoutKind::PartitionKey => read_text(reader, &mut row.partition_key),
                 LayoutKind::RowKey => read_text(reader, &mut row.row_key),
                 LayoutKind::Timestamp => read_text(reader, &mut row.timestamp),
-                LayoutKind::Etag => read_text(reader, &mut row.etag),
+                // The header of a response may have it as well.
+                LayoutKind::Etag => reader
+                    .text()
+                    .map(|etag| row.etag = etag.or_else(|| row.etag.take()))
+                    .is_ok(),
                 LayoutKind::Ignored => {
                     self.properties += 1;
                     reader.scalar().is_ok()
@@ -213,7 +224,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
     /// Returns the value of the current field, or `None` if it is `null`.
     ///
     /// # Errors
-    /// The row differs from its layout.
+    /// The row is of a text, and has to be read as a [`Row`].
     #[inline(always)]
     pub(crate) fn value(&mut self) -> Result<Option<WireValue<'_>>> {
         match self.plain_value() {
@@ -276,7 +287,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
     /// Returns the current property, or `None` if it is `null`.
     ///
     /// # Errors
-    /// The row differs from its layout.
+    /// The row is of a text, and has to be read as a [`Row`].
     pub fn property(&mut self) -> Result<Option<RowProperty<'_>>> {
         let name = self.current().map_or("", |property| &property.name);
         Ok(self.value()?.map(|value| RowProperty::of(name, value)))
@@ -311,8 +322,8 @@ fn field(fields: &[&str], name: &str, likely: usize) -> usize {
     fields.iter().position(|field| *field == name).unwrap_or(fields.len())
 }
 
-/// Returns the error of a row that is not as its layout says, which nobody sees.
+/// Returns the error of a row that has to be read as a [`Row`], which nobody sees.
 #[cold]
 fn unlike() -> Error {
-    Error::invalid_response("the row differs from its layout")
+    Error::invalid_response("the row has to be read completely")
 }
