@@ -50,14 +50,11 @@ pub(crate) struct RowForm {
     mark: Option<KeyMark>,
 }
 
-/// The type reads members, and needs no row.
-type OfMembers = bool;
-
 type Pick<P> = dyn Fn(&Row<'_>) -> Result<Option<P>> + Send + Sync;
 
 enum Reader<P> {
-    /// Reads by the type alone.
-    Typed(fn(&mut RowMembers<'_, '_>) -> Result<P>, OfMembers),
+    /// Reads by the type alone. With `true` it needs no row.
+    Typed(fn(&mut RowMembers<'_, '_>) -> Result<P>, bool),
     /// Reads by a value, such as a tuple of columns. Returns `None` for an unwanted row.
     Valued(Arc<Pick<P>>),
 }

@@ -22,6 +22,8 @@ use crate::entity::row::members::RowMembers;
 use crate::entity::row::opener::Opener;
 use crate::entity::row::{self, Row, RowProperty};
 
+/// The number of rows that may differ from the layout before it is no longer tried on this page.
+const MAX_MISSES: usize = 8;
 /// The initial capacity, enough for most entities.
 const USUAL_MEMBERS: usize = 16;
 
@@ -56,7 +58,7 @@ pub(crate) fn entity_of_members<T>(
     etag: Option<&str>,
     read: impl Fn(&mut RowMembers<'_, '_>) -> Result<T>,
 ) -> Result<T> {
-    let mut layout = RowLayout::of_one(of_text(metadata));
+    let mut layout = RowLayout::new(of_text(metadata), false);
     let mut keys = Row {
         etag: etag.map(Cow::Borrowed),
         ..Row::default()
@@ -135,7 +137,7 @@ pub(crate) fn page(
     // The keys of a row whose properties come straight from the text.
     let mut keys = Row::default();
     let mut before = Before::new();
-    let mut layout = RowLayout::new(of_text(metadata));
+    let mut layout = RowLayout::new(of_text(metadata), true);
     // Known from the first row on.
     let mut is_of_members = false;
     let mut has_rows = is_among_rows;
@@ -196,10 +198,10 @@ fn by_layout<'a>(
     keys: &mut Row<'a>,
     read: &mut ReadMembers<'_>,
 ) -> Option<usize> {
-    if !layout.is_tried() {
+    if layout.misses == MAX_MISSES {
         return None;
     }
-    let (start, unknown) = (reader.clone(), layout.unknown());
+    let (start, unknown) = (reader.clone(), layout.unknown);
     keys.clear_system_properties();
     let properties = reader.enter_object().ok().and_then(|()| {
         let mut members = RowMembers::of_text(reader, layout, keys);
@@ -207,8 +209,8 @@ fn by_layout<'a>(
         read.ok().map(|()| members.properties())
     });
     // A row with other members takes as long as one that is read completely.
-    if properties.is_none() || layout.unknown() > unknown {
-        layout.missed();
+    if properties.is_none() || layout.unknown > unknown {
+        layout.misses += 1;
     }
     if properties.is_none() {
         *reader = start;

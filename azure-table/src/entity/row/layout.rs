@@ -1,7 +1,7 @@
 //! The members of rows in a text: their names, and what they are.
 //!
-//! The rows of a page mostly have the same members. A [`RowLayout`] keeps the text before each value, and comparing that
-//! costs less than reading it. `members.rs` reads rows by it.
+//! The rows of a page mostly have the same members. A [`RowLayout`] keeps the text before each value, and comparing
+//! that costs less than reading it. `members.rs` reads rows by it.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,6 @@ use azure_table_wire::codec::odata::value::TYPE_ANNOTATION;
 use azure_table_wire::error::error_text::Shown;
 use azure_table_wire::value::edm::EdmType;
 
-/// The number of rows that may differ from the layout before it is no longer tried on this page.
-const MAX_MISSES: usize = 8;
 /// The maximum number of members in an entity's object.
 ///
 /// An annotation right before its property counts with it. The service's entities have at most 255 properties. An
@@ -27,9 +25,12 @@ pub(crate) const MAX_MEMBERS: usize = 1_024;
 pub(crate) struct RowLayout<'a> {
     members: Vec<LayoutMember<'a>>,
     /// The number of members that were not known.
-    unknown: usize,
-    misses: usize,
+    pub(crate) unknown: usize,
+    /// The number of rows that had such members, or were not read by the layout.
+    pub(crate) misses: usize,
     is_kept: bool,
+    /// The field after the last one that was found: members mostly have the order of the fields.
+    likely: usize,
     /// The type of text without an annotation.
     pub(super) of_text: Option<EdmType>,
 }
@@ -59,42 +60,19 @@ pub(super) enum LayoutKind {
 }
 
 impl<'a> RowLayout<'a> {
-    /// Creates the layout of a page.
-    pub(crate) fn new(of_text: Option<EdmType>) -> Self {
+    /// Creates the layout of a page, or of a single row, which keeps nothing.
+    pub(crate) fn new(of_text: Option<EdmType>, is_kept: bool) -> Self {
         Self {
             members: Vec::new(),
             unknown: 0,
             misses: 0,
-            is_kept: true,
+            is_kept,
+            likely: 0,
             of_text,
         }
     }
 
-    /// Creates the layout of a single row, which no other follows.
-    pub(crate) fn of_one(of_text: Option<EdmType>) -> Self {
-        Self {
-            is_kept: false,
-            ..Self::new(of_text)
-        }
-    }
-
-    /// Returns `true` if the next row probably has known members.
-    pub(crate) fn is_tried(&self) -> bool {
-        self.misses < MAX_MISSES
-    }
-
-    /// Returns the number of members that were not known so far.
-    pub(crate) fn unknown(&self) -> usize {
-        self.unknown
-    }
-
-    /// Counts a row that differs.
-    pub(crate) fn missed(&mut self) {
-        self.misses += 1;
-    }
-
     /// Reads the name of a member that is not known, or returns `None` after the last. Adds it as the `n`th.
-    #[cold]
     pub(super) fn read_unknown(
         &mut self,
         reader: &mut Reader<'a>,
@@ -109,7 +87,10 @@ impl<'a> RowLayout<'a> {
         if self.unknown > MAX_MEMBERS {
             return Err(reader.error("too many members"));
         }
-        let kind = LayoutKind::of(&member, fields);
+        let kind = LayoutKind::of(&member, fields, self.likely);
+        if let LayoutKind::Field(field, _) = kind {
+            self.likely = field + 1;
+        }
         if self.is_kept {
             self.members.insert(*n, LayoutMember::new(head, kind));
             *n += 1;
@@ -167,7 +148,7 @@ impl<'a> LayoutMember<'a> {
 }
 
 impl LayoutKind {
-    fn of(member: &RowMember<'_>, fields: &[&str]) -> Self {
+    fn of(member: &RowMember<'_>, fields: &[&str], likely: usize) -> Self {
         match member {
             RowMember::PartitionKey => Self::PartitionKey,
             RowMember::RowKey => Self::RowKey,
@@ -175,12 +156,21 @@ impl LayoutKind {
             RowMember::Etag => Self::Etag,
             RowMember::Type(_) => Self::Unlike,
             RowMember::Ignored => Self::Ignored,
-            RowMember::Property(name, annotation) => match fields.iter().position(|field| field == name) {
-                Some(field) => Self::Field(field, *annotation),
-                None => Self::Ignored,
+            RowMember::Property(name, annotation) => match field(fields, name, likely) {
+                field if field < fields.len() => Self::Field(field, *annotation),
+                _ => Self::Ignored,
             },
         }
     }
+}
+
+/// Returns the index of the field of this name. `likely` is tried first.
+#[inline]
+pub(super) fn field(fields: &[&str], name: &str, likely: usize) -> usize {
+    if fields.get(likely).is_some_and(|field| *field == name) {
+        return likely;
+    }
+    fields.iter().position(|field| *field == name).unwrap_or(fields.len())
 }
 
 /// A member of an entity, classified by its name.

@@ -9,7 +9,7 @@ use azure_table_wire::codec::json::token::{Reader, Scalar};
 use azure_table_wire::error::{Error, Result, ValueError};
 use azure_table_wire::value::edm::{EdmType, Token, WireValue};
 
-use crate::entity::row::layout::{LayoutKind, RowLayout};
+use crate::entity::row::layout::{LayoutKind, RowLayout, field};
 use crate::entity::row::{Row, RowProperty, rejected};
 
 /// No member follows.
@@ -311,15 +311,6 @@ fn read_text<'a>(reader: &mut Reader<'a>, place: &mut Option<Cow<'a, str>>) -> b
         },
     }
     true
-}
-
-/// Returns the index of the field of this name. `likely` is tried first.
-#[inline]
-fn field(fields: &[&str], name: &str, likely: usize) -> usize {
-    if fields.get(likely).is_some_and(|field| *field == name) {
-        return likely;
-    }
-    fields.iter().position(|field| *field == name).unwrap_or(fields.len())
 }
 
 /// Returns the error of a row that has to be read as a [`Row`], which nobody sees.
