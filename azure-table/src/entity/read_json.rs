@@ -52,12 +52,12 @@ pub(crate) fn entity_opened_by<T>(
 }
 
 /// Reads one entity as [`entity`] does, straight from the text if that can be.
-pub(crate) fn entity_of_members<T>(
+pub(crate) fn entity_of_members(
     body: &[u8],
     metadata: MetadataLevel,
     etag: Option<&str>,
-    read: impl Fn(&mut RowMembers<'_, '_>) -> Result<T>,
-) -> Result<T> {
+    read: &mut dyn FnMut(&mut RowMembers<'_, '_>) -> Result<()>,
+) -> Result<()> {
     let mut layout = RowLayout::new(of_text(metadata), false);
     let mut keys = Row {
         etag: etag.map(Cow::Borrowed),
@@ -65,10 +65,10 @@ pub(crate) fn entity_of_members<T>(
     };
     if let Ok(mut reader) = Reader::new(body)
         && reader.enter_object().is_ok()
-        && let Ok(entity) = read(&mut RowMembers::of_text(&mut reader, &mut layout, &mut keys))
+        && read(&mut RowMembers::of_text(&mut reader, &mut layout, &mut keys)).is_ok()
         && reader.end().is_ok()
     {
-        return Ok(entity);
+        return Ok(());
     }
     entity(body, metadata, etag, |row| read(&mut RowMembers::of(row)))
 }

@@ -46,10 +46,27 @@ pub(crate) fn read_response<P>(
     is_of_members: bool,
     read: impl Fn(&mut RowMembers<'_, '_>) -> Result<P>,
 ) -> Result<Option<P>> {
+    let mut entity = None;
+    let mut read = |members: &mut RowMembers<'_, '_>| {
+        entity = Some(read(members)?);
+        Ok(())
+    };
+    let is_there = read_into(response, key, metadata, is_of_members, &mut read)?;
+    Ok(entity.filter(|_| is_there))
+}
+
+/// Reads the entity, whatever its type. Returns `false` if no entity has the key.
+fn read_into(
+    response: Response<Bytes>,
+    key: (&str, &str),
+    metadata: MetadataLevel,
+    is_of_members: bool,
+    read: &mut dyn FnMut(&mut RowMembers<'_, '_>) -> Result<()>,
+) -> Result<bool> {
     if response.status() == StatusCode::NOT_FOUND {
         let error = response::error(&response);
         return if response::is_missing_entity(&error) {
-            Ok(None)
+            Ok(false)
         } else {
             Err(error)
         };
@@ -57,19 +74,19 @@ pub(crate) fn read_response<P>(
     let is_masked = is_masked(&response);
     let response = response::expect(response, &[StatusCode::OK])?;
     let (body, etag) = (response::json(&response)?, response::etag_text(&response));
-    let read = |members: &mut RowMembers<'_, '_>| {
-        let entity = read(members);
+    let mut read = |members: &mut RowMembers<'_, '_>| {
+        let is_read = read(members);
         if is_masked || has_key(members.row(), key) {
-            entity
+            is_read
         } else {
             Err(other_entity(members.row(), key))
         }
     };
-    let entity = match opener::of_response(&response) {
-        None if is_of_members => read_json::entity_of_members(body, metadata, etag, read),
+    let is_read = match opener::of_response(&response) {
+        None if is_of_members => read_json::entity_of_members(body, metadata, etag, &mut read),
         opener => read_json::entity_opened_by(opener, body, metadata, etag, |row| read(&mut RowMembers::of(row))),
     };
-    entity
-        .map(Some)
+    is_read
+        .map(|()| true)
         .map_err(|e| e.with_request_id(response::request_id(&response)))
 }
