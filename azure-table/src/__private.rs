@@ -72,7 +72,8 @@ pub const fn column<E, T, R>(name: &'static str) -> Column<E, T, R> {
     Column::of(ColumnName::new(name))
 }
 
-/// Returns the property under the first of its older names that exists, unless it was found under its current one.
+/// Returns the members from the property on that has the first of its older names, unless it was found under its
+/// current one.
 pub fn aliased<'r, 'a>(found: bool, row: &'r Row<'a>, prefix: &str, aliases: &[&str]) -> Option<RowMembers<'r, 'a>> {
     let named = |name: &str| row.properties().iter().position(|property| property.name() == name);
     let aliases = if found { &[] } else { aliases };

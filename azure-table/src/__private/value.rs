@@ -15,7 +15,7 @@ use crate::entity::row::members::RowMembers;
 /// Reads the value of the current field into `place`.
 ///
 /// Never inlined, like [`put`]: the optimizer would hold the values of all fields in registers on all paths of the
-/// match by name. Compile time would grow with a power of the number of fields.
+/// match by index. Compile time would grow with a power of the number of fields.
 #[inline(never)]
 pub fn read<T: ReadProperty>(members: &mut RowMembers<'_, '_>, place: &mut Option<T>) -> Result<()> {
     if let Some(value) = members.value()? {

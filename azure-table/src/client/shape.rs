@@ -231,7 +231,6 @@ impl<P> Shape<P> {
         self
     }
 
-    /// Reads a row, or returns `None` if it does not fit and is skipped.
     /// Reads a row into `rows`. Returns `false` if it does not fit and is skipped.
     pub(crate) fn read_into(&self, members: &mut RowMembers<'_, '_>, rows: &mut Vec<P>) -> Result<bool> {
         match &self.reader {

@@ -190,8 +190,8 @@ pub(crate) fn page(
     }
 }
 
-/// Reads the next row straight from the text, and returns the number of its properties, or `None` if it differs from
-/// the layout or has an error. `reader` is then still before the row.
+/// Reads the next row straight from the text, and returns the number of its properties, or `None` if it has to be read
+/// completely. `reader` is then still before the row.
 fn by_layout<'a>(
     reader: &mut Reader<'a>,
     layout: &mut RowLayout<'a>,

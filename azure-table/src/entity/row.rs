@@ -5,8 +5,8 @@
 //!
 //! A row is read before its entity where one of three things may be: an annotation comes after its property, an entity
 //! needs its keys first, or an enum selects its variant by RowKey. In a borrowed row, all three are lookups. It costs
-//! no allocation after the first row of a page, and a hand-written `ReadEntity` is a loop over names. All other
-//! entities are read by `members.rs`, which builds no row.
+//! no allocation after the first row of a page, and a hand-written `ReadEntity` is a loop over names. Other entities
+//! are read by `members.rs`, from the second row of a page on without a row.
 
 use std::borrow::Cow;
 use std::fmt::Display;

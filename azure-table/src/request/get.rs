@@ -14,7 +14,7 @@ use http::{Method, Response, StatusCode};
 
 use crate::entity::read_json;
 use crate::entity::row::members::RowMembers;
-use crate::entity::row::opener;
+use crate::entity::row::{Row, opener};
 use crate::write::call::Call;
 use crate::write::path;
 use crate::write::requested_key::{has_key, is_masked, other_entity};
@@ -51,22 +51,22 @@ pub(crate) fn read_response<P>(
         entity = Some(read(members)?);
         Ok(())
     };
-    let is_there = read_into(response, key, metadata, is_of_members, &mut read)?;
-    Ok(entity.filter(|_| is_there))
+    read_into(response, key, metadata, is_of_members, &mut read)?;
+    Ok(entity)
 }
 
-/// Reads the entity, whatever its type. Returns `false` if no entity has the key.
+/// Reads the entity, whatever its type, if one has the key.
 fn read_into(
     response: Response<Bytes>,
     key: (&str, &str),
     metadata: MetadataLevel,
     is_of_members: bool,
     read: &mut dyn FnMut(&mut RowMembers<'_, '_>) -> Result<()>,
-) -> Result<bool> {
+) -> Result<()> {
     if response.status() == StatusCode::NOT_FOUND {
         let error = response::error(&response);
         return if response::is_missing_entity(&error) {
-            Ok(false)
+            Ok(())
         } else {
             Err(error)
         };
@@ -74,19 +74,24 @@ fn read_into(
     let is_masked = is_masked(&response);
     let response = response::expect(response, &[StatusCode::OK])?;
     let (body, etag) = (response::json(&response)?, response::etag_text(&response));
-    let mut read = |members: &mut RowMembers<'_, '_>| {
-        let is_read = read(members);
-        if is_masked || has_key(members.row(), key) {
-            is_read
+    let checked = |row: &Row<'_>| {
+        if is_masked || has_key(row, key) {
+            Ok(())
         } else {
-            Err(other_entity(members.row(), key))
+            Err(other_entity(row, key))
         }
     };
     let is_read = match opener::of_response(&response) {
-        None if is_of_members => read_json::entity_of_members(body, metadata, etag, &mut read),
-        opener => read_json::entity_opened_by(opener, body, metadata, etag, |row| read(&mut RowMembers::of(row))),
+        // The keys are known when the last member is read.
+        None if is_of_members => read_json::entity_of_members(body, metadata, etag, &mut |members| {
+            if !members.is_of_text() {
+                checked(members.row())?;
+            }
+            read(members).and_then(|()| checked(members.row()))
+        }),
+        opener => read_json::entity_opened_by(opener, body, metadata, etag, |row| {
+            checked(row).and_then(|()| read(&mut RowMembers::of(row)))
+        }),
     };
-    is_read
-        .map(|()| true)
-        .map_err(|e| e.with_request_id(response::request_id(&response)))
+    is_read.map_err(|e| e.with_request_id(response::request_id(&response)))
 }

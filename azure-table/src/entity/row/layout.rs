@@ -19,6 +19,8 @@ use azure_table_wire::value::edm::EdmType;
 ///
 /// Source: REST "Understanding the Table service data model".
 pub(crate) const MAX_MEMBERS: usize = 1_024;
+/// The number of members that a row may lack in one place, which limits the time for a member.
+const MAX_AHEAD: usize = 64;
 
 /// The members of the rows of a page, in the order in which rows have them. No row needs to have all of them.
 #[derive(Debug)]
@@ -100,14 +102,13 @@ impl<'a> RowLayout<'a> {
 
     /// Returns the first member from the `n`th on with which the text starts, and the number of those up to it.
     #[inline]
-    pub(super) fn find(&self, text: &[u8], mut n: usize) -> Option<(usize, &LayoutMember<'a>)> {
-        loop {
-            let member = self.members.get(n)?;
-            n += 1;
+    pub(super) fn find(&self, text: &[u8], n: usize) -> Option<(usize, &LayoutMember<'a>)> {
+        for (ahead, member) in self.members.get(n..)?.iter().take(MAX_AHEAD).enumerate() {
             if member.is_before(text) {
-                return Some((n, member));
+                return Some((n + ahead + 1, member));
             }
         }
+        None
     }
 }
 

@@ -14,15 +14,15 @@ use crate::entity::row::{Row, RowProperty, rejected};
 
 /// No member follows.
 const END: usize = usize::MAX;
-/// The row has a fault, or a type that is not right before its property.
+/// The row is not read from the text: it has a fault, a value that no field can have, or a type that is not right
+/// before its property.
 const UNLIKE: usize = usize::MAX - 1;
 
 /// The values of a row, for the fields of a derived struct.
 #[derive(Debug)]
 pub struct RowMembers<'r, 'a> {
     source: Source<'r, 'a>,
-    is_used: bool,
-    /// The number of properties so far.
+    /// The number of properties that were passed, of a text with those that are `null`.
     properties: usize,
 }
 
@@ -48,7 +48,7 @@ enum Source<'r, 'a> {
         is_first: bool,
         /// The annotation of the current member.
         annotation: Option<EdmType>,
-        /// The current value, unless it is text without escapes.
+        /// The current value, unless it is plain: a number, a boolean or text without escapes.
         scalar: Scalar<'a>,
     },
 }
@@ -68,7 +68,6 @@ impl<'r, 'a> RowMembers<'r, 'a> {
                 properties: &row.properties,
                 likely: 0,
             },
-            is_used: false,
             properties: 0,
         }
     }
@@ -94,7 +93,6 @@ impl<'r, 'a> RowMembers<'r, 'a> {
                 annotation: None,
                 scalar: Scalar::Null,
             },
-            is_used: false,
             properties: 0,
         }
     }
@@ -107,17 +105,19 @@ impl<'r, 'a> RowMembers<'r, 'a> {
         }
     }
 
-    /// Returns `true` if the caller used [`next`](Self::next), and not only the row.
-    pub(crate) fn is_used(&self) -> bool {
-        self.is_used
+    /// Returns `true` if the members come straight from a text.
+    pub(crate) fn is_of_text(&self) -> bool {
+        matches!(self.source, Source::Text { .. })
     }
 
-    /// Returns the number of properties, once the last is read.
+    /// Returns `true` if the caller used [`next`](Self::next), and not only the row.
+    pub(crate) fn is_used(&self) -> bool {
+        self.properties > 0
+    }
+
+    /// Returns the number of properties that were passed.
     pub(crate) fn properties(&self) -> usize {
-        match &self.source {
-            Source::Row { row, .. } => row.properties().len(),
-            Source::Text { .. } => self.properties,
-        }
+        self.properties
     }
 
     /// Returns the index of the field of the next property, or `None` after the last. A property of a row that no field
@@ -134,7 +134,6 @@ impl<'r, 'a> RowMembers<'r, 'a> {
                 likely,
                 ..
             } => {
-                self.is_used = true;
                 // The first one is not passed yet.
                 if self.properties > 0 {
                     *properties = properties.get(1..).unwrap_or_default();
@@ -204,11 +203,8 @@ impl<'r, 'a> RowMembers<'r, 'a> {
                 LayoutKind::PartitionKey => read_text(reader, &mut row.partition_key),
                 LayoutKind::RowKey => read_text(reader, &mut row.row_key),
                 LayoutKind::Timestamp => read_text(reader, &mut row.timestamp),
-                // The header of a response may have it as well.
-                LayoutKind::Etag => reader
-                    .text()
-                    .map(|etag| row.etag = etag.or_else(|| row.etag.take()))
-                    .is_ok(),
+                // A `null` would remove the one of the header.
+                LayoutKind::Etag => read_text(reader, &mut row.etag) && row.etag.is_some(),
                 LayoutKind::Ignored => {
                     self.properties += 1;
                     reader.scalar().is_ok()
@@ -233,7 +229,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
         }
     }
 
-    /// Returns the value of the current field, if it is text without escapes or a number in a text.
+    /// Returns the value of the current field, if it is plain and of a text.
     #[inline(always)]
     fn plain_value(&mut self) -> Option<WireValue<'a>> {
         let Source::Text {
