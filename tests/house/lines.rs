@@ -13,9 +13,9 @@ const LINES: [(&str, usize); 6] = [
     // Has what only the client names, from the wire crate. In all, 111 lines were added: the traits for entities in the
     // emulator and in doubles replace their methods, and imports name two crates. One more declares a folder.
     // 26 for values that are read into the properties of the previous row: they replaced new ones in each row.
-    // 528 for rows that are read straight from the text: they replaced a property for each value, built, named and
+    // 533 for rows that are read straight from the text: they replaced a property for each value, built, named and
     // searched. A row of a page takes a fifth less time.
-    ("azure-table", 32_557),
+    ("azure-table", 32_562),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
     ("azure-table-derive", 4_798),
     // Got the reader of members, which only it uses, from the wire crate. 18 for values as they were read: they

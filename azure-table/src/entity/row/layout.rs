@@ -102,13 +102,18 @@ impl<'a> RowLayout<'a> {
 
     /// Returns the first member from the `n`th on with which the text starts, and the number of those up to it.
     #[inline]
-    pub(super) fn find(&self, text: &[u8], n: usize) -> Option<(usize, &LayoutMember<'a>)> {
-        for (ahead, member) in self.members.get(n..)?.iter().take(MAX_AHEAD).enumerate() {
+    pub(super) fn find(&self, text: &[u8], mut n: usize) -> Option<(usize, &LayoutMember<'a>)> {
+        let end = n + MAX_AHEAD;
+        loop {
+            let member = self.members.get(n)?;
+            n += 1;
             if member.is_before(text) {
-                return Some((n + ahead + 1, member));
+                return Some((n, member));
+            }
+            if n == end {
+                return None;
             }
         }
-        None
     }
 }
 
