@@ -55,7 +55,7 @@ impl Reading<'_, '_> {
         })
     }
 
-    /// Returns `true` if the values may come straight from the text of a page: no field needs the whole row.
+    /// Returns `true` if the values may come straight from the text of a response: no field needs the whole row.
     pub(crate) fn is_of_members(&self) -> bool {
         let is_of_member = |field: &Field<'_>| match &field.role {
             Role::Property(_) => {

@@ -251,6 +251,7 @@ impl<P> Shape<P> {
         self.form.is_plain() && matches!(self.reader, Reader::Typed(_, true))
     }
 
+    /// Reads a row as [`read`](Self::read) does, without a row if [`is_of_members`](Self::is_of_members).
     pub(crate) fn read_members(&self, members: &mut RowMembers<'_, '_>) -> Result<P> {
         match &self.reader {
             Reader::Typed(read, _) if self.form.is_plain() => read(members),

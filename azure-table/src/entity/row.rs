@@ -3,10 +3,10 @@
 //! Defines [`Row`] and [`RowProperty`]: names, values and annotations, borrowed from the text of the response.
 //! `read_json.rs` fills a row and reuses it for the next one; a [`ReadEntity`](crate::ReadEntity) reads it.
 //!
-//! A row is read before its entity where one of three things may be: an annotation comes after its property, an entity
-//! needs its keys first, or an enum selects its variant by RowKey. In a borrowed row, all three are lookups. It costs
-//! no allocation after the first row of a page, and a hand-written `ReadEntity` is a loop over names. Other entities
-//! are read by `members.rs`, from the second row of a page on without a row.
+//! A row is read before its entity where more than one member is needed at a time: an annotation comes after its
+//! property, a value needs its keys or other properties first, an enum selects its variant. In a borrowed row, these
+//! are lookups. It costs no allocation after the first row of a page, and a hand-written `ReadEntity` is a loop over
+//! names. `members.rs` reads the other derived structs, from the second row of a page on without a row.
 
 use std::borrow::Cow;
 use std::fmt::Display;
