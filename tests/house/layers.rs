@@ -1,6 +1,7 @@
 //! Rules of the sources: imports point downward without cycles, files stay small, each names what it owns.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use xtask::layers::Layers;
 use xtask::sources::{CRATES, Sources, root, rust_files};
@@ -44,6 +45,8 @@ const WIRE: Layers<'_> = Layers {
 const MAX_LINES: usize = 500;
 /// The maximum number of modules in a folder. More are found faster in folders by subject.
 const MAX_SIBLINGS: usize = 20;
+/// The maximum number of files in a folder of the tests. The texts of `ui` are no modules.
+const MAX_SIBLINGS_OF_TESTS: usize = 30;
 /// The most lines of an example, or of the `main.rs` of one in a folder. `stress` is a study, not a lesson.
 const MAX_LINES_OF_EXAMPLES: usize = 150;
 
@@ -143,6 +146,22 @@ fn folders_have_few_modules() {
     assert!(
         modules.is_empty(),
         "more than {MAX_SIBLINGS} modules: divide the folder by subject\n{modules:#?}"
+    );
+}
+
+#[test]
+fn folders_of_tests_have_few_modules() {
+    let mut modules = BTreeMap::<PathBuf, usize>::new();
+    for (path, _) in rust_files(&root().join("tests")) {
+        if let Some(folder) = path.parent().filter(|folder| !folder.ends_with("ui/fail")) {
+            *modules.entry(folder.to_owned()).or_default() += 1;
+        }
+    }
+    assert!(modules.len() > 20, "{} folders", modules.len());
+    modules.retain(|_, modules| *modules > MAX_SIBLINGS_OF_TESTS);
+    assert!(
+        modules.is_empty(),
+        "more than {MAX_SIBLINGS_OF_TESTS} files: {modules:#?}"
     );
 }
 

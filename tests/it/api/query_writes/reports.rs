@@ -14,7 +14,7 @@ use azure_table::{
 };
 use azure_table_tests::errors::kind_in_doubt;
 
-use super::interceptor::Interceptor;
+use crate::api::interceptor::Interceptor;
 
 #[derive(TableEntity, Debug, Clone, PartialEq)]
 struct Blog {

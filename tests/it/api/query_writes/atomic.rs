@@ -6,7 +6,7 @@ use azure_table::{
     Change, DynamicEntity, Emulator, Error, ErrorKind, Guid, TableClient, TableEntity, TableServiceClient,
 };
 
-use super::interceptor::Interceptor;
+use crate::api::interceptor::Interceptor;
 
 #[derive(TableEntity, Debug, Clone, PartialEq)]
 struct Movie {

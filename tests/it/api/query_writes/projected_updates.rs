@@ -7,7 +7,7 @@ use azure_table::{
     TableServiceClient, Versioned,
 };
 
-use super::interceptor::Interceptor;
+use crate::api::interceptor::Interceptor;
 
 #[derive(TableEntity, Debug, Clone, PartialEq)]
 #[table(row_key = "e-{id:02}")]

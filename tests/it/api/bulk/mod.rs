@@ -1,0 +1,7 @@
+//! Bulk writes: their outcomes, order, memory and fairness.
+
+mod borrows;
+mod memory;
+mod order;
+mod outcomes;
+mod yields;
