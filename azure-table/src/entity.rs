@@ -65,8 +65,6 @@ pub(crate) mod schema;
 pub(crate) mod seed_entities;
 pub(crate) mod serde_entity;
 pub(crate) mod table_entity;
-#[cfg(all(feature = "test-util", feature = "emulator"))]
-pub(crate) mod timestamp_watch;
 pub(crate) mod unsealed;
 pub(crate) mod variant;
 pub(crate) mod variant_mark;

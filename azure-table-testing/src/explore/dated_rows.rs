@@ -5,6 +5,8 @@
 //! to different rows as equal in both orders.
 
 use std::collections::BTreeSet;
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The rows that show the order of their writes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,8 +18,7 @@ pub struct DatedRows {
 }
 
 impl DatedRows {
-    /// Adds a row whose Timestamp was read.
-    pub fn add(&mut self, partition_key: Option<&str>, row_key: Option<&str>) {
+    fn add(&mut self, partition_key: Option<&str>, row_key: Option<&str>) {
         match (partition_key, row_key) {
             (Some(partition_key), Some(row_key)) => {
                 self.keys.insert((partition_key.to_owned(), row_key.to_owned()));
@@ -50,3 +51,28 @@ impl DatedRows {
         !before.0 && before != (self.is_any, self.keys.len())
     }
 }
+
+/// Notes the rows whose Timestamps are read. The responses of a run carry it to the reader of their rows.
+#[derive(Clone, Debug, Default)]
+pub struct TimestampWatch(Arc<Mutex<DatedRows>>);
+
+impl TimestampWatch {
+    /// Adds a row whose Timestamp was read.
+    pub fn note(&self, partition_key: Option<&str>, row_key: Option<&str>) {
+        let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.add(partition_key, row_key);
+    }
+
+    pub(crate) fn take(&self) -> DatedRows {
+        mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// All watches are equal: a watch is no part of the value that carries it.
+impl PartialEq for TimestampWatch {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for TimestampWatch {}

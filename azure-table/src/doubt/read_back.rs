@@ -15,6 +15,7 @@ use crate::doubt::facts::doubtful;
 use crate::doubt::judge::{Evidence, Judge, Resolution, Times, evidence};
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::read_json;
+use crate::entity::row::context::RowContext;
 use crate::entity::table_entity::ReadEntity;
 use crate::request::query::QueryRequest;
 use crate::write::row_write::RowWrite;
@@ -111,7 +112,7 @@ fn written(write: &RowWrite<'_>, ours: Option<&DynamicEntity>) -> WrittenRow {
             .facts
             .is_echoed
             .then(|| Bytes::from(serde_json::to_vec(row).unwrap_or_default())),
-        opener: None,
+        context: RowContext::default(),
     }
 }
 

@@ -17,7 +17,7 @@ use azure_table_wire::value::etag::{Condition, ETag};
 
 use crate::entity::property::ReadProperty;
 use crate::entity::property_writer::{self, PropertySink, PropertyWriter};
-use crate::entity::row::{self, Row, RowProperty, opener};
+use crate::entity::row::{self, Row, RowProperty, context};
 use crate::entity::schema::EntitySchema;
 use crate::entity::table_entity::{ReadEntity, TableEntity};
 use crate::key::entity_key::key_texts;
@@ -98,7 +98,7 @@ impl DynamicEntity {
     ///   type, or the keys do not have the form that `E` expects.
     #[doc(alias = "ConvertBack")]
     pub fn to_entity<E: ReadEntity>(&self) -> Result<E> {
-        let lent = opener::lent();
+        let lent = context::lent();
         let row = Row {
             partition_key: Some(Cow::Borrowed(&self.partition_key)),
             row_key: Some(Cow::Borrowed(&self.row_key)),
@@ -109,7 +109,7 @@ impl DynamicEntity {
                 .iter()
                 .map(|(name, value)| row_property(name, value))
                 .collect(),
-            opener: lent.as_ref(),
+            context: lent.as_ref(),
         };
         E::read(&row).map_err(|e| row::locate(&row, e))
     }

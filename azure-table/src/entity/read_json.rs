@@ -9,7 +9,6 @@
 //! tests. It also reads error bodies and lists of tables.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use azure_table_wire::codec::json::token::{JsonError, Reader, Scalar};
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
@@ -17,9 +16,9 @@ use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::edm::EdmType;
 use bytes::Bytes;
 
+use crate::entity::row::context::RowContext;
 use crate::entity::row::layout::{MAX_MEMBERS, RowLayout, RowMember, annotation};
 use crate::entity::row::members::RowMembers;
-use crate::entity::row::opener::Opener;
 use crate::entity::row::{self, Row, RowProperty};
 
 /// The number of rows that may differ from the layout before it is no longer tried on this page.
@@ -36,23 +35,24 @@ pub(crate) fn entity<T>(
     etag: Option<&str>,
     read: impl FnOnce(&Row<'_>) -> Result<T>,
 ) -> Result<T> {
-    entity_opened_by(None, body, metadata, etag, read)
+    entity_in(None, body, metadata, etag, read)
 }
 
-/// Reads one entity as [`entity`] does, with the keys of its encrypted properties.
-pub(crate) fn entity_opened_by<T>(
-    opener: Option<&Arc<Opener>>,
+/// Reads one entity of a response as [`entity`] does.
+pub(crate) fn entity_in<T>(
+    context: Option<&RowContext>,
     body: &[u8],
     metadata: MetadataLevel,
     etag: Option<&str>,
     read: impl FnOnce(&Row<'_>) -> Result<T>,
 ) -> Result<T> {
-    let row = row(opener, body, metadata, etag)?;
+    let row = row(context, body, metadata, etag)?;
     read(&row).map_err(|e| row::locate(&row, e))
 }
 
 /// Reads one entity as [`entity`] does, straight from the text if that can be.
 pub(crate) fn entity_of_members(
+    context: &RowContext,
     body: &[u8],
     metadata: MetadataLevel,
     etag: Option<&str>,
@@ -61,6 +61,7 @@ pub(crate) fn entity_of_members(
     let mut layout = RowLayout::new(of_text(metadata), false);
     let mut keys = Row {
         etag: etag.map(Cow::Borrowed),
+        context: Some(context),
         ..Row::default()
     };
     if let Ok(mut reader) = Reader::new(body)
@@ -70,17 +71,19 @@ pub(crate) fn entity_of_members(
     {
         return Ok(());
     }
-    entity(body, metadata, etag, |row| read(&mut RowMembers::of(row)))
+    entity_in(Some(context), body, metadata, etag, |row| {
+        read(&mut RowMembers::of(row))
+    })
 }
 
 fn row<'a>(
-    opener: Option<&'a Arc<Opener>>,
+    context: Option<&'a RowContext>,
     body: &'a [u8],
     metadata: MetadataLevel,
     etag: Option<&'a str>,
 ) -> Result<Row<'a>> {
     let mut reader = Reader::new(body).map_err(not_an_entity)?;
-    let mut row = usual_row(opener);
+    let mut row = usual_row(context);
     fill(&mut reader, &mut Before::none(), metadata, &mut row).map_err(not_an_entity)?;
     reader.end().map_err(not_an_entity)?;
     if row.etag.is_none() {
@@ -89,9 +92,9 @@ fn row<'a>(
     Ok(row)
 }
 
-fn usual_row(opener: Option<&Arc<Opener>>) -> Row<'_> {
+fn usual_row(context: Option<&RowContext>) -> Row<'_> {
     Row {
-        opener,
+        context,
         properties: Vec::with_capacity(USUAL_MEMBERS),
         ..Row::default()
     }
@@ -120,7 +123,7 @@ pub(crate) fn into_page_text(body: Bytes) -> Result<String> {
 /// page. That position is returned, from which another call continues. An error of `read` stops the page, unless the
 /// entity came straight from the text: `read` then gets it again, as a row.
 pub(crate) fn page(
-    opener: Option<&Arc<Opener>>,
+    context: &RowContext,
     text: &str,
     metadata: MetadataLevel,
     from: RowPosition,
@@ -133,9 +136,12 @@ pub(crate) fn page(
     } else {
         Reader::of_text(text)
     };
-    let mut row = usual_row(opener);
+    let mut row = usual_row(Some(context));
     // The keys of a row whose properties come straight from the text.
-    let mut keys = Row::default();
+    let mut keys = Row {
+        context: Some(context),
+        ..Row::default()
+    };
     let mut before = Before::new();
     let mut layout = RowLayout::new(of_text(metadata), true);
     // Known from the first row on.
@@ -404,7 +410,9 @@ mod tests {
             goes_on.set(read(members.row())?);
             Ok(())
         };
-        page(None, body, metadata, from, &mut read, &mut |_, _| goes_on.get())
+        page(&RowContext::default(), body, metadata, from, &mut read, &mut |_, _| {
+            goes_on.get()
+        })
     }
 
     #[test]

@@ -19,15 +19,15 @@ use azure_table_wire::value::edm::{Edm, EdmType, WireValue};
 use azure_table_wire::value::etag::ETag;
 
 use crate::entity::property::ReadProperty;
-use crate::entity::row::opener::Opener;
+use crate::entity::row::context::{Opener, RowContext};
 use crate::key::key_shape::{KeyParts, KeyShape};
 use crate::key::table_key::ReadTableKey;
 
+pub(crate) mod context;
 #[cfg(feature = "encryption")]
 mod decryption;
 pub(crate) mod layout;
 pub(crate) mod members;
-pub(crate) mod opener;
 
 /// One entity of a response: its keys, Timestamp, ETag and properties, borrowed without copies.
 ///
@@ -39,8 +39,7 @@ pub struct Row<'a> {
     pub(crate) timestamp: Option<Cow<'a, str>>,
     pub(crate) etag: Option<Cow<'a, str>>,
     pub(crate) properties: Vec<RowProperty<'a>>,
-    /// The keys of its encrypted properties.
-    pub(crate) opener: Option<&'a Arc<Opener>>,
+    pub(crate) context: Option<&'a RowContext>,
 }
 
 /// A property of a [`Row`].
@@ -83,10 +82,15 @@ impl<'a> Row<'a> {
     pub(crate) fn timestamp_text(&self) -> Option<&str> {
         let text = self.timestamp.as_deref();
         #[cfg(all(feature = "test-util", feature = "emulator"))]
-        if text.is_some() {
-            crate::entity::timestamp_watch::note(self.partition_key.as_deref(), self.row_key.as_deref());
+        if let (Some(_), Some(watch)) = (text, self.context.and_then(|context| context.watch.as_ref())) {
+            watch.note(self.partition_key.as_deref(), self.row_key.as_deref());
         }
         text
+    }
+
+    /// Returns the keys of its encrypted properties.
+    pub(crate) fn opener(&self) -> Option<&'a Arc<Opener>> {
+        self.context?.opener.as_ref()
     }
 
     /// Returns the ETag. It is always present at metadata level `minimal` and on a read of one entity.
@@ -157,7 +161,7 @@ impl<'a> Row<'a> {
             properties: properties
                 .map(|property| RowProperty::of(&property.name, property.value()))
                 .collect(),
-            opener: self.opener,
+            context: self.context,
         }
     }
 

@@ -20,7 +20,6 @@ use azure_table_wire::value::clock;
 use azure_table_wire::value::datetime::DateTime;
 use tokio::runtime::Builder;
 
-use crate::entity::timestamp_watch;
 use crate::explore::simulation::Simulation;
 
 /// The delay of a timer that fires only if no other timer fires and no request waits.
@@ -79,7 +78,7 @@ impl<T: RunOutput, B: AsyncFn(Simulation) -> T> Runner for Runs<'_, B> {
             });
             output
         };
-        let (outcome, dated) = timestamp_watch::watch(|| quietly(run));
+        let outcome = quietly(run);
         let ran = gate.finish();
         let failure = match outcome {
             Err(message) => Some(message),
@@ -87,7 +86,7 @@ impl<T: RunOutput, B: AsyncFn(Simulation) -> T> Runner for Runs<'_, B> {
             Ok(None) if ran.end.is_some() => None,
             Ok(None) => Some("no task can continue: no request is waiting, and no timer is left".to_owned()),
         };
-        Finished { ran, failure, dated }
+        Finished { ran, failure }
     }
 }
 

@@ -14,7 +14,7 @@ use http::{Method, Response, StatusCode};
 
 use crate::entity::read_json;
 use crate::entity::row::members::RowMembers;
-use crate::entity::row::{Row, opener};
+use crate::entity::row::{Row, context::RowContext};
 use crate::write::call::Call;
 use crate::write::path;
 use crate::write::requested_key::{has_key, is_masked, other_entity};
@@ -81,17 +81,19 @@ fn read_into(
             Err(other_entity(row, key))
         }
     };
-    let is_read = match opener::of_response(&response) {
+    let context = RowContext::of(&response);
+    let is_read = if is_of_members && context.opener.is_none() {
         // The keys are known when the last member is read.
-        None if is_of_members => read_json::entity_of_members(body, metadata, etag, &mut |members| {
+        read_json::entity_of_members(&context, body, metadata, etag, &mut |members| {
             if !members.is_of_text() {
                 checked(members.row())?;
             }
             read(members).and_then(|()| checked(members.row()))
-        }),
-        opener => read_json::entity_opened_by(opener, body, metadata, etag, |row| {
+        })
+    } else {
+        read_json::entity_in(Some(&context), body, metadata, etag, |row| {
             checked(row).and_then(|()| read(&mut RowMembers::of(row)))
-        }),
+        })
     };
     is_read.map_err(|e| e.with_request_id(response::request_id(&response)))
 }

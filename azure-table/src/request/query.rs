@@ -19,7 +19,7 @@ use http::{Method, Response, StatusCode};
 
 use crate::entity::read_json::{self, RowPosition};
 use crate::entity::row::members::RowMembers;
-use crate::entity::row::{Row, opener};
+use crate::entity::row::{Row, context::RowContext};
 use crate::key::table_key::after_prefix;
 use crate::request::continuation::Continuation;
 use crate::write::call::Call;
@@ -250,7 +250,7 @@ impl PageBody {
         };
         let (mut left, mut begin) = (budget, self.from);
         let rows = &mut self.rows;
-        let opener = opener::of_response(&self.response);
+        let context = RowContext::of(&self.response);
         let mut read = |members: &mut RowMembers<'_, '_>, end: RowPosition| {
             // The other rows are about as long as the first.
             let expected = if *rows == 0 {
@@ -266,7 +266,7 @@ impl PageBody {
             begin = end;
             left > 0
         };
-        let next = read_json::page(opener, text, metadata, self.from, &mut read, &mut goes_on)?;
+        let next = read_json::page(&context, text, metadata, self.from, &mut read, &mut goes_on)?;
         self.from = next.unwrap_or(self.from);
         Ok(next.is_none().then_some(left))
     }

@@ -18,7 +18,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::{Response, StatusCode};
 
-use crate::entity::row::opener;
+use crate::entity::row::context::RowContext;
 use crate::write::batch::MAX_BATCH_OPERATIONS;
 use crate::write::requested_key;
 use crate::write::sent_batch::SentBatch;
@@ -70,8 +70,8 @@ pub(crate) fn read_response(sent: &SentBatch, response: Response<Bytes>) -> Resu
         } else {
             Bytes::new()
         };
-        let opener = opener::of_response(&response).cloned();
-        results.push(TableResult::of_response(requested, status, etag, body, opener).map_err(unreadable)?);
+        let context = RowContext::of(&response);
+        results.push(TableResult::of_response(requested, status, etag, body, context).map_err(unreadable)?);
         // A get is alone in its batch.
         if requested.kind == OperationKind::Get
             && !is_masked

@@ -3,14 +3,12 @@
 //! Defines [`RowWrite`], the facts that decide whether a write in doubt was applied, and [`WrittenRow`]. The verdict is
 //! in `doubt/read_back.rs`, the writes of a call are in `call.rs`.
 
-use std::sync::Arc;
-
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::value::etag::ETag;
 use azure_table_wire::value::guid::Guid;
 use bytes::Bytes;
 
-use crate::entity::row::opener::Opener;
+use crate::entity::row::context::RowContext;
 
 /// A write of one row.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +42,7 @@ pub(crate) struct WrittenRow {
     pub etag: Option<String>,
     /// The entity as JSON at minimal metadata, if it was requested.
     pub entity: Option<Bytes>,
-    /// The keys of its encrypted properties.
-    pub opener: Option<Arc<Opener>>,
+    pub context: RowContext,
 }
 
 /// Returns `true` if the operation requires a stored entity, and so sends `If-Match`. Without it the service would

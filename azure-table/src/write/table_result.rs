@@ -9,7 +9,6 @@
 
 use std::fmt;
 use std::mem;
-use std::sync::Arc;
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::error::operation_kind::OperationKind;
@@ -21,7 +20,7 @@ use http::{Response, StatusCode};
 
 use crate::entity::read_json;
 use crate::entity::row::Row;
-use crate::entity::row::opener::{self, Opener};
+use crate::entity::row::context::RowContext;
 use crate::entity::table_entity::ReadEntity;
 use crate::entity::variant_mark::MarkedVariant;
 use crate::write::requested_key;
@@ -86,8 +85,7 @@ pub struct TableResult {
     entity: Option<Bytes>,
     /// The variant that the entity is read as.
     variant: Option<&'static MarkedVariant>,
-    /// The keys of the entity's encrypted properties.
-    opener: Option<Arc<Opener>>,
+    context: RowContext,
 }
 
 impl TableResult {
@@ -98,7 +96,7 @@ impl TableResult {
         status: u16,
         etag: Option<ETag>,
         body: Bytes,
-        opener: Option<Arc<Opener>>,
+        context: RowContext,
     ) -> Result<Self> {
         let entity = if requested.entity {
             requested.entity_in(status, body)?
@@ -112,7 +110,7 @@ impl TableResult {
             is_read_back: false,
             entity,
             variant: None,
-            opener,
+            context,
         })
     }
 
@@ -125,7 +123,7 @@ impl TableResult {
             is_read_back: false,
             entity: None,
             variant: None,
-            opener: None,
+            context: RowContext::default(),
         }
     }
 
@@ -169,7 +167,7 @@ impl TableResult {
                 variant.read(row, E::read)
             }
         };
-        read_json::entity_opened_by(self.opener.as_ref(), body, MetadataLevel::Minimal, etag, read)
+        read_json::entity_in(Some(&self.context), body, MetadataLevel::Minimal, etag, read)
             .map(Some)
             .map_err(|e| e.in_operation(self.kind, None))
     }
@@ -191,7 +189,7 @@ impl TableResult {
             is_read_back: true,
             entity: row.entity,
             variant: None,
-            opener: row.opener,
+            context: row.context,
         }
     }
 
@@ -245,8 +243,8 @@ pub(crate) fn read_response(
     let key = key.filter(|_| !requested_key::is_masked(&response) && response::is_json_object(response.body()));
     let checked = key.map_or(Ok(()), |key| requested_key::check_keys(response.body(), key));
     let (status, etag) = (response.status().as_u16(), response::etag(&response));
-    let (body, opener) = (mem::take(response.body_mut()), opener::of_response(&response).cloned());
+    let (body, context) = (mem::take(response.body_mut()), RowContext::of(&response));
     checked
-        .and_then(|()| TableResult::of_response(requested, status, etag, body, opener))
+        .and_then(|()| TableResult::of_response(requested, status, etag, body, context))
         .map_err(|e| e.with_status(status).with_request_id(response::request_id(&response)))
 }

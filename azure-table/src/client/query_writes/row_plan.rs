@@ -9,7 +9,7 @@ use azure_table_wire::value::etag::ETag;
 use crate::client::shape::bad_row::BadRow;
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::row::Row;
-use crate::entity::row::opener::Opener;
+use crate::entity::row::context::Opener;
 use crate::entity::table_entity::ReadEntity;
 use crate::key::entity_key::Key;
 use crate::write::operation::TableOperation;
@@ -107,7 +107,7 @@ impl<E, P: ReadEntity> ReadEntity for TypedRow<E, P> {
                 row: P::read_upgraded(row, &mut removed)?,
                 stored: DynamicEntity::read(row)?,
                 removed,
-                opener: row.opener.cloned(),
+                opener: row.opener().cloned(),
             })
         };
         Ok(Self {

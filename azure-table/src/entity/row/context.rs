@@ -1,11 +1,14 @@
-//! The keys of the encrypted properties in a response, with which its rows are read.
+//! The values with which the rows of a response are read, beside its text.
 //!
-//! A response carries them as an extension, from the edge of the pipeline to the rows. The rows of a write that was
-//! read back carry them themselves. Without the feature `encryption` no response has keys.
+//! A response carries the keys of encrypted properties and the watch of an exploration as extensions: the edge of the
+//! pipeline adds the first, the transport of the exploration the second. The rows of a write that was read back carry
+//! them themselves.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
+#[cfg(all(feature = "test-util", feature = "emulator"))]
+use azure_table_testing::explore::dated_rows::TimestampWatch;
 use bytes::Bytes;
 use http::Response;
 
@@ -33,22 +36,33 @@ mod none {
     }
 }
 
-/// Returns the keys of a response.
-pub(crate) fn of_response(response: &Response<Bytes>) -> Option<&Arc<Opener>> {
-    if cfg!(feature = "encryption") {
-        response.extensions().get()
-    } else {
-        None
+/// The values with which the rows of a response are read, beside its text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RowContext {
+    /// The keys of encrypted properties. Without the feature `encryption` no response has any.
+    pub(crate) opener: Option<Arc<Opener>>,
+    /// Notes the rows whose Timestamps are read.
+    #[cfg(all(feature = "test-util", feature = "emulator"))]
+    pub(crate) watch: Option<TimestampWatch>,
+}
+
+impl RowContext {
+    pub(crate) fn of(response: &Response<Bytes>) -> Self {
+        Self {
+            opener: response.extensions().get().cloned(),
+            #[cfg(all(feature = "test-util", feature = "emulator"))]
+            watch: response.extensions().get().cloned(),
+        }
     }
 }
 
 thread_local! {
-    /// The keys of the row whose `upgrade` runs on this thread.
-    static LENT: RefCell<Option<Arc<Opener>>> = const { RefCell::new(None) };
+    /// The context of the row whose `upgrade` runs on this thread.
+    static LENT: RefCell<Option<RowContext>> = const { RefCell::new(None) };
 }
 
-/// The keys that were lent before, which are lent again when this value is dropped.
-struct Before(Option<Arc<Opener>>);
+/// The context that was lent before, which is lent again when this value is dropped.
+struct Before(Option<RowContext>);
 
 impl Drop for Before {
     fn drop(&mut self) {
@@ -59,11 +73,11 @@ impl Drop for Before {
 /// Calls `run`, in which a [`DynamicEntity`](crate::DynamicEntity) decrypts its values with the keys of
 /// `row`. It has no keys of its own.
 pub(crate) fn lend<T>(row: &Row<'_>, run: impl FnOnce() -> T) -> T {
-    let _before = Before(LENT.replace(row.opener.cloned()));
+    let _before = Before(LENT.replace(row.context.cloned()));
     run()
 }
 
-/// Returns the keys of the row whose `upgrade` runs on this thread.
-pub(crate) fn lent() -> Option<Arc<Opener>> {
+/// Returns the context of the row whose `upgrade` runs on this thread.
+pub(crate) fn lent() -> Option<RowContext> {
     LENT.with_borrow(Clone::clone)
 }

@@ -31,7 +31,7 @@ impl Row<'_> {
     /// Decrypts a property of this row.
     pub(crate) fn decrypt<T: Property + ReadProperty>(&self, property: &RowProperty<'_>) -> Result<T> {
         let name = property.name();
-        let Some(opener) = &self.opener else {
+        let Some(opener) = self.opener() else {
             return Err(Error::invalid_input(format!(
                 "property `{name}`: it is encrypted, and was read without a key provider: set one with `encryption` on \
                  the client, and read the row as its entity, not as a `DynamicEntity`"

@@ -220,7 +220,7 @@ impl DataKeys {
         // Set even without keys: a value in the clear is then reported as an error.
         let opener = Arc::new(Opener::new(table, keys));
         for row in received.applied.iter_mut().flatten() {
-            row.opener = Some(Arc::clone(&opener));
+            row.context.opener = Some(Arc::clone(&opener));
         }
         received.response.extensions_mut().insert(opener);
     }
