@@ -27,9 +27,9 @@ use crate::pipeline::transport::default_transport::MaybeTransport;
 use crate::write::batch::ChangeSet;
 
 mod attempt;
+mod attempt_end;
 pub(crate) mod auth;
 pub(crate) mod encryption;
-mod ended;
 pub(crate) mod hedge;
 mod hedged_attempt;
 pub(crate) mod location;

@@ -56,7 +56,7 @@ fn imports_of_the_pipeline_go_downward() {
             "options",
             "hedge",
             "observer",
-            "ended",
+            "attempt_end",
             "skew",
             "retry",
             "location",

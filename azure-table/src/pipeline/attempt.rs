@@ -20,8 +20,8 @@ use std::time::{Duration, SystemTime};
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt::preparation::X_MS_CLIENT_REQUEST_ID;
+use crate::pipeline::attempt_end::{AttemptEnd, Rejection};
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
-use crate::pipeline::ended::{Ended, Rejection};
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::Failure;
@@ -136,7 +136,7 @@ impl Pipeline {
     }
 
     /// Sends a request once, and reads its response.
-    pub(super) async fn exchange(&self, call: &Call, ready: Ready<'_>) -> Ended {
+    pub(super) async fn exchange(&self, call: &Call, ready: Ready<'_>) -> AttemptEnd {
         let Ready {
             transport,
             authorized:
@@ -168,7 +168,7 @@ impl Pipeline {
             None => Err((Delivery::MaybeSent, remaining.over("no response"))),
         };
         drop(permits);
-        Ended {
+        AttemptEnd {
             started,
             elapsed: instant.elapsed(),
             location,
@@ -223,7 +223,7 @@ impl Pipeline {
     pub(super) fn renews_authorization(
         &self,
         call: &Call,
-        ended: &Ended,
+        ended: &AttemptEnd,
         notifications: &mut Notifications<'_>,
     ) -> bool {
         let (Ok(response), Some(Failure::Response(status @ (401 | 403), code))) = (&ended.outcome, ended.failure())

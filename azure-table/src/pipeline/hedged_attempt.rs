@@ -17,7 +17,7 @@ use futures_util::future::{Either, select};
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt::{Limits, Ready};
-use crate::pipeline::ended::Ended;
+use crate::pipeline::attempt_end::AttemptEnd;
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::notifications::Notifications;
@@ -54,7 +54,7 @@ impl<'a> HedgedAttempt<'a> {
         ready: Ready<'a>,
         location: Location,
         notifications: &'a mut Notifications<'_>,
-    ) -> BoxFuture<'a, Ended> {
+    ) -> BoxFuture<'a, AttemptEnd> {
         Box::pin(self.race(span, ready, location, notifications))
     }
 
@@ -64,7 +64,7 @@ impl<'a> HedgedAttempt<'a> {
         ready: Ready<'_>,
         location: Location,
         notifications: &mut Notifications<'_>,
-    ) -> Ended {
+    ) -> AttemptEnd {
         let Self { pipeline, call, .. } = self;
         let first = Sent::now(span, location, false);
         let delay = pipeline.hedging.delay(self.hedge, call);
@@ -113,16 +113,16 @@ impl<'a> HedgedAttempt<'a> {
     }
 
     /// Sends the second request.
-    async fn second(&self, ready: Ready<'_>) -> Ended {
+    async fn second(&self, ready: Ready<'_>) -> AttemptEnd {
         let ended = self.pipeline.exchange(self.call, ready).await;
-        Ended {
+        AttemptEnd {
             is_hedge: true,
             ..ended
         }
     }
 
     /// Reports the only request of an attempt.
-    fn alone(&self, first: Sent, ended: Ended, notifications: &mut Notifications<'_>) -> Ended {
+    fn alone(&self, first: Sent, ended: AttemptEnd, notifications: &mut Notifications<'_>) -> AttemptEnd {
         self.learn(&ended, &ended);
         notifications.received(first.span, &ended);
         ended
@@ -133,10 +133,10 @@ impl<'a> HedgedAttempt<'a> {
         &self,
         first: Sent,
         second: Sent,
-        ended: Ended,
-        other: Option<Ended>,
+        ended: AttemptEnd,
+        other: Option<AttemptEnd>,
         notifications: &mut Notifications<'_>,
-    ) -> Ended {
+    ) -> AttemptEnd {
         let (own, sent) = if ended.is_hedge {
             (second, first)
         } else {
@@ -150,7 +150,7 @@ impl<'a> HedgedAttempt<'a> {
     }
 
     /// Records the latency of the first request, and earns the share of an answered read.
-    fn learn(&self, first: &Ended, ended: &Ended) {
+    fn learn(&self, first: &AttemptEnd, ended: &AttemptEnd) {
         let hedging = &self.pipeline.hedging;
         if first.is_cancelled || self.settles(first) {
             hedging.record(self.hedge, self.call, first.elapsed);
@@ -164,7 +164,7 @@ impl<'a> HedgedAttempt<'a> {
     ///
     /// A 404 of a `get` is a result. A 404 of the secondary, which lags behind, is not while the primary may still
     /// respond.
-    fn settles(&self, ended: &Ended) -> bool {
+    fn settles(&self, ended: &AttemptEnd) -> bool {
         match ended.failure() {
             None => true,
             Some(Failure::Response(status, _)) if self.call.expected == Some(status) => {
@@ -187,9 +187,9 @@ impl Sent {
     }
 
     /// Returns the end of the request if the client cancels it now.
-    fn cancelled(&self) -> Ended {
+    fn cancelled(&self) -> AttemptEnd {
         let why = "cancelled: the other request of the hedged attempt was answered first";
-        Ended {
+        AttemptEnd {
             started: self.started,
             elapsed: self.instant.elapsed(),
             location: self.location,

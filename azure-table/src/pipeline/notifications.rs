@@ -13,7 +13,7 @@ use azure_table_wire::value::location::Location;
 
 use crate::doubt::read_back::Verdict;
 use crate::pipeline::Pipeline;
-use crate::pipeline::ended::{Ended, Ending, Rejection};
+use crate::pipeline::attempt_end::{AttemptEnd, CallEnd, Rejection};
 use crate::pipeline::observer::history::CallHistory;
 use crate::pipeline::observer::trace::{CallSpan, TraceSpan};
 use crate::pipeline::observer::{Completed, Event, Observers, Sending};
@@ -66,13 +66,13 @@ impl<'a> Notifications<'a> {
     }
 
     /// Reports that the attempt ended. Its span ends too, without the wait before the next attempt.
-    pub(crate) fn received(&mut self, span: TraceSpan, ended: &Ended) {
+    pub(crate) fn received(&mut self, span: TraceSpan, ended: &AttemptEnd) {
         self.history.read(ended, self.call);
         self.record(span, ended);
     }
 
     /// Reports that a request of a hedged attempt ended, when the attempt ends with the other request.
-    pub(crate) fn record(&mut self, span: TraceSpan, ended: &Ended) {
+    pub(crate) fn record(&mut self, span: TraceSpan, ended: &AttemptEnd) {
         let context = self.options.get().context.as_ref();
         let keeps_headers = context.is_some() || self.observers().read_headers();
         let attempt = self
@@ -92,7 +92,7 @@ impl<'a> Notifications<'a> {
     }
 
     /// Reports that the client waits before another attempt. `attempt` is the number of the failed one.
-    pub(crate) fn retrying(&self, ended: &Ended, attempt: u32, wait: Duration) {
+    pub(crate) fn retrying(&self, ended: &AttemptEnd, attempt: u32, wait: Duration) {
         self.observers().notify(&Event::Retrying {
             operation: self.call.operation.name(),
             telemetry_name: &self.call.telemetry_name(self.pipeline.endpoint.profile()),
@@ -115,7 +115,7 @@ impl<'a> Notifications<'a> {
     }
 
     /// Reports that the call ended.
-    pub(crate) fn completed(&self, outcome: &Result<Ending>, started: Instant) {
+    pub(crate) fn completed(&self, outcome: &Result<CallEnd>, started: Instant) {
         if self.observers().is_empty() && !CallSpan::IS_RECORDED {
             return;
         }

@@ -20,7 +20,7 @@ use http::{Method, Response};
 use crate::doubt::read_back::Verdict;
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt::Limits;
-use crate::pipeline::ended::{Ended, Ending};
+use crate::pipeline::attempt_end::{AttemptEnd, CallEnd};
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::hedged_attempt::HedgedAttempt;
 use crate::pipeline::location::LocationMode;
@@ -137,7 +137,7 @@ struct Attempts<'a, 'n> {
 
 impl Attempts<'_, '_> {
     /// Executes the steps that `next_step` decides, until the call ends.
-    async fn run(mut self) -> Result<Ending> {
+    async fn run(mut self) -> Result<CallEnd> {
         loop {
             let ended = self.attempt().await?;
             // A hedged read may have the response of the other location.
@@ -145,7 +145,7 @@ impl Attempts<'_, '_> {
             let first_sent = *self.first_sent.get_or_insert(ended.started);
             if ended.failure().is_none() {
                 self.retry.succeeded(self.state.attempt);
-                return ended.into_ending();
+                return ended.into_call_end();
             }
             if let Some(ending) = self.after_failure(ended, first_sent).await {
                 return ending;
@@ -154,7 +154,7 @@ impl Attempts<'_, '_> {
     }
 
     /// Sends the request once, or twice if it is hedged, and reports it.
-    async fn attempt(&mut self) -> Result<Ended> {
+    async fn attempt(&mut self) -> Result<AttemptEnd> {
         let (pipeline, call, location) = (self.pipeline, self.call, self.state.location);
         let span = self.notifications.starting(location);
         let ready = pin!(pipeline.ready(call, location, &self.limits));
@@ -186,7 +186,7 @@ impl Attempts<'_, '_> {
     ///
     /// Boxed, and separate from the code of calls without failures.
     #[cold]
-    fn after_failure(&mut self, ended: Ended, first_sent: SystemTime) -> BoxFuture<'_, Option<Result<Ending>>> {
+    fn after_failure(&mut self, ended: AttemptEnd, first_sent: SystemTime) -> BoxFuture<'_, Option<Result<CallEnd>>> {
         Box::pin(async move {
             let (next, is_ambiguous) = self.next(&ended);
             self.state.in_doubt |= is_ambiguous;
@@ -219,12 +219,12 @@ impl Attempts<'_, '_> {
                     Verdict::Unknown => {}
                 }
             }
-            next.ends_call().then(|| ended.into_ending())
+            next.ends_call().then(|| ended.into_call_end())
         })
     }
 
     /// Returns the step after an attempt that failed, and `true` if the attempt may have been applied.
-    fn next(&mut self, ended: &Ended) -> (Next, bool) {
+    fn next(&mut self, ended: &AttemptEnd) -> (Next, bool) {
         let is_renewed = self.pipeline.renews_authorization(self.call, ended, self.notifications);
         let Some(failure) = ended.failure() else {
             return (Next::Fail, false);

@@ -19,7 +19,7 @@ use azure_table_wire::error::{Error, Result};
 use crate::entity::table_entity::TableEntity;
 use crate::entity::write_json::append;
 use crate::key::entity_key::key_texts;
-use crate::write::batch_body::{BatchBody, InnerRequest, Place};
+use crate::write::batch_body::{BatchBody, BodyRange, InnerRequest};
 use crate::write::batch_request::{batch_boundary, changes, content_type, post};
 use crate::write::call::{Call, RowWrites};
 use crate::write::entity_limits::{check_entity, check_size};
@@ -51,7 +51,7 @@ pub(crate) struct ChangeSet {
     operations: SentBatch,
     body: BatchBody,
     /// The first insert in the body. Its head contains no key, so other inserts reuse it.
-    insert: Option<(Requested, Place)>,
+    insert: Option<(Requested, BodyRange)>,
     #[doc(hidden)]
     pub kept: KeptOperations,
     /// The maximum body, if smaller than the service's limit.
@@ -348,7 +348,7 @@ impl ChangeSet {
     }
 
     /// Records an operation that has been written to the body.
-    fn placed(&mut self, written: &RowWrite<'_>, row: Option<RowHash>, place: Place) {
+    fn placed(&mut self, written: &RowWrite<'_>, row: Option<RowHash>, place: BodyRange) {
         if let (Some(rows), Some(row)) = (&mut self.rows, row) {
             rows.insert(row);
         }
@@ -362,7 +362,7 @@ impl ChangeSet {
     }
 
     /// Writes the operation into the body and returns its position, or the size of the body if that exceeds the limit.
-    fn write(&mut self, operation: &TableOperation, limit: usize) -> Result<Result<Place, usize>> {
+    fn write(&mut self, operation: &TableOperation, limit: usize) -> Result<Result<BodyRange, usize>> {
         if let Some((_, insert)) = self
             .insert
             .iter()

@@ -20,13 +20,13 @@ pub(crate) struct InnerRequest<'a> {
 
 /// The position of an operation in the body of a batch.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct BodyRange {
     head: Range<usize>,
     /// The operation's own body.
     pub body: Range<usize>,
 }
 
-impl Place {
+impl BodyRange {
     /// Returns the number of bytes of the operation, its head included.
     pub(crate) fn bytes(&self) -> usize {
         self.body.end - self.head.start
@@ -104,9 +104,9 @@ impl BatchBody {
     /// Returns the error of `write`. A part of the operation remains appended.
     pub(crate) fn add_alike<T>(
         &mut self,
-        other: &Place,
+        other: &BodyRange,
         write: impl FnOnce(&mut Vec<u8>) -> Result<T>,
-    ) -> Result<(Place, T)> {
+    ) -> Result<(BodyRange, T)> {
         let begin = self.text.len();
         self.text.extend_from_within(other.head.clone());
         let at = self.text.len();
@@ -115,22 +115,22 @@ impl BatchBody {
     }
 
     /// Ends an operation whose head and body are written. The body starts at `at`.
-    fn end(&mut self, begin: usize, at: usize) -> Place {
+    fn end(&mut self, begin: usize, at: usize) -> BodyRange {
         let end = self.text.len();
         self.text.extend_from_slice(b"\r\n");
-        Place {
+        BodyRange {
             head: begin..at,
             body: at..end,
         }
     }
 
     /// Returns the body of an operation.
-    pub(crate) fn body_of(&self, place: &Place) -> &[u8] {
+    pub(crate) fn body_of(&self, place: &BodyRange) -> &[u8] {
         self.text.get(place.body.clone()).unwrap_or_default()
     }
 
     /// Adds an operation.
-    pub(crate) fn add(&mut self, operation: &InnerRequest<'_>) -> Place {
+    pub(crate) fn add(&mut self, operation: &InnerRequest<'_>) -> BodyRange {
         let begin = self.text.len();
         let InnerRequest {
             method,

@@ -18,7 +18,7 @@ use crate::client::bulk::bulk_run::BulkRun;
 use crate::client::bulk::engine::Input;
 use crate::client::bulk::inserts::Inserts;
 use crate::client::bulk::interrupted::Interrupted;
-use crate::client::ops::operation::ended;
+use crate::client::ops::call_future::polled_again;
 use crate::write::operation::TableOperation;
 
 /// The writes of a [`Bulk`](crate::Bulk): await them for the report, or read their [`outcomes`](Self::outcomes).
@@ -217,7 +217,7 @@ where
     /// Returns the report, or the error that interrupted the write.
     fn end(&mut self) -> Result<BulkReport, Interrupted<BulkReport, X>> {
         let Some(run) = self.run.take() else {
-            return Err(Interrupted::new(ended().into(), BulkReport::default()));
+            return Err(Interrupted::new(polled_again().into(), BulkReport::default()));
         };
         let (report, stopped) = run.into_report();
         match self.source_error.take().or(stopped.map(X::from)) {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::account::table_name::TableName;
-use crate::client::bulk::running_batch::Batch;
+use crate::client::bulk::running_batch::BulkBatch;
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::outcomes::SharedOutcomes;
@@ -74,7 +74,7 @@ impl NextBatch {
     }
 
     /// Returns the batch without outcomes, and its request if its body is composed.
-    pub(super) fn into_batch(self, pipeline: &Arc<Pipeline>, table: &TableName) -> (Batch, Option<SubmitBatch>) {
+    pub(super) fn into_batch(self, pipeline: &Arc<Pipeline>, table: &TableName) -> (BulkBatch, Option<SubmitBatch>) {
         let bytes = self.bytes();
         let (indices, rows, operations, composed): (Vec<_>, _, Vec<_>, _) = match self {
             Self::Values(batch) => {
@@ -89,7 +89,7 @@ impl NextBatch {
             }
         };
         let (partition_key, _) = operations.first().and_then(TableOperation::keys).unwrap_or_default();
-        let batch = Batch {
+        let batch = BulkBatch {
             partition_key: partition_key.into(),
             outcomes: SharedOutcomes::new(indices.len()),
             operations: HeldOperations::new(operations),

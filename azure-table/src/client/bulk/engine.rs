@@ -23,7 +23,7 @@ use crate::account::table_name::TableName;
 use crate::client::bulk::batch_retry::batch_policy;
 use crate::client::bulk::engine_settings::EngineSettings;
 use crate::client::bulk::queue::{Queue, Short};
-use crate::client::bulk::running_batch::{Batch, RunningBatch, Settled};
+use crate::client::bulk::running_batch::{BulkBatch, RunningBatch, Settled};
 use crate::client::partition_writes::outcomes::{LeftoverReason, WriteOutcome};
 use crate::client::partition_writes::partition_queue::Queued;
 use crate::client::partition_writes::partition_write::PartitionWrite;
@@ -407,12 +407,12 @@ impl Engine {
     }
 
     /// Polls the batches in flight. The turn limits them, not the budget that tokio gives the task.
-    fn poll_running(&mut self, cx: &mut Context<'_>) -> Poll<Option<(Batch, Option<Arc<Error>>)>> {
+    fn poll_running(&mut self, cx: &mut Context<'_>) -> Poll<Option<(BulkBatch, Option<Arc<Error>>)>> {
         let next = poll_fn(|cx| Pin::new(&mut self.running).poll_next(cx));
         pin!(coop::unconstrained(next)).poll(cx)
     }
 
-    fn take_in(&mut self, batch: Batch) {
+    fn take_in(&mut self, batch: BulkBatch) {
         let expects_gone = self.settings.expects_gone;
         self.ready.extend(batch.into_settled().map(|settled| Settled {
             outcome: match settled.outcome {

@@ -16,7 +16,7 @@ use crate::write::operation::TableOperation;
 use crate::write::row_hash::RowHash;
 
 /// Operations of one partition that were sent together.
-pub(crate) struct Batch {
+pub(crate) struct BulkBatch {
     pub(crate) partition_key: Arc<str>,
     /// The numbers of the operations, and their rows.
     pub(super) indices: Vec<u64>,
@@ -27,7 +27,7 @@ pub(crate) struct Batch {
     pub(crate) bytes: usize,
 }
 
-impl Batch {
+impl BulkBatch {
     /// Returns the operations with their numbers and outcomes. The write has ended.
     pub(crate) fn into_settled(self) -> impl Iterator<Item = Settled> {
         let numbered = self.indices.into_iter().zip(self.operations.take());
@@ -44,12 +44,12 @@ impl Batch {
 /// too.
 pub(crate) struct RunningBatch {
     /// `None` once the batch has ended.
-    batch: Option<Batch>,
+    batch: Option<BulkBatch>,
     write: BoxFuture<'static, Option<Arc<Error>>>,
 }
 
 impl RunningBatch {
-    pub(super) fn new(batch: Batch, write: impl Future<Output = Option<Arc<Error>>> + Send + 'static) -> Self {
+    pub(super) fn new(batch: BulkBatch, write: impl Future<Output = Option<Arc<Error>>> + Send + 'static) -> Self {
         Self {
             batch: Some(batch),
             write: Box::pin(write),
@@ -57,7 +57,7 @@ impl RunningBatch {
     }
 
     /// Returns its operations and their outcomes so far. `error` is the error of operations without a response.
-    pub(crate) fn cancel(self, error: &Arc<Error>) -> Option<Batch> {
+    pub(crate) fn cancel(self, error: &Arc<Error>) -> Option<BulkBatch> {
         drop(self.write);
         self.batch.inspect(|batch| batch.outcomes.cancel(error))
     }
@@ -68,7 +68,7 @@ impl RunningBatch {
 }
 
 impl Future for RunningBatch {
-    type Output = (Batch, Option<Arc<Error>>);
+    type Output = (BulkBatch, Option<Arc<Error>>);
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let stopped = ready!(self.write.as_mut().poll(cx));

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use crate::account::table_name::TableName;
 use crate::client::group::callers::{Callers, of_write, shut_down};
 use crate::client::group::group_options::GroupOptions;
-use crate::client::group::lanes::{Caller, Lanes, Next, Write};
+use crate::client::group::lanes::{Caller, LaneStep, Lanes, Write};
 use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::partition_queue::BatchLimits;
@@ -214,7 +214,7 @@ impl LaneTask {
         loop {
             let next = self.committer.lanes().next(&self.key);
             match next {
-                Next::Send(batch) => {
+                LaneStep::Send(batch) => {
                     let callers = batch.len();
                     self.committer.send(&self.key, batch).await;
                     let settled = self.committer.lanes().settled(&self.key);
@@ -223,11 +223,11 @@ impl LaneTask {
                     self.admit();
                     self.gather(callers).await;
                 }
-                Next::Wait(due, hurry) => {
+                LaneStep::Wait(due, hurry) => {
                     let left = due.saturating_duration_since(Instant::now());
                     let _ = clock::within(left, hurry.notified()).await;
                 }
-                Next::End => {
+                LaneStep::End => {
                     self.is_over = true;
                     return self.admit();
                 }

@@ -94,14 +94,14 @@ struct Load {
 struct InFlight {
     load: Load,
     /// The epochs of the writes, each once. A flush waits for them until the writes are no longer pending.
-    epochs: Settled,
+    epochs: ReleasedEpochs,
 }
 
 /// The epochs of writes that are no longer pending. Dropped without the lock, because that wakes flushes.
-pub(super) type Settled = Vec<Arc<Epoch>>;
+pub(super) type ReleasedEpochs = Vec<Arc<Epoch>>;
 
 /// The next step of a lane's task.
-pub(super) enum Next {
+pub(super) enum LaneStep {
     Send(Vec<Write>),
     /// Wait for more writes until then, unless a flush or a full batch ends the wait.
     Wait(Instant, Arc<Notify>),
@@ -214,26 +214,26 @@ impl Lanes {
     }
 
     /// Returns the next step of a lane whose last batch, if any, has ended.
-    pub(super) fn next(&mut self, key: &Arc<str>) -> Next {
+    pub(super) fn next(&mut self, key: &Arc<str>) -> LaneStep {
         let Some(lane) = self.lanes.get_mut(key) else {
-            return Next::End;
+            return LaneStep::End;
         };
         if lane.queue.batches() > 0 {
             lane.queue.ended(std::iter::empty());
         }
         if !lane.queue.is_waiting() {
             self.lanes.remove(key);
-            return Next::End;
+            return LaneStep::End;
         }
         if let Some(due) = lane.due
             && !lane.queue.is_full(self.limits)
             && Instant::now() < due
         {
-            return Next::Wait(due, Arc::clone(lane.hurry.get_or_insert_default()));
+            return LaneStep::Wait(due, Arc::clone(lane.hurry.get_or_insert_default()));
         }
         // Nothing is in flight, so a write can be sent.
         let Some(batch) = lane.queue.take(self.limits, Caller::may_share_batch) else {
-            return Next::End;
+            return LaneStep::End;
         };
         lane.in_flight.load = Load {
             operations: batch.len(),
@@ -245,7 +245,7 @@ impl Lanes {
         statistics.batches += 1;
         statistics.writes += batch.len() as u64;
         statistics.largest_batch = statistics.largest_batch.max(batch.len());
-        Next::Send(batch)
+        LaneStep::Send(batch)
     }
 
     /// Returns the number of writes that wait in a lane.
@@ -255,7 +255,7 @@ impl Lanes {
 
     /// Ends the writes in flight of a lane, which have their results.
     #[must_use]
-    pub(super) fn settled(&mut self, key: &Arc<str>) -> Settled {
+    pub(super) fn settled(&mut self, key: &Arc<str>) -> ReleasedEpochs {
         let settled = self.lanes.get_mut(key).map(|lane| std::mem::take(&mut lane.in_flight));
         let InFlight { load, epochs } = settled.unwrap_or_default();
         self.release(load);
@@ -286,7 +286,7 @@ impl Lanes {
 
     /// Removes a lane whose task is gone. Returns its waiting writes, and the epochs of its writes in flight. If it was
     /// the last lane, these include the writes outside, which no task would accept.
-    pub(super) fn abandon(&mut self, key: &Arc<str>) -> (Vec<Write>, Settled) {
+    pub(super) fn abandon(&mut self, key: &Arc<str>) -> (Vec<Write>, ReleasedEpochs) {
         let settled = self.settled(key);
         let Some(mut lane) = self.lanes.remove(key) else {
             return (Vec::new(), settled);
@@ -362,9 +362,9 @@ mod tests {
         for partition in 0..200 {
             let (_, started) = lanes.accept(insert(partition, 0), caller(0));
             let [key] = &started[..] else { panic!("{started:?}") };
-            assert!(matches!(lanes.next(key), Next::Send(batch) if batch.len() == 1));
+            assert!(matches!(lanes.next(key), LaneStep::Send(batch) if batch.len() == 1));
             drop(lanes.settled(key));
-            assert!(matches!(lanes.next(key), Next::End));
+            assert!(matches!(lanes.next(key), LaneStep::End));
         }
         assert!(lanes.lanes.is_empty() && lanes.outside.is_empty());
         assert_eq!((lanes.pending.operations, lanes.pending.bytes), (0, 0));
@@ -375,7 +375,7 @@ mod tests {
     fn flush_waits_until_no_write_is_pending() {
         let mut lanes = lanes(usize::MAX, usize::MAX, 100);
         let (_, started) = lanes.accept(insert(0, 0), caller(0));
-        let Next::Send(batch) = lanes.next(&started[0]) else {
+        let LaneStep::Send(batch) = lanes.next(&started[0]) else {
             panic!("one write waits");
         };
         let mut ends = pin!(lanes.flush());
@@ -433,7 +433,7 @@ mod tests {
             }
             let key = Arc::clone(key);
             match self.lanes.next(&key) {
-                Next::Send(batch) => {
+                LaneStep::Send(batch) => {
                     let first = batch.first().map(|write| write.owner.options.clone()).unwrap();
                     assert!(batch.iter().all(|write| first.may_share_batch(&write.owner.options)));
                     let numbers: Vec<u64> = batch.iter().map(|write| write.index).collect();
@@ -447,8 +447,8 @@ mod tests {
                     }
                     self.tasks[at].1 = numbers;
                 }
-                Next::End => drop(self.tasks.remove(at)),
-                Next::Wait(..) => panic!("there is no delay"),
+                LaneStep::End => drop(self.tasks.remove(at)),
+                LaneStep::Wait(..) => panic!("there is no delay"),
             }
             let started = self.lanes.admit();
             self.start(started);

@@ -8,7 +8,7 @@ use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, Result};
 
 use crate::account::table_name::TableName;
-use crate::client::ops::operation::operation;
+use crate::client::ops::call_future::operation;
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};
 use crate::client::shape::Shape;
 use crate::pipeline::Pipeline;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::account::table_name::TableName;
-use crate::client::ops::operation::{Operation, Spec, ended, operation};
+use crate::client::ops::call_future::{CallFuture, Spec, operation, polled_again};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
 use crate::entity::row::Row;
@@ -24,7 +24,7 @@ use crate::write::call::Call;
 
 operation! {
     /// Reads one entity of type `E` as a `P`. See [`TableClient::get`](crate::TableClient::get).
-    GetEntity[E, P = E] -> Option<P>, Operation<GetSpec<E, P>>
+    GetEntity[E, P = E] -> Option<P>, CallFuture<GetSpec<E, P>>
 }
 
 struct GetSpec<E, P> {
@@ -40,7 +40,7 @@ impl<E, P: ReadEntity> GetEntity<E, P> {
             shape: Shape::of_type().of_variant(pipeline.settings.variant),
         };
         Self {
-            operation: Operation::new(pipeline, OperationKind::Get, Some(table), spec),
+            operation: CallFuture::new(pipeline, OperationKind::Get, Some(table), spec),
         }
     }
 
@@ -94,7 +94,7 @@ impl<E, P> Spec for GetSpec<E, P> {
 
     fn call(&mut self, endpoint: &Endpoint, table: &str) -> Result<Call> {
         let Some(Ok(key)) = &self.key else {
-            return Err(self.key.take().and_then(Result::err).unwrap_or_else(ended));
+            return Err(self.key.take().and_then(Result::err).unwrap_or_else(polled_again));
         };
         self.shape.form.check_select()?;
         get::call(
@@ -112,7 +112,7 @@ impl<E, P> Spec for GetSpec<E, P> {
 
     fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<Option<P>> {
         let Some(Ok(key)) = &self.key else {
-            return Err(ended());
+            return Err(polled_again());
         };
         let key = (key.partition_key(), key.row_key());
         let shape = &self.shape;
@@ -125,7 +125,7 @@ impl<E, P> Spec for GetSpec<E, P> {
 
 operation! {
     /// Checks that an entity exists. See [`TableClient::exists`](crate::TableClient::exists).
-    EntityExists -> bool, Operation<ExistsSpec>
+    EntityExists -> bool, CallFuture<ExistsSpec>
 }
 
 struct ExistsSpec {
@@ -142,7 +142,7 @@ impl EntityExists {
             shape: Shape::of_nothing().of_variant(pipeline.settings.variant),
         };
         Self {
-            operation: Operation::new(pipeline, OperationKind::Get, Some(table), spec),
+            operation: CallFuture::new(pipeline, OperationKind::Get, Some(table), spec),
         }
     }
 }
@@ -152,7 +152,7 @@ impl Spec for ExistsSpec {
 
     fn call(&mut self, endpoint: &Endpoint, table: &str) -> Result<Call> {
         let Some(Ok((partition_key, row_key))) = &self.key else {
-            return Err(self.key.take().and_then(Result::err).unwrap_or_else(ended));
+            return Err(self.key.take().and_then(Result::err).unwrap_or_else(polled_again));
         };
         get::call(
             endpoint,
@@ -166,7 +166,7 @@ impl Spec for ExistsSpec {
     fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<bool> {
         // For the handle of a variant, a row of another variant does not exist.
         let Some(Ok((partition_key, row_key))) = &self.key else {
-            return Err(ended());
+            return Err(polled_again());
         };
         let key = (partition_key.as_str(), row_key.as_str());
         let there = get::read_response(response, key, self.shape.form.metadata, false, |members| {

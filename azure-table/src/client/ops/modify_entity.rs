@@ -19,8 +19,8 @@ use azure_table_wire::value::clock::{self, Instant};
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::etag::ETag;
 
+use crate::client::ops::call_future::polled_again;
 use crate::client::ops::get_entity::GetEntity;
-use crate::client::ops::operation::ended;
 use crate::client::ops::write_entity::WriteEntity;
 use crate::client::table_handle::TableClient;
 use crate::entity::table_entity::{AsEntity, ReadEntity, TableEntity};
@@ -356,7 +356,7 @@ where
                         return Poll::Pending;
                     }
                 },
-                State::Done => return Poll::Ready(Err(self.named(ended()).into())),
+                State::Done => return Poll::Ready(Err(self.named(polled_again()).into())),
             }
         }
     }

@@ -15,7 +15,7 @@ use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::value::clock::Instant;
 
-use crate::client::ops::operation::{ended, start};
+use crate::client::ops::call_future::{polled_again, start};
 use crate::pipeline::Pipeline;
 use crate::pipeline::observer::history::CallResponse;
 use crate::pipeline::options::CallOptions;
@@ -132,7 +132,7 @@ impl<A: Arguments> Procedure<A> {
             self.running = Some(Box::pin(arguments.run(steps)));
         }
         let Some(running) = &mut self.running else {
-            return Poll::Ready(Err(ended()));
+            return Poll::Ready(Err(polled_again()));
         };
         let polled = running.as_mut().poll(cx);
         if polled.is_ready() {
@@ -144,7 +144,7 @@ impl<A: Arguments> Procedure<A> {
     /// Returns the first request as text.
     pub(crate) fn request(self) -> Result<String> {
         let first = |arguments: A| arguments.first(&self.pipeline.endpoint);
-        let call = self.arguments.ok_or_else(ended).and_then(first);
+        let call = self.arguments.ok_or_else(polled_again).and_then(first);
         call.and_then(|call| self.pipeline.show(call, &effective(&self.pipeline, &self.options)))
             .map_err(|e| e.in_operation(A::OPERATION, None))
     }

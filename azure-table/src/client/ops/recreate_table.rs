@@ -9,7 +9,7 @@ use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::value::clock::{self, Instant};
 
 use crate::account::table_name::TableName;
-use crate::client::ops::operation::operation;
+use crate::client::ops::call_future::operation;
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};
 use crate::pipeline::Pipeline;
 use crate::request::tables;

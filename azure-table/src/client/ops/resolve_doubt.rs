@@ -10,7 +10,7 @@ use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::response;
 use azure_table_wire::value::clock::{self, Instant};
 
-use crate::client::ops::operation::{ended, operation};
+use crate::client::ops::call_future::{operation, polled_again};
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};
 use crate::doubt::judge::{self, Judge, ReadTime, Resolution};
 use crate::entity::dynamic::DynamicEntity;
@@ -45,7 +45,7 @@ impl Arguments for Resolving {
 
     fn first(self, endpoint: &Endpoint) -> Result<Call> {
         let doubt = judge::resolvable(&self.0, endpoint)?;
-        let row = judge::rows_to_read(doubt).into_iter().next().ok_or_else(ended)?;
+        let row = judge::rows_to_read(doubt).into_iter().next().ok_or_else(polled_again)?;
         read(endpoint, &doubt.table, (&doubt.partition_key, &row.row_key))
     }
 

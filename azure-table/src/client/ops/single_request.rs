@@ -15,7 +15,7 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::account::table_name::TableName;
-use crate::client::ops::operation::{Operation, Prepared, Spec, operation};
+use crate::client::ops::call_future::{CallFuture, Prepared, Spec, operation};
 use crate::pipeline::Pipeline;
 use crate::request::service_operations;
 use crate::request::table_acl;
@@ -29,7 +29,7 @@ macro_rules! single_request {
     ($(#[$doc:meta])+ $name:ident -> $output:ty, $kind:ident, $call:expr, $response:expr) => {
         operation! {
             $(#[$doc])+
-            $name -> $output, Operation<Prepared<$output>>
+            $name -> $output, CallFuture<Prepared<$output>>
         }
 
         impl $name {
@@ -37,7 +37,7 @@ macro_rules! single_request {
                 let call: fn(&Endpoint, &str) -> Result<Call> = $call;
                 let call = call(&pipeline.endpoint, table.map_or("", TableName::as_str));
                 Self {
-                    operation: Operation::new(pipeline, OperationKind::$kind, table, Prepared::new(call, $response)),
+                    operation: CallFuture::new(pipeline, OperationKind::$kind, table, Prepared::new(call, $response)),
                 }
             }
         }
@@ -88,7 +88,7 @@ single_request! {
 operation! {
     /// Changes the properties of the service. See
     /// [`TableServiceClient::set_properties`](crate::TableServiceClient::set_properties).
-    SetServiceProperties -> (), Operation<Prepared<()>>
+    SetServiceProperties -> (), CallFuture<Prepared<()>>
 }
 
 impl SetServiceProperties {
@@ -96,7 +96,7 @@ impl SetServiceProperties {
         let call = service_operations::set_properties(&pipeline.endpoint, properties);
         let spec = Prepared::new(call, |response, _| service_operations::properties_set(response));
         Self {
-            operation: Operation::new(pipeline, OperationKind::SetServiceProperties, None, spec),
+            operation: CallFuture::new(pipeline, OperationKind::SetServiceProperties, None, spec),
         }
     }
 }
@@ -148,7 +148,7 @@ operation! {
     /// Requests a key that signs shared access signatures.
     ///
     /// See [`TableServiceClient::user_delegation_key`](crate::TableServiceClient::user_delegation_key).
-    GetUserDelegationKey -> UserDelegationKey, Operation<KeySpec>
+    GetUserDelegationKey -> UserDelegationKey, CallFuture<KeySpec>
 }
 
 impl GetUserDelegationKey {
@@ -160,7 +160,7 @@ impl GetUserDelegationKey {
             sends_tokens: pipeline.sends_tokens(),
         };
         Self {
-            operation: Operation::new(pipeline, OperationKind::GetUserDelegationKey, None, spec),
+            operation: CallFuture::new(pipeline, OperationKind::GetUserDelegationKey, None, spec),
         }
     }
 

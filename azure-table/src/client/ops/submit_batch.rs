@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::account::table_name::TableName;
-use crate::client::ops::operation::{Operation, Spec, ended, operation};
+use crate::client::ops::call_future::{CallFuture, Spec, operation, polled_again};
 use crate::doubt::read_back::WrittenRow;
 use crate::entity::variant_mark::MarkedVariant;
 use crate::pipeline::Pipeline;
@@ -24,7 +24,7 @@ use crate::write::table_result::TableResult;
 
 operation! {
     /// Submits a batch. See [`TableBatch::submit`](crate::TableBatch::submit).
-    SubmitBatch -> Vec<TableResult>, Operation<SubmitSpec>
+    SubmitBatch -> Vec<TableResult>, CallFuture<SubmitSpec>
 }
 
 struct SubmitSpec {
@@ -51,7 +51,7 @@ impl SubmitBatch {
             variant: pipeline.settings.variant,
         };
         Self {
-            operation: Operation::new(pipeline, OperationKind::Batch, Some(table), spec),
+            operation: CallFuture::new(pipeline, OperationKind::Batch, Some(table), spec),
         }
     }
 
@@ -103,7 +103,7 @@ impl Spec for SubmitSpec {
 
     fn call(&mut self, _: &Endpoint, _: &str) -> Result<Call> {
         sealing::check_all(self.unsealed.iter().flatten())?;
-        self.call.take().unwrap_or_else(|| Err(ended()))
+        self.call.take().unwrap_or_else(|| Err(polled_again()))
     }
 
     fn read_back(&mut self, rows: Vec<WrittenRow>) -> Result<Vec<TableResult>> {

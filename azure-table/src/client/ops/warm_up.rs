@@ -8,7 +8,7 @@ use azure_table_wire::error::{Error, ErrorKind, Result};
 use futures_util::TryStreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
-use crate::client::ops::operation::operation;
+use crate::client::ops::call_future::operation;
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};
 use crate::pipeline::Pipeline;
 use crate::pipeline::hedge::Hedge;

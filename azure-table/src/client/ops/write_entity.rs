@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::account::table_name::TableName;
-use crate::client::ops::operation::{Operation, Spec, ended, operation};
+use crate::client::ops::call_future::{CallFuture, Spec, operation, polled_again};
 use crate::doubt::read_back::WrittenRow;
 use crate::entity::table_entity::ReadEntity;
 use crate::entity::variant_mark::MarkedVariant;
@@ -55,7 +55,7 @@ macro_rules! write_operation {
     ) => {
         operation! {
             $(#[$doc])+
-            $name $([$entity])? -> $output, Operation<WriteSpec<$output>>
+            $name $([$entity])? -> $output, CallFuture<WriteSpec<$output>>
         }
 
         impl $(<$entity: ReadEntity>)? $name $(<$entity>)? {
@@ -70,7 +70,7 @@ macro_rules! write_operation {
                     variant: pipeline.settings.variant,
                 };
                 Self {
-                    operation: Operation::new(pipeline, requested.kind, Some(table), spec),
+                    operation: CallFuture::new(pipeline, requested.kind, Some(table), spec),
                 }
             }
         }
@@ -205,7 +205,7 @@ impl<T> Spec for WriteSpec<T> {
     type Output = T;
 
     fn call(&mut self, endpoint: &Endpoint, table: &str) -> Result<Call> {
-        let operation = self.operation.take().ok_or_else(ended)?;
+        let operation = self.operation.take().ok_or_else(polled_again)?;
         operation.check()?;
         if operation.kind() == OperationKind::Get {
             self.key = operation

@@ -25,7 +25,7 @@ pub(crate) struct FailedBatch {
     pub(crate) operations: usize,
     /// The index of the operation at fault, if the service names it.
     pub(crate) index: Option<usize>,
-    pub(crate) scope: Scope,
+    pub(crate) scope: ErrorScope,
     /// This request or an earlier one with one of its operations may have been applied.
     pub(crate) in_doubt: bool,
     /// All of its operations are deletes.
@@ -34,7 +34,7 @@ pub(crate) struct FailedBatch {
 
 /// The operations that an error concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum ErrorScope {
     /// A row of the batch. Other rows may be written.
     Row,
     /// A permission, which the credential may have for other operations.
@@ -43,7 +43,7 @@ pub(crate) enum Scope {
     Any,
 }
 
-impl Scope {
+impl ErrorScope {
     pub(crate) fn of(error: &Error) -> Self {
         match error.cause_kind() {
             ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::Rejected => Self::Row,
@@ -65,7 +65,7 @@ impl Scope {
 
 /// The next step after a batch that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum RecoveryStep {
     /// Ends the write without an outcome for any operation: nothing of the batch was applied.
     Stop,
     /// Fails the operations, and ends the write.
@@ -83,30 +83,30 @@ pub(crate) enum Next {
 }
 
 /// Returns the next step after a batch that failed.
-pub(crate) fn next_step(failed: &FailedBatch, recovery: Recovery) -> Next {
+pub(crate) fn recovery_step(failed: &FailedBatch, recovery: Recovery) -> RecoveryStep {
     let concerns_row = match failed.scope {
-        Scope::Row => true,
-        Scope::Permission => recovery == Recovery::PerCaller,
-        Scope::Any => false,
+        ErrorScope::Row => true,
+        ErrorScope::Permission => recovery == Recovery::PerCaller,
+        ErrorScope::Any => false,
     };
     match (recovery, failed.in_doubt) {
         _ if concerns_row => {}
-        (Recovery::PerCaller, _) => return Next::Fail,
-        (_, false) => return Next::Stop,
-        (_, true) => return Next::FailAndStop,
+        (Recovery::PerCaller, _) => return RecoveryStep::Fail,
+        (_, false) => return RecoveryStep::Stop,
+        (_, true) => return RecoveryStep::FailAndStop,
     }
     let index = failed.index.filter(|index| *index < failed.operations);
     // A repeated delete that finds no row has succeeded. The others are sent again, and their responses show the state
     // of their rows.
     let may_repeat = !failed.in_doubt || failed.only_deletes;
     match (recovery, index) {
-        (Recovery::PerCaller, Some(index)) if !may_repeat => Next::FailBeside(index),
-        _ if !may_repeat || recovery == Recovery::FailTogether => Next::Fail,
-        _ if failed.operations == 1 => Next::Remove(0),
+        (Recovery::PerCaller, Some(index)) if !may_repeat => RecoveryStep::FailBeside(index),
+        _ if !may_repeat || recovery == Recovery::FailTogether => RecoveryStep::Fail,
+        _ if failed.operations == 1 => RecoveryStep::Remove(0),
         // All of their rows may be gone, and each would cause a batch to fail.
-        _ if failed.in_doubt => Next::SendAlone,
-        (_, Some(index)) => Next::Remove(index),
-        (_, None) => Next::Halve,
+        _ if failed.in_doubt => RecoveryStep::SendAlone,
+        (_, Some(index)) => RecoveryStep::Remove(index),
+        (_, None) => RecoveryStep::Halve,
     }
 }
 

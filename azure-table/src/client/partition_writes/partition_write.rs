@@ -22,7 +22,7 @@ use std::sync::Arc;
 use crate::account::table_name::TableName;
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::ops::write_entity::ExecuteOperation;
-use crate::client::partition_writes::failed_batch::{FailedBatch, Next, Recovery, Scope, next_step};
+use crate::client::partition_writes::failed_batch::{ErrorScope, FailedBatch, Recovery, RecoveryStep, recovery_step};
 use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::outcomes::Outcomes;
 use crate::client::sending_rate::{SendingRate, is_throttled};
@@ -295,41 +295,41 @@ impl<O: Outcomes> PartitionWrite<O> {
             operations: together,
             index: batch_index,
             scope: if self.is_of_missing_table(&sent, &error, batch_index) {
-                Scope::Any
+                ErrorScope::Any
             } else {
-                Scope::of(&error)
+                ErrorScope::of(&error)
             },
             in_doubt: error.may_have_applied(),
             only_deletes: sent.iter().all(|index| self.is_delete(*index)),
         };
-        let next = next_step(&failed, self.recovery);
+        let next = recovery_step(&failed, self.recovery);
         match next {
-            Next::Stop => return Some(Arc::new(error)),
-            Next::Fail | Next::FailAndStop => {
+            RecoveryStep::Stop => return Some(Arc::new(error)),
+            RecoveryStep::Fail | RecoveryStep::FailAndStop => {
                 let error = Arc::new(error);
                 self.outcomes.failed(&sent, &error, together);
-                return (next == Next::FailAndStop).then_some(error);
+                return (next == RecoveryStep::FailAndStop).then_some(error);
             }
-            Next::FailBeside(at) => {
+            RecoveryStep::FailBeside(at) => {
                 let index = sent.remove(at);
                 let others = Arc::new(lost_beside_another(&error));
                 self.outcomes.failed(&[index], &Arc::new(error), together);
                 self.outcomes.failed(&sent, &others, together);
             }
-            Next::Remove(at) => {
+            RecoveryStep::Remove(at) => {
                 self.most_operations = (self.most_operations / 2).max(1);
                 self.failed_alone(sent.remove(at), error, together);
                 if !sent.is_empty() {
                     self.waiting.push(sent);
                 }
             }
-            Next::SendAlone => {
+            RecoveryStep::SendAlone => {
                 // They are in doubt if the write ends before that.
                 self.outcomes.in_doubt(&sent, &Arc::new(error));
                 self.waiting.extend(sent.iter().map(|index| vec![*index]));
                 self.lost.extend(sent);
             }
-            Next::Halve => {
+            RecoveryStep::Halve => {
                 let half = sent.split_off(sent.len() / 2);
                 self.waiting.extend([half, sent]);
             }

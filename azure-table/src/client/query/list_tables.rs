@@ -16,7 +16,7 @@ use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::value::edm::{Edm, EdmValue};
 
 use crate::account::table_name::TableName;
-use crate::client::ops::operation::ended;
+use crate::client::ops::call_future::polled_again;
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::page_chain::{PageChain, Prefetch, PreparedQuery, top};
 use crate::client::query::page_stream::PageStream;
@@ -234,7 +234,7 @@ impl Future for ListTables {
             this.awaited = Awaited::Collecting(Box::pin(this.begin(Prefetch::FromStart).all()));
         }
         let Awaited::Collecting(names) = &mut this.awaited else {
-            return Poll::Ready(Err(ended()));
+            return Poll::Ready(Err(polled_again()));
         };
         let names = ready!(names.as_mut().poll(cx));
         this.awaited = Awaited::Over;

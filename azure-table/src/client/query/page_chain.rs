@@ -20,7 +20,7 @@ use azure_table_wire::response;
 use azure_table_wire::transport::BoxFuture;
 use http::StatusCode;
 
-use crate::client::ops::operation::start;
+use crate::client::ops::call_future::start;
 use crate::client::query::page::PageEnd;
 use crate::client::query::query_plan::too_much;
 use crate::client::task::Running;

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use azure_table_wire::error::{Error, Result};
 use futures_core::Stream as _;
 
-use crate::client::ops::operation::ended;
+use crate::client::ops::call_future::polled_again;
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::query::selection::Walk;
 use crate::client::query::table_query::TableQuery;
@@ -44,7 +44,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
         let started = match mem::replace(&mut self.state, State::Done) {
             State::Idle(query) => self.begin_atomic(*query),
             State::Atomic(run) => Ok(run),
-            State::Running(_) | State::Done => Err(ended()),
+            State::Running(_) | State::Done => Err(polled_again()),
         };
         let mut run = match started {
             Ok(run) => run,

@@ -20,7 +20,7 @@ use crate::client::bulk::engine::Engine;
 use crate::client::bulk::engine_settings::EngineSettings;
 use crate::client::bulk::interrupted::Interrupted;
 use crate::client::bulk::running_batch::Settled;
-use crate::client::ops::operation::ended;
+use crate::client::ops::call_future::polled_again;
 use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::partition_writes::outcomes::{LeftoverReason, WriteOutcome};
 use crate::client::query::page::Page;
@@ -59,7 +59,7 @@ pub(crate) struct QueryWrite<'h, E, W, Row> {
 }
 
 /// The result of the writes.
-type Ended<E, A> = Result<WriteReport<E>, Interrupted<WriteReport<E>, A>>;
+type ReportResult<E, A> = Result<WriteReport<E>, Interrupted<WriteReport<E>, A>>;
 
 type Hear<'h, E> = dyn FnMut(&WriteReport<E>) + Send + 'h;
 
@@ -124,11 +124,11 @@ impl<E, W, Row> QueryWrite<'_, E, W, Row> {
 }
 
 impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended<E, W::Error>> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<ReportResult<E, W::Error>> {
         let started = match mem::replace(&mut self.state, State::Done) {
             State::Idle(query) => self.begin(*query),
             State::Running(run) => Ok(run),
-            State::Atomic(_) | State::Done => Err(ended()),
+            State::Atomic(_) | State::Done => Err(polled_again()),
         };
         let mut run = match started {
             Ok(run) => run,

@@ -19,7 +19,7 @@ use http::Response;
 use crate::doubt::facts;
 use crate::doubt::read_back::WrittenRow;
 use crate::key::key_texts::KeyTexts;
-use crate::pipeline::ended::{Ended, requested_wait};
+use crate::pipeline::attempt_end::{AttemptEnd, requested_wait};
 use crate::pipeline::skew::seconds_between;
 use crate::write::call::{Call, RowWrites};
 
@@ -79,7 +79,7 @@ impl CallHistory {
     }
 
     /// Reads the end of an attempt, which replaces the end of the previous attempt.
-    pub(crate) fn read(&mut self, ended: &Ended, call: &Call) {
+    pub(crate) fn read(&mut self, ended: &AttemptEnd, call: &Call) {
         self.location = ended.location;
         let response = ended.outcome.as_ref().ok();
         self.advice = response.and_then(|response| address_advice(call, response));
@@ -89,7 +89,7 @@ impl CallHistory {
     }
 
     /// Returns the record of an attempt that ended, with the headers of its response if `keeps_headers`.
-    pub(crate) fn attempt(&self, ended: &Ended, bytes_sent: usize, keeps_headers: bool) -> Attempt {
+    pub(crate) fn attempt(&self, ended: &AttemptEnd, bytes_sent: usize, keeps_headers: bool) -> Attempt {
         let response = ended.outcome.as_ref().ok();
         attempt(AttemptParts {
             operation: self.operation,

@@ -28,7 +28,7 @@ mod disabled {
     use azure_table_wire::error::Error;
     use azure_table_wire::error::diagnostics::Attempt;
 
-    use crate::pipeline::ended::Ended;
+    use crate::pipeline::attempt_end::AttemptEnd;
     use crate::pipeline::observer::Completed;
     use crate::pipeline::observer::history::CallHistory;
     use crate::write::call::Call;
@@ -46,7 +46,7 @@ mod disabled {
             call
         }
 
-        pub(crate) fn retrying(&self, _: Duration, _: &Ended, _: &CallHistory) {}
+        pub(crate) fn retrying(&self, _: Duration, _: &AttemptEnd, _: &CallHistory) {}
 
         pub(crate) fn completed(&self, _: &Completed<'_>, _: &CallHistory) {}
     }
@@ -75,6 +75,6 @@ mod disabled {
 
         pub(crate) fn failed(self, _: &Error) {}
 
-        pub(crate) fn received(self, _: &Call, _: &Ended, _: &Attempt) {}
+        pub(crate) fn received(self, _: &Call, _: &AttemptEnd, _: &Attempt) {}
     }
 }

@@ -1,8 +1,8 @@
 //! The decision table. Each row is a failed request, the recovery of its write and the next step.
 
-use super::Next::{Fail, FailAndStop, FailBeside, Halve, Remove, SendAlone, Stop};
+use super::ErrorScope::{Any, Permission, Row};
 use super::Recovery::{FailTogether as Together, PerCaller, RemoveFailed as Removing};
-use super::Scope::{Any, Permission, Row};
+use super::RecoveryStep::{Fail, FailAndStop, FailBeside, Halve, Remove, SendAlone, Stop};
 use super::*;
 
 /// The columns: the recovery, the number of operations, the index that the service names, the scope of the error, the
@@ -65,7 +65,7 @@ fn failed_batch_has_the_next_step_of_the_table() {
             in_doubt,
             only_deletes,
         };
-        assert_eq!(next_step(&failed, recovery), next, "{recovery:?} {failed:?}");
+        assert_eq!(recovery_step(&failed, recovery), next, "{recovery:?} {failed:?}");
     }
 }
 
@@ -88,9 +88,9 @@ fn scope_of_an_error_depends_on_its_status_and_code() {
     ];
     for (status, code, scope) in table {
         let error = Error::of_response(status, code.map(str::to_owned), None, None);
-        assert_eq!(Scope::of(&error), scope, "{status} {code:?}");
+        assert_eq!(ErrorScope::of(&error), scope, "{status} {code:?}");
         assert_eq!(
-            Scope::of(&error.maybe_applied(true)),
+            ErrorScope::of(&error.maybe_applied(true)),
             scope,
             "{status} {code:?}, in doubt"
         );

@@ -10,7 +10,7 @@ use tracing::field::{Empty, Value, display};
 use tracing::instrument::{Instrument as _, Instrumented};
 use tracing::{Span, debug, info_span, warn};
 
-use crate::pipeline::ended::Ended;
+use crate::pipeline::attempt_end::AttemptEnd;
 use crate::pipeline::observer::Completed;
 use crate::pipeline::observer::history::CallHistory;
 use crate::write::call::Call;
@@ -70,7 +70,7 @@ impl CallSpan {
 
     /// Reports a retry, as an event in the current span: the call's, or the caller's if spans of calls are
     /// filtered out.
-    pub(crate) fn retrying(&self, wait: Duration, ended: &Ended, history: &CallHistory) {
+    pub(crate) fn retrying(&self, wait: Duration, ended: &AttemptEnd, history: &CallHistory) {
         let Some(failed) = history.diagnostics.attempts().last() else {
             return;
         };
@@ -214,7 +214,7 @@ impl TraceSpan {
     }
 
     /// Records the end of the attempt, and closes the span.
-    pub(crate) fn received(self, call: &Call, ended: &Ended, attempt: &Attempt) {
+    pub(crate) fn received(self, call: &Call, ended: &AttemptEnd, attempt: &Attempt) {
         if let Some(status) = attempt.status() {
             self.0.record("http.response.status_code", status);
         }

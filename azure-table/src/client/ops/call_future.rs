@@ -68,7 +68,7 @@ pub(crate) trait Spec {
 
     /// Returns the output of a write that a group has sent.
     fn written(&mut self, result: Result<TableResult>) -> Result<Self::Output> {
-        Err(result.err().unwrap_or_else(ended))
+        Err(result.err().unwrap_or_else(polled_again))
     }
 
     /// Returns the output of a write whose response was lost, and whose rows show that it was applied. Called only for
@@ -80,7 +80,7 @@ pub(crate) trait Spec {
 }
 
 /// An operation that is not started, running or completed.
-pub(crate) struct Operation<S> {
+pub(crate) struct CallFuture<S> {
     kind: OperationKind,
     /// `None` for an operation on the whole account.
     table: Option<TableName>,
@@ -102,7 +102,7 @@ enum State {
     Done,
 }
 
-impl<S: Spec> Operation<S> {
+impl<S: Spec> CallFuture<S> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, kind: OperationKind, table: Option<&TableName>, spec: S) -> Self {
         Self {
             kind,
@@ -122,8 +122,8 @@ impl<S: Spec> Operation<S> {
     }
 
     /// Returns the same call with another reading of its response.
-    pub(crate) fn map_spec<T: Spec>(self, map: impl FnOnce(S) -> T) -> Operation<T> {
-        Operation {
+    pub(crate) fn map_spec<T: Spec>(self, map: impl FnOnce(S) -> T) -> CallFuture<T> {
+        CallFuture {
             kind: self.kind,
             table: self.table,
             spec: map(self.spec),
@@ -160,7 +160,7 @@ impl<S: Spec> Operation<S> {
                 let result = ready!(write.as_mut().poll(cx));
                 self.spec.written(result).map_err(|e| self.named(e))
             }
-            _ => Err(self.named(ended())),
+            _ => Err(self.named(polled_again())),
         };
         self.state = State::Done;
         Poll::Ready(output)
@@ -271,7 +271,7 @@ impl<T> Spec for Prepared<T> {
     type Output = T;
 
     fn call(&mut self, _: &Endpoint, _: &str) -> Result<Call> {
-        self.call.take().unwrap_or_else(|| Err(ended()))
+        self.call.take().unwrap_or_else(|| Err(polled_again()))
     }
 
     fn read_response(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
@@ -281,7 +281,7 @@ impl<T> Spec for Prepared<T> {
 
 /// Returns the error of a call that is polled after it completed, as in a loop around `select!`. Returning `Pending`
 /// would hang silently.
-pub(crate) fn ended() -> Error {
+pub(crate) fn polled_again() -> Error {
     Error::invalid_input("the call has already completed: create a new one")
 }
 
@@ -361,7 +361,7 @@ fn run_and_make_table(
     })
 }
 
-impl<S> fmt::Debug for Operation<S> {
+impl<S> fmt::Debug for CallFuture<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match self.state {
             State::Idle => "not sent",

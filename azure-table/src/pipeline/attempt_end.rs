@@ -1,6 +1,6 @@
 //! The end of one request of a call.
 //!
-//! `attempt.rs` returns an [`Ended`]; the retry loop, the history and the spans read it. Its [`Rejection`] has the
+//! `attempt.rs` returns an [`AttemptEnd`]; the retry loop, the history and the spans read it. Its [`Rejection`] has the
 //! effective status and code; for a batch, of the failed operation. This file also reads the wait that a response
 //! requests.
 
@@ -20,10 +20,10 @@ use crate::pipeline::transport::rejected_certificate::is_certificate_rejected;
 use crate::write::call::Call;
 
 /// The end of a call that does not fail: a response, or the rows of a write that was read back and found applied.
-pub(crate) type Ending = (Response<Bytes>, Option<Vec<WrittenRow>>);
+pub(crate) type CallEnd = (Response<Bytes>, Option<Vec<WrittenRow>>);
 
 /// The end of an attempt, or of one of the two requests of a hedged attempt.
-pub(crate) struct Ended {
+pub(crate) struct AttemptEnd {
     pub(crate) started: SystemTime,
     pub(crate) elapsed: Duration,
     pub(crate) location: Location,
@@ -41,7 +41,7 @@ pub(crate) struct Ended {
     pub(crate) rejection: Option<Rejection>,
 }
 
-impl Ended {
+impl AttemptEnd {
     /// Returns the failure of the attempt: a rejection, or no complete response.
     pub(crate) fn failure(&self) -> Option<Failure<'_>> {
         match (&self.outcome, &self.rejection) {
@@ -58,7 +58,7 @@ impl Ended {
     }
 
     /// Returns the end of a call that ends with this attempt.
-    pub(crate) fn into_ending(self) -> Result<Ending> {
+    pub(crate) fn into_call_end(self) -> Result<CallEnd> {
         self.outcome.map(|response| (response, None)).map_err(|(_, e)| e)
     }
 }
