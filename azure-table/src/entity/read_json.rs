@@ -619,7 +619,8 @@ mod tests {
                 Ok(true)
             });
             for (row, found) in rows.iter().zip(&found) {
-                let alone = entity(row.as_bytes(), metadata, None, |row| Ok(format!("{row:?}")));
+                let context = Some(&RowContext::default());
+                let alone = entity_in(context, row.as_bytes(), metadata, None, |row| Ok(format!("{row:?}")));
                 prop_assert_eq!(&alone.unwrap(), found);
             }
             prop_assert_eq!(read.is_ok(), found.len() == rows.len());
