@@ -13,23 +13,18 @@ use std::fmt;
 use std::sync::Arc;
 
 use azure_table_wire::transport::connection_limit::ConnectionLimit;
-use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};
+use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::header::PROXY_AUTHORIZATION;
 use http::{Request, Response};
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::{Body as _, Incoming};
-use hyper_util::client::legacy::Error as ClientError;
+use http_body_util::Full;
 
-use crate::pipeline::transport::http_transport::open_connections::requested;
 use crate::pipeline::transport::http_transport::pools::Pools;
 use crate::pipeline::transport::http_transport::proxies::Proxies;
-use crate::pipeline::transport::rejected_certificate::is_certificate_rejected;
-use crate::pipeline::transport::response_body::{ResponseBody, cut};
 
 pub(crate) mod builder;
 mod connector;
-mod open_connections;
+mod pool;
 mod pools;
 mod proxies;
 mod resolver;
@@ -82,43 +77,10 @@ impl Transport for HttpTransport {
                 .entry(PROXY_AUTHORIZATION)
                 .or_insert(authorization);
         }
-        let response = requested(self.pools.request(request));
-        Box::pin(async move {
-            let (head, body) = response.await.map_err(no_response)?.into_parts();
-            let body = read(body).await?;
-            Ok(Response::from_parts(head, body))
-        })
+        Box::pin(async move { self.pools.current().send(request).await })
     }
 
     fn connection_limit(&self) -> Option<&ConnectionLimit> {
         self.limit.as_ref()
     }
-}
-
-async fn read(mut pieces: Incoming) -> Result<Bytes, TransportError> {
-    let mut body = ResponseBody::new(pieces.size_hint().exact())?;
-    while let Some(frame) = pieces.frame().await {
-        // Trailers are not part of the body.
-        if let Ok(piece) = frame.map_err(cut)?.into_data() {
-            body.push(piece)?;
-        }
-    }
-    Ok(body.into_bytes())
-}
-
-/// Converts an error without a response.
-fn no_response(error: ClientError) -> TransportError {
-    let has_connection = error.connect_info().is_some();
-    let reached = if has_connection && !is_canceled(&error) && !is_certificate_rejected(&error) {
-        Delivery::MaybeSent
-    } else {
-        Delivery::NothingSent
-    };
-    TransportError::new(reached, error)
-}
-
-/// Returns `true` if hyper returned the request before it wrote a byte of it.
-fn is_canceled(error: &ClientError) -> bool {
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
-    source.is_some_and(hyper::Error::is_canceled)
 }

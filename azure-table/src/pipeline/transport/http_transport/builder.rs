@@ -8,13 +8,11 @@ use std::time::Duration;
 
 use azure_table_wire::error::Result;
 use azure_table_wire::transport::connection_limit::ConnectionLimit;
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::pipeline::transport::connection_defaults::{CONNECT_TIMEOUT, MAX_CONNECTIONS, POOL_IDLE};
 use crate::pipeline::transport::http_transport::HttpTransport;
 use crate::pipeline::transport::http_transport::connector::{Connector, SocketSettings};
-use crate::pipeline::transport::http_transport::open_connections::OpenConnections;
+use crate::pipeline::transport::http_transport::pool::PoolLimits;
 use crate::pipeline::transport::http_transport::pools::Pools;
 use crate::pipeline::transport::http_transport::proxies::{Proxies, ProxySettings};
 use crate::pipeline::transport::http_transport::secure::{TlsSettings, tls};
@@ -262,15 +260,14 @@ impl HttpTransportBuilder {
         let proxies = Arc::new(Proxies::new(&self.proxy)?);
         let tls = tls(https || proxies.need_tls(), self.tls)?;
         let limit = self.max_connections.map(ConnectionLimit::new);
-        let open = limit.as_ref().map(|limit| OpenConnections::new(limit.get()));
-        let connector = Connector::new(Arc::clone(&proxies), tls, self.sockets, open);
-        let max_idle = self.max_idle_per_host.or(limit.as_ref().map(ConnectionLimit::get));
-        let mut settings = Client::builder(TokioExecutor::new());
-        settings
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(self.pool_idle_timeout)
-            .pool_max_idle_per_host(max_idle.unwrap_or(usize::MAX));
-        let pools = Arc::new(Pools::new(settings, connector));
+        let connector = Connector::new(Arc::clone(&proxies), tls, self.sockets);
+        let open = limit.as_ref().map(ConnectionLimit::get);
+        let limits = PoolLimits {
+            open,
+            idle: self.max_idle_per_host.or(open).unwrap_or(usize::MAX),
+            idle_timeout: self.pool_idle_timeout,
+        };
+        let pools = Arc::new(Pools::new(connector, limits));
         Ok(HttpTransport { pools, proxies, limit })
     }
 }

@@ -18,7 +18,6 @@ use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tower_service::Service;
 
-use crate::pipeline::transport::http_transport::open_connections::OpenConnections;
 use crate::pipeline::transport::http_transport::proxies::{Proxies, ProxyKind, kind};
 use crate::pipeline::transport::http_transport::resolver::{Resolver, Resolving};
 use crate::pipeline::transport::http_transport::secure::{BoxError, Connecting, Secure, SecureStream, Tls, plain};
@@ -97,12 +96,9 @@ impl SocketSettings {
     }
 }
 
-/// Opens connections within a timeout. Clones are cheap: the pool clones it for each request.
+/// Opens connections within a timeout. Clones are cheap.
 #[derive(Clone)]
-pub(super) struct Connector {
-    opening: Arc<Opening>,
-    open: Option<Arc<OpenConnections>>,
-}
+pub(super) struct Connector(Arc<Opening>);
 
 struct Opening {
     route: Route,
@@ -111,12 +107,7 @@ struct Opening {
 }
 
 impl Connector {
-    pub(super) fn new(
-        proxies: Arc<Proxies>,
-        tls: Tls,
-        mut settings: SocketSettings,
-        open: Option<OpenConnections>,
-    ) -> Self {
+    pub(super) fn new(proxies: Arc<Proxies>, tls: Tls, mut settings: SocketSettings) -> Self {
         let timeout = settings.connect_timeout;
         let resolver = Arc::new(std::mem::take(&mut settings.resolver));
         let tcp = settings.connector(Resolving(Arc::clone(&resolver)));
@@ -127,51 +118,23 @@ impl Connector {
             proxies,
             permit: None,
         };
-        let opening = Opening { route, tls, timeout };
-        Self {
-            opening: Arc::new(opening),
-            open: open.map(Arc::new),
-        }
+        Self(Arc::new(Opening { route, tls, timeout }))
     }
 
-    /// Returns the connector of another pool, whose connections count separately.
-    pub(super) fn with_own_limit(&self) -> Self {
-        Self {
-            opening: Arc::clone(&self.opening),
-            open: self.open.as_ref().map(|open| Arc::new(open.of_same_number())),
-        }
-    }
-}
-
-impl Service<Uri> for Connector {
-    type Response = SecureStream<Routed>;
-    type Error = BoxError;
-    type Future = Connecting<Self::Response>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, endpoint: Uri) -> Self::Future {
-        let Self { opening, open } = self.clone();
-        Box::pin(async move {
-            let permit = match open {
-                // The wait for other requests says nothing about the network, so it has its own limit.
-                Some(open) => Some(Arc::new(open.permit(&endpoint).await?)),
-                None => None,
-            };
-            let route = Route {
-                permit,
-                ..opening.route.clone()
-            };
-            let timeout = opening.timeout;
-            let connecting = Secure::new(route, &opening.tls).call(endpoint);
-            match tokio::time::timeout(timeout, connecting).await {
-                Ok(connected) => connected,
-                Err(_) => {
-                    Err(io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {timeout:?}")).into())
-                }
-            }
+    /// Opens a connection. The permit lives as long as the connection.
+    pub(super) async fn connect(
+        self,
+        endpoint: Uri,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> Result<SecureStream<Routed>, BoxError> {
+        let Opening { route, tls, timeout } = &*self.0;
+        let route = Route {
+            permit: permit.map(Arc::new),
+            ..route.clone()
+        };
+        let connecting = Secure::new(route, tls).call(endpoint);
+        tokio::time::timeout(*timeout, connecting).await.unwrap_or_else(|_| {
+            Err(io::Error::new(io::ErrorKind::TimedOut, format!("no connection within {timeout:?}")).into())
         })
     }
 }

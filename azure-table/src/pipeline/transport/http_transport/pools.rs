@@ -4,50 +4,44 @@
 //! them at a time, for example to wait for a call in synchronous code. A connection of another one would then never
 //! respond.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
-use http::Request;
-use http_body_util::Full;
-use hyper_util::client::legacy::{Builder, Client, ResponseFuture};
 use tokio::runtime::{Handle, Id};
 
 use crate::pipeline::transport::http_transport::connector::Connector;
+use crate::pipeline::transport::http_transport::pool::{Pool, PoolLimits};
 
 /// The maximum number of pools. The oldest one then closes its idle connections. A server may have a runtime per core.
 const MAX_POOLS: usize = 256;
 
-type Pool = Client<Connector, Full<Bytes>>;
-
 pub(super) struct Pools {
-    settings: Builder,
     connector: Connector,
+    limits: PoolLimits,
     /// The oldest first, by runtime.
-    pools: Mutex<Vec<(Option<Id>, Pool)>>,
+    pools: Mutex<Vec<(Option<Id>, Arc<Pool>)>>,
 }
 
 impl Pools {
-    pub(super) fn new(settings: Builder, connector: Connector) -> Self {
+    pub(super) fn new(connector: Connector, limits: PoolLimits) -> Self {
         Self {
-            settings,
             connector,
+            limits,
             pools: Mutex::default(),
         }
     }
 
-    /// Sends a request in the pool of the current runtime.
-    pub(super) fn request(&self, request: Request<Full<Bytes>>) -> ResponseFuture {
+    /// Returns the pool of the current runtime.
+    pub(super) fn current(&self) -> Arc<Pool> {
         let runtime = Handle::try_current().ok().map(|handle| handle.id());
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, pool)) = pools.iter().find(|(of, _)| *of == runtime) {
-            return pool.request(request);
+            return Arc::clone(pool);
         }
         if pools.len() >= MAX_POOLS {
             pools.remove(0);
         }
-        let pool = self.settings.build(self.connector.with_own_limit());
-        let response = pool.request(request);
-        pools.push((runtime, pool));
-        response
+        let pool = Arc::new(Pool::new(self.connector.clone(), self.limits));
+        pools.push((runtime, Arc::clone(&pool)));
+        pool
     }
 }
