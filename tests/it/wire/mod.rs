@@ -1,6 +1,7 @@
 //! Exact requests: the bytes of each operation, and the handling of unusual responses.
 
 mod batch;
+mod connection_races;
 mod connections;
 mod entity;
 mod max_connections;

@@ -1,13 +1,9 @@
 //! The default transport: a connection pool on hyper, without the layers of a general HTTP client.
 //!
 //! It follows no redirects, because a request carries its signature. It speaks HTTP/1.1 only, since the service was
-//! never seen to offer HTTP/2. It reports the progress of a failed request. `builder` has the settings, and `pools` one
-//! pool per runtime. `connector` opens the connections, to addresses from `resolver`, through `proxies`, with TLS from
-//! `secure`.
-//!
-//! hyper returns a request if its connection closed before the first byte was written. The pool then sends it on
-//! another connection, unless the connection was new. Such an error has the text "canceled", and is
-//! [`Delivery::NothingSent`].
+//! never seen to offer HTTP/2. It reports the progress of a failed request. `builder` has the settings. `pool` has the
+//! connections of a runtime, and `pools` one pool per runtime. `connector` opens the connections, to addresses from
+//! `resolver`, through `proxies`, with TLS from `secure`.
 
 use std::fmt;
 use std::sync::Arc;
