@@ -16,7 +16,7 @@ use azure_table_wire::value::edm::{Edm, EdmType, EdmValue};
 use azure_table_wire::value::etag::{Condition, ETag};
 
 use crate::entity::property::ReadProperty;
-use crate::entity::property_writer::{self, PropertySink, PropertyWriter};
+use crate::entity::property_writer::{self, Destination, PropertySink, PropertyWriter};
 use crate::entity::row::{self, Row, RowProperty, context};
 use crate::entity::schema::EntitySchema;
 use crate::entity::table_entity::{ReadEntity, TableEntity};
@@ -77,7 +77,7 @@ impl DynamicEntity {
         let texts = key_texts(entity)?;
         let (partition_key, row_key) = texts.pair();
         let mut dynamic = Self::new(partition_key, row_key);
-        let mut writer = property_writer::writer(&mut dynamic, partition_key, row_key);
+        let mut writer = property_writer::writer(Destination::Values(&mut dynamic), partition_key, row_key);
         entity.write_properties(&mut writer)?;
         let rare = property_writer::finish(writer)?;
         if let Some(unsealed) = rare.and_then(|rare| rare.unsealed) {

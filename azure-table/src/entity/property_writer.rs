@@ -1,11 +1,12 @@
 //! Writes the properties of an entity, and checks the service's limits.
 //!
-//! Defines [`PropertyWriter`] and the limits on names, values, number and size. The sink encodes the values
-//! (`codec/json/write.rs`).
+//! Defines [`PropertyWriter`] and the limits on names, values, number and size. `codec/json/write.rs` encodes the
+//! values.
 
 use std::borrow::Cow;
 use std::fmt;
 
+use azure_table_wire::codec::json::write::Object;
 use azure_table_wire::error::{Error, Result, ValueError};
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::edm::Edm;
@@ -28,19 +29,15 @@ pub const MAX_PROPERTIES: usize = 252;
 pub const MAX_ENTITY_BYTES: usize = 1 << 20;
 
 /// The destination of checked properties.
-#[doc(hidden)]
+pub(crate) enum Destination<'a> {
+    /// The body of a request.
+    Json(&'a mut Object),
+    Values(&'a mut dyn PropertySink),
+}
+
+/// The values of an entity that are not encoded.
 pub(crate) trait PropertySink {
     fn put(&mut self, name: &str, value: &Edm<'_>);
-
-    /// Writes a property without the annotation of the value's type.
-    fn put_plain(&mut self, name: &str, value: &Edm<'_>) {
-        self.put(name, value);
-    }
-
-    /// Writes a property. The caller passes its name as the start of a JSON member, `"Name":`.
-    fn put_member(&mut self, member: &str, value: &Edm<'_>) {
-        self.put(name_of(member), value);
-    }
 }
 
 /// The number of characters around the name in `"Name":`.
@@ -61,7 +58,7 @@ fn name_of(member: &str) -> &str {
 ///
 /// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
 pub struct PropertyWriter<'a> {
-    sink: &'a mut dyn PropertySink,
+    destination: Destination<'a>,
     /// The prefix of the names inside a flattened field.
     prefix: String,
     count: usize,
@@ -99,20 +96,64 @@ impl<'a> PropertyWriter<'a> {
     #[doc(hidden)]
     #[inline]
     pub fn named<T: Property + ?Sized>(&mut self, member: &'static str, value: &T) -> Result<()> {
-        self.converted_named(member, &value.to_edm())
-    }
-
-    fn converted_named(&mut self, member: &'static str, value: &Result<Option<Edm<'_>>, ValueError>) -> Result<()> {
-        match value {
+        // Where `to_edm` is inlined, one arm is left for each type. No value of any EDM type is then built and matched.
+        match value.to_edm() {
             Ok(None) => Ok(()),
-            Ok(Some(value)) if self.prefix.is_empty() => {
-                self.count(|| name_of(member), member.len().saturating_sub(MEMBER_MARKS), value)?;
-                self.sink.put_member(member, value);
-                Ok(())
-            }
-            Ok(Some(value)) => self.value(name_of(member), value),
+            Ok(Some(Edm::String(text))) => self.text(member, &text),
+            Ok(Some(Edm::Int32(value))) => self.int32(member, value),
+            Ok(Some(Edm::Int64(value))) => self.int64(member, value),
+            Ok(Some(Edm::Double(value))) => self.double(member, value),
+            Ok(Some(Edm::Boolean(value))) => self.boolean(member, value),
+            Ok(Some(Edm::DateTime(value))) => self.date_time(member, value),
+            Ok(Some(Edm::Guid(value))) => self.guid(member, value),
+            Ok(Some(Edm::Binary(bytes))) => self.binary(member, &bytes),
             Err(e) => Err(invalid(&self.whole(name_of(member)), e)),
         }
+    }
+
+    fn text(&mut self, member: &'static str, text: &str) -> Result<()> {
+        self.member(member, &Edm::String(Cow::Borrowed(text)))
+    }
+
+    fn int32(&mut self, member: &'static str, value: i32) -> Result<()> {
+        self.member(member, &Edm::Int32(value))
+    }
+
+    fn int64(&mut self, member: &'static str, value: i64) -> Result<()> {
+        self.member(member, &Edm::Int64(value))
+    }
+
+    fn double(&mut self, member: &'static str, value: f64) -> Result<()> {
+        self.member(member, &Edm::Double(value))
+    }
+
+    fn boolean(&mut self, member: &'static str, value: bool) -> Result<()> {
+        self.member(member, &Edm::Boolean(value))
+    }
+
+    fn date_time(&mut self, member: &'static str, value: DateTime) -> Result<()> {
+        self.member(member, &Edm::DateTime(value))
+    }
+
+    fn guid(&mut self, member: &'static str, value: Guid) -> Result<()> {
+        self.member(member, &Edm::Guid(value))
+    }
+
+    fn binary(&mut self, member: &'static str, bytes: &[u8]) -> Result<()> {
+        self.member(member, &Edm::Binary(Cow::Borrowed(bytes)))
+    }
+
+    /// Writes a property under its name as the start of a JSON member. Inlined where the type of the value is known.
+    #[inline(always)]
+    fn member(&mut self, member: &'static str, value: &Edm<'_>) -> Result<()> {
+        if !self.prefix.is_empty() || !matches!(self.destination, Destination::Json(_)) {
+            return self.value(name_of(member), value);
+        }
+        self.count(|| name_of(member), member.len().saturating_sub(MEMBER_MARKS), value)?;
+        if let Destination::Json(object) = &mut self.destination {
+            object.property_member(member, value);
+        }
+        Ok(())
     }
 
     /// Writes the result of a conversion. An absent value is left out.
@@ -207,7 +248,10 @@ impl<'a> PropertyWriter<'a> {
     pub fn value(&mut self, name: &str, value: &Edm<'_>) -> Result<()> {
         let name = &*self.whole(name);
         self.check(name, value)?;
-        self.sink.put(name, value);
+        match &mut self.destination {
+            Destination::Json(object) => object.property(name, value),
+            Destination::Values(values) => values.put(name, value),
+        }
         Ok(())
     }
 
@@ -215,7 +259,10 @@ impl<'a> PropertyWriter<'a> {
     pub(crate) fn plain(&mut self, name: &str, value: &Edm<'_>) -> Result<()> {
         let name = &*self.whole(name);
         self.check(name, value)?;
-        self.sink.put_plain(name, value);
+        match &mut self.destination {
+            Destination::Json(object) => object.plain_property(name, value),
+            Destination::Values(values) => values.put(name, value),
+        }
         Ok(())
     }
 
@@ -229,7 +276,7 @@ impl<'a> PropertyWriter<'a> {
 
     /// Checks the value of a property whose name is allowed, and has `units` UTF-16 units. The name is a closure
     /// because few values need it.
-    #[inline]
+    #[inline(always)]
     fn count<'n>(&mut self, name: impl Fn() -> &'n str, units: usize, value: &Edm<'_>) -> Result<()> {
         if self.tag.is_some_and(|tag| tag == name()) {
             return Err(invalid(
@@ -276,10 +323,10 @@ impl<'a> PropertyWriter<'a> {
 }
 
 /// Creates the writer of an entity with these keys.
-pub(crate) fn writer<'a>(sink: &'a mut dyn PropertySink, partition_key: &str, row_key: &str) -> PropertyWriter<'a> {
+pub(crate) fn writer<'a>(destination: Destination<'a>, partition_key: &str, row_key: &str) -> PropertyWriter<'a> {
     let size = entity_size::of_keys(partition_key, row_key);
     PropertyWriter {
-        sink,
+        destination,
         prefix: String::new(),
         count: 0,
         size,

@@ -6,7 +6,7 @@ use azure_table_emulator::{Emulator, SeededRow};
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::edm::{Edm, EdmValue};
 
-use crate::entity::property_writer::{self, PropertySink};
+use crate::entity::property_writer::{self, Destination, PropertySink};
 use crate::entity::table_entity::TableEntity;
 use crate::key::entity_key::key_texts;
 
@@ -67,7 +67,7 @@ impl PropertySink for Written {
 fn row(table: &str, entity: &impl TableEntity) -> Result<SeededRow> {
     let (partition_key, row_key) = key_texts(entity)?.into_pair();
     let mut written = Written::default();
-    let mut writer = property_writer::writer(&mut written, &partition_key, &row_key);
+    let mut writer = property_writer::writer(Destination::Values(&mut written), &partition_key, &row_key);
     entity.write_properties(&mut writer)?;
     match property_writer::finish(writer)?.and_then(|rare| rare.unsealed) {
         Some(unsealed) => Err(Error::invalid_input(format!(

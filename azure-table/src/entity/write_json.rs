@@ -9,7 +9,7 @@ use azure_table_wire::codec::json::write::Object;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::edm::Edm;
 
-use crate::entity::property_writer::{self, PropertySink, PropertyWriter, Rare};
+use crate::entity::property_writer::{self, Destination, PropertyWriter, Rare};
 use crate::entity::table_entity::TableEntity;
 
 /// An encoded entity in one allocation, since many wait for their batch.
@@ -61,7 +61,7 @@ pub(crate) fn append(
     let mut object = Object::after(std::mem::take(bytes));
     object.text_member("\"PartitionKey\":", partition_key);
     object.text_member("\"RowKey\":", row_key);
-    let mut writer = property_writer::writer(&mut object, partition_key, row_key);
+    let mut writer = property_writer::writer(Destination::Json(&mut object), partition_key, row_key);
     let rare = write(&mut writer).and_then(|()| property_writer::finish(writer));
     *bytes = object.end();
     match bytes.len() - before {
@@ -80,20 +80,6 @@ pub(crate) fn extended<'p>(body: &[u8], properties: impl IntoIterator<Item = (&'
         object.property(name, &value);
     }
     object.end()
-}
-
-impl PropertySink for Object {
-    fn put(&mut self, name: &str, value: &Edm<'_>) {
-        self.property(name, value);
-    }
-
-    fn put_plain(&mut self, name: &str, value: &Edm<'_>) {
-        self.plain_property(name, value);
-    }
-
-    fn put_member(&mut self, member: &str, value: &Edm<'_>) {
-        self.property_member(member, value);
-    }
 }
 
 thread_local! {

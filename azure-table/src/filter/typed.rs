@@ -11,7 +11,7 @@ use azure_table_wire::filter::evaluate::matches;
 use azure_table_wire::filter::expression::{Comparison, Expression, MAX_DEPTH};
 use azure_table_wire::value::edm::{Edm, EdmValue};
 
-use crate::entity::property_writer::{self, PropertySink};
+use crate::entity::property_writer::{self, Destination, PropertySink};
 use crate::entity::table_entity::TableEntity;
 use crate::filter::column_name::ColumnName;
 use crate::key::entity_key::key_texts;
@@ -114,7 +114,7 @@ impl<E> Filter<E> {
         let texts = key_texts(entity)?;
         let (partition_key, row_key) = texts.pair();
         let mut values = Values::default();
-        let mut writer = property_writer::writer(&mut values, partition_key, row_key);
+        let mut writer = property_writer::writer(Destination::Values(&mut values), partition_key, row_key);
         entity.write_properties(&mut writer)?;
         property_writer::finish(writer)?;
         Ok(matches(&expression, &|name: &str| match name {

@@ -65,7 +65,9 @@ impl Object {
         self.member(&Name(name), value);
     }
 
-    /// Writes a property as [`property`](Self::property) does, after its head `"Name":`.
+    /// Writes a property as [`property`](Self::property) does, after its head `"Name":`. Inlined where the type of the
+    /// value is known.
+    #[inline(always)]
     pub fn property_member(&mut self, head: &str, value: &Edm<'_>) {
         self.member(&Quoted(head), value);
     }
@@ -77,6 +79,7 @@ impl Object {
         self.bytes.push(b',');
     }
 
+    #[inline(always)]
     fn member(&mut self, head: &impl Head, value: &Edm<'_>) {
         // An integral double has its decimal point, which the live service reads. A server that parses numbers like
         // JavaScript (Azurite) loses it, so the type is annotated as well.
@@ -129,10 +132,12 @@ impl Head for Name<'_> {
 struct Quoted<'a>(&'a str);
 
 impl Head for Quoted<'_> {
+    #[inline(always)]
     fn begin(&self, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(self.0.as_bytes());
     }
 
+    #[inline(always)]
     fn annotate(&self, bytes: &mut Vec<u8>, then: &[u8]) {
         let name = self.0.strip_suffix("\":").unwrap_or(self.0);
         bytes.extend_from_slice(name.as_bytes());

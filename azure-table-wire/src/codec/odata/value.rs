@@ -24,7 +24,7 @@ pub trait Dialect {
 /// Returns the rest of the annotation of a value, from the end of the property's name to the comma.
 ///
 /// Returns `None` if the value shows its type itself. For a finite double `annotates` decides.
-#[inline]
+#[inline(always)]
 pub fn annotation(value: &Edm<'_>, annotates: impl FnOnce(f64) -> bool) -> Option<&'static str> {
     match value {
         Edm::String(_) | Edm::Boolean(_) | Edm::Int32(_) => None,
@@ -49,7 +49,7 @@ pub const fn annotation_of(edm_type: EdmType) -> &'static str {
 }
 
 /// Appends a value.
-#[inline]
+#[inline(always)]
 pub fn write<D: Dialect>(out: &mut Vec<u8>, value: &Edm<'_>) {
     match value {
         Edm::String(text) => D::text(out, text),
@@ -73,6 +73,7 @@ pub fn number(out: &mut Vec<u8>, value: &impl serde::Serialize) {
     let _ = serde_json::to_writer(out, value);
 }
 
+#[inline(always)]
 fn in_quotes(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     out.push(b'"');
     write(out);

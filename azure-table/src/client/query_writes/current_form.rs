@@ -17,7 +17,7 @@ use azure_table_wire::value::guid::Guid;
 use crate::client::query_writes::row_plan::{Plan, ReadRow, RowVersion};
 use crate::doubt::read_back::is_same;
 use crate::entity::dynamic::DynamicEntity;
-use crate::entity::property_writer::{self, PropertyWriter};
+use crate::entity::property_writer::{self, Destination, PropertyWriter};
 use crate::entity::schema::{self, EntitySchema};
 use crate::entity::table_entity::TableEntity;
 use crate::entity::unsealed::UnsealedValue;
@@ -63,7 +63,7 @@ impl Form {
         }
         let mut row = DynamicEntity::new(partition_key, row_key);
         let (partition_key, row_key) = stored;
-        let mut writer = property_writer::writer(&mut row, partition_key, row_key);
+        let mut writer = property_writer::writer(Destination::Values(&mut row), partition_key, row_key);
         entity.write_properties(&mut writer)?;
         let rare = property_writer::finish(writer)?.map(|rare| *rare).unwrap_or_default();
         Ok(Self {
@@ -77,7 +77,7 @@ impl Form {
     fn of_projection<E>(values: ProjectedValues<E>, version: &RowVersion<E>) -> Result<Self> {
         let (partition_key, row_key) = (version.key.partition_key(), version.key.row_key());
         let mut row = DynamicEntity::new(partition_key, row_key);
-        let mut writer = property_writer::writer(&mut row, partition_key, row_key);
+        let mut writer = property_writer::writer(Destination::Values(&mut row), partition_key, row_key);
         AssignedProperties::of(values.columns)?.write(&mut writer)?;
         let unsealed = property_writer::finish(writer)?.and_then(|rare| rare.unsealed);
         let rejected = |e| Error::invalid_input(format!("a field in the key: {e}"));
