@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use azure_table_wire::codec::json::write::Object;
 use azure_table_wire::error::{Error, Result};
+#[cfg(feature = "encryption")]
 use azure_table_wire::value::edm::Edm;
 
 use crate::entity::property_writer::{self, Destination, PropertyWriter, Rare};
