@@ -401,7 +401,9 @@ impl Emulator {
         &self,
         request: Request<Bytes>,
     ) -> std::result::Result<Response<Bytes>, TransportError> {
-        Fate::arrived(self.respond(request).await)
+        let mut response = Fate::arrived(self.respond(request).await)?;
+        response.extensions_mut().extend(self.settings().extensions.clone());
+        Ok(response)
     }
 
     pub(crate) fn settings(&self) -> &Settings {

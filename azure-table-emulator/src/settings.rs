@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use azure_table_wire::account::signature::SigningKey;
 use azure_table_wire::value::datetime::DateTime;
+use http::Extensions;
 
 use crate::rules::{STORAGE, ServiceRules};
 use crate::settings::adverse::{Adverse, DELETION_TIME};
@@ -40,6 +41,8 @@ pub(crate) struct Settings {
     pub(crate) token_audiences: BTreeSet<String>,
     /// Requests of any age are accepted: clients sign with the system's time, and the clock may be far ahead.
     pub(crate) accepts_old_requests: bool,
+    /// Each response in the process has them.
+    pub(crate) extensions: Extensions,
     /// Only known versions of the protocol are accepted.
     pub(crate) has_strict_versions: bool,
     pub(crate) page_size: usize,

@@ -90,4 +90,11 @@ impl Emulator {
         self.settings_mut().accepts_old_requests = true;
         self
     }
+
+    /// Adds a value to each response in the process. For explorations, whose client looks for it.
+    #[doc(hidden)]
+    pub fn responding_with<T: Clone + Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.settings_mut().extensions.insert(value);
+        self
+    }
 }

@@ -52,7 +52,8 @@ impl DatedRows {
     }
 }
 
-/// Notes the rows whose Timestamps are read. The responses of a run carry it to the reader of their rows.
+/// Notes the rows whose Timestamps are read. The emulator of a run puts it into its responses, which
+/// carry it to the reader of their rows.
 #[derive(Clone, Debug, Default)]
 pub struct TimestampWatch(Arc<Mutex<DatedRows>>);
 
@@ -63,7 +64,8 @@ impl TimestampWatch {
         rows.add(partition_key, row_key);
     }
 
-    pub(crate) fn take(&self) -> DatedRows {
+    /// Returns the rows that were noted since the last call.
+    pub fn take(&self) -> DatedRows {
         mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -19,7 +19,6 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 use crate::address::Address;
-use crate::explore::dated_rows::{DatedRows, TimestampWatch};
 use crate::explore::event::{Cause, Choice, Event, RequestId, RequestOutcome, Step, Waiting};
 use crate::explore::footprint::Footprint;
 use crate::explore::story::StoryLine;
@@ -77,8 +76,6 @@ struct State {
     may_be_late: usize,
     /// The lines of the story, if it is recorded.
     story: Option<Vec<StoryLine>>,
-    /// Added to each response.
-    watch: TimestampWatch,
     cause: Cause,
     end: Option<End>,
     body: Option<Waker>,
@@ -111,8 +108,6 @@ pub struct Ran {
     /// The number of writes that were dropped while they waited, before the last step.
     pub may_be_late: usize,
     pub story: Vec<StoryLine>,
-    /// The rows whose Timestamps the run read.
-    pub dated: DatedRows,
     pub end: Option<End>,
 }
 
@@ -183,7 +178,6 @@ impl Gate {
             cancelled: state.cancelled,
             may_be_late: state.may_be_late,
             story: state.story.unwrap_or_default(),
-            dated: state.watch.take(),
             end: state.end,
         }
     }
@@ -275,12 +269,9 @@ impl State {
                 if event.choice.outcome != RequestOutcome::RequestLost {
                     event.footprint = taken.footprint;
                 }
-                let mut response = execute(&held, event.choice.outcome);
+                let response = execute(&held, event.choice.outcome);
                 if let Some(story) = story {
                     story.push(StoryLine::of(&event.choice, &held.request, &response));
-                }
-                if let Ok(response) = &mut response {
-                    response.extensions_mut().insert(self.watch.clone());
                 }
                 if !taken.is_late {
                     self.responses.insert(taken.id, response);

@@ -39,6 +39,8 @@ pub struct Finished {
     pub ran: Ran,
     /// The reason why the body failed, if it did.
     pub failure: Option<String>,
+    /// The rows whose Timestamps the run read.
+    pub dated: DatedRows,
 }
 
 /// Executes runs.
@@ -160,7 +162,7 @@ fn learned(dependence: &Dependence, finished: &Finished) -> Option<Dependence> {
         return None;
     }
     let mut dated = DatedRows::clone(&dependence.dated);
-    let mut is_new = dated.extend(finished.ran.dated.clone());
+    let mut is_new = dated.extend(finished.dated.clone());
     if finished
         .ran
         .events

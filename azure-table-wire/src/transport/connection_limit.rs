@@ -105,7 +105,7 @@ pub async fn acquire<'a>(
                     _slot: slot.map_err(|e| Error::new(ErrorKind::Connection, e.to_string()))?,
                     released,
                 };
-                // Lets a separate task run first, which returns the connection of the previous response to the pool.
+                // Lets a separate task run first, which may return the connection of the previous response to the pool.
                 tokio::task::yield_now().await;
                 return Ok(permit);
             }

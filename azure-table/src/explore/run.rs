@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use azure_table_emulator::Emulator;
 use azure_table_emulator::EmulatorClock;
+use azure_table_testing::explore::dated_rows::TimestampWatch;
 use azure_table_testing::explore::gate::{Chooser, Gate};
 use azure_table_testing::explore::search::{Finished, Runner};
 use azure_table_wire::value::clock;
@@ -61,6 +62,7 @@ pub(super) struct Runs<'a, B> {
 impl<T: RunOutput, B: AsyncFn(Simulation) -> T> Runner for Runs<'_, B> {
     fn run(&mut self, chooser: Arc<Mutex<dyn Chooser>>, tells: bool) -> Finished {
         let gate = Gate::new(chooser, tells);
+        let watch = TimestampWatch::default();
         let emulator = if self.is_cosmos {
             Emulator::cosmos()
         } else {
@@ -68,7 +70,8 @@ impl<T: RunOutput, B: AsyncFn(Simulation) -> T> Runner for Runs<'_, B> {
         };
         let emulator = emulator
             .shared_clock(EmulatorClock::fixed(self.started))
-            .accepting_old_requests();
+            .accepting_old_requests()
+            .responding_with(watch.clone());
         let run = || {
             let mut output = None;
             fastrand::seed(SEED);
@@ -86,7 +89,8 @@ impl<T: RunOutput, B: AsyncFn(Simulation) -> T> Runner for Runs<'_, B> {
             Ok(None) if ran.end.is_some() => None,
             Ok(None) => Some("no task can continue: no request is waiting, and no timer is left".to_owned()),
         };
-        Finished { ran, failure }
+        let dated = watch.take();
+        Finished { ran, failure, dated }
     }
 }
 

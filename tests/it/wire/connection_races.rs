@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::transport::{Delivery, Transport as _};
+use azure_table::transport::{Delivery, HttpTransport, Transport as _};
 use azure_table_tests::{Network, on_both_networks};
 use bytes::Bytes;
 use fastrand::Rng;
@@ -75,7 +75,7 @@ async fn responses_belong_to_their_requests(network: Network) {
         answered > REQUESTS / 2 && in_doubt > REQUESTS / 50 && left > REQUESTS / 50,
         "{answered} {in_doubt} {left}"
     );
-    // Each other connection was used again.
+    // Connections are used again.
     let connections = connections.load(Ordering::SeqCst);
     assert!(
         connections < answered,
@@ -85,6 +85,43 @@ async fn responses_belong_to_their_requests(network: Network) {
     let arrived = arrived.lock().unwrap();
     for id in outcomes.iter().flat_map(|outcomes| &outcomes.not_sent) {
         assert!(!arrived.contains(id), "{id} was reported as not sent");
+    }
+}
+
+/// Nobody but the transport knows the limit. A request that waits gets the connection of the one before it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_request_waits_beside_an_idle_connection() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            tokio::spawn(async move {
+                let arrived = Mutex::default();
+                while request(&mut stream, &arrived).await.is_some() {
+                    let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await;
+                }
+            });
+        }
+    });
+    for connections in 1..=3 {
+        let transport = HttpTransport::builder()
+            .max_connections(connections)
+            .pool_idle_timeout(None);
+        let transport = transport.build().unwrap();
+        let mut callers = JoinSet::new();
+        for caller in 0..CALLERS {
+            let transport = transport.clone();
+            callers.spawn(async move {
+                for n in 0..300 {
+                    let request = Request::post(format!("http://{address}/{caller}-{n}"));
+                    let request = request.body(Bytes::from("x".repeat(100))).unwrap();
+                    let sent = timeout(Duration::from_secs(10), transport.send(request)).await;
+                    sent.expect("a request waits for ever").unwrap();
+                }
+            });
+        }
+        callers.join_all().await;
     }
 }
 
@@ -148,7 +185,7 @@ async fn request(stream: &mut TcpStream, arrived: &Mutex<HashSet<String>>) -> Op
     }
     let head = String::from_utf8(head).unwrap();
     let id = head.split(' ').nth(1).unwrap().trim_start_matches('/').to_owned();
-    arrived.lock().unwrap().insert(id.clone());
+    assert!(arrived.lock().unwrap().insert(id.clone()), "{id} was sent twice");
     stream.read_exact(&mut [0; 100]).await.ok()?;
     Some(id)
 }

@@ -220,6 +220,10 @@ async fn idle_connections_are_limited_on_request() {
         server.table().insert(&DynamicEntity::new("p", "r")).await.unwrap();
     }
     assert_eq!(server.connections(), 3);
+    let table = server.table();
+    let row = DynamicEntity::new("p", "r");
+    futures::future::join_all((0..20).map(|_| async { table.insert(&row).await.unwrap() })).await;
+    assert_eq!(server.connections(), 23);
 }
 
 /// The server sends first and closes: hyper returns the request unsent, so the write is not in doubt.

@@ -101,7 +101,7 @@ async fn burst_opens_at_most_the_limit_and_idle_connections_are_closed(network: 
             sleep(idle / 10).await;
         }
     };
-    // Twice the time, or more on a busy machine.
+    // More on a busy machine.
     timeout(10 * idle, closed).await.unwrap();
 }
 

@@ -17,8 +17,6 @@ use crate::pipeline::transport::http_transport::pools::Pools;
 use crate::pipeline::transport::http_transport::proxies::{Proxies, ProxySettings};
 use crate::pipeline::transport::http_transport::secure::{TlsSettings, tls};
 
-const CENTURY: Duration = Duration::from_secs(100 * 365 * 86_400);
-
 /// A builder for an [`HttpTransport`].
 ///
 /// Created by [`HttpTransport::builder`].
@@ -76,11 +74,10 @@ impl HttpTransportBuilder {
 
     /// Sets the time after which an idle connection is no longer used; 20 s by default.
     ///
-    /// It is closed within twice this time; with `None` it stays open. The default is shorter than the time after which
+    /// It is then closed; with `None` it stays open. The default is shorter than the time after which
     /// load balancers drop it.
     pub fn pool_idle_timeout(mut self, timeout: impl Into<Option<Duration>>) -> Self {
-        // hyper-util adds it to the current time.
-        self.pool_idle_timeout = timeout.into().filter(|timeout| *timeout < CENTURY);
+        self.pool_idle_timeout = timeout.into();
         self
     }
 

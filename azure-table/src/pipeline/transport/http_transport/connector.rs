@@ -270,7 +270,7 @@ impl Routed {
 }
 
 impl Connection for Routed {
-    /// Omits the addresses of both ends: hyper-util would copy them into each response.
+    /// Omits the addresses of both ends, which nobody asks for.
     fn connected(&self) -> Connected {
         Connected::new().proxy(self.forwards_requests)
     }

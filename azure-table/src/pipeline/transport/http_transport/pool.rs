@@ -7,9 +7,10 @@
 //! error, or if the caller drops the future earlier, the connection is closed: nobody reads the rest of a response.
 //!
 //! A request that finds no idle connection opens one, and uses the first that is available: its own, or one whose
-//! response was just read. In the second case its own is opened to the end for the next request.
+//! response was just read. In the second case a connection that is being opened is kept for the next request.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::future::pending;
 use std::io;
 use std::mem;
@@ -56,7 +57,7 @@ pub(super) struct PoolLimits {
 pub(super) struct Pool {
     connector: Connector,
     limits: PoolLimits,
-    /// Few: an account has two.
+    /// Sorted by their address as it is written. A program may have many accounts.
     hosts: Mutex<Vec<Arc<Host>>>,
 }
 
@@ -79,8 +80,8 @@ struct Free {
     idle: Vec<Idle>,
     /// The requests that wait for a connection, the first one first.
     waiting: VecDeque<oneshot::Sender<Lease>>,
-    /// A task closes idle connections when their time is over.
-    is_watched: bool,
+    /// Ends the task that closes idle connections when their time is over.
+    watch: Option<oneshot::Sender<Infallible>>,
 }
 
 struct Idle {
@@ -99,7 +100,7 @@ struct Lease {
     host: Arc<Host>,
     /// `None` only while it is dropped.
     connection: Option<Connection>,
-    /// No request was sent on it before.
+    /// It was opened for this request.
     is_new: bool,
     /// The response to its request is not read to the end.
     is_busy: bool,
@@ -123,12 +124,13 @@ impl Pool {
     }
 
     /// Sends a request and reads its response. A connection that was closed while it was idle is noticed before the
-    /// first byte is written: the request then goes on another one.
+    /// first byte is written: the request is then sent on another one.
     pub(super) async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Bytes>, TransportError> {
         let host = self.host(request.uri()).map_err(not_sent)?;
         request.headers_mut().entry(HOST).or_insert_with(|| host.header.clone());
         loop {
-            let mut lease = match host.idle() {
+            let idle = host.idle(&mut host.free());
+            let mut lease = match idle {
                 Some(connection) => host.lease(connection, false),
                 None => Box::pin(Arc::clone(&host).wait_or_open(&self.connector))
                     .await
@@ -165,14 +167,16 @@ impl Pool {
             return Err("the URL has no host".into());
         };
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = hosts
-            .iter()
-            .find(|host| host.authority == *authority && host.scheme == *scheme);
-        if let Some(host) = known {
-            return Ok(Arc::clone(host));
-        }
+        let place = |host: &Arc<Host>| {
+            let of = host.authority.as_str().cmp(authority.as_str());
+            of.then_with(|| host.scheme.as_str().cmp(scheme.as_str()))
+        };
+        let at = match hosts.binary_search_by(place) {
+            Ok(at) => return Ok(Arc::clone(&hosts[at])),
+            Err(at) => at,
+        };
         let host = Arc::new(Host::new(scheme, authority, self.limits)?);
-        hosts.push(Arc::clone(&host));
+        hosts.insert(at, Arc::clone(&host));
         Ok(host)
     }
 }
@@ -208,8 +212,7 @@ impl Host {
     }
 
     /// Returns an idle connection that is still open.
-    fn idle(&self) -> Option<Connection> {
-        let mut free = self.free();
+    fn idle(&self, free: &mut Free) -> Option<Connection> {
         while let Some(Idle { connection, since }) = free.idle.pop() {
             if self.is_expired(since) {
                 // The others are older.
@@ -232,6 +235,10 @@ impl Host {
         let (hand_over, handed_over) = oneshot::channel();
         {
             let mut free = self.free();
+            // One may have returned since the caller looked: nobody would hand it over.
+            if let Some(connection) = self.idle(&mut free) {
+                return Ok(self.lease(connection, false));
+            }
             while free.waiting.front().is_some_and(oneshot::Sender::is_closed) {
                 free.waiting.pop_front();
             }
@@ -315,6 +322,9 @@ impl Host {
     }
 
     fn put_ready(self: &Arc<Self>, mut connection: Connection) {
+        if self.limits.idle == 0 {
+            return;
+        }
         let mut free = self.free();
         while let Some(waiting) = free.waiting.pop_front() {
             let Err(mut unwanted) = waiting.send(self.lease(connection, false)) else {
@@ -336,20 +346,21 @@ impl Host {
         let (Some(timeout), Ok(runtime)) = (self.limits.idle_timeout, Handle::try_current()) else {
             return;
         };
-        if mem::replace(&mut free.is_watched, true) {
+        if free.watch.as_ref().is_some_and(|watch| !watch.is_closed()) {
             return;
         }
+        let (watch, mut end) = oneshot::channel();
+        free.watch = Some(watch);
         let host = Arc::downgrade(self);
         runtime.spawn(async move {
             let mut wait = timeout;
-            loop {
-                tokio::time::sleep(wait).await;
+            while tokio::time::timeout(wait, &mut end).await.is_err() {
                 let Some(host) = host.upgrade() else { return };
                 let mut free = host.free();
                 free.idle
                     .retain(|idle| !idle.connection.sender.is_closed() && !host.is_expired(idle.since));
                 let Some(oldest) = free.idle.first() else {
-                    free.is_watched = false;
+                    free.watch = None;
                     return;
                 };
                 wait = timeout.saturating_sub(oldest.since.elapsed());
