@@ -1,8 +1,8 @@
 //! The values with which the rows of a response are read, beside its text.
 //!
 //! A response carries the keys of encrypted properties and the watch of an exploration as extensions: the edge of the
-//! pipeline adds the first, the emulator of the exploration the second. The rows of a write that was read back carry
-//! them themselves.
+//! pipeline adds the first, the emulator of the exploration the second. A transport that builds a new response loses
+//! the second. The rows of a write that was read back carry them themselves.
 
 use std::cell::RefCell;
 use std::sync::Arc;
