@@ -2,7 +2,7 @@
 
 use azure_table::entity::SerdeEntity;
 use azure_table::testing::{Exploration, Simulation, explore};
-use azure_table::{DateTime, Result, TableClient, TableEntity};
+use azure_table::{DateTime, Result, TableClient, TableEntity, TableServiceClient};
 use futures::future::join;
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +64,7 @@ fn race<F: AsyncFn(&Simulation, &TableClient<Mark>) -> Result<bool>>(is_x_first:
 #[test]
 fn order_of_two_writes_is_found_by_each_way_to_read_timestamps() {
     type Way = (&'static str, fn() -> Exploration);
-    let ways: [Way; 7] = [
+    let ways: [Way; 8] = [
         ("a dynamic entity", || {
             race(async |simulation, _| {
                 let rows = simulation.service().dynamic_table("Rows")?.query().all().await?;
@@ -99,6 +99,13 @@ fn order_of_two_writes_is_found_by_each_way_to_read_timestamps() {
                     .query()
                     .all()
                     .await?;
+                Ok(rows[0].timestamp < rows[1].timestamp)
+            })
+        }),
+        ("a client of the emulator, whose requests are not ordered", || {
+            race(async |simulation, _| {
+                let beside = TableServiceClient::from_transport(simulation.emulator().clone());
+                let rows = beside.dynamic_table("Rows")?.query().all().await?;
                 Ok(rows[0].timestamp < rows[1].timestamp)
             })
         }),
