@@ -82,6 +82,17 @@ fn double(value: f64) -> String {
     if value == 0.0 {
         return if value.is_sign_negative() { "-0.0" } else { "0.0" }.to_owned();
     }
+    // Faster: of a normal number, the shortest digits are the fifteen ones if fifteen suffice.
+    let shortest = format!("{value:e}");
+    let mantissa = shortest.split('e').next().unwrap_or_default();
+    if value.is_normal() && mantissa.bytes().filter(u8::is_ascii_digit).count() <= 15 {
+        return put(&shortest, 15);
+    }
+    of_digits(value)
+}
+
+/// Formats a finite double with fifteen digits, or with seventeen.
+fn of_digits(value: f64) -> String {
     let short = format!("{value:.14e}");
     match short.parse::<f64>() {
         Ok(read) if read == value => put(&short, 15),
@@ -149,6 +160,13 @@ mod tests {
             let text = double(value);
             prop_assert!(text.contains(['.', 'E']), "{}", text);
             prop_assert_eq!(text.parse::<f64>().unwrap().to_bits(), value.to_bits());
+        }
+
+        #[test]
+        fn short_doubles_have_their_fifteen_digits(digits in -99_999_999_999_999_999..99_999_999_999_999_999_i64, exponent in -320..300) {
+            let value: f64 = format!("{digits}e{exponent}").parse().unwrap();
+            prop_assume!(value.is_finite() && value != 0.0);
+            prop_assert_eq!(double(value), of_digits(value));
         }
 
         #[test]

@@ -12,6 +12,8 @@ mod error;
 pub(crate) mod format;
 pub(crate) mod observer;
 
+use std::borrow::Cow;
+
 use azure_table_wire::codec::xml;
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::guid::Guid;
@@ -211,10 +213,12 @@ impl OperationResponse {
     /// which differs for reads, changes and errors.
     pub(crate) fn write_part(&self, out: &mut Vec<u8>, content_id: Option<&str>, rules: &ServiceRules) {
         let reason = self.status().canonical_reason().unwrap_or_default();
-        let mut head = format!("HTTP/1.1 {} {reason}\r\n", self.status);
+        let mut put = |parts: [&str; 4]| parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+        put(["HTTP/1.1 ", self.status().as_str(), " ", reason]);
+        put(["\r\n", "", "", ""]);
         let mut line = |name: &str, value: Option<&str>| {
-            for part in value.map(|value| [name, ": ", value, "\r\n"]).into_iter().flatten() {
-                head.push_str(part);
+            if let Some(value) = value {
+                put([name, ": ", value, "\r\n"]);
             }
         };
         let is_storage = rules.has_storage_form;
@@ -224,7 +228,10 @@ impl OperationResponse {
             "3.0;"
         };
         // Without the space that Cosmos DB puts into it elsewhere (recorded).
-        let media_type = self.content.media_type(rules).replace("; ", ";");
+        let media_type = match self.content.media_type(rules) {
+            text if text.contains("; ") => Cow::Owned(text.replace("; ", ";")),
+            text => Cow::Borrowed(text),
+        };
         let upsert = Some(&*media_type).filter(|text| !text.is_empty());
         let media_type = Some(&*media_type).filter(|_| !self.body.is_empty());
         let prefer = self.prefer.map(Prefer::name);
@@ -264,7 +271,6 @@ impl OperationResponse {
         for (header, token) in &self.more {
             line(header, Some(token));
         }
-        out.extend_from_slice(head.as_bytes());
         out.extend_from_slice(b"\r\n");
         // Here the line end before the next boundary is the only one (recorded of both services).
         out.extend_from_slice(self.body.strip_suffix(b"\r\n").unwrap_or(&self.body));

@@ -135,18 +135,18 @@ pub(crate) struct Store {
 
 /// One write.
 #[derive(Debug)]
-pub(crate) struct Change {
+pub(crate) struct Change<'a> {
     pub(crate) id: RowId,
-    pub(crate) action: Action,
+    pub(crate) action: Action<'a>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Action {
-    Insert(Properties),
+pub(crate) enum Action<'a> {
+    Insert(Properties<'a>),
     /// Without a condition, a missing row is inserted.
-    Replace(Properties, Option<RowCondition>),
+    Replace(Properties<'a>, Option<RowCondition>),
     /// Without a condition, a missing row is inserted.
-    Merge(Properties, Option<RowCondition>),
+    Merge(Properties<'a>, Option<RowCondition>),
     Delete(RowCondition),
 }
 
@@ -336,7 +336,7 @@ impl Store {
         &mut self,
         replica: Replica<'_>,
         table: &str,
-        changes: Vec<Change>,
+        changes: Vec<Change<'_>>,
         now: DateTime,
     ) -> std::result::Result<Vec<Applied>, (usize, ServiceError)> {
         self.apply_stamped(replica, table, changes, now, |time| time)
@@ -348,7 +348,7 @@ impl Store {
         &mut self,
         replica: Replica<'_>,
         table: &str,
-        changes: Vec<Change>,
+        changes: Vec<Change<'_>>,
         now: DateTime,
         timestamp: impl Fn(DateTime) -> DateTime,
     ) -> std::result::Result<Vec<Applied>, (usize, ServiceError)> {
@@ -373,9 +373,15 @@ impl Store {
         let mut applied = Vec::with_capacity(changes.len());
         let mut undo: Vec<Option<Row>> = Vec::with_capacity(changes.len());
         for (index, Change { id, action }) in changes.into_iter().enumerate() {
-            let before = rows.get(&id);
-            let after = match outcome(&id, action, before, replica.rules) {
-                Ok(properties) => properties.map(|properties| Row::new(&properties, timestamp(tick(last_write, now)))),
+            let mut etag = None;
+            let changed = rows.change(id.clone(), |before| {
+                let properties = outcome(&id, action, before, replica.rules)?;
+                let row = properties.map(|properties| Row::new(&properties, timestamp(tick(last_write, now))));
+                etag = row.as_ref().map(|row| row.etag(replica.rules));
+                Ok(row)
+            });
+            match changed {
+                Ok(before) => undo.push(before),
                 Err(service_error) => {
                     // Undoes the changes in reverse, in case a row occurs twice.
                     for (Applied { id, .. }, before) in applied.into_iter().zip(undo).rev() {
@@ -383,12 +389,8 @@ impl Store {
                     }
                     return Err((index, service_error));
                 }
-            };
-            applied.push(Applied {
-                id: id.clone(),
-                etag: after.as_ref().map(|row| row.etag(replica.rules)),
-            });
-            undo.push(rows.set(id, after));
+            }
+            applied.push(Applied { id, etag });
         }
         if is_lingering {
             return Ok(applied);
@@ -418,7 +420,12 @@ fn tick(last: &mut DateTime, now: DateTime) -> DateTime {
 }
 
 /// Returns the properties after an action, or `None` if it deletes the row.
-fn outcome(id: &RowId, action: Action, before: Option<&Row>, rules: &ServiceRules) -> Result<Option<Properties>> {
+fn outcome<'a>(
+    id: &RowId,
+    action: Action<'a>,
+    before: Option<&'a Row>,
+    rules: &ServiceRules,
+) -> Result<Option<Properties<'a>>> {
     let mut properties = match action {
         Action::Insert(properties) => {
             if before.is_some() {
@@ -435,9 +442,7 @@ fn outcome(id: &RowId, action: Action, before: Option<&Row>, rules: &ServiceRule
         }
         Action::Merge(changes, condition) => {
             condition.map_or(Ok(()), |condition| condition.check(before, rules))?;
-            let stored = before.into_iter().flat_map(Row::properties);
-            let stored = stored.map(|(name, value)| (name.into(), value.into_owned()));
-            merged(stored.collect(), changes)
+            merged(before.into_iter().flat_map(Row::properties).collect(), changes)
         }
     };
     if rules.sorts_properties {
@@ -465,14 +470,14 @@ mod tests {
     use super::*;
     use crate::rules::STORAGE;
 
-    fn properties(names: &[(&str, i32)]) -> Properties {
+    fn properties(names: &[(&'static str, i32)]) -> Properties<'static> {
         names
             .iter()
             .map(|(name, value)| ((*name).into(), EdmValue::from(*value)))
             .collect()
     }
 
-    fn change(row_key: &str, action: Action) -> Change {
+    fn change<'a>(row_key: &str, action: Action<'a>) -> Change<'a> {
         Change {
             id: RowId::new("p", row_key),
             action,

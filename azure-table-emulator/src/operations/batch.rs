@@ -40,7 +40,7 @@ pub(crate) struct BatchCalls<'a> {
     request: &'a Inbound<'a>,
     /// `None` if the body is not a batch.
     batch: Option<&'a Batch<'a>>,
-    calls: Vec<Result<(OperationCall<'a>, Result<Change>)>>,
+    calls: Vec<Result<(OperationCall<'a>, Result<Change<'a>>)>>,
 }
 
 impl<'a> BatchCalls<'a> {
@@ -172,33 +172,39 @@ impl<'a> BatchCalls<'a> {
         }
         let site = self.caller.site;
         let parsed = std::mem::take(&mut self.calls).into_iter().enumerate();
-        let (calls, read): (Vec<OperationCall<'_>>, Vec<Result<Change>>) = parsed
+        let (calls, read): (Vec<OperationCall<'_>>, Vec<Result<Change<'_>>>) = parsed
             .map(|(index, call)| call.map_err(|service_error| (index, service_error)))
             .collect::<std::result::Result<_, _>>()?;
         let Some(table) = calls.first().map(|call| call.target.table().unwrap_or_default()) else {
             return Ok(Vec::new());
         };
-        let mut changes: Vec<Change> = Vec::with_capacity(calls.len());
-        let mut row_keys = HashSet::with_capacity(calls.len());
+        let mut changes: Vec<Change<'_>> = Vec::with_capacity(calls.len());
+        let mut fault = None;
         for (index, (call, change)) in calls.iter().zip(read).enumerate() {
-            let change = change.map_err(|service_error| (index, service_error))?;
-            let is_same_table = site.is_same_table(table, call.target.table().unwrap_or_default());
-            let is_same_partition = changes
-                .first()
-                .is_none_or(|first| first.id.partition_key == change.id.partition_key);
-            if !is_same_table || !is_same_partition {
-                let service_error = site.rules.other_partition.clone();
-                let index = if service_error == ServiceError::OTHER_PARTITION {
-                    0
-                } else {
-                    index
-                };
-                return Err((index, service_error));
+            let partition = changes.first().map(|first| &first.id.partition_key);
+            match change {
+                Err(service_error) => fault = Some((index, service_error)),
+                Ok(change)
+                    if !site.is_same_table(table, call.target.table().unwrap_or_default())
+                        || partition.is_some_and(|partition| *partition != change.id.partition_key) =>
+                {
+                    let service_error = site.rules.other_partition.clone();
+                    let is_of_all = service_error == ServiceError::OTHER_PARTITION;
+                    fault = Some((if is_of_all { 0 } else { index }, service_error));
+                }
+                Ok(change) => changes.push(change),
             }
-            if !row_keys.insert(change.id.row_key.clone()) {
-                return Err((index, ServiceError::DUPLICATE_ROW));
+            if fault.is_some() {
+                break;
             }
-            changes.push(change);
+        }
+        let mut row_keys = HashSet::with_capacity(changes.len());
+        // These are before the other fault, if there is one.
+        if let Some(index) = changes.iter().position(|change| !row_keys.insert(&*change.id.row_key)) {
+            return Err((index, ServiceError::DUPLICATE_ROW));
+        }
+        if let Some(fault) = fault {
+            return Err(fault);
         }
         let mut store = shared.write();
         let partition = changes.first().map_or("", |change| &*change.id.partition_key);
@@ -266,8 +272,9 @@ fn write_change_set(
 ) {
     let head = format!("--{boundary}\r\nContent-Type: multipart/mixed; boundary={inner}\r\n\r\n");
     out.extend_from_slice(head.as_bytes());
+    let part = http_part(inner, rules);
     for (response, content_id) in responses {
-        out.extend_from_slice(http_part(inner, rules).as_bytes());
+        out.extend_from_slice(part.as_bytes());
         response.write_part(out, content_id.as_deref(), rules);
     }
     out.extend_from_slice(format!("--{inner}--{}", rules.batch_line_end).as_bytes());

@@ -42,7 +42,7 @@ pub(crate) fn get(store: &Store, call: &OperationCall<'_>, table: &str, id: &Row
 pub(crate) fn write(
     shared: &SharedStore,
     call: &OperationCall<'_>,
-    change: Result<Change>,
+    change: Result<Change<'_>>,
     trace: &Trace,
 ) -> Result<OperationResponse> {
     let table = call.target.table().unwrap_or_default();
@@ -66,7 +66,7 @@ pub(crate) fn write(
 }
 
 /// Returns the change of a call.
-pub(crate) fn change(call: &OperationCall<'_>) -> Result<Change> {
+pub(crate) fn change<'a>(call: &OperationCall<'a>) -> Result<Change<'a>> {
     let rules = call.site().rules;
     let (id, action) = match (call.target, call.verb) {
         (Target::Entities(_), Verb::Post) => {
@@ -113,11 +113,8 @@ pub(crate) fn written(store: &Store, call: &OperationCall<'_>, applied: Applied)
             ..OperationResponse::no_content()
         });
     }
-    let location = format!(
-        "{}/{}",
-        call.site().base,
-        entity_address(table, &applied.id, call.site().rules)
-    );
+    let address = entity_address(table, &applied.id, call.site().rules);
+    let location = [&*call.site().base, "/", &*address].concat();
     let response = if call.prefer == Some(Prefer::NoContent) {
         OperationResponse::no_content()
     } else {
@@ -138,7 +135,7 @@ pub(crate) fn written(store: &Store, call: &OperationCall<'_>, applied: Applied)
 
 /// Returns the demand of an operation on entities. A query belongs to the partition where it begins; the rows that it
 /// examined are counted once it is done.
-pub(crate) fn demand(call: &OperationCall<'_>, change: Option<&Change>) -> Option<Demand> {
+pub(crate) fn demand(call: &OperationCall<'_>, change: Option<&Change<'_>>) -> Option<Demand> {
     let (partition, work) = match (call.target, call.verb) {
         (Target::Entity(_, id), Verb::Get) => (id.partition_key.clone(), Work::Read),
         (Target::Entity(_, id), _) => (id.partition_key.clone(), Work::Write(1)),

@@ -21,7 +21,7 @@ pub(crate) enum Operation<'a> {
     /// `OPTIONS` for any resource, whether it exists or not.
     Preflight(Replica<'a>, &'a Headers<'a>),
     OperationCall(OperationCall<'a>),
-    Write(OperationCall<'a>, Result<Change>),
+    Write(OperationCall<'a>, Result<Change<'a>>),
     Batch(BatchCalls<'a>),
 }
 

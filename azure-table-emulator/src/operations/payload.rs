@@ -6,6 +6,8 @@
 //!
 //! Source: REST "Payload format for Table service operations"; the members have the order of recorded responses.
 
+use std::borrow::Cow;
+
 use azure_table_wire::codec::odata::time::TimeText;
 use azure_table_wire::codec::url;
 use azure_table_wire::value::datetime;
@@ -35,12 +37,14 @@ pub(crate) struct PayloadShape<'a> {
 
 /// Returns `table(PartitionKey='…',RowKey='…')` as the service writes it: keys encoded, but quotes doubled and raw.
 pub(crate) fn entity_address(table: &str, id: &RowId, rules: &ServiceRules) -> String {
-    format!(
-        "{}(PartitionKey='{}',RowKey='{}')",
-        url::encode(table),
-        key(&id.partition_key, rules),
-        key(&id.row_key, rules)
-    )
+    let mut address = String::with_capacity(64 + table.len() + id.partition_key.len() + id.row_key.len());
+    address.extend(url::encode(table));
+    address.push_str("(PartitionKey='");
+    put_key(&mut address, &id.partition_key, rules);
+    address.push_str("',RowKey='");
+    put_key(&mut address, &id.row_key, rules);
+    address.push_str("')");
+    address
 }
 
 /// Returns `Tables('…')`, the address of a table.
@@ -48,12 +52,15 @@ pub(crate) fn table_address(table: &str) -> String {
     format!("Tables('{}')", url::encode(table))
 }
 
-fn key(text: &str, rules: &ServiceRules) -> String {
-    let mut text = text.replace('\'', "''");
-    if rules.encodes_percent_twice {
-        text = text.replace('%', "%25");
+fn put_key(address: &mut String, key: &str, rules: &ServiceRules) {
+    let mut key = Cow::Borrowed(key);
+    if key.contains('\'') {
+        key = key.replace('\'', "''").into();
     }
-    utf8_percent_encode(&text, rules.encoded_in_addresses).to_string()
+    if rules.encodes_percent_twice && key.contains('%') {
+        key = key.replace('%', "%25").into();
+    }
+    address.extend(utf8_percent_encode(&key, rules.encoded_in_addresses));
 }
 
 impl PayloadShape<'_> {

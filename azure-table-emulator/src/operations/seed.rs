@@ -3,6 +3,7 @@
 //! Defines [`seed`] and [`seed_lines`]. They bypass HTTP and signatures, and nothing else: the rows are the same as
 //! after an upsert by a client.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use azure_table_wire::account::endpoint::DEVELOPMENT_ACCOUNT;
@@ -21,7 +22,7 @@ use crate::store::row::RowId;
 use crate::store::{Action, Change, SharedStore};
 
 /// An entity to be stored: its keys and its properties.
-pub type SeededRow = (String, String, Vec<(Box<str>, EdmValue)>);
+pub type SeededRow = (String, String, Vec<(Cow<'static, str>, EdmValue)>);
 
 /// Inserts or replaces entities in a table. Creates the table if it is missing.
 pub(crate) fn seed(

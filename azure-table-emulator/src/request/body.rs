@@ -10,7 +10,7 @@
 
 use azure_table_wire::codec::json::token::{JsonError, Reader, Scalar};
 use azure_table_wire::value::datetime::DateTime;
-use azure_table_wire::value::edm::{Edm, EdmType, Token, WireValue, token, unannotated};
+use azure_table_wire::value::edm::{Edm, EdmType, Token, WireValue, token};
 use azure_table_wire::value::key_text::key_text_fault;
 use azure_table_wire::value::name::property_name_fault;
 use azure_table_wire::value::ordinal::utf16_len;
@@ -22,14 +22,14 @@ use crate::store::members::Properties;
 use crate::store::row::{RowId, is_key};
 
 /// Parses the body of an insert, which contains the keys.
-pub(crate) fn insert(body: &[u8], rules: &ServiceRules) -> Result<(RowId, Properties)> {
+pub(crate) fn insert<'a>(body: &'a [u8], rules: &ServiceRules) -> Result<(RowId, Properties<'a>)> {
     let (id, mut properties) = stored(body, rules)?;
     drop_second_etag(&mut properties, rules);
     Ok((id, properties))
 }
 
 /// Parses a row in the form of an insert: a merge may have made it, so that it has properties which an insert drops.
-pub(crate) fn stored(body: &[u8], rules: &ServiceRules) -> Result<(RowId, Properties)> {
+pub(crate) fn stored<'a>(body: &'a [u8], rules: &ServiceRules) -> Result<(RowId, Properties<'a>)> {
     let Entity {
         partition_key,
         row_key,
@@ -41,7 +41,7 @@ pub(crate) fn stored(body: &[u8], rules: &ServiceRules) -> Result<(RowId, Proper
 }
 
 /// Parses the body of a replace or merge. Keys in it are ignored: the URL has the keys (recorded).
-pub(crate) fn update(body: &[u8], rules: &ServiceRules) -> Result<Properties> {
+pub(crate) fn update<'a>(body: &'a [u8], rules: &ServiceRules) -> Result<Properties<'a>> {
     let Entity {
         partition_key,
         row_key,
@@ -57,14 +57,14 @@ pub(crate) fn update(body: &[u8], rules: &ServiceRules) -> Result<Properties> {
     Ok(properties)
 }
 
-fn drop_second_etag(properties: &mut Properties, rules: &ServiceRules) {
-    if rules.drops_second_etag && properties.iter().any(|(name, _)| **name == *"etag") {
-        properties.retain(|(name, _)| **name != *"Etag");
+fn drop_second_etag(properties: &mut Properties<'_>, rules: &ServiceRules) {
+    if rules.drops_second_etag && properties.iter().any(|(name, _)| name == "etag") {
+        properties.retain(|(name, _)| name != "Etag");
     }
 }
 
 /// Checks keys and properties as an insert does, independently of the rest of the row.
-pub(crate) fn check(id: &RowId, properties: &Properties, rules: &ServiceRules) -> Result<()> {
+pub(crate) fn check(id: &RowId, properties: &Properties<'_>, rules: &ServiceRules) -> Result<()> {
     check_keys(id, rules)?;
     properties.iter().try_for_each(|(name, value)| {
         check_name(name, rules)?;
@@ -134,38 +134,41 @@ fn unreadable(_: JsonError) -> ServiceError {
 struct Entity<'a> {
     partition_key: Option<Member<'a>>,
     row_key: Option<Member<'a>>,
-    properties: Properties,
+    properties: Properties<'a>,
 }
 
 impl<'a> Entity<'a> {
     fn read(body: &'a [u8], rules: &ServiceRules) -> Result<Self> {
-        let mut entity = Self::default();
-        for member in members(body)? {
-            let (name, mut value) = (&member.name, member.value());
-            let is_number = matches!(token(&value), Token::Number(_));
-            if rules.takes_numbers_as_text && is_number && value.annotation() == Some(EdmType::String) {
-                value = unannotated(value);
+        let members = members(body)?;
+        let mut entity = Self {
+            properties: Properties::with_capacity(members.len()),
+            ..Self::default()
+        };
+        for mut member in members {
+            let is_number = matches!(member.scalar, Scalar::Number(_));
+            if rules.takes_numbers_as_text && is_number && member.annotation == Some(EdmType::String) {
+                member.annotation = None;
             }
-            if let (Token::Text(key), true) = (token(&value), !rules.sorts_properties && is_key(name)) {
-                entity
-                    .properties
-                    .push((name.as_ref().into(), Edm::String(key.to_string().into())));
+            let name = &*member.name;
+            if let (Scalar::Text(key), true) = (&member.scalar, !rules.sorts_properties && is_key(name)) {
+                let key = Edm::String(key.clone());
+                entity.properties.push((member.name.clone(), key));
             }
-            match &**name {
+            match name {
                 "PartitionKey" => entity.partition_key = Some(member),
                 "RowKey" => entity.row_key = Some(member),
                 // The service sets it and ignores the value in the request (recorded).
                 "Timestamp" => {}
                 // A null has the same effect as an omitted property, in every write (recorded).
-                _ if token(&value) == Token::Null => check_name(name, rules)?,
+                _ if member.scalar == Scalar::Null => check_name(name, rules)?,
                 _ => {
                     check_name(name, rules)?;
-                    if !rules.takes_large_integers && is_large_integer(&value) {
+                    if !rules.takes_large_integers && is_large_integer(&member.value()) {
                         return Err(ServiceError::UNREADABLE_VALUE);
                     }
-                    let value = value.to_edm().map_err(|_| ServiceError::UNREADABLE_VALUE)?;
-                    check_value(name, &value, rules)?;
-                    entity.properties.push((name.as_ref().into(), value.into_owned()));
+                    let property = member.into_property().map_err(|_| ServiceError::UNREADABLE_VALUE)?;
+                    check_value(&property.0, &property.1, rules)?;
+                    entity.properties.push(property);
                 }
             }
         }
@@ -251,17 +254,13 @@ mod tests {
 
     #[test]
     fn values_have_the_types_of_the_service() {
-        let (id, properties) = insert(
-            with(
-                r#""L@odata.type":"Edm.Int64","L":"5","I":5,"Big":9223372036854775808000,"D":5.0,"B":"False",
+        let body = with(
+            r#""L@odata.type":"Edm.Int64","L":"5","I":5,"Big":9223372036854775808000,"D":5.0,"B":"False",
                 "B@odata.type":"Edm.Boolean","S":"5","F@odata.type":"Edm.Double","F":"1.23e+24","N":null,
                 "T@odata.type":"Edm.Boolean","T":null,"Timestamp":"0001-01-01T00:00:00Z","odata.etag":{"x":[1]},
                 "PartitionKey@odata.type":"Edm.String""#,
-            )
-            .as_bytes(),
-            &STORAGE,
-        )
-        .unwrap();
+        );
+        let (id, properties) = insert(body.as_bytes(), &STORAGE).unwrap();
         assert_eq!(id, RowId::new("p", "r"));
         let expected: Properties = [
             ("L", EdmValue::from(5_i64)),

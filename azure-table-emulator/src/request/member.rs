@@ -7,7 +7,8 @@ use std::borrow::Cow;
 
 use azure_table_wire::codec::json::token::{JsonError, Reader, Scalar};
 use azure_table_wire::codec::odata::value::{ENTITY_ANNOTATION, TYPE_ANNOTATION};
-use azure_table_wire::value::edm::{EdmType, WireValue};
+use azure_table_wire::error::ValueError;
+use azure_table_wire::value::edm::{Edm, EdmType, WireValue};
 
 /// A property, as it was sent.
 #[derive(Debug)]
@@ -19,12 +20,28 @@ pub(crate) struct Member<'a> {
     pub(crate) scalar: Scalar<'a>,
 }
 
-impl Member<'_> {
+impl<'a> Member<'a> {
     pub(crate) fn value(&self) -> WireValue<'_> {
         WireValue {
             annotation: self.annotation,
             token: self.scalar.token(),
         }
+    }
+
+    /// Returns the name and the value, borrowed from the body where it has no escapes.
+    ///
+    /// # Errors
+    /// The text does not fit the annotated type, or the value is `null`.
+    pub(crate) fn into_property(self) -> Result<(Cow<'a, str>, Edm<'a>), ValueError> {
+        let annotation = self.annotation;
+        let value = match self.scalar {
+            Scalar::Text(text) if annotation.is_none_or(|edm_type| edm_type == EdmType::String) => Edm::String(text),
+            scalar => {
+                let token = scalar.token();
+                WireValue { annotation, token }.to_edm()?.into_owned()
+            }
+        };
+        Ok((self.name, value))
     }
 }
 
@@ -48,6 +65,9 @@ pub(crate) enum OtherAnnotations {
     Kept,
 }
 
+/// The typical maximum number of members, for which memory is reserved.
+const USUAL_MEMBERS: usize = 16;
+
 /// Reads the properties of an object, each with its type annotation, which may come before or after it.
 ///
 /// `most` limits the number of properties and of annotations, which keeps the searches short for a malicious body.
@@ -61,7 +81,7 @@ pub(crate) fn members<E>(
     fault: impl Fn(MemberFault<'_>) -> E,
 ) -> Result<Vec<Member<'_>>, E> {
     let json = |error| fault(MemberFault::Json(error));
-    let mut members: Vec<Member<'_>> = Vec::new();
+    let mut members: Vec<Member<'_>> = Vec::with_capacity(USUAL_MEMBERS);
     let mut pending: Vec<(Cow<'_, str>, EdmType)> = Vec::new();
     let mut reader = Reader::new(body).map_err(json)?;
     let mut first = true;

@@ -80,12 +80,17 @@ impl Level {
 
     fn of_media_type(text: &str) -> Result<Self> {
         let mut parts = text.split(';').map(str::trim);
-        match parts.next().unwrap_or_default().to_ascii_lowercase().as_str() {
-            "application/json" | "json" => {}
+        let media_type = parts.next().unwrap_or_default();
+        let is_one_of = |names: &[&str]| names.iter().any(|name| media_type.eq_ignore_ascii_case(name));
+        if is_one_of(&["*/*", "application/*"]) {
             // The header of clients without a preference.
-            "*/*" | "application/*" => return Ok(Self::Minimal),
-            "application/atom+xml" | "application/xml" | "atom" => return Err(ServiceError::ATOM_FORMAT_NOT_SUPPORTED),
-            _ => return Err(ServiceError::MEDIA_TYPE_NOT_SUPPORTED),
+            return Ok(Self::Minimal);
+        }
+        if is_one_of(&["application/atom+xml", "application/xml", "atom"]) {
+            return Err(ServiceError::ATOM_FORMAT_NOT_SUPPORTED);
+        }
+        if !is_one_of(&["application/json", "json"]) {
+            return Err(ServiceError::MEDIA_TYPE_NOT_SUPPORTED);
         }
         match parts
             .find_map(|part| part.strip_prefix("odata="))

@@ -43,10 +43,10 @@ pub(crate) fn write(id: &RowId, row: &Row) -> Bytes {
 }
 
 /// Returns the keys, the properties and the Timestamp of a line.
-pub(crate) fn parse(
-    line: &str,
+pub(crate) fn parse<'a>(
+    line: &'a str,
     rules: &ServiceRules,
-) -> std::result::Result<(RowId, Properties, Option<DateTime>), Fault> {
+) -> std::result::Result<(RowId, Properties<'a>, Option<DateTime>), Fault> {
     let timestamp = look(line)?;
     let rejected =
         |service_error: ServiceError| Fault::of_line(format!("{}: {}", service_error.code, service_error.message));

@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 
 use azure_table_wire::codec::odata::value;
-use azure_table_wire::value::edm::{Edm, EdmType, EdmValue};
+use azure_table_wire::value::edm::{Edm, EdmType};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -33,8 +33,8 @@ const KINDS: [EdmType; 8] = [
 const USUAL_TEXT: usize = 48;
 
 /// Properties besides Timestamp, in the order of responses. The keys are among them only if their position is kept: on
-/// Cosmos DB, from an insert.
-pub(crate) type Properties = Vec<(Box<str>, EdmValue)>;
+/// Cosmos DB, from an insert. They borrow from the body of a request.
+pub(crate) type Properties<'a> = Vec<(Cow<'a, str>, Edm<'a>)>;
 
 /// Properties in their order, in one allocation: the length of the index, the index, the text. For each property the
 /// index has its type, the lengths of its name and its value. In the text, commas separate the members.
@@ -54,7 +54,7 @@ pub(crate) struct StoredMember<'a> {
 }
 
 impl Members {
-    pub(crate) fn new(properties: &Properties) -> Self {
+    pub(crate) fn new(properties: &Properties<'_>) -> Self {
         let mut index = Vec::with_capacity(4 * properties.len());
         let mut text = Vec::with_capacity(USUAL_TEXT * properties.len());
         for (name, value) in properties {
@@ -243,6 +243,7 @@ fn number(bytes: &mut &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use azure_table_wire::value::datetime::DateTime;
+    use azure_table_wire::value::edm::EdmValue;
     use azure_table_wire::value::guid::Guid;
     use proptest::prelude::*;
 
@@ -274,7 +275,7 @@ mod tests {
             let members = Members::new(&properties);
             let read: Properties = members
                 .iter()
-                .map(|member| (member.name().into(), member.value().unwrap().into_owned()))
+                .map(|member| (member.name(), member.value().unwrap().into_owned()))
                 .collect();
             prop_assert_eq!(&read, &properties);
             for (name, value) in &properties {

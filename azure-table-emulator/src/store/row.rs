@@ -27,7 +27,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn new(properties: &Properties, timestamp: DateTime) -> Self {
+    pub(crate) fn new(properties: &Properties<'_>, timestamp: DateTime) -> Self {
         Self {
             timestamp,
             place: 0,
@@ -67,12 +67,12 @@ pub(crate) fn time_text(time: DateTime, rules: &ServiceRules) -> TimeText {
 }
 
 /// Sorts properties into the order after any write except an insert.
-pub(crate) fn sort(properties: &mut Properties) {
+pub(crate) fn sort(properties: &mut Properties<'_>) {
     properties.sort_by(|(a, _), (b, _)| ordinal::compare(a, b));
 }
 
 /// Returns `properties` overlaid with `changes`.
-pub(crate) fn merged(mut properties: Properties, changes: Properties) -> Properties {
+pub(crate) fn merged<'a>(mut properties: Properties<'a>, changes: Properties<'a>) -> Properties<'a> {
     for (name, value) in changes {
         match properties.iter_mut().find(|(known, _)| *known == name) {
             Some(property) => property.1 = value,
@@ -90,7 +90,7 @@ pub(crate) fn is_key(name: &str) -> bool {
 /// Rejects an entity that is too large or has too many properties.
 ///
 /// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
-pub(crate) fn check_limits(id: &RowId, properties: &Properties, rules: &ServiceRules) -> Result<()> {
+pub(crate) fn check_limits(id: &RowId, properties: &Properties<'_>, rules: &ServiceRules) -> Result<()> {
     let own = || properties.iter().filter(|(name, _)| !is_key(name));
     if own().count() > MAX_PROPERTIES {
         return Err(ServiceError::TOO_MANY_PROPERTIES);

@@ -12,7 +12,9 @@
 //! count, not by a clock, so that tests on a paused clock are deterministic.
 
 use std::cmp::Ordering;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::convert::Infallible;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -87,32 +89,50 @@ impl Rows {
     }
 
     /// Inserts or removes a row. Returns the row that was there.
-    pub(crate) fn set(&mut self, id: RowId, mut row: Option<Row>) -> Option<Row> {
+    pub(crate) fn set(&mut self, id: RowId, row: Option<Row>) -> Option<Row> {
+        let Ok(before) = self.change(id, |_| Ok::<_, Infallible>(row));
+        before
+    }
+
+    /// Replaces a row by what `after` returns for it. Returns the row that was there.
+    pub(crate) fn change<E>(
+        &mut self,
+        id: RowId,
+        after: impl FnOnce(Option<&Row>) -> Result<Option<Row>, E>,
+    ) -> Result<Option<Row>, E> {
+        let entry = self.stored.entry(id);
+        let before = match &entry {
+            Entry::Occupied(stored) => Some(stored.get()),
+            Entry::Vacant(_) => None,
+        };
+        let mut row = after(before)?;
         let readers = self.readers.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if !readers.is_empty() {
-            let before = self.stored.get(&id);
-            readers.retain(|reader| {
-                let reader = reader.upgrade();
-                if let Some(reader) = &reader {
-                    // A second change does not matter to a reader: it did not see the first one either.
-                    let mut changed = reader.changed();
-                    changed.entry(id.clone()).or_insert_with(|| before.cloned());
-                }
-                reader.is_some()
-            });
-        }
+        readers.retain(|reader| {
+            let reader = reader.upgrade();
+            if let Some(reader) = &reader {
+                // A second change does not matter to a reader: it did not see the first one either.
+                let mut changed = reader.changed();
+                changed.entry(entry.key().clone()).or_insert_with(|| before.cloned());
+            }
+            reader.is_some()
+        });
         if let Some(places) = &mut self.places {
-            let known = self.stored.get(&id).map(|row| row.place);
+            let known = before.map(|row| row.place);
             match (&mut row, known) {
-                (Some(row), known) => row.place = places.put(&id, known.unwrap_or(row.place)),
-                (None, Some(place)) => places.remove(&id, place),
+                (Some(row), known) => row.place = places.put(entry.key(), known.unwrap_or(row.place)),
+                (None, Some(place)) => places.remove(entry.key(), place),
                 (None, None) => {}
             }
         }
-        match row {
-            Some(row) => self.stored.insert(id, row),
-            None => self.stored.remove(&id),
-        }
+        Ok(match (entry, row) {
+            (Entry::Occupied(mut stored), Some(row)) => Some(stored.insert(row)),
+            (Entry::Occupied(stored), None) => Some(stored.remove()),
+            (Entry::Vacant(stored), Some(row)) => {
+                stored.insert(row);
+                None
+            }
+            (Entry::Vacant(_), None) => None,
+        })
     }
 
     /// Registers a query that has more to read.

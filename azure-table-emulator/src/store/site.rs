@@ -68,7 +68,7 @@ impl Site {
 
     /// Returns `true` if two names belong to the same table.
     pub(crate) fn is_same_table(&self, one: &str, other: &str) -> bool {
-        self.rules.table_key(one) == self.rules.table_key(other)
+        one == other || self.rules.table_key(one) == self.rules.table_key(other)
     }
 
     /// Returns the path with the account of the primary, if the request addresses the secondary by its path. A request

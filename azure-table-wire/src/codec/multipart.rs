@@ -21,6 +21,8 @@ pub struct Message<'a> {
     status: Option<u16>,
     /// The header lines. They are searched on request, since most are never read.
     head: &'a [u8],
+    /// The first letters of the headers' names, a bit each. Most requested headers are absent.
+    initials: u32,
     /// The ETag, found while the head is read, since every response to a write needs it.
     pub etag: Option<&'a str>,
     pub body: &'a [u8],
@@ -29,7 +31,10 @@ pub struct Message<'a> {
 impl<'a> Message<'a> {
     /// Returns the value of a header. Names compare without case.
     pub fn header(&self, name: &str) -> Option<&'a str> {
-        // Most lines are other headers, as their first bytes show.
+        let initial = name.bytes().next().map_or(0, initial);
+        if self.initials & initial == 0 {
+            return None;
+        }
         lines(self.head).find_map(|line| value_of(line, name))
     }
 
@@ -43,7 +48,7 @@ impl<'a> Message<'a> {
 
     /// Returns `true` if all header lines are text with a colon.
     pub fn has_headers(&self) -> bool {
-        str::from_utf8(self.head).is_ok_and(|head| head.lines().all(|line| line.contains(':')))
+        str::from_utf8(self.head).is_ok() && lines(self.head).all(|line| memchr(b':', line).is_some())
     }
 
     /// Returns the status of a response.
@@ -213,7 +218,7 @@ fn message(text: &[u8], has_start_line: bool) -> Result<Message<'_>> {
             start_line = line.map_err(|_| malformed("a header line of a part is not UTF-8"))?;
         }
     }
-    let (from, mut to, mut etag) = (at, at, None);
+    let (from, mut to, mut etag, mut initials) = (at, at, None, 0);
     while at < text.len() {
         // Azurite omits the empty line before the JSON of an entity. No header begins with a brace.
         if text[at] == b'{' {
@@ -227,15 +232,22 @@ fn message(text: &[u8], has_start_line: bool) -> Result<Message<'_>> {
             Some(b'e' | b'E' | b' ') if etag.is_none() => etag = value_of(line, "etag"),
             Some(_) => {}
         }
+        initials |= line.trim_ascii_start().first().map_or(0, |byte| initial(*byte));
         to = at;
     }
     Ok(Message {
         start_line,
         status: status_in(start_line),
         head: &text[from..to],
+        initials,
         etag,
         body: &text[at..],
     })
+}
+
+/// Returns the bit of a letter, in either case.
+fn initial(letter: u8) -> u32 {
+    1 << (letter & 0x1f)
 }
 
 /// Returns the value of the header in a line, if the header has this name.

@@ -7,9 +7,11 @@ use std::cmp::Ordering;
 
 /// Compares two texts as the service orders keys and string values.
 pub fn compare(a: &str, b: &str) -> Ordering {
-    // Only a character beyond U+FFFF (four bytes, first byte at least 0xF0) makes the two orders differ.
-    if a.is_ascii() && b.is_ascii() || a.bytes().chain(b.bytes()).all(|byte| byte < 0xf0) {
-        return a.cmp(b);
+    let order = a.cmp(b);
+    // Only a character beyond U+FFFF (four bytes, first byte at least 0xF0) makes the two orders differ, and only
+    // beside another one that is not ASCII.
+    if order.is_eq() || a.is_ascii() || b.is_ascii() || a.bytes().chain(b.bytes()).all(|byte| byte < 0xf0) {
+        return order;
     }
     a.encode_utf16().cmp(b.encode_utf16())
 }
@@ -25,7 +27,16 @@ pub fn utf16_len(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn order_is_that_of_utf_16_code_units(a in "[a\u{e9}\u{e000}\u{ffff}\u{10000}\u{1F600}]{0,4}", b in "[a\u{e9}\u{e000}\u{ffff}\u{10000}\u{1F600}]{0,4}") {
+            prop_assert_eq!(compare(&a, &b), a.encode_utf16().cmp(b.encode_utf16()));
+        }
+    }
 
     #[test]
     fn a_surrogate_pair_sorts_before_the_private_use_area() {

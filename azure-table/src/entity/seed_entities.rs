@@ -2,6 +2,8 @@
 //!
 //! The emulator stores rows, and does not know entities: this trait adds its method for them.
 
+use std::borrow::Cow;
+
 use azure_table_emulator::{Emulator, SeededRow};
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::edm::{Edm, EdmValue};
@@ -56,11 +58,11 @@ impl SeedEntities for Emulator {
 
 /// The properties that an entity writes.
 #[derive(Default)]
-struct Written(Vec<(Box<str>, EdmValue)>);
+struct Written(Vec<(Cow<'static, str>, EdmValue)>);
 
 impl PropertySink for Written {
     fn put(&mut self, name: &str, value: &Edm<'_>) {
-        self.0.push((name.into(), value.clone().into_owned()));
+        self.0.push((name.to_owned().into(), value.clone().into_owned()));
     }
 }
 

@@ -21,8 +21,9 @@ pub(super) struct Repetition<'a> {
     pieces: Vec<&'a [u8]>,
     /// The index of the value that is the ETag.
     etag: usize,
-    /// The start of the head, and the number of bytes after it.
+    /// The start of the head, the initials of its headers, and the number of bytes after it.
     head: usize,
+    initials: u32,
     behind_head: usize,
 }
 
@@ -51,6 +52,7 @@ impl<'a> Repetition<'a> {
             pieces,
             etag: etag_value?,
             head,
+            initials: message.initials,
             behind_head: part.len().checked_sub(head + message.head.len())?,
         })
     }
@@ -78,6 +80,7 @@ impl<'a> Repetition<'a> {
             start_line: self.start_line,
             status: self.status,
             head: &text[self.head..end],
+            initials: self.initials,
             etag,
             body: b"",
         };
