@@ -140,7 +140,13 @@ impl<'r, 'a> RowMembers<'r, 'a> {
                 }
                 self.properties += 1;
                 while let [property, rest @ ..] = *properties {
-                    if let Some(name) = property.name.strip_prefix(*prefix) {
+                    // Not compared with an empty prefix: its address may be no memory, from which AVX-512 loads slowly.
+                    let own = if prefix.is_empty() {
+                        Some(&*property.name)
+                    } else {
+                        property.name.strip_prefix(*prefix)
+                    };
+                    if let Some(name) = own {
                         let field = field(fields, name, *likely);
                         *likely = field + 1;
                         return Ok(Some(field));
