@@ -163,7 +163,7 @@ mod tests {
         }
 
         #[test]
-        fn short_doubles_have_their_fifteen_digits(digits in -99_999_999_999_999_999..99_999_999_999_999_999_i64, exponent in -320..300) {
+        fn short_doubles_have_their_fifteen_digits(digits in "-?[1-9][0-9]{0,16}", exponent in -340..292) {
             let value: f64 = format!("{digits}e{exponent}").parse().unwrap();
             prop_assume!(value.is_finite() && value != 0.0);
             prop_assert_eq!(double(value), of_digits(value));

@@ -67,10 +67,12 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
         steering.abort();
         let _ = steering.await;
     }
-    keep(&emulator, options.snapshot.as_deref(), &people).await?;
-    people.tell("stopped");
+    let kept = keep(&emulator, options.snapshot.as_deref(), &people).await;
+    if kept.is_ok() {
+        people.tell("stopped");
+    }
     people.flush();
-    Ok(())
+    kept
 }
 
 fn emulator(options: &Options, people: &People, log: &RequestLog) -> Result<Emulator> {
@@ -173,8 +175,10 @@ async fn until_signal(server: EmulatorServer, mut signals: Signals, has_snapshot
         let signal = signals.next().await;
         people.tell(format_args!("{signal}: stopping; send it again to stop {at_once}"));
         let _ = stopping.send(());
+        let last_words = people.clone();
         tokio::spawn(async move {
             signals.next().await;
+            last_words.flush();
             std::process::exit(130);
         });
     });

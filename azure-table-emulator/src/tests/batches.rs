@@ -206,12 +206,15 @@ async fn headers_of_a_rejected_part_depend_on_who_rejected_it() {
     run(&emulator, &change_set(&[insert("9")], "\r\n")).await;
     let update =
         |table: &str| format!("PATCH /{table}(PartitionKey='p',RowKey='r') HTTP/1.1\nIf-Match: W/\"x\"\n\n{{}}");
+    let of_q = |row_key: &str| insert(row_key).replace(r#""PartitionKey":"p""#, r#""PartitionKey":"q""#);
     for (requests, code, has_cache_control) in [
         (vec![insert("1").replace("/Blogs", "/None")], "TableNotFound", false),
         (vec![update("my_table")], "InvalidResourceName", false),
         (vec![update("aa")], "OutOfRangeInput", false),
         (vec![update("Blogs")], "ResourceNotFound", true),
         (vec![insert("1"), insert("1")], "InvalidDuplicateRow", true),
+        // The first fault is reported.
+        (vec![insert("1"), insert("1"), of_q("2")], "InvalidDuplicateRow", true),
         (vec![insert("9")], "EntityAlreadyExists", true),
         ((0..101).map(|n| insert(&n.to_string())).collect(), "InvalidInput", true),
     ] {

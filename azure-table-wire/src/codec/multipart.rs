@@ -329,6 +329,10 @@ mod tests {
                 None => return all,
                 Some(Err(e)) => e.to_string(),
                 Some(Ok(message)) => {
+                    for name in ["etag", "location", "dataserviceid", "content-type", "x"] {
+                        let of_each_line = lines(message.head).find_map(|line| value_of(line, name));
+                        assert_eq!(message.header(name), of_each_line, "{name}");
+                    }
                     let (start_line, head, etag) = (message.start_line, message.head, message.etag);
                     let left = (place(parts.text), parts.is_over);
                     format!(
