@@ -11,6 +11,7 @@ pub mod emulator;
 #[cfg(feature = "encryption")]
 pub mod encryption;
 pub mod operation;
+pub mod policy;
 pub mod query;
 pub mod retry;
 pub mod service;

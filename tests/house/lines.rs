@@ -18,15 +18,17 @@ const LINES: [(&str, usize); 6] = [
     // 197 for a pool of connections: it replaced hyper-util's client, and 8 % of a call's CPU.
     // 27 for a writer of each EDM type: they replaced a value that was built, moved and matched three times, and two
     // methods of every sink. 1 for an import. 5 for an empty prefix: they replaced a slow comparison of each property.
-    ("azure-table", 32_793),
+    // 325 for policies and a log of requests: they replaced transports around transports, which see signed requests. 74
+    // for the trace context, a whole user agent and a version: they replaced nothing.
+    ("azure-table", 33_192),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
     ("azure-table-derive", 4_798),
     // Got the reader of members, which only it uses, from the wire crate. 18 for values as they were read: they
     // replaced values that were owned or borrowed. 9 for values that an exploration adds to each response: they
-    // replaced a thread-local in the client. 77 for properties that borrow from a request, one look-up of a row for a
+    // replaced a thread-local in the client. 81 for properties that borrow from a request, one look-up of a row for a
     // write, doubles by their shortest digits and lines of output that are collected: they replaced two allocations
-    // of each property, a look-up, an exact division and a wake-up. A batch takes a third less CPU.
-    ("azure-table-emulator", 11_866),
+    // of each property, a look-up, an exact division and a wake-up. A batch takes 30 % less CPU.
+    ("azure-table-emulator", 11_870),
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
     ("azure-table-patterns", 1_694),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_wire::account::profile::Profile;
+use azure_table_wire::request::http_request::DELEGATION_VERSION;
 use azure_table_wire::transport::connection_limit::ConnectionLimit;
 
 use crate::pipeline::Pipeline;
@@ -173,8 +174,11 @@ impl Display for EffectiveSettings {
         writeln!(f, "service: {}", self.profile())?;
         writeln!(f, "account: {}", or(self.account(), "unknown"))?;
         writeln!(f, "credential: {credential:?}")?;
-        writeln!(f, "x-ms-version: {}", credential.version())?;
-        writeln!(f, "user agent: {}", settings.user_agent())?;
+        let version = settings.version(credential.version());
+        let untested = either(version > DELEGATION_VERSION, " (not tested)", "");
+        writeln!(f, "x-ms-version: {version}{untested}")?;
+        let agent = Some(settings.user_agent()).filter(|agent| !agent.is_empty());
+        writeln!(f, "user agent: {}", or(agent, "none"))?;
         let id = or(defaults.client_request_id.as_deref(), "a new one for each call");
         writeln!(f, "client request id: {id}")?;
         writeln!(f, "headers: {}", or(headers, "none"))?;

@@ -96,6 +96,33 @@ impl TableServiceClient {
         self.changed(|pipeline| pipeline.settings.set_application_id(id))
     }
 
+    /// Sets the whole `User-Agent`, in place of this crate's name. An empty text sends none.
+    #[must_use]
+    pub fn user_agent(&self, text: &str) -> Self {
+        self.changed(|pipeline| pipeline.settings.set_user_agent(text.to_owned()))
+    }
+
+    /// Sets the protocol version of all requests, `x-ms-version`, such as `2020-12-06`.
+    ///
+    /// By default it is 2019-02-02, and with tokens 2020-12-06 or the later one that an operation needs. A version
+    /// before the one that the credential or the operation needs has no effect. Other operations are the same in all
+    /// versions below. A later one is sent as it is, and is not tested. Azure Table storage rejects an unknown version
+    /// with 400 `InvalidHeaderValue`.
+    ///
+    /// | version | what it brings |
+    /// |---|---|
+    /// | 2019-02-02 | the id of a request is always echoed |
+    /// | 2020-12-06 | a rejection of a token names its authority |
+    /// | 2025-07-05 | user delegation signatures for tables; access policies by token |
+    ///
+    /// Each call fails with `InvalidInput` if the text is not a date.
+    ///
+    /// Source: REST "Versioning for the Azure Storage services"; recordings of azure-data-tables.
+    #[must_use]
+    pub fn service_version(&self, version: &str) -> Self {
+        self.changed(|pipeline| pipeline.settings.set_version(version.to_owned()))
+    }
+
     /// Sets the default timeout of a call: all attempts and the waits between them.
     #[must_use]
     pub fn timeout(&self, timeout: Duration) -> Self {

@@ -24,6 +24,7 @@ use crate::pipeline::attempt_end::{AttemptEnd, Rejection};
 use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure};
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
+use crate::pipeline::options::policy::{Policies, RequestEnd};
 use crate::pipeline::retry::Failure;
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::is_far;
@@ -37,20 +38,49 @@ mod preparation;
 const MAX_SERVICE_TIME: u64 = 30;
 
 /// The time limits of a call and of each of its attempts.
-pub(crate) struct Limits {
+pub(crate) struct Limits<'a> {
     pub(crate) deadline: Deadline,
     pub(super) attempt_timeout: Duration,
     /// The timeout that the caller set, for the text of an error: the deadline may be that of an earlier call.
     timeout: Option<Duration>,
+    /// The policies of the call, whose time is limited too.
+    policies: &'a Policies,
 }
 
-impl Limits {
-    pub(crate) fn of(options: &CallOptions, settings: &ClientSettings) -> Self {
+impl<'a> Limits<'a> {
+    pub(crate) fn of(options: &'a CallOptions, settings: &ClientSettings) -> Self {
         Self {
             deadline: Deadline::new(options.get().timeout),
             attempt_timeout: options.get().attempt_timeout.unwrap_or(settings.attempt_time()),
             timeout: options.whole_timeout(),
+            policies: &options.get().policies,
         }
+    }
+
+    pub(super) fn has_policies(&self) -> bool {
+        !self.policies.is_empty()
+    }
+
+    /// Runs the policies of a call on its request.
+    #[cold]
+    pub(super) async fn police(&self, call: &mut Call) -> Result<()> {
+        self.within(self.policies.call(call)).await
+    }
+
+    /// Runs the policies of a request.
+    #[cold]
+    async fn policed(&self, call: &Call, location: Location) -> Result<Policed<'a>> {
+        let request = Box::new(self.within(self.policies.attempt(call, location)).await?);
+        Ok(Policed {
+            policies: self.policies,
+            request,
+        })
+    }
+
+    async fn within<T>(&self, hooks: impl Future<Output = Result<T>>) -> Result<T> {
+        let remaining = self.remaining()?;
+        let ended = clock::within(remaining.left, pin!(hooks)).await;
+        ended.unwrap_or_else(|| Err(remaining.over("a policy did not return")))
     }
 
     /// Returns the remaining time of an attempt.
@@ -93,13 +123,19 @@ impl Remaining {
 }
 
 impl Pipeline {
-    /// Acquires the permits of a request and authorizes it.
+    /// Runs the policies of a request, acquires its permits and authorizes it.
     ///
     /// # Errors
-    /// - The client has no transport, no credential is available, or no time is left. Nothing is sent.
-    pub(super) async fn ready(&self, call: &Call, location: Location, limits: &Limits) -> Result<Ready<'_>> {
+    /// - The client has no transport, no credential is available, a policy rejects the request, or no time is left.
+    ///   Nothing is sent.
+    pub(super) async fn ready<'a>(&'a self, call: &Call, location: Location, limits: &Limits<'a>) -> Result<Ready<'a>> {
         let transport = self.transport.as_ref().map_err(|error| error.copy())?;
-        let request = &call.request;
+        let policed = if limits.has_policies() {
+            Some(Box::pin(limits.policed(call, location)).await?)
+        } else {
+            None
+        };
+        let request = policed.as_ref().map_or(&call.request, |policed| &*policed.request);
         let (deadline, attempt_timeout) = (&limits.deadline, limits.attempt_timeout);
         let slot = self.slot(deadline, attempt_timeout).await?;
         let remaining = limits.remaining()?;
@@ -131,6 +167,7 @@ impl Pipeline {
             authorized,
             location,
             remaining,
+            policed,
             _permits: (permit, slot),
         })
     }
@@ -147,6 +184,7 @@ impl Pipeline {
                 },
             location,
             remaining,
+            policed,
             _permits: permits,
         } = ready;
         let (started, instant) = (clock::now(), Instant::now());
@@ -168,9 +206,14 @@ impl Pipeline {
             None => Err((Delivery::MaybeSent, remaining.over("no response"))),
         };
         drop(permits);
+        let elapsed = instant.elapsed();
+        if let Some(Policed { policies, mut request }) = policed {
+            let outcome = outcome.as_ref().map_err(|(_, error)| error);
+            policies.ended(call, location, &mut request, &RequestEnd { outcome, elapsed });
+        }
         AttemptEnd {
             started,
-            elapsed: instant.elapsed(),
+            elapsed,
             location,
             is_hedge: false,
             is_cancelled: false,
@@ -313,7 +356,14 @@ pub(super) struct Ready<'a> {
     authorized: Authorized,
     location: Location,
     remaining: Remaining,
+    policed: Option<Policed<'a>>,
     _permits: (Option<ConnectionPermit<'a>>, Option<ConnectionPermit<'a>>),
+}
+
+/// A request after its policies ran, before it is authorized.
+struct Policed<'a> {
+    policies: &'a Policies,
+    request: Box<Request<Bytes>>,
 }
 
 /// An authorized request.

@@ -29,7 +29,7 @@ use crate::write::call::Call;
 pub(super) struct HedgedAttempt<'a> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) call: &'a Call,
-    pub(super) limits: &'a Limits,
+    pub(super) limits: &'a Limits<'a>,
     pub(super) hedge: &'a Hedge,
     pub(super) mode: LocationMode,
 }

@@ -6,22 +6,21 @@
 //! write depends on carries `for_write`, so that the write decides on the primary's rows; only `Pipeline::mode` reads
 //! that flag.
 
-use std::fmt;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::clock::Instant;
 use azure_table_wire::value::location::Location;
-use http::HeaderMap;
-use http::header::{
-    AUTHORIZATION, CONTENT_LENGTH, DATE, HOST, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, TRANSFER_ENCODING,
-};
 
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::context::OperationContext;
+use crate::pipeline::options::headers::Headers;
+use crate::pipeline::options::policy::{Policies, RequestPolicy};
 use crate::pipeline::retry::RetryPolicy;
+
+pub(crate) mod headers;
+pub(crate) mod policy;
 
 /// Options of a call.
 ///
@@ -72,31 +71,7 @@ pub(crate) struct OptionValues {
     pub(crate) is_for_write: bool,
     /// Equal reads of one entity share a request.
     pub(crate) shared_reads: Option<bool>,
-}
-
-/// The caller's headers, with one value per name. `Debug` shows only the names, because a value may be a secret.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Headers(Vec<(String, String)>);
-
-impl Headers {
-    /// Sets a header. A later value replaces an earlier one.
-    pub(crate) fn set(&mut self, name: String, value: String) {
-        let is_same = |(known, _): &&mut (String, String)| known.eq_ignore_ascii_case(&name);
-        match self.0.iter_mut().find(is_same) {
-            Some(header) => *header = (name, value),
-            None => self.0.push((name, value)),
-        }
-    }
-
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| name.as_str())
-    }
-}
-
-impl fmt::Debug for Headers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.names()).finish()
-    }
+    pub(crate) policies: Policies,
 }
 
 static NONE: LazyLock<OptionValues> = LazyLock::new(OptionValues::default);
@@ -229,6 +204,14 @@ impl CallOptions {
         self
     }
 
+    /// Adds a policy, which runs before and after each request: see [`RequestPolicy`].
+    ///
+    /// Policies run in the order in which they are added: the client's, then the table's, then the call's.
+    pub fn policy(mut self, policy: impl RequestPolicy) -> Self {
+        self.get_mut().policies.add(Arc::new(policy));
+        self
+    }
+
     /// Records the attempts of a call in `context`, with their ids and costs, to be read afterwards.
     pub fn context(mut self, context: &OperationContext) -> Self {
         self.get_mut().context = Some(context.clone());
@@ -322,9 +305,8 @@ impl CallOptions {
         }
         let other = OptionValues::clone(other);
         let values = self.get_mut();
-        for (name, value) in other.headers.0 {
-            values.headers.set(name, value);
-        }
+        values.headers.set_all(other.headers);
+        values.policies.add_all(other.policies);
         if other.timeout.is_some() {
             (values.timeout, values.whole_timeout) = (other.timeout, other.whole_timeout);
         }
@@ -357,60 +339,11 @@ impl CallOptions {
         has_same_policy
             && own.attempt_timeout == other.attempt_timeout
             && own.client_request_id == other.client_request_id
-            && own.headers.0 == other.headers.0
+            && own.headers == other.headers
+            && own.policies == other.policies
             && own.via_batch == other.via_batch
     }
-
-    /// Adds the caller's headers to the headers of the operation.
-    pub(crate) fn add_headers(&self, headers: &mut HeaderMap) -> Result<()> {
-        for (name, value) in &self.get().headers.0 {
-            let known: HeaderName = name
-                .parse()
-                .map_err(|_| Error::invalid_input(format!("header {name:?}: not an HTTP header name")))?;
-            if OWN.contains(&known) || headers.contains_key(&known) {
-                return Err(Error::invalid_input(format!(
-                    "header {name}: the client sets it itself"
-                )));
-            }
-            if let Some((_, why)) = REJECTED.iter().find(|(rejected, _)| *rejected == known) {
-                return Err(Error::invalid_input(format!("header {name}: {why}")));
-            }
-            // The value may be a secret.
-            let mut value = HeaderValue::from_str(value).map_err(|_| {
-                Error::invalid_input(format!(
-                    "header {name}: its value has characters that no header can have"
-                ))
-            })?;
-            value.set_sensitive(true);
-            headers.append(known, value);
-        }
-        Ok(())
-    }
 }
-
-/// Headers that the client sets for each attempt, or the operation where it needs them.
-const OWN: [HeaderName; 11] = [
-    AUTHORIZATION,
-    CONTENT_LENGTH,
-    DATE,
-    HOST,
-    TRANSFER_ENCODING,
-    IF_MATCH,
-    HeaderName::from_static("x-ms-date"),
-    HeaderName::from_static("x-http-method"),
-    HeaderName::from_static("prefer"),
-    HeaderName::from_static("dataserviceversion"),
-    HeaderName::from_static("maxdataserviceversion"),
-];
-
-/// Headers that no operation can have, with the reason.
-const REJECTED: [(HeaderName, &str); 2] = [
-    (IF_NONE_MATCH, "no operation expects a 304 response"),
-    (
-        HeaderName::from_static("content-md5"),
-        "it would have to be signed, and the client's signatures do not include it",
-    ),
-];
 
 /// Adds `with` and `timeout` to a builder that holds its [`CallOptions`] at `$options`.
 macro_rules! call_options {
@@ -433,49 +366,3 @@ macro_rules! call_options {
     };
 }
 pub(crate) use call_options;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_clients_own_headers_cannot_be_set() {
-        let added = |name: &str, value: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert("accept", HeaderValue::from_static("x"));
-            let options = CallOptions::new().header(name, value);
-            options.add_headers(&mut headers).map(|()| headers)
-        };
-        assert_eq!(added("X-Tenant", "7").unwrap()["x-tenant"], "7");
-        for (name, value, why) in [
-            ("Authorization", "x", "header Authorization: the client sets it itself"),
-            ("accept", "x", "the client sets it itself"),
-            ("If-Match", "*", "header If-Match: the client sets it itself"),
-            ("x-http-method", "MERGE", "the client sets it itself"),
-            ("Prefer", "return-content", "the client sets it itself"),
-            ("DataServiceVersion", "2.0", "the client sets it itself"),
-            ("MaxDataServiceVersion", "2.0", "the client sets it itself"),
-            ("If-None-Match", "*", "header If-None-Match: no operation expects a 304"),
-            (
-                "Content-MD5",
-                "SECRET",
-                "header Content-MD5: it would have to be signed",
-            ),
-            ("a b", "x", "not an HTTP header name"),
-            ("x-a", "SECRET\n", "header x-a: its value"),
-        ] {
-            let text = added(name, value).unwrap_err().to_string();
-            assert!(text.contains(why) && !text.contains("SECRET"), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_callers_header_hides_its_value() {
-        let options = CallOptions::new().header("x-tenant", "SECRET");
-        let shown = format!("{options:?}");
-        assert!(shown.contains("x-tenant") && !shown.contains("SECRET"), "{shown}");
-        let mut headers = HeaderMap::new();
-        options.add_headers(&mut headers).unwrap();
-        assert!(headers["x-tenant"].is_sensitive());
-    }
-}

@@ -118,6 +118,7 @@ impl Pipeline {
         let policy = policy.limit_elapsed(attempt_timeout);
         let whole = options.whole_timeout();
         let mut options = options.clone().for_write().retry(policy);
+        options.get_mut().policies.is_within_call = true;
         if let ([write], true) = (writes, options.get().via_batch) {
             options.leave(whole, deadline.remaining());
             return self.stored_row(table, write, &options, diagnostics).await;

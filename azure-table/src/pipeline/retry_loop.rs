@@ -42,13 +42,16 @@ impl Pipeline {
     }
 
     async fn run_in(&self, span: &CallSpan, call: &mut Call, options: &CallOptions) -> Result<CallResponse> {
-        let prepared = self.prepare(call, options);
-        let sent = &mut *call;
-        let call = &*sent;
-        let (id, prepared) = match prepared {
+        let (started, limits) = (Instant::now(), Limits::of(options, &self.settings));
+        let (id, mut prepared) = match self.prepare(call, options) {
             Ok(id) => (id, self.check_effect(call)),
             Err(e) => (Arc::default(), Err(e)),
         };
+        if prepared.is_ok() && limits.has_policies() {
+            prepared = Box::pin(limits.police(call)).await;
+        }
+        let sent = &mut *call;
+        let call = &*sent;
         let history = CallHistory::of(call, id);
         if let Err(e) = prepared {
             return Err(history.complete(e));
@@ -61,7 +64,6 @@ impl Pipeline {
             span,
             history,
         };
-        let started = Instant::now();
         let policy = options.get().retry.as_ref().unwrap_or(&self.retry);
         let policy = policy.for_call().unwrap_or_else(|| Arc::clone(policy));
         let attempts = Attempts {
@@ -69,7 +71,7 @@ impl Pipeline {
             call,
             options,
             started,
-            limits: Limits::of(options, &self.settings),
+            limits,
             first_sent: None,
             state: &mut state,
             notifications: &mut notifications,
@@ -127,7 +129,7 @@ struct Attempts<'a, 'n> {
     call: &'a Call,
     options: &'a CallOptions,
     started: Instant,
-    limits: Limits,
+    limits: Limits<'a>,
     /// The time at which the first attempt was sent.
     first_sent: Option<SystemTime>,
     state: &'a mut CallState,

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_wire::error::Result;
+use azure_table_wire::error::error_text::Shown;
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::request::http_request::header_value;
 use azure_table_wire::transport::connection_limit::ConnectionLimit;
 use http::HeaderValue;
@@ -31,8 +32,10 @@ const USER_AGENT: &str = concat!("azure-table/", env!("CARGO_PKG_VERSION"));
 /// The settings of a client.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClientSettings {
-    /// The `User-Agent` that begins with the application id, if one is set.
+    /// The `User-Agent`, if another one is set. An empty one is not sent.
     user_agent: Option<String>,
+    /// The `x-ms-version`, if one is set.
+    version: Option<String>,
     /// The options of all calls; the options of a table or a call override them.
     pub(crate) defaults: CallOptions,
     /// Signs requests with this machine's time even if the service's differs.
@@ -72,18 +75,54 @@ impl ClientSettings {
         self.user_agent = Some(format!("{id} {USER_AGENT}"));
     }
 
+    pub(crate) fn set_user_agent(&mut self, text: String) {
+        self.user_agent = Some(text);
+    }
+
+    pub(crate) fn set_version(&mut self, version: String) {
+        self.version = Some(version);
+    }
+
+    /// Returns the version to send: the one that is set, but none before `least`, which the credential needs.
+    pub(crate) fn version<'a>(&'a self, least: &'a str) -> &'a str {
+        self.version.as_deref().unwrap_or(least).max(least)
+    }
+
+    /// Returns the value of `x-ms-version`.
+    ///
+    /// # Errors
+    /// - `InvalidInput`: the version that is set is not a date.
+    pub(crate) fn version_value(&self, least: &'static str) -> Result<HeaderValue> {
+        let Some(version) = &self.version else {
+            return Ok(HeaderValue::from_static(least));
+        };
+        let is_date = version.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+        if !is_date || version.len() != 10 {
+            let why = format!(
+                "service version {}: it is not a date such as 2019-02-02",
+                Shown(version)
+            );
+            return Err(Error::invalid_input(why));
+        }
+        header_value("service version", self.version(least))
+    }
+
     pub(crate) fn user_agent(&self) -> &str {
         self.user_agent.as_deref().unwrap_or(USER_AGENT)
     }
 
-    /// Returns the value of the `User-Agent` header.
+    /// Returns the value of the `User-Agent` header, or `None` if it is not sent.
     ///
     /// # Errors
     /// - `InvalidInput`: the application id cannot be a part of a header.
-    pub(crate) fn user_agent_value(&self) -> Result<HeaderValue> {
+    pub(crate) fn user_agent_value(&self) -> Result<Option<HeaderValue>> {
         match &self.user_agent {
-            None => Ok(HeaderValue::from_static(USER_AGENT)),
-            Some(text) => header_value("application id", text),
+            None => Ok(Some(HeaderValue::from_static(USER_AGENT))),
+            Some(text) if text.is_empty() => Ok(None),
+            Some(text) => header_value("application id or user agent", text).map(Some),
         }
     }
 }

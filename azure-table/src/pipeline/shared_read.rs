@@ -27,7 +27,8 @@ use crate::pipeline::hedge::HedgeIdentity;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::context::OperationContext;
 use crate::pipeline::observer::history::CallResponse;
-use crate::pipeline::options::{CallOptions, Headers, OptionValues};
+use crate::pipeline::options::headers::Headers;
+use crate::pipeline::options::{CallOptions, OptionValues};
 use crate::pipeline::shared_fetch::{Outcome, Receiver, WeakReceiver, own};
 use crate::write::call::Call;
 
@@ -68,6 +69,8 @@ struct ReadKey {
     retry: Option<usize>,
     hedge: Option<HedgeIdentity>,
     via_batch: bool,
+    /// Their addresses.
+    policies: Vec<usize>,
 }
 
 impl Pipeline {
@@ -246,6 +249,7 @@ impl ReadKey {
             via_batch,
             is_for_write: _,
             shared_reads: _,
+            policies,
         } = options.get();
         Self {
             runtime: runtime.id(),
@@ -257,6 +261,7 @@ impl ReadKey {
             retry: retry.as_ref().map(|retry| Arc::as_ptr(retry).addr()),
             hedge: hedge.as_ref().map(|hedge| hedge.identity()),
             via_batch: *via_batch,
+            policies: policies.addresses(),
         }
     }
 }

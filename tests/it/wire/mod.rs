@@ -6,6 +6,7 @@ mod connections;
 mod entity;
 mod max_connections;
 mod options;
+mod policies;
 mod proxies;
 mod query;
 mod request_text;

@@ -57,6 +57,45 @@ async fn ids_and_headers_of_a_call_are_sent() {
 }
 
 #[tokio::test]
+async fn user_agent_and_version_can_be_set() {
+    let sent = async |service: TableServiceClient, canned: &Canned| {
+        let table = service.dynamic_table("Things").unwrap();
+        table.insert(&DynamicEntity::new("p", "r")).await.map(|_| {
+            let headers = canned.sent().last().unwrap().headers().clone();
+            let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+            (text("user-agent"), text("x-ms-version").unwrap())
+        })
+    };
+    for (version, expected) in [
+        ("2020-12-06", "2020-12-06"),
+        ("2030-01-01", "2030-01-01"),
+        ("2011-08-18", "2019-02-02"),
+    ] {
+        let canned = Canned::new([no_content()]);
+        let service = canned.service().user_agent("orders").service_version(version);
+        let shown = service.settings().to_string();
+        assert!(shown.contains(&format!("x-ms-version: {expected}")), "{shown}");
+        assert_eq!(shown.contains("(not tested)"), version > "2025-07-05", "{shown}");
+        let sent = sent(service, &canned).await.unwrap();
+        assert_eq!(sent, (Some("orders".to_owned()), expected.to_owned()));
+    }
+    let canned = Canned::new([no_content()]);
+    let (agent, _) = sent(canned.service().user_agent(""), &canned).await.unwrap();
+    assert_eq!(agent, None);
+    for version in ["latest", "2020-12-6", "2020-12-06\n", "0"] {
+        let canned = Canned::new([]);
+        let error = sent(canned.service().service_version(version), &canned)
+            .await
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(
+            error.to_string().contains("it is not a date such as 2019-02-02"),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn request_id_is_generated_and_in_the_error() {
     let canned = Canned::new([Step::status(400), Step::status(400)]);
     let table = canned.service().dynamic_table("Things").unwrap();

@@ -7,7 +7,7 @@ use azure_table_wire::error::{Error, Result};
 use azure_table_wire::request::http_request::{TOKEN_VERSION, header_value};
 use azure_table_wire::value::guid::{self, Guid};
 use bytes::Bytes;
-use http::header::{HeaderName, HeaderValue, USER_AGENT};
+use http::header::{HeaderName, USER_AGENT};
 use http::{HeaderMap, Request};
 
 use crate::pipeline::Pipeline;
@@ -39,10 +39,12 @@ impl Pipeline {
         };
         let version = version(self.credential.version(), call.version_with_token);
         let headers = call.request.headers_mut();
-        headers.insert(X_MS_VERSION, HeaderValue::from_static(version));
+        headers.insert(X_MS_VERSION, self.settings.version_value(version)?);
         headers.insert(X_MS_CLIENT_REQUEST_ID, header_value("client request id", &*id)?);
-        headers.insert(USER_AGENT, self.settings.user_agent_value()?);
-        options.add_headers(headers)?;
+        if let Some(agent) = self.settings.user_agent_value()? {
+            headers.insert(USER_AGENT, agent);
+        }
+        options.get().headers.add_to(headers)?;
         Ok(id)
     }
 

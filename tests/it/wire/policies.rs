@@ -1,0 +1,389 @@
+//! Policies of the application: what they see and change, and how their errors end a call.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use azure_table::policy::{HttpLog, PolicyRequest, PolicyResult, RequestEnd, RequestPolicy};
+use azure_table::telemetry::OperationContext;
+use azure_table::testing::{Fault, Faults};
+use azure_table::transport::{BoxFuture, Delivery};
+use azure_table::{CallOptions, Column, DynamicEntity, Emulator, ErrorKind, NoRetry, TableServiceClient};
+use azure_table_tests::canned::{Canned, Step};
+
+type Rule = dyn Fn(&mut PolicyRequest<'_>) -> PolicyResult + Send + Sync;
+
+/// Records its hooks, and does what a rule says before each request.
+#[derive(Clone)]
+struct Recorder {
+    hooks: Arc<Mutex<Vec<String>>>,
+    rule: Arc<Rule>,
+}
+
+impl Recorder {
+    fn new(rule: impl Fn(&mut PolicyRequest<'_>) -> PolicyResult + Send + Sync + 'static) -> Self {
+        Self {
+            hooks: Arc::default(),
+            rule: Arc::new(rule),
+        }
+    }
+
+    fn hooks(&self) -> Vec<String> {
+        std::mem::take(&mut self.hooks.lock().unwrap())
+    }
+
+    fn add(&self, hook: &str, request: &PolicyRequest<'_>) {
+        self.hooks
+            .lock()
+            .unwrap()
+            .push(format!("{hook} {}", request.operation()));
+    }
+
+    fn options(&self) -> CallOptions {
+        CallOptions::new().policy(self.clone())
+    }
+}
+
+impl std::fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Recorder")
+    }
+}
+
+impl RequestPolicy for Recorder {
+    fn call<'a>(&'a self, request: &'a mut PolicyRequest<'_>) -> BoxFuture<'a, PolicyResult> {
+        self.add("call", request);
+        Box::pin(async { Ok(request.set_header("x-call", "1")?) })
+    }
+
+    fn attempt<'a>(&'a self, request: &'a mut PolicyRequest<'_>) -> BoxFuture<'a, PolicyResult> {
+        self.add("attempt", request);
+        Box::pin(async { (self.rule)(request) })
+    }
+
+    fn ended(&self, request: &PolicyRequest<'_>, end: &RequestEnd<'_>) {
+        let end = match end.outcome {
+            Ok(response) => response.status().to_string(),
+            Err(error) => format!("{:?}", error.kind()),
+        };
+        self.add(&format!("ended {end}"), request);
+    }
+}
+
+fn no_content() -> Step {
+    Step::response(204, &[("etag", "W/\"1\"")], "")
+}
+
+#[tokio::test(start_paused = true)]
+async fn hooks_run_once_a_call_and_once_a_request() {
+    let found = Step::response(200, &[], r#"{"PartitionKey":"p","RowKey":"r"}"#);
+    let canned = Canned::new([Step::status(503), Step::Fail(Delivery::NothingSent), found]);
+    let number = Arc::new(Mutex::new(0));
+    let recorder = Recorder::new(move |request| {
+        let mut number = number.lock().unwrap();
+        *number += 1;
+        Ok(request.set_header("x-attempt", &number.to_string())?)
+    });
+    let table = canned.service().dynamic_table("Things").unwrap();
+    let row = table.get(("p", "r")).with(&recorder.options()).await.unwrap();
+    assert!(row.is_some());
+    let expected = [
+        "call",
+        "attempt",
+        "ended 503 Service Unavailable",
+        "attempt",
+        "ended Connection",
+        "attempt",
+        "ended 200 OK",
+    ];
+    assert_eq!(recorder.hooks(), expected.map(|hook| format!("{hook} get")));
+    for (n, sent) in (1..).zip(canned.sent()) {
+        assert_eq!(sent.headers()["x-call"], "1");
+        assert_eq!(sent.headers()["x-attempt"], format!("{n}"));
+        assert!(
+            sent.headers()["authorization"]
+                .to_str()
+                .unwrap()
+                .starts_with("SharedKey")
+        );
+    }
+}
+
+#[tokio::test]
+async fn policies_of_client_table_and_call_run_in_their_order() {
+    let canned = Canned::new([no_content()]);
+    let named = |name: &'static str| {
+        CallOptions::new().policy(Recorder::new(move |request| {
+            let before = request
+                .headers()
+                .get("x-names")
+                .map(|value| value.to_str().unwrap().to_owned());
+            let names = before.unwrap_or_default() + name;
+            Ok(request.set_header("x-names", &names)?)
+        }))
+    };
+    let table = canned
+        .service()
+        .with(&named("client "))
+        .dynamic_table("Things")
+        .unwrap();
+    let table = table.with(&named("table "));
+    let insert = table
+        .insert_or_replace(&DynamicEntity::new("p", "r"))
+        .with(&named("call"));
+    insert.with(&named("")).await.unwrap();
+    assert_eq!(canned.sent()[0].headers()["x-names"], "client table call");
+}
+
+#[tokio::test]
+async fn headers_of_the_client_cannot_be_changed() {
+    let canned = Canned::new([no_content()]);
+    for name in [
+        "authorization",
+        "If-Match",
+        "prefer",
+        "accept",
+        "x-ms-version",
+        "content-type",
+        "If-None-Match",
+    ] {
+        let recorder = Recorder::new(move |request| Ok(request.set_header(name, "x")?));
+        let table = canned.service().dynamic_table("Things").unwrap();
+        let insert = table.insert_or_replace(&DynamicEntity::new("p", "r"));
+        let error = insert.with(&recorder.options()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Other, "{name}");
+        assert!(error.to_string().contains(&format!("header {name}: ")), "{error}");
+    }
+    assert!(canned.sent().is_empty());
+}
+
+#[tokio::test]
+async fn rejection_is_not_retried_and_sends_nothing() {
+    let canned = Canned::new([]);
+    let table = canned.service().dynamic_table("Things").unwrap();
+    let recorder = Recorder::new(|_| Err("not today".into()));
+    let context = OperationContext::new();
+    let options = recorder.options().context(&context);
+    let error = table
+        .insert(&DynamicEntity::new("p", "r"))
+        .with(&options)
+        .await
+        .unwrap_err();
+    assert_eq!((error.kind(), error.may_have_applied()), (ErrorKind::Other, false));
+    assert!(error.to_string().contains("rejected by a policy: not today"), "{error}");
+    assert_eq!(error.get_ref().unwrap().to_string(), "not today");
+    assert_eq!(recorder.hooks(), ["call insert", "attempt insert"]);
+    assert!(canned.sent().is_empty() && context.attempts().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn rejection_after_a_lost_response_is_in_doubt() {
+    let emulator = Emulator::new();
+    let faults = Faults::new(emulator.clone());
+    let service = TableServiceClient::from_transport(faults.clone());
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    faults.add(Fault::LoseResponse);
+    let requests = Arc::new(Mutex::new(0));
+    // The read-back is rejected too.
+    let recorder = Recorder::new(move |_| {
+        let mut requests = requests.lock().unwrap();
+        *requests += 1;
+        if *requests == 1 {
+            Ok(())
+        } else {
+            Err("one is enough".into())
+        }
+    });
+    let insert = table.insert(&DynamicEntity::new("p", "r"));
+    let error = insert.with(&recorder.options()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    let hooks = recorder.hooks();
+    assert_eq!(
+        hooks.iter().filter(|hook| hook.starts_with("call")).count(),
+        1,
+        "{hooks:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_read_back_of_a_write_passes_the_policies() {
+    let faults = Faults::new(Emulator::new());
+    let service = TableServiceClient::from_transport(faults.clone());
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    let recorder = Recorder::new(|request| Ok(request.set_header("x-tenant", "7")?));
+    faults.add(azure_table::testing::FaultRule::new(Fault::LoseResponse).first(1));
+    let insert = table.insert(&DynamicEntity::new("p", "r"));
+    insert.with(&recorder.options()).await.unwrap();
+    let hooks = recorder.hooks();
+    assert_eq!(hooks[..3], ["call insert", "attempt insert", "ended Connection insert"]);
+    assert_eq!(hooks[3..], ["attempt query", "ended 200 OK query"]);
+}
+
+#[tokio::test]
+async fn the_doubt_of_another_write_is_not_taken_for_that_of_the_call() {
+    let maybe = || Step::Fail(Delivery::MaybeSent);
+    let canned = Canned::new([maybe(), maybe()]);
+    let table = canned
+        .service()
+        .with(&CallOptions::new().retry(NoRetry))
+        .dynamic_table("Things")
+        .unwrap();
+    let entity = DynamicEntity::new("p", "r");
+    let doubt = table.insert(&entity).await.unwrap_err();
+    assert_eq!(doubt.kind(), ErrorKind::InDoubt);
+    let sent = canned.sent().len();
+    let doubt = Mutex::new(Some(doubt));
+    let recorder = Recorder::new(move |_| Err(doubt.lock().unwrap().take().unwrap().into()));
+    let error = table.insert(&entity).with(&recorder.options()).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.may_have_applied()),
+        (ErrorKind::Other, false),
+        "{error}"
+    );
+    assert_eq!(canned.sent().len(), sent);
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_of_a_policy_counts_to_the_timeout() {
+    #[derive(Debug)]
+    struct Slow;
+    impl RequestPolicy for Slow {
+        fn attempt<'a>(&'a self, _: &'a mut PolicyRequest<'_>) -> BoxFuture<'a, PolicyResult> {
+            Box::pin(async {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                Ok(())
+            })
+        }
+    }
+    let canned = Canned::new([]);
+    let table = canned.service().dynamic_table("Things").unwrap();
+    let options = CallOptions::new().policy(Slow).timeout(Duration::from_secs(2));
+    let started = tokio::time::Instant::now();
+    let error = table.get(("p", "r")).with(&options).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(error.to_string().contains("a policy did not return"), "{error}");
+    assert_eq!(started.elapsed(), Duration::from_secs(2));
+    assert!(canned.sent().is_empty());
+}
+
+#[tokio::test]
+async fn log_has_neither_keys_nor_values() {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&lines);
+    let log = HttpLog::new(move |line| kept.lock().unwrap().push(line.to_owned()));
+    let service = TableServiceClient::from_transport(Emulator::new());
+    let service = service.with(&CallOptions::new().policy(log.header("content-type").header("authorization")));
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    let mut entity = DynamicEntity::new("SECRET", "SECRET");
+    entity.insert("Name", "SECRET");
+    table.insert(&entity).await.unwrap();
+    table.get(("SECRET", "SECRET")).await.unwrap();
+    table.get(("SECRET", "other")).await.unwrap();
+    let all = table
+        .query()
+        .partition("SECRET")
+        .filter(Column::<DynamicEntity, String>::property("Name").eq("SECRET"))
+        .limit(5)
+        .all();
+    assert_eq!(all.await.unwrap().len(), 1);
+    service.properties().await.unwrap();
+    let lines = lines.lock().unwrap();
+    for line in &*lines {
+        assert!(
+            !line.contains("SECRET") && !line.contains("SharedKey") && !line.contains('\n'),
+            "{line}"
+        );
+    }
+    let begins = |n: usize, begin: &str| assert!(lines[n].starts_with(begin), "{}", lines[n]);
+    begins(0, "POST /devstoreaccount1/Tables 204 in ");
+    begins(1, "POST /devstoreaccount1/Things 204 in ");
+    begins(2, "GET /devstoreaccount1/Things(…) 200 in ");
+    begins(3, "GET /devstoreaccount1/Things(…) 404 in ");
+    begins(4, "GET /devstoreaccount1/Things()?");
+    assert!(lines[4].contains("=…") && lines[4].contains("$top=5"), "{}", lines[4]);
+    assert!(lines[1].contains(" > content-type: application/json"), "{}", lines[1]);
+    begins(5, "GET /devstoreaccount1/?restype=service&comp=properties 200 in ");
+}
+
+#[tokio::test]
+async fn bodies_are_logged_on_request_and_cut() {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&lines);
+    let log = HttpLog::new(move |line| kept.lock().unwrap().push(line.to_owned())).bodies(30);
+    let service = TableServiceClient::from_transport(Emulator::new()).with(&CallOptions::new().policy(log));
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    let mut batch = table.batch();
+    batch.insert(&DynamicEntity::new("p", "r")).unwrap();
+    batch.insert(&DynamicEntity::new("p", "s")).unwrap();
+    batch.submit().await.unwrap();
+    service.properties().await.unwrap();
+    let lines = lines.lock().unwrap();
+    assert!(lines[0].contains(r#" > {\"TableName\":\"Things\"}"#), "{}", lines[0]);
+    assert!(
+        lines[1].contains(" > --batch_") && lines[1].contains('…') && lines[1].len() < 250,
+        "{}",
+        lines[1]
+    );
+    assert!(!lines[2].contains('<'), "settings of the service: {}", lines[2]);
+}
+
+#[tokio::test]
+async fn shared_reads_have_the_same_policies() {
+    let emulator = Emulator::new();
+    let service = TableServiceClient::from_transport(emulator).with(&CallOptions::new().shared_reads(true));
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    table.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    let recorders = [(), ()].map(|()| Recorder::new(|_| Ok(())));
+    let options = recorders.each_ref().map(Recorder::options);
+    let reads = options.iter().cycle().take(20);
+    let reads = reads.map(|options| table.get(("p", "r")).with(options));
+    futures::future::try_join_all(reads).await.unwrap();
+    for recorder in recorders {
+        let attempts = recorder
+            .hooks()
+            .iter()
+            .filter(|hook| hook.starts_with("attempt"))
+            .count();
+        assert!((1..=2).contains(&attempts), "{attempts}");
+    }
+}
+
+#[tokio::test]
+async fn trace_context_of_the_current_span_is_sent_with_each_attempt() {
+    use azure_table::policy::TraceContext;
+    use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
+
+    opentelemetry::global::set_text_map_propagator(opentelemetry_sdk::propagation::TraceContextPropagator::new());
+    let state = TraceState::from_key_value([("vendor", "7")]).unwrap();
+    let span = SpanContext::new(
+        TraceId::from(0xabc),
+        SpanId::from(0xdef),
+        TraceFlags::SAMPLED,
+        false,
+        state,
+    );
+    let context = opentelemetry::Context::new().with_remote_span_context(span);
+    let canned = Canned::new([Step::Fail(Delivery::NothingSent), no_content(), no_content()]);
+    let table = canned.service().dynamic_table("Things").unwrap();
+    let entity = DynamicEntity::new("p", "r");
+    let traced = CallOptions::new().policy(TraceContext);
+    {
+        let insert = table.insert_or_replace(&entity).with(&traced).into_future();
+        opentelemetry::context::FutureExt::with_context(insert, context)
+            .await
+            .unwrap();
+    }
+    // Outside of the span nothing is sent.
+    table.insert_or_replace(&entity).with(&traced).await.unwrap();
+    let sent = canned.sent();
+    for request in &sent[..2] {
+        let parent = "00-00000000000000000000000000000abc-0000000000000def-01";
+        assert_eq!(request.headers()["traceparent"], parent);
+        assert_eq!(request.headers()["tracestate"], "vendor=7");
+    }
+    assert!(!sent[2].headers().contains_key("traceparent"));
+}
