@@ -31,6 +31,7 @@ pub fn error(kind: ErrorKind) -> Error {
     let rejected = |status, code: &str| Error::of_response(status, Some(code.to_owned()), None, None).with_kind(kind);
     match kind {
         ErrorKind::NotFound => rejected(404, "ResourceNotFound"),
+        ErrorKind::TableNotFound => rejected(404, "TableNotFound"),
         ErrorKind::AlreadyExists => rejected(409, "EntityAlreadyExists"),
         ErrorKind::Conflict => rejected(409, "TableBeingDeleted"),
         ErrorKind::ConditionNotMet => rejected(412, "UpdateConditionNotSatisfied"),
@@ -65,6 +66,7 @@ mod tests {
             ErrorKind::InvalidInput,
             ErrorKind::Unsupported,
             ErrorKind::NotFound,
+            ErrorKind::TableNotFound,
             ErrorKind::AlreadyExists,
             ErrorKind::Conflict,
             ErrorKind::ConditionNotMet,

@@ -47,10 +47,14 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum ErrorKind {
     /// The client rejects a key, name, value, size or option. Nothing was sent.
     InvalidInput,
-    /// The endpoint does not support this operation.
+    /// The endpoint does not support this operation, or 501: the service does not support it, such as a function in a
+    /// filter.
     Unsupported,
-    /// 404: the table or the entity does not exist.
+    /// 404: the entity does not exist, or the policy or another resource.
     NotFound,
+    /// 404: the table does not exist. On Cosmos DB, a read, update or delete of one entity has
+    /// [`NotFound`](Self::NotFound) then: its response does not tell which of both is missing.
+    TableNotFound,
     /// 409: the table or the entity already exists.
     AlreadyExists,
     /// Any other 409, such as `TableBeingDeleted`.
@@ -94,6 +98,7 @@ impl ErrorKind {
     /// Returns the kind for a response with this status and service code.
     pub(crate) fn of_response(status: u16, code: Option<&str>) -> Self {
         match (status, code) {
+            (404, Some("TableNotFound")) => Self::TableNotFound,
             (404, _) => Self::NotFound,
             (409, Some("EntityAlreadyExists" | "TableAlreadyExists" | "ResourceAlreadyExists")) => Self::AlreadyExists,
             (409, _) => Self::Conflict,
@@ -102,6 +107,7 @@ impl ErrorKind {
             (403, _) => Self::Forbidden,
             (429, _) | (503, Some("ServerBusy")) => Self::Throttled,
             (408, _) | (_, Some("OperationTimedOut")) => Self::Timeout,
+            (501, _) => Self::Unsupported,
             (400..=499, _) => Self::Rejected,
             (500..=599, _) => Self::ServerFault,
             _ => Self::InvalidResponse,

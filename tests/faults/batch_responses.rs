@@ -90,7 +90,7 @@ async fn retrieve_from_a_missing_table_is_an_error() {
     let error = batch.submit().await.unwrap_err();
     assert_eq!(
         (error.kind(), error.code()),
-        (ErrorKind::NotFound, Some("TableNotFound"))
+        (ErrorKind::TableNotFound, Some("TableNotFound"))
     );
 }
 

@@ -19,8 +19,9 @@ const LINES: [(&str, usize); 6] = [
     // 27 for a writer of each EDM type: they replaced a value that was built, moved and matched three times, and two
     // methods of every sink. 1 for an import. 5 for an empty prefix: they replaced a slow comparison of each property.
     // 325 for policies and a log of requests: they replaced transports around transports, which see signed requests. 74
-    // for the trace context, a whole user agent and a version: they replaced nothing.
-    ("azure-table", 33_192),
+    // for the trace context, a whole user agent and a version: they replaced nothing. 14 less for the kind of a missing
+    // table.
+    ("azure-table", 33_178),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
     ("azure-table-derive", 4_798),
     // Got the reader of members, which only it uses, from the wire crate. 18 for values as they were read: they
@@ -33,13 +34,14 @@ const LINES: [(&str, usize); 6] = [
     ("azure-table-patterns", 1_694),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     // Got the rows whose Timestamps an exploration reads, from the wire crate. 19 for their watch, which responses
-    // carry: it replaced a thread-local in the model of entities.
-    ("azure-table-testing", 3_826),
+    // carry: it replaced a thread-local in the model of entities. 1 for a kind of errors.
+    ("azure-table-testing", 3_827),
     // 25 `#[inline]`: they replaced the inlining within one crate, which a page had lost. 8 to read text or `null`:
     // they replaced a value between. 83 for values that are borrowed and move as whole words: they replaced stalls, a
     // fifth of the time of a row. 5 `#[inline]` for the writers of EDM types.
+    // 23 for the kind of a missing table: they replaced a judgement in the writer of partitions.
     // 17 for empty keys and the initials of a head: they replaced a search of each line for headers that are absent.
-    ("azure-table-wire", 6_669),
+    ("azure-table-wire", 6_692),
 ];
 
 #[test]

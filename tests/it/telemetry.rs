@@ -449,7 +449,7 @@ async fn end_of_a_call_is_an_event_of_its_level() {
     assert_eq!(
         reported(&events),
         [
-            ["WARN", "failed", "get", "404", "TableNotFound", "NotFound"],
+            ["WARN", "failed", "get", "404", "TableNotFound", "TableNotFound"],
             ["DEBUG", "completed", "create table", "204", "", ""],
             ["DEBUG", "completed", "create table", "409", "", ""],
             ["DEBUG", "completed", "get", "404", "", ""],

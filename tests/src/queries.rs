@@ -279,6 +279,6 @@ pub async fn a_table_deleted_between_pages_is_an_error(backend: &Backend) {
     backend.drop_table(&table).await;
     assert_eq!(rows.try_next().await.unwrap().unwrap().number, 1);
     let error = rows.try_next().await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    assert_eq!(error.kind(), ErrorKind::TableNotFound, "{error}");
     assert!(rows.try_next().await.unwrap().is_none(), "it ends after an error");
 }

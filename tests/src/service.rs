@@ -64,7 +64,7 @@ pub async fn write_creates_its_table_on_request(backend: &Backend) {
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     let eager = table.create_missing_table();
     let error = eager.get(("p", "r")).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    assert_eq!(error.kind(), ErrorKind::TableNotFound, "{error}");
     eager.insert(&DynamicEntity::new("p", "1")).await.unwrap();
     table.delete_table().await.unwrap();
 
@@ -114,7 +114,7 @@ pub async fn access_policies_are_changed_one_by_one(backend: &Backend) {
     assert_eq!(table.access_policies().await.unwrap(), []);
     table.delete_table().await.unwrap();
     let error = table.access_policies().await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    assert_eq!(error.kind(), ErrorKind::TableNotFound, "{error}");
 }
 
 /// A signature without members of its own is valid as long as its policy exists.

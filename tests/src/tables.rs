@@ -21,9 +21,12 @@ pub async fn a_table_is_created_once(backend: &Backend) {
 pub async fn a_deleted_table_is_not_found(backend: &Backend) {
     let table = backend.fresh_table::<DynamicEntity>().await;
     table.delete_table().await.unwrap();
-    assert_eq!(table.delete_table().await.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(table.delete_table().await.unwrap_err().kind(), ErrorKind::TableNotFound);
     let gone = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
-    assert_eq!((gone.kind(), gone.code()), (ErrorKind::NotFound, Some("TableNotFound")));
+    assert_eq!(
+        (gone.kind(), gone.code()),
+        (ErrorKind::TableNotFound, Some("TableNotFound"))
+    );
     assert!(!gone.may_have_applied());
 }
 
@@ -48,6 +51,6 @@ pub async fn tables_are_listed(backend: &Backend) {
 pub async fn a_missing_table_is_not_a_missing_row(backend: &Backend) {
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     let error = table.query().all().await.unwrap_err();
-    assert_eq!((error.kind(), error.status()), (ErrorKind::NotFound, Some(404)));
+    assert_eq!((error.kind(), error.status()), (ErrorKind::TableNotFound, Some(404)));
     assert_eq!(error.operation(), Some("query"));
 }

@@ -174,7 +174,7 @@ pub async fn rejections_equal_those_of_single_operations(backend: &Backend) {
     for error in no_table {
         assert_eq!(
             (error.kind(), error.code()),
-            (ErrorKind::NotFound, Some("TableNotFound")),
+            (ErrorKind::TableNotFound, Some("TableNotFound")),
             "{error}"
         );
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::{Error, ErrorKind, ResponseHeaders};
 use crate::error::diagnostics::Diagnostics;
-use crate::error::operation_kind::OperationKind;
+use crate::error::operation_kind::{self, OperationKind};
 
 /// The content of an error. For a write in doubt it is the last failure, which [`Error`] hides.
 #[doc(hidden)]
@@ -123,6 +123,11 @@ impl Error {
     /// Names the operation and the table, unless a deeper layer did.
     pub fn in_operation(mut self, operation: OperationKind, table: Option<&str>) -> Self {
         let parts = self.parts_mut();
+        // Cosmos DB has no code for a missing table.
+        let may_miss_table = parts.kind == ErrorKind::NotFound && parts.code.as_deref() == Some("ResourceNotFound");
+        if parts.operation.is_none() && may_miss_table && operation_kind::needs_no_row(operation) {
+            parts.kind = ErrorKind::TableNotFound;
+        }
         parts.operation.get_or_insert(operation);
         if parts.table.is_none() {
             parts.table = table.map(str::to_owned);

@@ -219,6 +219,24 @@ pub const fn facts(operation: OperationKind) -> Facts {
     operation.facts()
 }
 
+/// Returns `true` if a missing resource can only be the table.
+pub(crate) const fn needs_no_row(operation: OperationKind) -> bool {
+    use OperationKind::{
+        DeleteTable, GetAccessPolicies, GetTable, Insert, InsertOrMerge, InsertOrReplace, Query, SetAccessPolicies,
+    };
+    matches!(
+        operation,
+        DeleteTable
+            | GetAccessPolicies
+            | GetTable
+            | Insert
+            | InsertOrMerge
+            | InsertOrReplace
+            | Query
+            | SetAccessPolicies
+    )
+}
+
 /// Returns the right that a token needs. The data roles divide entities and tables by effect.
 pub const fn token_right(operation: OperationKind) -> TokenRight {
     match operation {

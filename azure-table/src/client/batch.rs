@@ -325,7 +325,7 @@ impl<E> TableBatch<E> {
     /// Returns the error of the operation that failed, with its keys. Its [`batch_index`](crate::Error::batch_index) is
     /// set if the service reports it.
     /// - `AlreadyExists`: the entity of an insert exists.
-    /// - `NotFound`: the entity of a replace, merge or delete is absent, or the table does not exist.
+    /// - `NotFound`: the entity of a replace, merge or delete is absent. `TableNotFound`: the table is.
     /// - `ConditionNotMet`: the ETag of an entity differs.
     /// - `InvalidInput`: the batch is empty.
     /// - [`InDoubt`](crate::ErrorKind::InDoubt): the batch may have been applied. With all other kinds nothing was.

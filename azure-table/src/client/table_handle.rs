@@ -53,7 +53,7 @@ use crate::pipeline::Pipeline;
 /// - `InvalidInput`: a key, name, value or size that the service would reject. Nothing is sent.
 /// - `Unauthenticated`, `Forbidden`: the service rejects the credential, or the credential does not permit the
 ///   operation.
-/// - `NotFound`: the table does not exist.
+/// - `TableNotFound`: the table does not exist.
 /// - `Connection`, `Timeout`, `ServerFault`, `Throttled`: no usable response after the retries.
 /// - [`InDoubt`](crate::ErrorKind::InDoubt), in place of any other kind: the write may have been applied. Read the
 ///   entity before you repeat it.

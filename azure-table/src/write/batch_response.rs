@@ -10,7 +10,7 @@ use std::sync::Arc;
 use azure_table_wire::account::profile::ProfileRules;
 use azure_table_wire::codec::multipart::Message;
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::error::{Error, Result};
+use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::response;
 use azure_table_wire::response::batch_parts::{add_headers, part_error, parts};
 use azure_table_wire::value::etag;
@@ -167,11 +167,14 @@ fn failure(sent: &SentBatch, status: u16, message: &Message<'_>, request_id: Opt
         message.body,
         request_id,
     );
-    let index = error.batch_index().or_else(|| {
-        // The table is missing, not the first row: see `table_is_missing`.
-        let is_of_table = status == 404 && !sent.names_missing_tables;
-        (sent.len() == 1 && !is_of_table).then_some(0)
-    });
+    // The table is missing, not the first row: see `table_is_missing`.
+    let is_of_table = status == 404 && !sent.names_missing_tables && error.batch_index().is_none();
+    let error = if is_of_table && error.code() == Some("ResourceNotFound") {
+        error.with_kind(ErrorKind::TableNotFound)
+    } else {
+        error
+    };
+    let index = error.batch_index().or((sent.len() == 1 && !is_of_table).then_some(0));
     of_operation(sent, error, index)
 }
 

@@ -779,7 +779,7 @@ async fn error_of_no_single_row_is_returned_to_each_caller() {
         let error = result.unwrap_err();
         assert_eq!(
             (error.kind(), error.code()),
-            (ErrorKind::NotFound, Some("TableNotFound"))
+            (ErrorKind::TableNotFound, Some("TableNotFound"))
         );
         assert_eq!(
             (error.operation(), error.entity()),

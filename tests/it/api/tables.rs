@@ -115,3 +115,57 @@ async fn table_deleted_by_another_client_is_recreated() {
     table.recreate_table(Duration::from_secs(60)).await.unwrap();
     assert_eq!(canned.sent().len(), 4);
 }
+
+/// A service that maps kinds to statuses of its own must not take a missing table for a missing row.
+#[tokio::test]
+async fn missing_table_and_missing_row_have_different_kinds() {
+    for (emulator, reads_tell) in [(Emulator::new(), true), (Emulator::cosmos(), false)] {
+        let service = TableServiceClient::from_transport(emulator);
+        let [table, missing] = ["Things", "Missing"].map(|name| service.dynamic_table(name).unwrap());
+        table.create_table().await.unwrap();
+        let entity = DynamicEntity::new("p", "r");
+        let kind = |result: azure_table::Result<()>| result.unwrap_err().kind();
+        assert_eq!(kind(table.replace(&entity).await.map(drop)), ErrorKind::NotFound);
+        assert_eq!(kind(table.delete(("p", "r")).await.map(drop)), ErrorKind::NotFound);
+
+        let expected = if reads_tell {
+            ErrorKind::TableNotFound
+        } else {
+            ErrorKind::NotFound
+        };
+        assert_eq!(kind(missing.replace(&entity).await.map(drop)), expected);
+        assert_eq!(kind(missing.delete(("p", "r")).await.map(drop)), expected);
+
+        let expected = ErrorKind::TableNotFound;
+        assert_eq!(kind(missing.insert(&entity).await.map(drop)), expected);
+        assert_eq!(kind(missing.insert_or_merge(&entity).await.map(drop)), expected);
+        assert_eq!(kind(missing.query().allow_table_scan().all().await.map(drop)), expected);
+        assert_eq!(kind(missing.delete_table().await.map(drop)), expected);
+        for entities in [&[entity.clone()][..], &[entity.clone(), DynamicEntity::new("p", "s")]] {
+            let mut batch = missing.batch();
+            for entity in entities {
+                batch.insert(entity).unwrap();
+            }
+            assert_eq!(kind(batch.submit().await.map(drop)), expected);
+        }
+        let report = missing
+            .bulk()
+            .insert([entity.clone(), DynamicEntity::new("q", "s")])
+            .await;
+        assert_eq!(azure_table::Error::from(report.unwrap_err()).kind(), expected);
+    }
+}
+
+#[tokio::test]
+async fn feature_that_the_service_lacks_is_unsupported() {
+    let service = azure_table_tests::canned::Canned::new([azure_table_tests::canned::Step::status(501)]).service();
+    let error = service
+        .dynamic_table("Things")
+        .unwrap()
+        .query()
+        .allow_table_scan()
+        .all()
+        .await
+        .unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unsupported, 1), "{error}");
+}

@@ -63,7 +63,7 @@ use crate::write::operation::TableOperation;
 /// # Errors
 /// Returns [`Interrupted`], which has the report, on any of these:
 /// - An error that concerns no single operation: `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`,
-///   `ServerFault`, `NotFound` of the table.
+///   `ServerFault`, `TableNotFound`.
 /// - More failures than [`max_failures`](crate::Bulk::max_failures) allows.
 /// - An error of the source.
 ///

@@ -294,11 +294,7 @@ impl<O: Outcomes> PartitionWrite<O> {
         let failed = FailedBatch {
             operations: together,
             index: batch_index,
-            scope: if self.is_of_missing_table(&sent, &error, batch_index) {
-                ErrorScope::Any
-            } else {
-                ErrorScope::of(&error)
-            },
+            scope: ErrorScope::of(&error),
             in_doubt: error.may_have_applied(),
             only_deletes: sent.iter().all(|index| self.is_delete(*index)),
         };
@@ -345,22 +341,6 @@ impl<O: Outcomes> PartitionWrite<O> {
         } else {
             let error = if is_gone { error.maybe_applied(false) } else { error };
             self.outcomes.failed(&[index], &Arc::new(error), together);
-        }
-    }
-
-    /// Returns `true` if the table is missing on a service that has no code for that. It reports a missing row, in a
-    /// batch without an index.
-    fn is_of_missing_table(&self, sent: &[usize], error: &Error, batch_index: Option<usize>) -> bool {
-        use OperationKind::{Insert, InsertOrMerge, InsertOrReplace};
-        if self.pipeline.endpoint.profile().rules().names_missing_tables || error.cause_kind() != ErrorKind::NotFound {
-            return false;
-        }
-        match sent {
-            [index] => {
-                let kind = self.operations.lock()[*index].kind();
-                matches!(kind, Insert | InsertOrMerge | InsertOrReplace)
-            }
-            _ => batch_index.is_none(),
         }
     }
 

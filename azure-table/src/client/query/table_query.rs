@@ -62,7 +62,7 @@ use crate::request::continuation::{self, Continuation};
 /// - `Unsupported`: a condition on the Timestamp on Cosmos DB, which would find no row.
 ///
 /// On each page:
-/// - `NotFound`: the table does not exist.
+/// - `TableNotFound`: the table does not exist.
 /// - `Rejected`: the service rejects the filter.
 /// - `InvalidResponse`: a row does not fit `P`. The error names its keys and the property.
 ///

@@ -43,7 +43,7 @@ impl<E> TableClient<E> {
     /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
     ///
     /// # Errors
-    /// - `NotFound`: the table does not exist.
+    /// - `TableNotFound`: the table does not exist.
     ///
     /// Source: REST "Delete Table".
     pub fn delete_table(&self) -> DeleteTable {

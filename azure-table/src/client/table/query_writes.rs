@@ -60,8 +60,8 @@ impl<E: TableEntity> TableClient<E> {
     /// An [`Interrupted`](crate::bulk::Interrupted) with one of these errors. Errors about single rows are in the
     /// report.
     /// - The error of a page: see [`TableQuery`](crate::TableQuery).
-    /// - `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`, `ServerFault`, and `NotFound` of the
-    ///   table: a write failed.
+    /// - `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`, `ServerFault`, `TableNotFound`: a
+    ///   write failed.
     /// - `InvalidInput`: the query is of another table or [`variant`](Self::variant), it resumes from a continuation of
     ///   the secondary location, or the client denies its access path.
     /// - Any kind: more rows failed than [`max_failures`](DeleteWhere::max_failures) allows.

@@ -136,7 +136,7 @@ async fn interrupted_by_an_error_of_the_service_keeps_its_source() {
         .table::<Reading>("Missing")
         .unwrap();
     let interrupted = readings.bulk().insert([reading(1)]).await.unwrap_err();
-    assert_eq!(interrupted.error().kind(), ErrorKind::NotFound);
+    assert_eq!(interrupted.error().kind(), ErrorKind::TableNotFound);
     let (outer, inner) = (
         StdError::source(&interrupted).is_some(),
         interrupted.error().source().is_some(),

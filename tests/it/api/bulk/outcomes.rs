@@ -418,16 +418,16 @@ async fn missing_table_ends_a_bulk_after_one_request() {
             ] {
                 let interrupted = bulk.insert(&many).await.unwrap_err();
                 assert_eq!(interrupted.report().rejected(), 0, "{interrupted}");
-                assert_eq!(Error::from(interrupted).kind(), ErrorKind::NotFound);
+                assert_eq!(Error::from(interrupted).kind(), ErrorKind::TableNotFound);
             }
             let interrupted = missing.bulk().concurrency(1).write(upserts).await.unwrap_err();
             assert_eq!(interrupted.error().batch_index(), None, "{interrupted}");
-            assert_eq!(interrupted.error().kind(), ErrorKind::NotFound);
+            assert_eq!(interrupted.error().kind(), ErrorKind::TableNotFound);
             assert_eq!(faults.requests() - before, 3, "{rows} rows");
         }
         let replaced = [1, 2].map(|at| TableOperation::replace(&reading("a", at, 1)));
         let interrupted = missing.bulk().write(replaced).await.unwrap_err();
-        assert_eq!(interrupted.error().kind(), ErrorKind::NotFound);
+        assert_eq!(interrupted.error().kind(), ErrorKind::TableNotFound);
 
         // A missing row of a table that exists concerns no other row.
         missing.create_table().await.unwrap();
