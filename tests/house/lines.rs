@@ -20,8 +20,8 @@ const LINES: [(&str, usize); 6] = [
     // methods of every sink. 1 for an import. 5 for an empty prefix: they replaced a slow comparison of each property.
     // 325 for policies and a log of requests: they replaced transports around transports, which see signed requests. 74
     // for the trace context, a whole user agent and a version: they replaced nothing. 14 less for the kind of a missing
-    // table.
-    ("azure-table", 33_178),
+    // table. 57 for a shared signature, tokens of a continuation, names of a get and the URL of a table.
+    ("azure-table", 33_235),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
     ("azure-table-derive", 4_798),
     // Got the reader of members, which only it uses, from the wire crate. 18 for values as they were read: they
@@ -29,7 +29,7 @@ const LINES: [(&str, usize); 6] = [
     // replaced a thread-local in the client. 81 for properties that borrow from a request, one look-up of a row for a
     // write, doubles by their shortest digits and lines of output that are collected: they replaced two allocations
     // of each property, a look-up, an exact division and a wake-up. A batch takes 30 % less CPU.
-    ("azure-table-emulator", 11_870),
+    ("azure-table-emulator", 11_869),
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
     ("azure-table-patterns", 1_694),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
@@ -39,9 +39,10 @@ const LINES: [(&str, usize); 6] = [
     // 25 `#[inline]`: they replaced the inlining within one crate, which a page had lost. 8 to read text or `null`:
     // they replaced a value between. 83 for values that are borrowed and move as whole words: they replaced stalls, a
     // fifth of the time of a row. 5 `#[inline]` for the writers of EDM types.
+    // 2 for permissions that are parsed by their type: they replaced a function for one of them.
     // 23 for the kind of a missing table: they replaced a judgement in the writer of partitions.
     // 17 for empty keys and the initials of a head: they replaced a search of each line for headers that are absent.
-    ("azure-table-wire", 6_692),
+    ("azure-table-wire", 6_694),
 ];
 
 #[test]

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use azure_table_wire::error::Error;
 use azure_table_wire::error::error_text::{OneLine, Shown};
-use azure_table_wire::sas::permissions::read_table_letters;
 use azure_table_wire::service::access_policy::{self, StoredAccessPolicy};
 use azure_table_wire::service::service_properties::analytics::{Logging, Metrics};
 use azure_table_wire::service::service_properties::cors::CorsRule;
@@ -259,7 +258,7 @@ impl PolicyJson {
         let why = |letters: &str| format!("permissions are {letters:?}, not letters of r, a, u and d");
         let permissions = self
             .permissions
-            .map(|letters| read_table_letters(&letters).ok_or_else(|| why(&letters)));
+            .map(|letters| letters.parse().map_err(|_| why(&letters)));
         Ok(StoredAccessPolicy {
             id: self.id,
             start: self.start,

@@ -2,6 +2,10 @@
 
 use std::fmt;
 use std::ops::BitOr;
+use std::str::FromStr;
+
+use crate::error::error_text::Shown;
+use crate::error::{Error, Result};
 
 macro_rules! letters {
     ($(#[$doc:meta])* $name:ident { $($(#[$letter_doc:meta])* $constant:ident = $letter:literal,)+ }) => {
@@ -16,6 +20,22 @@ macro_rules! letters {
             pub const ALL: Self = Self(0 $(| Self::$constant.0)+);
 
             letters!(@constants 1, $($(#[$letter_doc])* $constant,)+);
+        }
+
+        /// Reads letters in any order, as [`Display`](fmt::Display) writes them in the service's.
+        impl FromStr for $name {
+            type Err = Error;
+
+            /// # Errors
+            /// - `InvalidInput`: the text is empty, or a letter is unknown or repeated.
+            fn from_str(text: &str) -> Result<Self> {
+                let one = |letter| Self::LETTERS.iter().find(|(_, known)| *known == letter).map(|(one, _)| one.0);
+                let read = text.chars().try_fold(0, |all, letter| one(letter).filter(|one| all & one == 0).map(|one| all | one));
+                read.filter(|all| *all != 0).map(Self).ok_or_else(|| {
+                    let why = format!("{} {}: it has letters of {} once each, and at least one", stringify!($name), Shown(text), Self::ALL);
+                    Error::invalid_input(why)
+                })
+            }
         }
 
         impl BitOr for $name {
@@ -64,22 +84,6 @@ letters! {
     }
 }
 
-/// Parses letters in any order. Returns `None` if the text is empty, or a letter is unknown or repeated.
-pub fn read_table_letters(letters: &str) -> Option<TablePermissions> {
-    let one = |letter| {
-        TablePermissions::LETTERS
-            .iter()
-            .find(|(_, known)| *known == letter)
-            .map(|(one, _)| *one)
-    };
-    let mut letters = letters.chars();
-    let first = one(letters.next()?)?;
-    letters.try_fold(first, |all, letter| {
-        let next = one(letter)?;
-        (all.0 & next.0 == 0).then_some(all | next)
-    })
-}
-
 letters! {
     /// The permissions of an `AccountSas`. Combine them with `|`.
     AccountPermissions {
@@ -126,11 +130,15 @@ mod tests {
         assert_eq!(AccountPermissions::ALL.to_string(), "rwdlacu");
         assert_eq!(AccountResources::ALL.to_string(), "sco");
         assert_eq!(all.to_string(), "raud");
-        assert_eq!(read_table_letters("duar"), Some(all));
+        assert_eq!("duar".parse::<TablePermissions>().unwrap(), all);
+        assert_eq!(
+            "ol".parse::<AccountResources>().unwrap_err().to_string(),
+            r#"AccountResources "ol": it has letters of sco once each, and at least one"#
+        );
         assert!(
             ["", "rr", "rx", "r a"]
                 .iter()
-                .all(|wrong| read_table_letters(wrong).is_none())
+                .all(|wrong| wrong.parse::<TablePermissions>().is_err())
         );
         let some = AccountPermissions::UPDATE | AccountPermissions::READ | AccountPermissions::CREATE;
         assert_eq!(some.to_string(), "rcu");

@@ -7,7 +7,7 @@
 //! | type | use |
 //! |---|---|
 //! | [`SharedKeyLite`] | an account key with the shorter signature |
-//! | [`RenewableSas`] | a SAS that is fetched again before it expires |
+//! | [`RenewableSas`], [`SharedSas`] | a SAS that is fetched again before it expires, or that the program replaces |
 //! | [`Anonymous`] | a service without authorization |
 //! | [`UserDelegationKey`] | signs a SAS without the account key |
 //! | [`SasUrl`], [`SasParts`] | a URL with its SAS, and the parts of a SAS |
@@ -44,6 +44,6 @@ pub use azure_table_wire::sas::user_delegation_key::UserDelegationKey;
 
 pub use crate::account::sas_token::SasParts;
 pub use crate::account::sas_url::SasUrl;
-pub use crate::pipeline::auth::sas::RenewableSas;
+pub use crate::pipeline::auth::sas::{RenewableSas, SharedSas};
 pub use crate::pipeline::auth::shared_key::SharedKeyLite;
 pub use crate::pipeline::auth::{Anonymous, AuthorizationContext, AuthorizationFailure};

@@ -6,6 +6,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use azure_table_wire::codec::url;
+
 use crate::account::table_name::TableName;
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::variant_mark::AsVariant;
@@ -78,6 +80,11 @@ impl<E> TableClient<E> {
     /// Returns the table's name.
     pub fn name(&self) -> &TableName {
         &self.table
+    }
+
+    /// Returns the table's URL, without a signature. [`SasUrl`](crate::auth::SasUrl) has one.
+    pub fn url(&self) -> String {
+        format!("{}/{}", self.pipeline.endpoint.base(), url::encode(self.table.as_str()))
     }
 
     pub(crate) fn pipeline(&self) -> &Arc<Pipeline> {

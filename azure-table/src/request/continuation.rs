@@ -131,6 +131,29 @@ impl Continuation {
         }
     }
 
+    /// Creates a continuation from the tokens of another client: the headers `x-ms-continuation-NextPartitionKey` and
+    /// `x-ms-continuation-NextRowKey` as they were received.
+    ///
+    /// It is not known which query they belong to, so the client cannot reject another one.
+    ///
+    /// ```
+    /// use azure_table::Continuation;
+    /// let continuation = Continuation::from_tokens("1!8!Qmxv", Some("1!4!MQ--"));
+    /// assert_eq!(continuation.tokens(), Some(("1!8!Qmxv", Some("1!4!MQ--"))));
+    /// ```
+    pub fn from_tokens(next_partition_key: impl Into<String>, next_row_key: Option<&str>) -> Self {
+        Self {
+            next_partition_key: Some(next_partition_key.into()),
+            next_row_key: next_row_key.map(str::to_owned),
+            ..Self::at(At::Page)
+        }
+    }
+
+    /// Returns NextPartitionKey and NextRowKey for another client, or `None` at the start and at the end of a query.
+    pub fn tokens(&self) -> Option<(&str, Option<&str>)> {
+        Some((self.next_partition_key.as_deref()?, self.next_row_key.as_deref()))
+    }
+
     /// Returns `true` if no page follows. A query that resumes from here yields nothing.
     pub fn is_finished(&self) -> bool {
         self.at == At::End

@@ -12,6 +12,7 @@ use crate::account::table_name::TableName;
 use crate::client::ops::call_future::{CallFuture, Spec, operation, polled_again};
 use crate::client::shape::Shape;
 use crate::client::total_timeout::TotalTimeout;
+use crate::entity::dynamic::DynamicEntity;
 use crate::entity::row::Row;
 use crate::entity::table_entity::ReadEntity;
 use crate::entity::versioned::Versioned;
@@ -62,6 +63,12 @@ impl<E, P> GetEntity<E, P> {
         C::Values: 'static,
     {
         self.shaped(Shape::of_columns(columns))
+    }
+
+    /// Reads only properties whose names are known at run time. See
+    /// [`TableQuery::select_names`](crate::TableQuery::select_names).
+    pub fn select_names<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> GetEntity<E, DynamicEntity> {
+        self.shaped(Shape::of_names(names.into_iter().map(Into::into).collect()))
     }
 
     /// Reads the row with `resolve`. The row has all properties with their types, and the ETag.

@@ -53,6 +53,14 @@ impl<P> Page<P> {
         &self.end.continuation
     }
 
+    /// Returns `true` if the query continues after this page, so that a web page can link to its next one.
+    ///
+    /// The service may end with an empty page. After a page that [`limit`](crate::TableQuery::limit) cut short it is
+    /// `false`: use `page_size` for linked pages.
+    pub fn has_more(&self) -> bool {
+        !self.end.continuation.is_finished()
+    }
+
     /// Returns the request id that the service assigned.
     pub fn request_id(&self) -> Option<&str> {
         self.end.request_id.as_deref()

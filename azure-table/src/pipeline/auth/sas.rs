@@ -1,7 +1,7 @@
 //! Shared access signatures as credentials: a fixed one, or one that is renewed.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::SystemTime;
 
 use azure_table_wire::error::{Error, Result};
@@ -39,6 +39,68 @@ fn put(token: &SasToken, request: &mut Request<Bytes>) -> Result<()> {
     *request.uri_mut() = Uri::try_from(signed)
         .map_err(|_| Error::invalid_input("the request's URL with its shared access signature is too long"))?;
     Ok(())
+}
+
+/// A shared access signature that the program replaces while clients use it. Clones share it.
+///
+/// Each attempt has the signature that is current at that moment. If the service rejects an attempt that has an earlier
+/// one, the client sends it once more. [`RenewableSas`] fetches its signatures itself.
+///
+/// ```
+/// use azure_table::auth::SharedSas;
+/// use azure_table::{SasToken, TableServiceClient};
+/// # fn main() -> azure_table::Result<()> {
+/// let sas = SharedSas::new(SasToken::new("sv=2019-02-02&se=2030-01-01&sp=r&tn=blogs&sig=AAECAw%3D%3D")?);
+/// let service = TableServiceClient::new("https://contoso.table.core.windows.net", sas.clone())?;
+/// // Later, when another one arrives:
+/// sas.update(SasToken::new("sv=2019-02-02&se=2031-01-01&sp=r&tn=blogs&sig=BAUGBw%3D%3D")?);
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias("AzureSasCredential"))]
+#[derive(Clone)]
+pub struct SharedSas(Arc<RwLock<(SasToken, u64)>>);
+
+impl SharedSas {
+    /// Creates a credential with its first signature.
+    pub fn new(token: SasToken) -> Self {
+        Self(Arc::new(RwLock::new((token, 0))))
+    }
+
+    /// Replaces the signature for all clones.
+    #[doc(alias("Update"))]
+    pub fn update(&self, token: SasToken) {
+        let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        *current = (token, current.1 + 1);
+    }
+
+    fn current(&self) -> RwLockReadGuard<'_, (SasToken, u64)> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Credential for SharedSas {
+    fn authorize<'a>(
+        &'a self,
+        request: &'a mut Request<Bytes>,
+        _: &'a AuthorizationContext<'a>,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(std::future::ready(put(&self.current().0, request)))
+    }
+
+    fn generation(&self) -> u64 {
+        self.current().1
+    }
+
+    fn rejected(&self, failure: &AuthorizationFailure<'_>) -> Option<String> {
+        advice(&self.current().0, failure)
+    }
+}
+
+impl fmt::Debug for SharedSas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SharedSas(hidden)")
+    }
 }
 
 type Source = dyn Fn() -> BoxFuture<'static, Result<SasToken>> + Send + Sync;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use azure_table::auth::{Anonymous, AuthorizationContext, RenewableSas, SharedKeyLite};
+use azure_table::auth::{Anonymous, AuthorizationContext, RenewableSas, SharedKeyLite, SharedSas};
 use azure_table::emulator::EmulatorClock;
 use azure_table::transport::BoxFuture;
 use azure_table::{
@@ -12,6 +12,8 @@ use azure_table::{
     TablePermissions, TableSas, TableServiceClient,
 };
 use azure_table_tests::canned::{Canned, Step};
+
+use crate::api::interceptor::Interceptor;
 
 const ENDPOINT: &str = "https://contoso.table.core.windows.net";
 const KEY: &str = "AAECAwQFBgc=";
@@ -168,6 +170,38 @@ async fn renewable_signature_is_fetched_once_and_again_after_a_rejection() {
         insert.unwrap();
     }
     assert_eq!(fetches.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn shared_signature_is_replaced_for_all_its_clients() {
+    let emulator = emulator(KEY);
+    let key = owner_of_things(&emulator).await;
+    let in_an_hour = DateTime::now() + Duration::from_secs(3_600);
+    let wrong = AccountKey::new("contoso", OTHER_KEY).unwrap();
+    let sas = SharedSas::new(reading(&wrong, in_an_hour));
+    let clients = [(), ()].map(|()| {
+        let service = TableServiceClient::new(ENDPOINT, sas.clone()).unwrap();
+        service.transport(emulator.clone()).dynamic_table("Things").unwrap()
+    });
+    let entity = DynamicEntity::new("p", "r");
+    let error = clients[0].insert(&entity).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.attempts()),
+        (ErrorKind::Unauthenticated, 1),
+        "{error}"
+    );
+    sas.update(reading(&key, in_an_hour));
+    for (n, client) in clients.iter().enumerate() {
+        client.insert(&DynamicEntity::new("p", n.to_string())).await.unwrap();
+    }
+
+    // A signature that is replaced while its request is under way: the request is sent once more.
+    let late = SharedSas::new(reading(&wrong, in_an_hour));
+    let (update, token) = (late.clone(), reading(&key, in_an_hour));
+    let behind = Interceptor::new(emulator, move |_| update.update(token.clone()));
+    let service = TableServiceClient::new(ENDPOINT, late).unwrap().transport(behind);
+    let table = service.dynamic_table("Things").unwrap();
+    table.insert(&DynamicEntity::new("p", "late")).await.unwrap();
 }
 
 /// A table whose client fetches signatures from `source`, and the number of fetches. Each takes 50 ms. The clock of the

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use azure_table::auth::{
     AccountPermissions, AccountResources, AuthorizationContext, AuthorizationFailure, RenewableSas, SharedKeyLite,
+    SharedSas,
 };
 use azure_table::telemetry::OperationContext;
 use azure_table::transport::{BoxFuture, Delivery};
@@ -77,7 +78,7 @@ async fn signature_is_shown_only_on_request() {
     let more = [rejected.clone(), rejected];
     let canned = Canned::new(steps().into_iter().chain(steps()).chain(more));
     let renewable = RenewableSas::new(|| async { Ok(token()) });
-    shown.debug((token(), &renewable));
+    shown.debug((token(), &renewable, SharedSas::new(token())));
     for service in [
         TableServiceClient::new(ENDPOINT, token()).unwrap(),
         TableServiceClient::new(ENDPOINT, renewable).unwrap(),

@@ -330,3 +330,31 @@ async fn position_in_the_wrong_builder_is_named() -> Result<()> {
     assert!(error.to_string().contains("names no position"), "{error}");
     Ok(())
 }
+
+/// A program may read some pages with this client and some with another one, as during a migration.
+#[tokio::test]
+async fn continuation_passes_as_tokens_between_clients() -> Result<()> {
+    let Positions {
+        table, query, service, ..
+    } = Positions::new().await?;
+    assert!(
+        service
+            .dynamic_table("Blogs")?
+            .url()
+            .ends_with("/devstoreaccount1/Blogs")
+    );
+    let (partition_key, row_key) = query.tokens().unwrap();
+    let same = Continuation::from_tokens(partition_key, row_key);
+    let mut pages = table.query().page_size(2).resume_from(same).pages();
+    let mut rows = Vec::new();
+    let mut more = Vec::new();
+    while let Some(page) = pages.try_next().await? {
+        more.push(page.has_more());
+        rows.extend(page.into_items().into_iter().map(|row| row.row_key));
+    }
+    assert_eq!(rows, ["2", "3", "4"]);
+    assert_eq!(more, [true, false]);
+    assert_eq!(Continuation::default().tokens(), None);
+    assert!(Continuation::from_tokens("p", None).tokens().is_some());
+    Ok(())
+}

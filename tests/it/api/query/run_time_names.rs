@@ -41,6 +41,15 @@ async fn columns_and_select_of_names_read_from_a_report() {
     let keys = blogs.query().select_names([""; 0]).all().await.unwrap();
     assert_eq!(ids(&keys), ["1", "2", "3"]);
     assert!(keys[0].properties.is_empty());
+    let row = blogs
+        .get((&*rows[0].partition_key, "1"))
+        .select_names(["Author"])
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!((row.row_key.as_str(), row.properties.len()), ("1", 1), "{row:?}");
+    let error = blogs.get(("p", "1")).select_names(["a b"]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
 #[tokio::test]
