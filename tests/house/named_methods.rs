@@ -9,7 +9,7 @@ use xtask::pages;
 use xtask::sources::{Sources, root};
 
 /// Functions of other crates, and fields.
-const FOREIGN: [&str; 11] = [
+const FOREIGN: [&str; 12] = [
     "assert_snapshot",
     "default",
     "hedges",
@@ -18,6 +18,7 @@ const FOREIGN: [&str; 11] = [
     "min",
     "normalize",
     "println",
+    "redirect",
     "set_sensitive",
     "testing",
     "user_timeout",

@@ -27,7 +27,7 @@
 //! let script = Script::new().then_any(ResponseTemplate::new(404).code("TableNotFound"));
 //! let table = TableServiceClient::from_transport(script).dynamic_table("Blogs").unwrap();
 //! let error = table.query().all().await.unwrap_err();
-//! assert_eq!(error.kind(), ErrorKind::NotFound);
+//! assert_eq!(error.kind(), ErrorKind::TableNotFound);
 //! # }
 //! ```
 //!

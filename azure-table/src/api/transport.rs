@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`HttpTransport`], [`HttpTransportBuilder`] | connections with hyper (feature `http`, on by default) |
 //! | [`ReqwestTransport`], [`ReqwestTransportBuilder`] | connections with reqwest (feature `reqwest`) |
+//! | `TowerTransport` | connections by a tower service, under the layers of the program (feature `tower`) |
 //! | [`Transport`], [`BoxFuture`] | a transport of your own |
 //! | [`ConnectionLimit`] | the limit of concurrent requests of a transport: 256 by default for the two above |
 //! | [`TransportError`], [`Delivery`] | its error, and how far the request got |
@@ -64,3 +65,5 @@ pub use crate::pipeline::transport::http_transport::HttpTransport;
 pub use crate::pipeline::transport::http_transport::builder::HttpTransportBuilder;
 #[cfg(feature = "reqwest")]
 pub use crate::pipeline::transport::reqwest_transport::{ReqwestTransport, ReqwestTransportBuilder};
+#[cfg(feature = "tower")]
+pub use crate::pipeline::transport::tower_transport::TowerTransport;

@@ -14,6 +14,7 @@ mod server;
 mod service;
 mod sockets;
 mod table;
+mod tower_layers;
 mod transport_settings;
 mod unusual_responses;
 mod via_batch;

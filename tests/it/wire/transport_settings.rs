@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table::transport::{HttpTransport, HttpTransportBuilder};
+use azure_table::transport::{HttpTransport, HttpTransportBuilder, ReqwestTransport};
 use azure_table::{
     CallOptions, DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, RunningEmulator,
     TableServiceClient,
@@ -19,6 +19,8 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
+use wiremock::matchers::path;
+use wiremock::{Mock, MockServer, ResponseTemplate};
 
 /// A host that no DNS knows.
 const HOST: &str = "tables.test";
@@ -353,8 +355,6 @@ async fn each_scheme_may_have_its_proxy() {
 #[cfg(all(feature = "full", target_os = "linux"))]
 #[tokio::test]
 async fn reqwest_may_use_native_tls() {
-    use azure_table::transport::ReqwestTransport;
-
     let server = emulator().await;
     let front = TlsFront::to(server.address(), None).await;
     let address = format!("https://{}", front.address);
@@ -383,4 +383,67 @@ async fn reqwest_may_use_native_tls() {
         .await
         .unwrap_err();
     assert!(format!("{error:?}").contains("certificate verify failed"), "{error:?}");
+}
+
+/// A client of the application follows redirects unless it is told not to.
+#[tokio::test]
+async fn client_that_follows_a_redirect_is_used_no_more() {
+    let server = MockServer::start().await;
+    let elsewhere = ResponseTemplate::new(307).insert_header("location", "/elsewhere");
+    Mock::given(path("/acct/Things"))
+        .respond_with(elsewhere)
+        .mount(&server)
+        .await;
+    Mock::given(path("/elsewhere"))
+        .respond_with(ResponseTemplate::new(204))
+        .mount(&server)
+        .await;
+    let settings = format!(
+        "AccountName=acct;AccountKey=AAECAwQFBgc=;TableEndpoint={}/acct",
+        server.uri()
+    );
+    let service = TableServiceClient::from_connection_string(&settings).unwrap();
+    let service = service.with(&CallOptions::new().retry(NoRetry));
+    let table = |client: reqwest::ClientBuilder| {
+        let transport = ReqwestTransport::from_client(client.no_proxy().build().unwrap());
+        service.transport(transport).dynamic_table("Things").unwrap()
+    };
+    let cause = |error: &Error| std::error::Error::source(error).unwrap().to_string();
+    let entity = DynamicEntity::new("p", "r");
+    let follows = table(reqwest::Client::builder());
+    let error = follows.insert(&entity).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    assert!(
+        cause(&error).contains("build it with `redirect(Policy::none())`"),
+        "{error}"
+    );
+    let sent = server.received_requests().await.unwrap().len();
+    let error = follows.insert(&entity).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.may_have_applied()),
+        (ErrorKind::Connection, false),
+        "{error}"
+    );
+    assert!(cause(&error).contains("follows redirects"), "{error}");
+    assert_eq!(server.received_requests().await.unwrap().len(), sent);
+
+    // The redirect itself is a response of nobody's service.
+    let stays = table(reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()));
+    let error = stays.insert(&entity).await.unwrap_err();
+    assert_eq!(error.last_failure().unwrap().status(), Some(307), "{error}");
+
+    // A client of the application without redirects serves the emulator.
+    let emulator = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0")
+        .await
+        .unwrap()
+        .spawn();
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none());
+    let transport = ReqwestTransport::from_client(client.build().unwrap());
+    let service = TableServiceClient::from_connection_string(emulator.connection_string()).unwrap();
+    let table = service.transport(transport).dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    table.insert(&entity).await.unwrap();
+    assert!(table.get(("p", "r")).await.unwrap().is_some());
 }

@@ -7,10 +7,12 @@
 //! byte of the next request, it uses another connection. If the server closes while the request is in flight, it is
 //! unknown whether the server read it: that is [`Delivery::MaybeSent`].
 //!
-//! A reqwest client built elsewhere cannot be used: it may follow redirects and so send a signature and a row to
-//! another host, and it does not reveal that setting.
+//! A reqwest client built elsewhere does not reveal whether it follows redirects. They would send a signature and a row
+//! to another host. The first response from another URL shows it, and is the last: see `ReqwestTransport::from_client`.
 
 use std::fmt;
+use std::future::ready;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azure_table_wire::error::{Error, ErrorKind, Result};
@@ -55,9 +57,49 @@ pub struct ReqwestTransport {
     client: reqwest::Client,
     latest: Arc<LatestUrl>,
     limit: Option<ConnectionLimit>,
+    /// Of a client that was built elsewhere: `true` once it has followed a redirect.
+    redirected: Option<Arc<AtomicBool>>,
 }
 
+/// The error of a client that follows redirects.
+const REDIRECTED: &str = "the reqwest client follows redirects, which would send the credential to another address: build \
+                          it with `redirect(Policy::none())`";
+
 impl ReqwestTransport {
+    /// Creates a transport on a client that the application has built, with its pool, proxies and TLS.
+    ///
+    /// | setting of the client | needed |
+    /// |---|---|
+    /// | `redirect(Policy::none())` | yes: see below |
+    /// | `retry(never())` | or the default, which repeats no write that may have been applied |
+    /// | `timeout` | none, or longer than the `attempt_timeout` |
+    /// | `http1_only` and `tcp_nodelay` | recommended |
+    ///
+    /// A client does not reveal these settings. If a response comes from another URL than its request, the client has
+    /// followed a redirect: the request fails, a write is in doubt, and each further request fails before it is sent.
+    /// 256 requests are in flight at most.
+    ///
+    /// ```no_run
+    /// use azure_table::TableServiceClient;
+    /// use azure_table::transport::ReqwestTransport;
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?;
+    /// let connection_string = "AccountName=contoso;AccountKey=AAECAwQFBgc=";
+    /// let service = TableServiceClient::from_connection_string(connection_string)?
+    ///     .transport(ReqwestTransport::from_client(client.clone()));
+    /// # let _ = service;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn from_client(client: reqwest::Client) -> Self {
+        Self {
+            client,
+            latest: Arc::default(),
+            limit: Some(ConnectionLimit::new(MAX_CONNECTIONS)),
+            redirected: Some(Arc::default()),
+        }
+    }
+
     /// Returns a builder for a pool with other settings.
     pub fn builder() -> ReqwestTransportBuilder {
         ReqwestTransportBuilder {
@@ -107,7 +149,7 @@ impl ReqwestTransportBuilder {
     /// `tls_backend_preconfigured`.
     ///
     /// Redirects are never followed, whatever this sets: a request carries the credential, and the URL may contain a
-    /// shared access signature. For the same reason the transport does not accept a client that was built elsewhere.
+    /// shared access signature.
     ///
     /// The retries of reqwest are off, since the client has its own. The closure may turn them on. Further closures
     /// receive the result of the previous one.
@@ -168,6 +210,7 @@ impl ReqwestTransportBuilder {
             client,
             latest: Arc::default(),
             limit,
+            redirected: None,
         })
     }
 }
@@ -188,9 +231,24 @@ impl fmt::Debug for ReqwestTransportBuilder {
 impl Transport for ReqwestTransport {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
         // Converts the request here, because the future would otherwise reserve memory for it in both forms.
-        let response = self.latest.request(request).map(|request| self.client.execute(request));
+        let request = self.latest.request(request);
+        let own = self.redirected.as_ref().zip(request.as_ref().ok());
+        let own = own.map(|(redirected, request)| (redirected, request.url().clone()));
+        if own
+            .as_ref()
+            .is_some_and(|(redirected, _)| redirected.load(Ordering::Relaxed))
+        {
+            return Box::pin(ready(Err(TransportError::new(Delivery::NothingSent, REDIRECTED))));
+        }
+        let response = request.map(|request| self.client.execute(request));
         Box::pin(async move {
             let mut response = response?.await.map_err(no_response)?;
+            if let Some((redirected, url)) = own
+                && *response.url() != url
+            {
+                redirected.store(true, Ordering::Relaxed);
+                return Err(TransportError::new(Delivery::MaybeSent, REDIRECTED));
+            }
             let mut complete = Response::new(read(&mut response).await?);
             *complete.status_mut() = response.status();
             *complete.headers_mut() = std::mem::take(response.headers_mut());
