@@ -130,6 +130,10 @@ impl EmulatorFolder {
 pub(super) struct Lock(File);
 
 impl Lock {
+    #[expect(
+        clippy::incompatible_msrv,
+        reason = "the feature `durable` needs Rust 1.90, as redb does"
+    )]
     fn of(folder: &Path) -> io::Result<Self> {
         let path = folder.join(LOCK);
         let mut options = OpenOptions::new();
