@@ -20,6 +20,7 @@ pub use crate::error::value_error::expected;
 mod azure_core_error;
 pub mod diagnostics;
 pub mod doubt;
+pub mod error_code;
 #[doc(hidden)]
 pub mod error_text;
 mod grouped_write;
@@ -212,7 +213,7 @@ impl Error {
     }
 
     /// Returns the service's error code, such as `EntityAlreadyExists`. `None` if the write is
-    /// [in doubt](Self::last_failure).
+    /// [in doubt](Self::last_failure). [`ErrorCode`](error_code::ErrorCode) has constants.
     #[doc(alias("ErrorCode", "TableErrorCode"))]
     pub fn code(&self) -> Option<&str> {
         self.certain()?.code.as_deref()

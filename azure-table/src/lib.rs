@@ -41,6 +41,8 @@ pub use azure_table_emulator::{EmulatorServer, RunningEmulator};
 #[doc(inline)]
 pub use azure_table_wire::account::profile::Profile;
 #[doc(inline)]
+pub use azure_table_wire::error::error_code::ErrorCode;
+#[doc(inline)]
 pub use azure_table_wire::error::value_error::ValueError;
 #[doc(inline)]
 pub use azure_table_wire::error::{Error, ErrorKind, Result};
