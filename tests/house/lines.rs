@@ -40,8 +40,8 @@ const LINES: [(&str, usize); 6] = [
     // 25 `#[inline]`: they replaced the inlining within one crate, which a page had lost. 8 to read text or `null`:
     // they replaced a value between. 83 for values that are borrowed and move as whole words: they replaced stalls, a
     // fifth of the time of a row. 5 `#[inline]` for the writers of EDM types.
-    // 56 for the codes of errors, which programs wrote as texts of their own. 2 for permissions that are parsed by their
-    // type: they replaced a function for one of them.
+    // 56 for the codes of errors, which programs wrote as texts of their own. 2 for permissions that are parsed by
+    // their type: they replaced a function for one of them.
     // 23 for the kind of a missing table: they replaced a judgement in the writer of partitions.
     // 17 for empty keys and the initials of a head: they replaced a search of each line for headers that are absent.
     ("azure-table-wire", 6_750),
