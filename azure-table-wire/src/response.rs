@@ -185,7 +185,7 @@ fn strange(content_type: Option<&str>, text: &str) -> String {
 }
 
 /// Returns a text of a response without the signatures of the request's URL that it may repeat.
-fn without_signatures(text: &str) -> String {
+pub fn without_signatures(text: &str) -> String {
     const MARK: &str = "sig=";
     let mut parts = text.split(MARK);
     let mut shown = parts.next().unwrap_or_default().to_owned();

@@ -217,8 +217,8 @@ impl From<Error> for Problem {
                 StatusCode::BAD_REQUEST,
                 last.service_message().unwrap_or("The store rejects it.").into(),
             ),
-            // Without its table the service has a fault.
-            ErrorKind::NotFound if last.code() != Some("TableNotFound") => (StatusCode::NOT_FOUND, DELETED.into()),
+            // Without its table, `TableNotFound`, the service has a fault.
+            ErrorKind::NotFound => (StatusCode::NOT_FOUND, DELETED.into()),
             ErrorKind::AlreadyExists => (StatusCode::CONFLICT, "A blog of this day exists.".into()),
             ErrorKind::Throttled if last.status() == Some(429) => (StatusCode::TOO_MANY_REQUESTS, busy()),
             ErrorKind::Throttled => (StatusCode::SERVICE_UNAVAILABLE, busy()),

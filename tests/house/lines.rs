@@ -22,7 +22,8 @@ const LINES: [(&str, usize); 6] = [
     // for the trace context, a whole user agent and a version: they replaced nothing. 14 less for the kind of a missing
     // table. 57 for a shared signature, tokens of a continuation, names of a get and the URL of a table.
     // 93 for clients of reqwest and services of tower that the program has: they replaced transports of its own.
-    ("azure-table", 33_330),
+    // 68 for secrets that a log hides, headers of a read-back, and errors of redirects: a reading found them missing.
+    ("azure-table", 33_398),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
     ("azure-table-derive", 4_798),
     // Got the reader of members, which only it uses, from the wire crate. 18 for values as they were read: they
@@ -40,11 +41,11 @@ const LINES: [(&str, usize); 6] = [
     // 25 `#[inline]`: they replaced the inlining within one crate, which a page had lost. 8 to read text or `null`:
     // they replaced a value between. 83 for values that are borrowed and move as whole words: they replaced stalls, a
     // fifth of the time of a row. 5 `#[inline]` for the writers of EDM types.
-    // 56 for the codes of errors, which programs wrote as texts of their own. 2 for permissions that are parsed by
+    // 58 for the codes of errors, which programs wrote as texts of their own. 2 for permissions that are parsed by
     // their type: they replaced a function for one of them.
     // 23 for the kind of a missing table: they replaced a judgement in the writer of partitions.
     // 17 for empty keys and the initials of a head: they replaced a search of each line for headers that are absent.
-    ("azure-table-wire", 6_750),
+    ("azure-table-wire", 6_752),
 ];
 
 #[test]

@@ -46,6 +46,7 @@ codes! {
     COMMANDS_IN_BATCH_ACT_ON_DIFFERENT_PARTITIONS = "CommandsInBatchActOnDifferentPartitions", "400";
     DUPLICATE_PROPERTIES_SPECIFIED = "DuplicatePropertiesSpecified", "400";
     ENTITY_ALREADY_EXISTS = "EntityAlreadyExists", "409";
+    ENTITY_NOT_FOUND = "EntityNotFound", "404";
     ENTITY_TOO_LARGE = "EntityTooLarge", "400";
     FORBIDDEN = "Forbidden", "403 of Cosmos DB";
     INSUFFICIENT_ACCOUNT_PERMISSIONS = "InsufficientAccountPermissions", "403";
@@ -65,6 +66,7 @@ codes! {
     PROPERTY_NAME_TOO_LONG = "PropertyNameTooLong", "400";
     PROPERTY_VALUE_TOO_LARGE = "PropertyValueTooLarge", "400";
     REQUEST_BODY_TOO_LARGE = "RequestBodyTooLarge", "413";
+    RESOURCE_ALREADY_EXISTS = "ResourceAlreadyExists", "409";
     RESOURCE_NOT_FOUND = "ResourceNotFound", "404";
     SERVER_BUSY = "ServerBusy", "503";
     TABLE_ALREADY_EXISTS = "TableAlreadyExists", "409";

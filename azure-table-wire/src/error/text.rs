@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use super::{Error, MAY_HAVE_APPLIED};
+use super::{Error, ErrorKind, MAY_HAVE_APPLIED};
 use crate::error::error_text::{OneLine, Shown};
 use crate::error::operation_kind::{self, Subject};
 
@@ -39,7 +39,7 @@ impl fmt::Display for Error {
         if let Some(message) = &inner.service_message {
             parts.add(format_args!("{}", OneLine(message)))?;
         }
-        if inner.code.as_deref() == Some("TableNotFound") {
+        if inner.kind == ErrorKind::TableNotFound {
             parts.add(format_args!("`create_table_if_not_exists` creates it"))?;
         }
         if let Some(request_id) = &inner.request_id {

@@ -10,14 +10,15 @@
 //! | [`ReqwestTransport`], [`ReqwestTransportBuilder`] | connections with reqwest (feature `reqwest`) |
 //! | `TowerTransport` | connections by a tower service, under the layers of the program (feature `tower`) |
 //! | [`Transport`], [`BoxFuture`] | a transport of your own |
-//! | [`ConnectionLimit`] | the limit of concurrent requests of a transport: 256 by default for the two above |
+//! | [`ConnectionLimit`] | the limit of concurrent requests of a transport: 256 by default on hyper and reqwest |
 //! | [`TransportError`], [`Delivery`] | its error, and how far the request got |
 //!
 //! [`Delivery`] decides whether the client may repeat a write.
 //!
 //! `HttpTransport` is the default whenever it is compiled, even if only another crate enables its feature.
 //!
-//! Both send HTTP/1.1 and follow no redirects. [The guide](crate::guide::accounts#connections) lists what each can set.
+//! Those on hyper and reqwest send HTTP/1.1 and follow no redirects. [The guide](crate::guide::accounts#connections)
+//! lists what each can set.
 //!
 //! In a build with neither feature, clients need a transport of your own or the emulator:
 //! [`TableServiceClient::transport`](crate::TableServiceClient::transport).

@@ -27,6 +27,8 @@ impl<T: Send + 'static> Running<T> {
         // Keeps the spans of the task below its owner's.
         #[cfg(feature = "tracing")]
         let work = tracing::Instrument::in_current_span(work);
+        #[cfg(feature = "opentelemetry-033")]
+        let work = opentelemetry::context::FutureExt::with_current_context(work);
         Self::InTask(Task(tokio::spawn(work)))
     }
 

@@ -135,6 +135,7 @@ impl<'a> Notifications<'a> {
         };
         let error = error.map(|e| {
             let is_in_doubt = self.history.is_in_doubt_after(&e);
+            let e = e.in_operation(self.call.operation, self.call.table.as_deref());
             e.maybe_applied(is_in_doubt)
         });
         let status = outcome.as_ref().ok().map(|(response, _)| response.status().as_u16());

@@ -33,6 +33,7 @@ use crate::entity::table_entity::ReadEntity;
 use crate::pipeline::Pipeline;
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
+use crate::pipeline::options::headers::Headers;
 use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::skew::{seconds_between, shifted};
 use crate::request::continuation;
@@ -77,6 +78,15 @@ impl Pipeline {
             return Verdict::Unknown;
         };
         let writes = &*call.rows.iter().collect::<Vec<_>>();
+        let mut options = options.clone().for_write();
+        if !options.get().policies.is_empty() {
+            options.get_mut().policies.is_within_call = true;
+            // Those that the hook of the call has set.
+            options
+                .get_mut()
+                .headers
+                .set_all(Headers::of_caller(call.request.headers()));
+        }
         let diagnostics = &mut notifications.history.diagnostics;
         let verdict = match self
             .stored(table, writes, (deadline, attempt_timeout), options, diagnostics)
@@ -111,14 +121,13 @@ impl Pipeline {
         table: &str,
         writes: &[RowWrite<'_>],
         (deadline, attempt_timeout): (&Deadline, Duration),
-        options: &CallOptions,
+        mut options: CallOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Stored> {
         let policy = Arc::clone(options.get().retry.as_ref().unwrap_or(&self.retry));
         let policy = policy.limit_elapsed(attempt_timeout);
         let whole = options.whole_timeout();
-        let mut options = options.clone().for_write().retry(policy);
-        options.get_mut().policies.is_within_call = true;
+        options = options.retry(policy);
         if let ([write], true) = (writes, options.get().via_batch) {
             options.leave(whole, deadline.remaining());
             return self.stored_row(table, write, &options, diagnostics).await;

@@ -138,18 +138,30 @@ impl Continuation {
     ///
     /// ```
     /// use azure_table::Continuation;
-    /// let continuation = Continuation::from_tokens("1!8!Qmxv", Some("1!4!MQ--"));
+    /// # fn main() -> azure_table::Result<()> {
+    /// let continuation = Continuation::from_tokens("1!8!Qmxv", Some("1!4!MQ--"))?;
     /// assert_eq!(continuation.tokens(), Some(("1!8!Qmxv", Some("1!4!MQ--"))));
+    /// # Ok(())
+    /// # }
     /// ```
-    pub fn from_tokens(next_partition_key: impl Into<String>, next_row_key: Option<&str>) -> Self {
-        Self {
-            next_partition_key: Some(next_partition_key.into()),
+    ///
+    /// # Errors
+    /// - `InvalidInput`: `next_partition_key` is empty. It names neither the start nor the end of a query.
+    pub fn from_tokens(next_partition_key: &str, next_row_key: Option<&str>) -> Result<Self> {
+        if next_partition_key.is_empty() {
+            return Err(Error::invalid_input(
+                "the continuation names no position: its NextPartitionKey is empty",
+            ));
+        }
+        Ok(Self {
+            next_partition_key: Some(next_partition_key.to_owned()),
             next_row_key: next_row_key.map(str::to_owned),
             ..Self::at(At::Page)
-        }
+        })
     }
 
-    /// Returns NextPartitionKey and NextRowKey for another client, or `None` at the start and at the end of a query.
+    /// Returns NextPartitionKey and NextRowKey for another client. `None` at the start and at the end of a query, and
+    /// for a list of tables.
     pub fn tokens(&self) -> Option<(&str, Option<&str>)> {
         Some((self.next_partition_key.as_deref()?, self.next_row_key.as_deref()))
     }

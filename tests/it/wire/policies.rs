@@ -197,6 +197,8 @@ async fn rejection_after_a_lost_response_is_in_doubt() {
     let insert = table.insert(&DynamicEntity::new("p", "r"));
     let error = insert.with(&recorder.options()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    // The creation of the table, and the insert.
+    assert_eq!(faults.requests(), 2);
     let hooks = recorder.hooks();
     assert_eq!(
         hooks.iter().filter(|hook| hook.starts_with("call")).count(),
@@ -218,6 +220,70 @@ async fn the_read_back_of_a_write_passes_the_policies() {
     let hooks = recorder.hooks();
     assert_eq!(hooks[..3], ["call insert", "attempt insert", "ended Connection insert"]);
     assert_eq!(hooks[3..], ["attempt query", "ended 200 OK query"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn headers_of_the_call_are_sent_with_its_read_back() {
+    let maybe = Step::Fail(Delivery::MaybeSent);
+    let canned = Canned::new([maybe, Step::response(200, &[], r#"{"value":[]}"#), no_content()]);
+    let table = canned.service().dynamic_table("Things").unwrap();
+    let recorder = Recorder::new(|_| Ok(()));
+    let insert = table.insert(&DynamicEntity::new("p", "r"));
+    let _ = insert.with(&recorder.options().header("x-own", "7")).await;
+    let sent = canned.sent();
+    assert!(sent.len() > 1 && sent[1].method() == "GET", "{sent:?}");
+    for request in sent {
+        assert_eq!(request.headers()["x-call"], "1");
+        assert_eq!(request.headers()["x-own"], "7");
+    }
+}
+
+#[tokio::test]
+async fn policy_of_a_client_runs_once_for_each_request_of_a_procedure() {
+    let recorder = Recorder::new(|_| Ok(()));
+    let service = TableServiceClient::from_transport(Emulator::new());
+    service.dynamic_table("Things").unwrap().create_table().await.unwrap();
+    let table = service.with(&recorder.options()).dynamic_table("Things").unwrap();
+    table.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+    recorder.hooks();
+    let add = |entity: &mut DynamicEntity| drop(entity.insert("N", 1));
+    table.modify(("p", "r"), add).await.unwrap();
+    let attempts: Vec<_> = recorder
+        .hooks()
+        .into_iter()
+        .filter(|hook| hook.starts_with("attempt"))
+        .collect();
+    assert_eq!(attempts, ["attempt get", "attempt replace"]);
+}
+
+#[tokio::test]
+async fn end_of_a_request_hides_its_body() {
+    #[derive(Debug, Default, Clone)]
+    struct Debugging(Arc<Mutex<String>>);
+    impl RequestPolicy for Debugging {
+        fn ended(&self, request: &PolicyRequest<'_>, end: &RequestEnd<'_>) {
+            *self.0.lock().unwrap() += &format!("{request:?} {end:?}");
+        }
+    }
+    let shown = Debugging::default();
+    let token = [("x-ms-continuation-nextpartitionkey", "SECRET")];
+    let secret = Step::response(200, &token, r#"{"value":[{"PartitionKey":"SECRET","RowKey":"r"}]}"#);
+    let canned = Canned::new([secret]);
+    let service = canned.service().with(&CallOptions::new().policy(shown.clone()));
+    let table = service.dynamic_table("Things").unwrap();
+    table
+        .query()
+        .partition("SECRET")
+        .prefetch(0)
+        .pages()
+        .try_next()
+        .await
+        .unwrap();
+    let shown = shown.0.lock().unwrap();
+    assert!(
+        shown.contains("query") && shown.contains("200") && !shown.contains("SECRET"),
+        "{shown}"
+    );
 }
 
 #[tokio::test]
@@ -328,6 +394,46 @@ async fn bodies_are_logged_on_request_and_cut() {
         lines[1]
     );
     assert!(!lines[2].contains('<'), "settings of the service: {}", lines[2]);
+}
+
+#[tokio::test]
+async fn log_hides_what_may_be_secret() {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&lines);
+    let log = HttpLog::new(move |line| kept.lock().unwrap().push(line.to_owned())).bodies(500);
+    let log = log
+        .header("x-tenant")
+        .header("location")
+        .header("set-cookie")
+        .header("www-authenticate");
+    let echo = |status| {
+        let headers = [
+            ("location", "SECRET"),
+            ("set-cookie", "SECRET"),
+            ("www-authenticate", "SECRET"),
+        ];
+        Step::response(status, &headers, "http://h/acct/Things?sv=1&sig=SECRET%3D&x")
+    };
+    let mac = Step::response(
+        403,
+        &[],
+        "The MAC signature found in the HTTP request 'SECRET' is not the same",
+    );
+    let canned = Canned::new([echo(502), mac]);
+    let options = CallOptions::new()
+        .policy(log)
+        .header("x-tenant", "SECRET")
+        .retry(NoRetry);
+    let table = canned.service().with(&options).dynamic_table("Things").unwrap();
+    for _ in 0..2 {
+        table.get(("p", "r")).await.unwrap_err();
+    }
+    let lines = lines.lock().unwrap().join("\n");
+    assert!(!lines.contains("SECRET"), "{lines}");
+    assert!(
+        lines.contains("> x-tenant: (hidden)") && lines.contains("sig=…&x"),
+        "{lines}"
+    );
 }
 
 #[tokio::test]

@@ -93,7 +93,10 @@ impl Credential for SharedSas {
     }
 
     fn rejected(&self, failure: &AuthorizationFailure<'_>) -> Option<String> {
-        advice(&self.current().0, failure)
+        let current = self.current();
+        // Of the signature that was rejected, and not of a later one.
+        let rejected = (current.1 == failure.generation()).then_some(&current.0);
+        advice(rejected?, failure)
     }
 }
 

@@ -32,6 +32,15 @@ impl Headers {
         }
     }
 
+    /// Returns the headers of a request that a caller or a policy has set: only these are sensitive.
+    pub(crate) fn of_caller(headers: &HeaderMap) -> Self {
+        let own = headers.iter().filter(|(_, value)| value.is_sensitive());
+        Self(
+            own.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
+                .collect(),
+        )
+    }
+
     /// Adds the headers to those of the operation.
     pub(crate) fn add_to(&self, headers: &mut HeaderMap) -> Result<()> {
         self.0.iter().try_for_each(|(name, value)| put(headers, name, value))

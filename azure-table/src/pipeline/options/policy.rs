@@ -38,11 +38,11 @@ pub type PolicyResult = std::result::Result<(), Box<dyn StdError + Send + Sync>>
 ///
 /// - **Headers** can be added before the request is signed: see [`PolicyRequest::set_header`]. The method, the URL, the
 ///   body and the response are read-only.
-/// - **Time** that a hook takes counts to the `timeout` of the call and to the `attempt_timeout`.
+/// - **Time** that a hook takes counts to the `timeout` of the call. A hook may take the time of an attempt.
 /// - **An error** of a hook ends the call, without a retry. The call's error has the kind
-///   [`Other`](ErrorKind::Other), and the hook's error as its source. If an earlier request of the call may have been
-///   applied, the kind is [`InDoubt`](ErrorKind::InDoubt). An error before a read-back means that it has no verdict; an
-///   error before a hedge that it is not sent.
+///   [`Other`](ErrorKind::Other), and [`get_ref`](Error::get_ref) returns the hook's error. If an earlier request of
+///   the call may have been applied, the kind is [`InDoubt`](ErrorKind::InDoubt). An error before a read-back means
+///   that it has no verdict; an error before a hedge that it is not sent.
 /// - **Shared requests**: reads share one, and grouped writes a batch, only if they have the same policies. The hooks
 ///   see the batch.
 ///
@@ -86,7 +86,8 @@ pub type PolicyResult = std::result::Result<(), Box<dyn StdError + Send + Sync>>
     "Policy"
 ))]
 pub trait RequestPolicy: fmt::Debug + Send + Sync + 'static {
-    /// Runs once a call, before its first request. Headers that it sets are sent with each attempt.
+    /// Runs once a call, before its first request. Headers that it sets are sent with each attempt, and with the
+    /// read-back of a lost write.
     fn call<'a>(&'a self, request: &'a mut PolicyRequest<'_>) -> BoxFuture<'a, PolicyResult> {
         let _ = request;
         Box::pin(future::ready(Ok(())))
@@ -100,7 +101,8 @@ pub trait RequestPolicy: fmt::Debug + Send + Sync + 'static {
 
     /// Runs after each request. It should return quickly: the call waits for it, and its response is already here.
     ///
-    /// A request that is dropped, such as the slower one of a hedged read, has no end.
+    /// A request that is dropped, such as the slower one of a hedged read, has no end, and neither has one that cannot
+    /// be signed or that a later policy rejects.
     fn ended(&self, request: &PolicyRequest<'_>, end: &RequestEnd<'_>) {
         let _ = (request, end);
     }
@@ -172,13 +174,26 @@ impl fmt::Debug for PolicyRequest<'_> {
 }
 
 /// The end of a request.
-#[derive(Clone, Copy, Debug)]
+///
+/// `Debug` shows the status and the time. A body may have keys and secrets.
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct RequestEnd<'a> {
     /// The response, or the error of a request without one.
     pub outcome: std::result::Result<&'a Response<Bytes>, &'a Error>,
     /// The time from sending the request to the end of its response.
     pub elapsed: Duration,
+}
+
+impl fmt::Debug for RequestEnd<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outcome = self.outcome.map(Response::status);
+        let mut shown = f.debug_struct("RequestEnd");
+        shown
+            .field("outcome", &outcome)
+            .field("elapsed", &self.elapsed)
+            .finish()
+    }
 }
 
 /// The policies of a call.
@@ -195,7 +210,12 @@ impl Policies {
     }
 
     pub(crate) fn add_all(&mut self, others: Self) {
-        self.all.extend(others.all);
+        // Options that are merged twice, such as a client's, run their policies once.
+        for other in others.all {
+            if !self.all.iter().any(|own| Arc::ptr_eq(own, &other)) {
+                self.all.push(other);
+            }
+        }
         self.is_within_call |= others.is_within_call;
     }
 

@@ -77,7 +77,8 @@ impl ReqwestTransport {
     ///
     /// A client does not reveal these settings. If a response comes from another URL than its request, the client has
     /// followed a redirect: the request fails, a write is in doubt, and each further request fails before it is sent.
-    /// 256 requests are in flight at most.
+    /// A connection that cannot be opened may be that of a redirect, so a write is read back then too. 256 requests are
+    /// in flight at most.
     ///
     /// ```no_run
     /// use azure_table::TableServiceClient;
@@ -242,7 +243,14 @@ impl Transport for ReqwestTransport {
         }
         let response = request.map(|request| self.client.execute(request));
         Box::pin(async move {
-            let mut response = response?.await.map_err(no_response)?;
+            let response = response?.await;
+            if let (Some((redirected, _)), Err(error)) = (&own, &response)
+                && error.is_redirect()
+            {
+                redirected.store(true, Ordering::Relaxed);
+            }
+            let is_own = own.is_none();
+            let mut response = response.map_err(|error| no_response(error, is_own))?;
             if let Some((redirected, url)) = own
                 && *response.url() != url
             {
@@ -322,8 +330,11 @@ async fn read(response: &mut reqwest::Response) -> Result<Bytes, TransportError>
 }
 
 /// Converts an error without a response. Removes its URL, because the query contains the filter.
-fn no_response(error: reqwest::Error) -> TransportError {
-    let reached = if error.is_connect() || error.is_builder() || is_certificate_rejected(&error) {
+///
+/// A client that `is_own` follows no redirects. Another one may have sent the request before it failed to connect.
+fn no_response(error: reqwest::Error, is_own: bool) -> TransportError {
+    let is_unsent = error.is_connect() || error.is_builder() || is_certificate_rejected(&error);
+    let reached = if is_own && is_unsent {
         Delivery::NothingSent
     } else {
         Delivery::MaybeSent

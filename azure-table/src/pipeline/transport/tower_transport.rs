@@ -27,6 +27,7 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 ///   twice may be applied twice.
 /// - **Errors**: an error before the service is ready means that nothing was sent. After any other error,
 ///   except a [`TransportError`] that says more, the request may have arrived, so a write is read back.
+/// - **`Sync`**: a service that is not, such as a boxed one, is boxed by tower's `BoxCloneSyncService`.
 /// - **Time**: a layer that waits, such as a limit of concurrency, takes time of the attempt's timeout.
 ///
 /// ```
@@ -75,17 +76,19 @@ where
             ready.map_err(|e| TransportError::new(Delivery::NothingSent, e))?;
             let response = service.call(request).await.map_err(|e| failed(e.into()))?;
             let (head, body) = response.into_parts();
-            let announced = head
-                .headers
-                .get(CONTENT_LENGTH)
-                .and_then(|length| length.to_str().ok()?.parse().ok());
+            let announced = head.headers.get(CONTENT_LENGTH);
+            let announced: Option<u64> = announced.and_then(|length| length.to_str().ok()?.parse().ok());
             let (mut read, mut body) = (ResponseBody::new(announced)?, pin!(body));
             while let Some(frame) = body.frame().await {
                 if let Ok(mut piece) = frame.map_err(cut)?.into_data() {
                     read.push(piece.copy_to_bytes(piece.remaining()))?;
                 }
             }
-            Ok(Response::from_parts(head, read.into_bytes()))
+            let body = read.into_bytes();
+            if announced.is_some_and(|announced| announced > body.len() as u64) {
+                return Err(cut("the body is shorter than its Content-Length"));
+            }
+            Ok(Response::from_parts(head, body))
         })
     }
 }

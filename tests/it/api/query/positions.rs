@@ -344,7 +344,7 @@ async fn continuation_passes_as_tokens_between_clients() -> Result<()> {
             .ends_with("/devstoreaccount1/Blogs")
     );
     let (partition_key, row_key) = query.tokens().unwrap();
-    let same = Continuation::from_tokens(partition_key, row_key);
+    let same = Continuation::from_tokens(partition_key, row_key)?;
     let mut pages = table.query().page_size(2).resume_from(same).pages();
     let mut rows = Vec::new();
     let mut more = Vec::new();
@@ -355,6 +355,10 @@ async fn continuation_passes_as_tokens_between_clients() -> Result<()> {
     assert_eq!(rows, ["2", "3", "4"]);
     assert_eq!(more, [true, false]);
     assert_eq!(Continuation::default().tokens(), None);
-    assert!(Continuation::from_tokens("p", None).tokens().is_some());
+    assert!(Continuation::from_tokens("p", None)?.tokens().is_some());
+    assert_eq!(
+        Continuation::from_tokens("", Some("")).unwrap_err().kind(),
+        ErrorKind::InvalidInput
+    );
     Ok(())
 }
