@@ -15,6 +15,16 @@
 //! tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).init();
 //! ```
 //!
+//! A line of `tracing_subscriber::fmt()` repeats the fields of the spans around it. For a short line for each request,
+//! with the feature or without, add the policy [`HttpLog`](crate::policy::HttpLog) to the client:
+//!
+//! ```
+//! use azure_table::policy::HttpLog;
+//! use azure_table::{CallOptions, Emulator, TableServiceClient};
+//! let log = CallOptions::new().policy(HttpLog::new(|line| eprintln!("{line}")));
+//! let service = TableServiceClient::from_transport(Emulator::new()).with(&log);
+//! ```
+//!
 //! Spans and events carry the operation, the table, the status, the service's code and the ids of the request, under
 //! OpenTelemetry's names. They never contain a key, a filter, a value, or the text of an error.
 //!
