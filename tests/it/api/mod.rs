@@ -10,7 +10,7 @@ mod etag_field;
 mod futures;
 mod grouped;
 mod handwritten;
-mod interceptor;
+pub(crate) mod interceptor;
 mod longest_polls;
 mod modify_and_refresh;
 mod operations;

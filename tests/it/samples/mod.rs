@@ -7,3 +7,4 @@ mod queries;
 mod saves;
 mod store;
 mod stored_as;
+mod transactions;
