@@ -7,6 +7,7 @@
 //! | [`design`] | How do I choose the keys? One table or several? When not to use tables? |
 //! | [`limits`] | What does the service limit, and what does it bill? |
 //! | [`deployments`] | How do I change an entity while old and new releases run? |
+//! | [`web_services`] | How do errors become statuses, ETags versions, and continuations links? |
 //! | [`entities`] | Which Rust types become keys and properties? How does a struct or an enum map to rows? |
 //! | [`queries`] | How do I filter, stream pages, continue later, and read many keys or a whole table? |
 //! | [`batches`] | How do I write several rows in one request, or millions in parallel? |
@@ -66,6 +67,9 @@ pub mod limits {}
 
 #[doc = include_str!("guide/deployments.md")]
 pub mod deployments {}
+
+#[doc = include_str!("guide/web_services.md")]
+pub mod web_services {}
 
 #[doc = include_str!("guide/batches.md")]
 pub mod batches {}
