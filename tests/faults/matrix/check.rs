@@ -341,7 +341,7 @@ fn last_kind(error: &Error) -> ErrorKind {
 pub(crate) fn is_verdict(kind: ErrorKind) -> bool {
     matches!(
         kind,
-        ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::ConditionNotMet
+        ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::TableNotFound | ErrorKind::ConditionNotMet
     )
 }
 

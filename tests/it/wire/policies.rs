@@ -458,6 +458,7 @@ async fn shared_reads_have_the_same_policies() {
     }
 }
 
+#[cfg(feature = "full")]
 #[tokio::test]
 async fn trace_context_of_the_current_span_is_sent_with_each_attempt() {
     use azure_table::policy::TraceContext;

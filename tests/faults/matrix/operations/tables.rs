@@ -49,7 +49,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         let after = if given.state.tables.contains_key(&name) {
             Ok(deleted)
         } else {
-            Err(ErrorKind::NotFound)
+            Err(ErrorKind::TableNotFound)
         };
         Chosen::change(after, false, false, |on| async move {
             Reported::done(on.named(&name).delete_table().with(&on.call).await)
