@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table::transport::{HttpTransport, HttpTransportBuilder, ReqwestTransport};
+use azure_table::transport::{HttpTransport, HttpTransportBuilder};
 use azure_table::{
     CallOptions, DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, RunningEmulator,
     TableServiceClient,
@@ -19,8 +19,6 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio_rustls::TlsAcceptor;
-use wiremock::matchers::path;
-use wiremock::{Mock, MockServer, ResponseTemplate};
 
 /// A host that no DNS knows.
 const HOST: &str = "tables.test";
@@ -355,6 +353,8 @@ async fn each_scheme_may_have_its_proxy() {
 #[cfg(all(feature = "full", target_os = "linux"))]
 #[tokio::test]
 async fn reqwest_may_use_native_tls() {
+    use azure_table::transport::ReqwestTransport;
+
     let server = emulator().await;
     let front = TlsFront::to(server.address(), None).await;
     let address = format!("https://{}", front.address);
@@ -386,8 +386,13 @@ async fn reqwest_may_use_native_tls() {
 }
 
 /// A client of the application follows redirects unless it is told not to.
+#[cfg(feature = "full")]
 #[tokio::test]
 async fn client_that_follows_a_redirect_is_used_no_more() {
+    use azure_table::transport::ReqwestTransport;
+    use wiremock::matchers::path;
+    use wiremock::{Mock, MockServer, ResponseTemplate};
+
     let server = MockServer::start().await;
     let elsewhere = ResponseTemplate::new(307).insert_header("location", "/elsewhere");
     Mock::given(path("/acct/Things"))
