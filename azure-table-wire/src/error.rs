@@ -53,8 +53,10 @@ pub enum ErrorKind {
     Unsupported,
     /// 404: the entity does not exist, or the policy or another resource.
     NotFound,
-    /// 404: the table does not exist. On Cosmos DB, a read, update or delete of one entity has
-    /// [`NotFound`](Self::NotFound) then: its response does not tell which of both is missing.
+    /// 404: the table does not exist.
+    ///
+    /// A response of Cosmos DB does not tell whether the table or one of its rows is missing. There an update or delete
+    /// of one entity has [`NotFound`](Self::NotFound), and a `get` returns `None`.
     TableNotFound,
     /// 409: the table or the entity already exists.
     AlreadyExists,

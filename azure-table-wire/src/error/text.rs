@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{Error, ErrorKind, MAY_HAVE_APPLIED};
 use crate::error::error_text::{OneLine, Shown};
-use crate::error::operation_kind::{self, Subject};
+use crate::error::operation_kind::{self, OperationKind, Subject};
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -39,7 +39,8 @@ impl fmt::Display for Error {
         if let Some(message) = &inner.service_message {
             parts.add(format_args!("{}", OneLine(message)))?;
         }
-        if inner.kind == ErrorKind::TableNotFound {
+        // Not for the one operation that wants it gone.
+        if inner.kind == ErrorKind::TableNotFound && inner.operation != Some(OperationKind::DeleteTable) {
             parts.add(format_args!("`create_table_if_not_exists` creates it"))?;
         }
         if let Some(request_id) = &inner.request_id {
@@ -100,7 +101,6 @@ impl fmt::Debug for Error {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
-    use crate::error::operation_kind::OperationKind;
 
     #[test]
     fn the_text_is_one_line_and_names_operation_table_code_and_request() {

@@ -35,7 +35,8 @@ const SECRET: [&str; 7] = [
 ///
 /// The keys of an entity and the values of the query are shown as `…`, except `comp`, `restype` and `$top`. A request
 /// to the secondary has `(secondary)` behind its target. A request without a response has its error instead of a
-/// status. Lines have no headers and no bodies unless they are requested, and never an authorization.
+/// status. Lines have no headers and no bodies unless they are requested. Even then, headers with credentials,
+/// bodies of 401 and 403, and signatures of a repeated URL are left out.
 ///
 /// ```
 /// use azure_table::policy::HttpLog;
