@@ -135,6 +135,10 @@ async fn missing_table_and_missing_row_have_different_kinds() {
         };
         assert_eq!(kind(missing.replace(&entity).await.map(drop)), expected);
         assert_eq!(kind(missing.delete(("p", "r")).await.map(drop)), expected);
+        let read = missing.get(("p", "r")).await;
+        assert_eq!(matches!(read, Ok(None)), !reads_tell, "{read:?}");
+        let deletion = missing.delete_table().await.unwrap_err().to_string();
+        assert!(!deletion.contains("create_table"), "{deletion}");
 
         let expected = ErrorKind::TableNotFound;
         assert_eq!(kind(missing.insert(&entity).await.map(drop)), expected);
