@@ -410,10 +410,11 @@ async fn patched_row_of_a_lost_batch_or_operation_has_no_etag() {
     batch.insert(&a()).unwrap().insert(&Lock::of("b")).unwrap();
     let results = batch.submit().await.unwrap();
     assert_eq!((results[0].etag(), results[1].etag().is_some()), (None, true));
+    assert_eq!((results[0].row_key(), results[1].row_key()), (Some("a"), Some("b")));
 
     let Tables { lossy, .. } = tables::<Lock>(&[Fate::Patch]).await;
     let result = lossy.execute(TableOperation::insert(&a())).await.unwrap();
-    assert_eq!((result.status(), result.etag()), (204, None));
+    assert_eq!((result.status(), result.etag(), result.row_key()), (204, None, None));
 
     let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::Patch]).await;
     let echo = lossy.insert_returning(&a()).await.unwrap();

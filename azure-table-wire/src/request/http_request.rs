@@ -8,6 +8,7 @@ use http::{Method, Request, Uri};
 
 use crate::account::endpoint::Endpoint;
 use crate::codec::odata::metadata_level::{MetadataLevel, accept};
+use crate::error::error_text::Shown;
 use crate::error::{Error, Result};
 
 /// The protocol version that the official SDKs pin for account keys.
@@ -18,6 +19,20 @@ pub const X_MS_VERSION: &str = "2019-02-02";
 ///
 /// Source: REST "Authorize with Microsoft Entra ID"; seen live.
 pub const TOKEN_VERSION: &str = "2020-12-06";
+
+/// Checks the form of a version: a date.
+pub fn check_version(version: &str) -> Result<()> {
+    let is_date = version.bytes().enumerate().all(|(at, byte)| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    });
+    if is_date && version.len() == 10 {
+        return Ok(());
+    }
+    let version = Shown(version);
+    let why = format!("service version {version}: it is not a date such as {X_MS_VERSION}");
+    Err(Error::invalid_input(why))
+}
 
 /// The number of headers that a request reserves capacity for, without those that its caller adds.
 const MAX_HEADERS: usize = 12;

@@ -79,7 +79,7 @@ pub fn time(text: &str) -> Option<DateTime> {
 /// The first version that signs the service before the account.
 const WITH_SERVICE: &str = "2015-02-21";
 /// The first version that signs addresses and protocols.
-const WITH_ADDRESSES: &str = "2015-04-05";
+pub const WITH_ADDRESSES: &str = "2015-04-05";
 
 /// Returns the string to sign of a table's signature, in the form of its version. The table's name is signed in lower
 /// case.

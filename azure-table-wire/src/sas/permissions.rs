@@ -119,6 +119,20 @@ letters! {
     }
 }
 
+letters! {
+    /// The services that an `AccountSas` applies to. Combine them with `|`.
+    AccountServices {
+        /// Blob storage.
+        BLOB = 'b',
+        /// Queue storage.
+        QUEUE = 'q',
+        /// Table storage.
+        TABLE = 't',
+        /// Azure Files.
+        FILE = 'f',
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

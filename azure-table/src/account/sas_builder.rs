@@ -4,12 +4,13 @@
 //! text, and `sas_parameters.rs` has the text to sign.
 
 use azure_table_wire::account::endpoint::is_account_name;
-use azure_table_wire::error::Result;
-use azure_table_wire::request::http_request::{DELEGATION_VERSION, X_MS_VERSION};
+use azure_table_wire::error::{Error, Result};
+use azure_table_wire::request::http_request::{DELEGATION_VERSION, X_MS_VERSION, check_version};
 use azure_table_wire::sas::parameters::{
-    SasParameters, account_string_to_sign, addresses, table_string_to_sign, user_delegation_string_to_sign,
+    SasParameters, WITH_ADDRESSES, account_string_to_sign, addresses, table_string_to_sign,
+    user_delegation_string_to_sign,
 };
-use azure_table_wire::sas::permissions::{AccountPermissions, AccountResources, TablePermissions};
+use azure_table_wire::sas::permissions::{AccountPermissions, AccountResources, AccountServices, TablePermissions};
 use azure_table_wire::sas::user_delegation_key::{self, UserDelegationKey};
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::guid::Guid;
@@ -17,7 +18,7 @@ use azure_table_wire::value::ordinal;
 use zeroize::Zeroizing;
 
 use crate::account::account_key::AccountKey;
-use crate::account::sas_token::{SasToken, invalid};
+use crate::account::sas_token::{SasParts, SasToken, invalid};
 use crate::account::table_name::TableName;
 use crate::key::key_shape::check_keys;
 
@@ -31,9 +32,33 @@ struct Use {
     expiry: Option<DateTime>,
     ip: Option<String>,
     https_only: bool,
+    version: Option<String>,
 }
 
 impl Use {
+    fn of(parts: &SasParts) -> Self {
+        Self {
+            start: parts.start,
+            expiry: parts.expiry,
+            ip: parts.ip.clone(),
+            https_only: parts.https_only,
+            version: parts.version.clone(),
+        }
+    }
+
+    /// Returns the first parameter: the version that is set, or `usual`.
+    fn parameters(&self, usual: &str) -> Result<SasParameters> {
+        let version = self.version.as_deref().unwrap_or(usual);
+        check_version(version)?;
+        if version < WITH_ADDRESSES {
+            let why = format!("its version {version} is before {WITH_ADDRESSES}, which has another form");
+            return Err(invalid(&why));
+        }
+        let mut parameters = SasParameters::default();
+        parameters.add("sv", version);
+        Ok(parameters)
+    }
+
     fn write(&self, parameters: &mut SasParameters) -> Result<()> {
         if let (Some(start), Some(expiry)) = (self.start, self.expiry)
             && start.unix_seconds() >= expiry.unix_seconds()
@@ -83,6 +108,14 @@ macro_rules! uses {
             #[doc(alias("IPRange", "IPAddressOrRange"))]
             pub fn ip(mut self, address_or_range: impl Into<String>) -> Self {
                 self.used.ip = Some(address_or_range.into());
+                self
+            }
+
+            /// Sets the version of the service that the signature is for, from 2015-04-05 on; 2019-02-02 by default.
+            ///
+            /// The version of the requests is a setting of their client.
+            pub fn version(mut self, version: impl Into<String>) -> Self {
+                self.used.version = Some(version.into());
                 self
             }
 
@@ -303,8 +336,7 @@ impl TableSas {
                 return Err(invalid("its first entity is after its last"));
             }
         }
-        let mut parameters = SasParameters::default();
-        parameters.add("sv", version);
+        let mut parameters = self.used.parameters(version)?;
         parameters.add("tn", self.table.as_str());
         parameters.add("sp", self.permissions.map(|p| p.to_string()).unwrap_or_default());
         self.used.write(&mut parameters)?;
@@ -344,6 +376,7 @@ impl TableSas {
 pub struct AccountSas {
     permissions: AccountPermissions,
     resources: AccountResources,
+    services: AccountServices,
     used: Use,
 }
 uses!(AccountSas);
@@ -358,8 +391,18 @@ impl AccountSas {
         Self {
             permissions,
             resources,
+            services: AccountServices::TABLE,
             used,
         }
+    }
+
+    /// Extends the signature to other services of the account. It always applies to tables.
+    ///
+    /// Permissions that only other services know, such as that to process messages of a queue, are not in
+    /// [`AccountPermissions`].
+    pub fn services(mut self, services: AccountServices) -> Self {
+        self.services = services;
+        self
     }
 
     /// Signs with an account key.
@@ -368,14 +411,62 @@ impl AccountSas {
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the signature would expire before it starts,
     ///   or the IP address is invalid.
     pub fn sign(&self, key: &AccountKey) -> Result<SasToken> {
-        let mut parameters = SasParameters::default();
-        parameters.add("sv", X_MS_VERSION);
-        parameters.add("ss", "t");
+        let mut parameters = self.used.parameters(X_MS_VERSION)?;
+        parameters.add("ss", (self.services | AccountServices::TABLE).to_string());
         parameters.add("srt", self.resources.to_string());
         parameters.add("sp", self.permissions.to_string());
         self.used.write(&mut parameters)?;
         let signature = Zeroizing::new(key.sign(&account_string_to_sign(&parameters, key.account())));
         Ok(SasToken::signed(&parameters, &signature))
+    }
+}
+
+/// The settings of a signature, to be changed and signed again.
+///
+/// ```
+/// use azure_table::{AccountKey, SasToken, TablePermissions, TableSas};
+/// # let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
+/// let given = SasToken::new("sv=2019-02-02&tn=Orders&sp=r&se=2040-01-01T00%3A00%3A00Z&sig=c2VjcmV0")?;
+/// let wider = TableSas::try_from(&given.parts())?.permissions(TablePermissions::ALL).sign(&key)?;
+/// assert!(wider.expose().contains("tn=Orders&sp=raud&se=2040-01-01T00%3A00%3A00Z"));
+/// # Ok::<(), azure_table::Error>(())
+/// ```
+impl TryFrom<&SasParts> for TableSas {
+    type Error = Error;
+
+    /// # Errors
+    /// - `InvalidInput`: the signature is for an account, or a part of it is unknown.
+    fn try_from(parts: &SasParts) -> Result<Self> {
+        let table = parts.table.as_deref();
+        let letters = Some(parts.permissions.as_str()).filter(|letters| !letters.is_empty());
+        Ok(Self {
+            table: TableName::new(table.ok_or_else(|| invalid("it is for an account, not for a table"))?)?,
+            permissions: letters.map(str::parse).transpose()?,
+            policy: parts.policy.clone(),
+            first: parts.from.clone(),
+            last: parts.to.clone(),
+            user: parts.user,
+            used: Use::of(parts),
+        })
+    }
+}
+
+/// As for a [`TableSas`].
+impl TryFrom<&SasParts> for AccountSas {
+    type Error = Error;
+
+    /// # Errors
+    /// - `InvalidInput`: the signature is for a table, or a part of it is unknown.
+    fn try_from(parts: &SasParts) -> Result<Self> {
+        if parts.table.is_some() {
+            return Err(invalid("it is for a table, not for an account"));
+        }
+        Ok(Self {
+            permissions: parts.permissions.parse()?,
+            resources: parts.resources.parse()?,
+            services: parts.services.parse()?,
+            used: Use::of(parts),
+        })
     }
 }
 
@@ -449,6 +540,65 @@ mod tests {
         let token = sas.sign(&key()).unwrap();
         let times = "&st=2033-05-18T03%3A33%3A20Z&se=2033-05-18T04%3A33%3A20Z";
         assert!(token.expose().contains(times), "{}", token.expose());
+    }
+
+    #[test]
+    fn signature_is_parsed_changed_and_signed_again() {
+        let table = TableName::new("People").unwrap();
+        let from = DateTime::from_unix_seconds(1_999_990_000);
+        let sas = TableSas::new(&table)
+            .permissions(TablePermissions::READ | TablePermissions::DELETE)
+            .policy("daily")
+            .first("a", "1")
+            .last("b", "")
+            .start(from)
+            .expiry(DateTime::from_unix_seconds(2_000_000_000))
+            .ip("10.0.0.1-10.0.0.9")
+            .https_only()
+            .version("2020-12-06");
+        let token = sas.sign(&key()).unwrap();
+        assert!(token.expose().starts_with("sv=2020-12-06&tn=People&sp=rd&st="));
+        let again = TableSas::try_from(&token.parts()).unwrap();
+        assert_eq!(again.sign(&key()).unwrap(), token);
+        let later = again.start(from + Duration::from_secs(60)).sign(&key()).unwrap();
+        assert_eq!(later.parts().start, Some(from + Duration::from_secs(60)));
+
+        let user = Guid::random();
+        let bound = TableSas::new(&table)
+            .permissions(TablePermissions::READ)
+            .expiry(DateTime::from_unix_seconds(2_000_000_000))
+            .for_user(user);
+        let bound = bound.sign_delegated(&delegation_key(None), "contoso").unwrap();
+        let error = TableSas::try_from(&bound.parts()).unwrap().sign(&key()).unwrap_err();
+        assert!(
+            error.to_string().contains("can be for one user"),
+            "the user stays: {error}"
+        );
+
+        let account = AccountSas::new(AccountPermissions::LIST, AccountResources::TABLES, from);
+        let account = account.services(AccountServices::BLOB | AccountServices::QUEUE);
+        let token = account.version("2020-12-06").sign(&key()).unwrap();
+        assert!(token.expose().starts_with("sv=2020-12-06&ss=bqt&srt=c&sp=l&se="));
+        let again = AccountSas::try_from(&token.parts()).unwrap();
+        assert_eq!(again.sign(&key()).unwrap(), token);
+        for error in [
+            TableSas::try_from(&token.parts()).unwrap_err(),
+            AccountSas::try_from(&bound.parts()).unwrap_err(),
+            again.clone().version("latest").sign(&key()).unwrap_err(),
+            again.version("2013-08-15").sign(&key()).unwrap_err(),
+        ] {
+            assert!(
+                [
+                    "for an account, not for a table",
+                    "for a table, not for an account",
+                    "is not a date",
+                    "before 2015-04-05"
+                ]
+                .iter()
+                .any(|why| error.to_string().contains(why)),
+                "{error}"
+            );
+        }
     }
 
     fn delegation_key(delegated_tenant: Option<&str>) -> UserDelegationKey {

@@ -12,6 +12,7 @@ use azure_table_wire::codec::url;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::sas::parameters::{SasParameters, time};
 use azure_table_wire::value::datetime::DateTime;
+use azure_table_wire::value::guid::Guid;
 use http::uri::PathAndQuery;
 use zeroize::Zeroizing;
 
@@ -103,6 +104,7 @@ impl SasToken {
             table: text("tn"),
             permissions: parameters.get("sp").to_owned(),
             resources: parameters.get("srt").to_owned(),
+            services: parameters.get("ss").to_owned(),
             start: time(parameters.get("st")),
             expiry: time(parameters.get("se")),
             policy: text("si"),
@@ -111,6 +113,7 @@ impl SasToken {
             ip: text("sip"),
             https_only: parameters.get("spr") == "https",
             delegated_by: text("skoid"),
+            user: parameters.get("sduoid").parse().ok(),
         }
     }
 
@@ -139,6 +142,8 @@ pub struct SasParts {
     pub permissions: String,
     /// The letters of the kinds of resources of an account's signature: see `AccountResources`. Empty for a table.
     pub resources: String,
+    /// The letters of the services of an account's signature: see `AccountServices`. Empty for a table.
+    pub services: String,
     /// The time from which the signature is valid.
     pub start: Option<DateTime>,
     /// The time at which it expires, or `None` if a stored access policy sets it.
@@ -155,6 +160,8 @@ pub struct SasParts {
     pub https_only: bool,
     /// The object id of the identity whose user delegation key signed it, or `None` for an account key.
     pub delegated_by: Option<String>,
+    /// The object id of the only user who may use it: see `TableSas::for_user`.
+    pub user: Option<Guid>,
 }
 
 /// Returns the parameters of the signature.

@@ -29,7 +29,8 @@ struct Parts<'a> {
     host: String,
     port: Option<u16>,
     path: Vec<&'a str>,
-    token: SasToken,
+    /// The table of the signature, or `None` for an account signature.
+    signed_table: Option<String>,
 }
 
 /// A URL with its shared access signature: the form in which programs pass on access to an account or a table.
@@ -144,7 +145,7 @@ pub(crate) fn for_table(endpoint: &Endpoint, table: &TableName, token: SasToken)
 
 /// Returns the endpoint of an account and the signature.
 pub(crate) fn of_service(url: &str) -> Result<(Endpoint, SasToken)> {
-    let parts = parts(url)?;
+    let (parts, token) = signed_parts(url)?;
     let base = match parts.path.as_slice() {
         [] if !parts.needs_account() => parts.base.clone(),
         [] => {
@@ -162,18 +163,32 @@ pub(crate) fn of_service(url: &str) -> Result<(Endpoint, SasToken)> {
     };
     let endpoint = endpoint_of(&base)?;
     check_is_primary(&endpoint, None)?;
-    Ok((endpoint, parts.token))
+    Ok((endpoint, token))
 }
 
 /// Returns the endpoint of an account, the name of its table, and the signature.
 pub(crate) fn of_table(url: &str) -> Result<(Endpoint, TableName, SasToken)> {
-    let parts = parts(url)?;
+    let (parts, token) = signed_parts(url)?;
+    let (endpoint, table) = table_in(&parts)?;
+    Ok((endpoint, table, token))
+}
+
+/// Returns the endpoint of an account and the name of its table, from a URL without a signature.
+pub(crate) fn of_unsigned_table(url: &str) -> Result<(Endpoint, TableName)> {
+    let url = url.trim();
+    if url.contains(['?', '#']) {
+        return Err(invalid("it continues after its path: a signature needs `from_sas_url`"));
+    }
+    table_in(&parts(url, None)?)
+}
+
+fn table_in(parts: &Parts<'_>) -> Result<(Endpoint, TableName)> {
     let (base, table) = match parts.path.as_slice() {
         [table] if !parts.needs_account() => (parts.base.clone(), table),
         [account, table] if parts.may_have_account() => (format!("{}/{account}", parts.base), table),
         [] | [_] => {
             return Err(invalid(
-                "the path names no table: put the name before the `?`, or use `TableServiceClient::from_sas_url`",
+                "the path names no table: append its name, or use `TableServiceClient`",
             ));
         }
         _ => {
@@ -182,11 +197,11 @@ pub(crate) fn of_table(url: &str) -> Result<(Endpoint, TableName, SasToken)> {
     };
     let endpoint = endpoint_of(&base)?;
     let table = table_of(table, endpoint.profile())?;
-    if let Some(other) = parts.token_table() {
-        check_is_for(&table, &other)?;
+    if let Some(other) = &parts.signed_table {
+        check_is_for(&table, other)?;
     }
     check_is_primary(&endpoint, Some(&table))?;
-    Ok((endpoint, table, parts.token))
+    Ok((endpoint, table))
 }
 
 /// Returns the table of the last segment. Its error does not show the segment, which may be a secret.
@@ -212,7 +227,7 @@ fn shown(name: &str, otherwise: &str) -> String {
 /// Returns `true` if the path of a URL has two segments, or names the table of the signature. The error is then about a
 /// table's URL.
 fn names_table(url: &str) -> bool {
-    parts(url).is_ok_and(|parts| parts.path.len() > 1 || parts.token_table().is_some())
+    signed_parts(url).is_ok_and(|(parts, _)| parts.path.len() > 1 || parts.signed_table.is_some())
 }
 
 /// Checks that the signature's table is the one in the path.
@@ -243,7 +258,7 @@ fn check_is_primary(endpoint: &Endpoint, table: Option<&TableName>) -> Result<()
     )))
 }
 
-fn parts(url: &str) -> Result<Parts<'_>> {
+fn signed_parts(url: &str) -> Result<(Parts<'_>, SasToken)> {
     let (address, query) = url
         .trim()
         .split_once('?')
@@ -252,6 +267,10 @@ fn parts(url: &str) -> Result<Parts<'_>> {
         return Err(invalid("a second `?`: use the URL unchanged"));
     }
     let token = SasToken::read(query).map_err(invalid)?;
+    Ok((parts(address, token.parts().table)?, token))
+}
+
+fn parts(address: &str, signed_table: Option<String>) -> Result<Parts<'_>> {
     let (uri, authority, _) = endpoint::parts(address).map_err(|e| invalid(&e.to_string()))?;
     let host = authority.host().to_owned();
     if let Some(other) = other_service::fault(&host) {
@@ -263,7 +282,7 @@ fn parts(url: &str) -> Result<Parts<'_>> {
         host,
         port: authority.port_u16(),
         path: path.split('/').filter(|part| !part.is_empty()).collect(),
-        token,
+        signed_table,
     })
 }
 
@@ -281,13 +300,9 @@ impl Parts<'_> {
         !self.host.contains(".table.") && (self.needs_account() || has_own_port)
     }
 
-    /// Returns the table of the signature, or `None` for an account signature.
-    fn token_table(&self) -> Option<String> {
-        self.token.parts().table
-    }
-
     fn is_for(&self, table: &str) -> bool {
-        self.token_table().is_some_and(|own| own.eq_ignore_ascii_case(table))
+        let signed = self.signed_table.as_ref();
+        signed.is_some_and(|own| own.eq_ignore_ascii_case(table))
     }
 }
 
@@ -296,5 +311,5 @@ fn endpoint_of(base: &str) -> Result<Endpoint> {
 }
 
 fn invalid(why: &str) -> Error {
-    Error::invalid_input(format!("URL with a shared access signature: {why}"))
+    Error::invalid_input(format!("URL: {why}"))
 }

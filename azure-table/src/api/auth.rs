@@ -12,6 +12,7 @@
 //! | [`UserDelegationKey`] | signs a SAS without the account key |
 //! | [`SasUrl`], [`SasParts`] | a URL with its SAS, and the parts of a SAS |
 //! | [`AccountPermissions`], [`AccountResources`] | the contents of an [`AccountSas`](crate::AccountSas) |
+//! | [`AccountServices`] | other services that an `AccountSas` applies to |
 //! | [`AuthorizationContext`], [`AuthorizationFailure`] | the input of a credential of your own |
 //!
 //! # Examples
@@ -38,7 +39,7 @@
 //! [The guide to accounts](crate::guide::accounts) shows all kinds of credentials, and connection strings.
 
 #[doc(inline)]
-pub use azure_table_wire::sas::permissions::{AccountPermissions, AccountResources};
+pub use azure_table_wire::sas::permissions::{AccountPermissions, AccountResources, AccountServices};
 #[doc(inline)]
 pub use azure_table_wire::sas::user_delegation_key::UserDelegationKey;
 

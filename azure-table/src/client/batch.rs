@@ -317,7 +317,7 @@ impl<E> TableBatch<E> {
 
     /// Sends the batch. The service applies all operations, or none.
     ///
-    /// Returns the results in the order of the operations.
+    /// Returns the results in the order of the operations. Each knows its [`row_key`](crate::TableResult::row_key).
     ///
     /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///

@@ -12,6 +12,7 @@ use crate::account::sas_url::{self, SasUrl};
 use crate::client::service::{TableServiceClient, key_of};
 use crate::client::table_handle::TableClient;
 use crate::pipeline::Pipeline;
+use crate::pipeline::auth::Credential;
 use crate::pipeline::transport::default_transport::default_transport;
 
 /// URLs with their credential.
@@ -90,6 +91,31 @@ impl TableServiceClient {
 
 /// URLs with their credential.
 impl<E> TableClient<E> {
+    /// Creates a client from the URL of a table, such as `https://contoso.table.core.windows.net/Blogs`, as
+    /// [`url`](Self::url) returns it.
+    ///
+    /// An emulator's URL has the account before the table: `http://127.0.0.1:10002/devstoreaccount1/Blogs`. The
+    /// credential is one of [`TableServiceClient::new`].
+    ///
+    /// ```
+    /// use azure_table::{AccountKey, DynamicEntity, TableClient};
+    ///
+    /// let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
+    /// let url = "https://contoso.table.core.windows.net/Blogs";
+    /// let blogs = TableClient::<DynamicEntity>::from_url(url, key)?;
+    /// assert_eq!((blogs.name().as_str(), blogs.url().as_str()), ("Blogs", url));
+    /// # Ok::<(), azure_table::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has a signature, or its path does not end with the
+    ///   name of a table. Also the cases of [`TableServiceClient::new`]. The error never shows the URL.
+    #[doc(alias("NewClient", "NewClientWithSharedKey"))]
+    pub fn from_url(url: &str, credential: impl Credential) -> Result<Self> {
+        let (endpoint, table) = sas_url::of_unsigned_table(url)?;
+        TableServiceClient::new(endpoint.base(), credential)?.table(table)
+    }
+
     /// Creates a client from the URL of a table with its shared access signature.
     ///
     /// The URL looks like `https://contoso.table.core.windows.net/Blogs?sv=…&tn=blogs&sig=…`. The path names the table;

@@ -5,9 +5,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_wire::error::error_text::Shown;
-use azure_table_wire::error::{Error, Result};
-use azure_table_wire::request::http_request::header_value;
+use azure_table_wire::error::Result;
+use azure_table_wire::request::http_request::{check_version, header_value};
 use azure_table_wire::transport::connection_limit::ConnectionLimit;
 use http::HeaderValue;
 
@@ -96,17 +95,7 @@ impl ClientSettings {
         let Some(version) = &self.version else {
             return Ok(HeaderValue::from_static(least));
         };
-        let is_date = version.bytes().enumerate().all(|(at, byte)| match at {
-            4 | 7 => byte == b'-',
-            _ => byte.is_ascii_digit(),
-        });
-        if !is_date || version.len() != 10 {
-            let why = format!(
-                "service version {}: it is not a date such as 2019-02-02",
-                Shown(version)
-            );
-            return Err(Error::invalid_input(why));
-        }
+        check_version(version)?;
         header_value("service version", self.version(least))
     }
 

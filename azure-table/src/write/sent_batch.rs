@@ -4,6 +4,7 @@
 //! kept as a value: a batch has its body, and the keys in one allocation.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::value::etag::ETag;
@@ -108,6 +109,13 @@ impl SentBatch {
             kind: place.kind,
             entity: place.facts.is_echoed || place.kind == OperationKind::Get,
         })
+    }
+
+    /// Returns the RowKey of each operation, as a range of a text that they share.
+    pub(crate) fn row_keys(&self) -> impl Iterator<Item = (Arc<str>, Range<usize>)> {
+        let all: Arc<str> = Arc::from(self.row_keys.as_str());
+        let places = self.places.iter();
+        places.map(move |place| (Arc::clone(&all), place.row_key.clone()))
     }
 
     /// Returns the keys of the operation at `index`.

@@ -9,6 +9,8 @@
 
 use std::fmt;
 use std::mem;
+use std::ops::Range;
+use std::sync::Arc;
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::error::operation_kind::OperationKind;
@@ -85,6 +87,8 @@ pub struct TableResult {
     entity: Option<Bytes>,
     /// The variant that the entity is read as.
     variant: Option<&'static MarkedVariant>,
+    /// The RowKeys of the batch, and the range of the operation's own.
+    row_key: Option<(Arc<str>, Range<usize>)>,
     context: RowContext,
 }
 
@@ -110,6 +114,7 @@ impl TableResult {
             is_read_back: false,
             entity,
             variant: None,
+            row_key: None,
             context,
         })
     }
@@ -123,6 +128,7 @@ impl TableResult {
             is_read_back: false,
             entity: None,
             variant: None,
+            row_key: None,
             context: RowContext::default(),
         }
     }
@@ -130,6 +136,11 @@ impl TableResult {
     /// Returns the kind of the operation.
     pub fn kind(&self) -> OperationKind {
         self.kind
+    }
+
+    /// Returns the RowKey of the operation in its batch, to find a result by its key. `None` for a single operation.
+    pub fn row_key(&self) -> Option<&str> {
+        self.row_key.as_ref().map(|(all, own)| &all[own.clone()])
     }
 
     /// Returns the HTTP status.
@@ -189,6 +200,7 @@ impl TableResult {
             is_read_back: true,
             entity: row.entity,
             variant: None,
+            row_key: None,
             context: row.context,
         }
     }
@@ -196,6 +208,12 @@ impl TableResult {
     /// Returns this result for a handle to the rows of a variant.
     pub(crate) fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self {
         Self { variant, ..self }
+    }
+
+    /// Returns this result as that of one operation of a batch.
+    pub(crate) fn in_batch(self, row_key: (Arc<str>, Range<usize>)) -> Self {
+        let row_key = Some(row_key);
+        Self { row_key, ..self }
     }
 
     pub(crate) fn into_etag(self) -> Option<ETag> {
@@ -212,6 +230,7 @@ impl fmt::Debug for TableResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TableResult")
             .field("kind", &self.kind)
+            .field("row_key", &self.row_key())
             .field("status", &self.status)
             .field("etag", &self.etag)
             .field("has_entity", &self.entity.is_some())

@@ -69,9 +69,12 @@ impl SubmitBatch {
 }
 
 impl SubmitSpec {
-    /// Returns the result as the handle reads its entity.
-    fn kept(&self, result: TableResult) -> TableResult {
-        result.of_variant(self.variant)
+    /// Returns the results with their keys, as the handle reads their entities.
+    fn kept(&self, results: impl Iterator<Item = TableResult>) -> Vec<TableResult> {
+        let keyed = results.zip(self.sent.row_keys());
+        keyed
+            .map(|(result, row_key)| result.of_variant(self.variant).in_batch(row_key))
+            .collect()
     }
 }
 
@@ -107,17 +110,12 @@ impl Spec for SubmitSpec {
     }
 
     fn read_back(&mut self, rows: Vec<WrittenRow>) -> Result<Vec<TableResult>> {
-        Ok(self
-            .sent
-            .requested()
-            .zip(rows)
-            .map(|(requested, row)| self.kept(TableResult::applied(requested.kind, Some(row))))
-            .collect())
+        let applied = self.sent.requested().zip(rows);
+        Ok(self.kept(applied.map(|(requested, row)| TableResult::applied(requested.kind, Some(row)))))
     }
 
     fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<Vec<TableResult>> {
         let results = batch_response::read_response(&self.sent, response)?;
-        let results = results.into_iter().map(|result| self.kept(result));
-        Ok(results.collect())
+        Ok(self.kept(results.into_iter()))
     }
 }

@@ -115,7 +115,7 @@ fn incomplete_sas_url_names_what_is_missing_without_the_signature() {
     let local = "http://127.0.0.1:10002";
     let no_query = "no query: use the whole URL, with the signature after its `?`";
     let no_sig = "no `sig`: copy the whole signature, which may be the last parameter";
-    let no_table = "the path names no table: put the name before the `?`, or use `TableServiceClient::from_sas_url`";
+    let no_table = "the path names no table: append its name, or use `TableServiceClient`";
     let too_far = "the path continues after the table's name: remove the rest";
     for (error, why) in [
         (service(cloud), no_query),
@@ -191,11 +191,60 @@ fn incomplete_sas_url_names_what_is_missing_without_the_signature() {
         let text = format!("{error} {error:?}");
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
         assert!(text.contains(why), "{why} is not in: {text}");
-        assert!(
-            error.to_string().starts_with("URL with a shared access signature: "),
-            "{text}"
-        );
+        assert!(error.to_string().starts_with("URL: "), "{text}");
         assert!(!text.contains("SECRET"), "{text}");
+    }
+}
+
+#[test]
+fn table_url_and_a_key_make_a_client() {
+    let client = |url: &str, key: AccountKey| TableClient::<DynamicEntity>::from_url(url, key);
+    let key = || AccountKey::new("contoso", "AAECAwQFBgc=").unwrap();
+    for url in [
+        "https://contoso.table.core.windows.net/Blogs",
+        "https://contoso.table.cosmos.azure.com/Blogs",
+        "http://127.0.0.1:10002/contoso/Blogs",
+        "http://localhost:10002/contoso/Blogs",
+        "https://tables.example.com/Blogs",
+    ] {
+        let table = client(url, key()).unwrap();
+        assert_eq!((table.name().as_str(), table.url().as_str()), ("Blogs", url));
+    }
+    let of_cosmos = client("https://contoso.table.cosmos.azure.com/na%20me", key()).unwrap();
+    assert_eq!(of_cosmos.name().as_str(), "na me");
+    for (url, why) in [
+        ("https://contoso.table.core.windows.net/", "the path names no table"),
+        ("http://127.0.0.1:10002/Blogs", "the path names no table"),
+        (
+            "https://contoso.table.core.windows.net/Blogs/SECRET",
+            "continues after the table's name",
+        ),
+        (
+            "https://contoso.table.core.windows.net/Blogs(PartitionKey='SECRET')",
+            "not a table name",
+        ),
+        (
+            "https://contoso.table.core.windows.net/Blogs?sig=SECRET",
+            "needs `from_sas_url`",
+        ),
+        (
+            "https://other.table.core.windows.net/Blogs",
+            "belongs to another account",
+        ),
+        (
+            "https://contoso-secondary.table.core.windows.net/Blogs",
+            "belongs to the secondary",
+        ),
+        (
+            "https://contoso.queue.core.windows.net/Blogs",
+            "the address of Queue storage",
+        ),
+        ("Blogs", "absolute"),
+    ] {
+        let error = client(url, key()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{url}");
+        assert!(error.to_string().contains(why), "{why} is not in: {error}");
+        assert!(!format!("{error:?}").contains("SECRET"), "{error:?}");
     }
 }
 
