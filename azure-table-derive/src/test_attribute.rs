@@ -19,9 +19,10 @@ use crate::place::Paths;
 const OPTIONS: [&str; 4] = ["start_paused", "cosmos", "explore", "crate"];
 
 /// The options of `explore`; `true` if one has a value.
-const EXPLORATION: [(&str, bool); 8] = [
+const EXPLORATION: [(&str, bool); 9] = [
     ("isolated", false),
     ("faults", true),
+    ("crashes", true),
     ("adverse", true),
     ("late", true),
     ("advance", true),

@@ -9,13 +9,15 @@ use std::time::Duration;
 ///
 /// `Display` prints it: one line, and after a failure its message, its story and how to replay it.
 ///
-/// The search runs all orders without faults, then with up to one fault, and so on, and likewise with late writes. It
-/// also starts over if a run shows that requests do not commute. The counts are those of the last pass.
+/// The search runs all orders without faults, then with up to one fault, and so on, and likewise with late writes and
+/// crashes. It also starts over if a run shows that requests do not commute. The counts are those of the last pass.
 #[derive(Clone, Debug, Default)]
 pub struct Exploration {
     pub(crate) schedules: u64,
     pub(crate) pruned: u64,
     pub(crate) requests: u64,
+    pub(crate) crashes: u64,
+    pub(crate) late_writes: u64,
     pub(crate) elapsed: Duration,
     pub(crate) stop_reason: Option<StopReason>,
     pub(crate) failure: Option<Box<FailedSchedule>>,
@@ -37,6 +39,16 @@ impl Exploration {
     /// Returns the number of requests in the runs of the last pass.
     pub fn requests(&self) -> u64 {
         self.requests
+    }
+
+    /// Returns the number of crashes in the runs of the last pass.
+    pub fn crashes(&self) -> u64 {
+        self.crashes
+    }
+
+    /// Returns the number of writes that arrived late in the runs of the last pass.
+    pub fn late_writes(&self) -> u64 {
+        self.late_writes
     }
 
     /// Returns the duration of the exploration.
@@ -79,6 +91,11 @@ impl fmt::Display for Exploration {
             "{schedules} schedules run to their end, {pruned} pruned, {} requests, ",
             self.requests
         )?;
+        for (count, of) in [(self.crashes, "crashes"), (self.late_writes, "late writes")] {
+            if count > 0 {
+                write!(f, "{count} {of}, ")?;
+            }
+        }
         write!(f, "{} ms", self.elapsed.as_millis())?;
         match (self.stop_reason, &self.failure) {
             (Some(reason), _) => write!(f, "; {reason}"),
@@ -122,6 +139,7 @@ pub struct FailedSchedule {
     pub(crate) story: String,
     pub(crate) schedule: String,
     pub(crate) faults: usize,
+    pub(crate) crashes: usize,
     pub(crate) options: String,
 }
 
@@ -145,6 +163,11 @@ impl FailedSchedule {
     /// Returns the number of requests and responses that are lost in this order.
     pub fn faults(&self) -> usize {
         self.faults
+    }
+
+    /// Returns the number of crashes in this order.
+    pub fn crashes(&self) -> usize {
+        self.crashes
     }
 }
 

@@ -95,6 +95,7 @@ struct Settings {
     is_cosmos: bool,
     adverse: Option<u64>,
     faults: usize,
+    crashes: usize,
     late: Option<usize>,
     advances: Vec<Duration>,
     max_schedules: Option<u64>,
@@ -141,11 +142,20 @@ impl<B> Explore<B> {
         self
     }
 
+    /// Sets the maximum number of crashes per run: 0 by default.
+    ///
+    /// A [process](Simulation::process) may crash while any of its requests is in flight. That request was executed, or
+    /// never arrives, or arrives [late](Self::late), after the process has begun again.
+    pub fn crashes(mut self, most: usize) -> Self {
+        self.settings.crashes = most;
+        self
+    }
+
     /// Sets the maximum number of late writes per run: 1 by default.
     ///
     /// A write stays in flight if its future is dropped before the service executes it, for example by a timeout, a
-    /// `select` or an aborted task. It never arrives, or it arrives later, before any other request. With 0 it never
-    /// arrives, and an exploration that dropped a write [is no proof](Exploration::is_proof).
+    /// `select`, an aborted task or a crash. It never arrives, or it arrives later, before any other request. With 0 it
+    /// never arrives, and an exploration that dropped a write [is no proof](Exploration::is_proof).
     pub fn late(mut self, most: usize) -> Self {
         self.settings.late = Some(most);
         self
@@ -163,7 +173,7 @@ impl<B> Explore<B> {
     /// Sets the number of runs after which the exploration stops: 10,000 by default.
     ///
     /// The orders without faults, those with up to one fault, and so on are counted separately, and those with late
-    /// writes.
+    /// writes and crashes.
     pub fn max_schedules(mut self, most: u64) -> Self {
         self.settings.max_schedules = Some(most);
         self
@@ -225,6 +235,7 @@ impl<B> Explore<B> {
             allowance: Allowance {
                 faults: settings.faults,
                 late: settings.late.unwrap_or(1),
+                crashes: settings.crashes,
                 clock: settings.advances.len(),
             },
             max_schedules: settings.max_schedules.unwrap_or(MAX_SCHEDULES),

@@ -180,6 +180,8 @@ struct Program {
     is_read: bool,
     faults: usize,
     jump: Option<Duration>,
+    /// The first task is a process, which may crash this often.
+    crashes: usize,
 }
 
 impl Program {
@@ -199,6 +201,7 @@ impl Program {
             is_read: random.bool(),
             faults: usize::from(random.u32(..5) == 0),
             jump: [None, Some(Duration::from_secs(10)), Some(Duration::from_secs(90))][random.usize(..3)],
+            crashes: [0, 0, 1, 1, 2][random.usize(..5)],
         }
     }
 
@@ -206,16 +209,27 @@ impl Program {
     async fn run(&self, simulation: Simulation) -> String {
         let main = simulation.table::<Mark>("Rows");
         let results = RefCell::new(vec![Vec::new(); self.tasks.len()]);
-        let tasks = self.tasks.iter().enumerate().map(|(task, steps)| {
-            let client = |name: String| simulation.client(&name).table::<Mark>("Rows").unwrap();
-            let (rows, spawned) = (client(format!("t{task}")), client(format!("t{task}s")));
-            let results = &results;
-            async move {
-                for (number, step) in steps.iter().enumerate() {
-                    let by = (100 * task + 10 * number) as i32;
-                    let result = step.run(by, &rows, &spawned).await;
-                    results.borrow_mut()[task].push(result);
-                }
+        let (results, simulation) = (&results, &simulation);
+        let steps = async |task: usize, [rows, spawned]: [TableClient<Mark>; 2]| {
+            for (number, step) in self.tasks[task].iter().enumerate() {
+                let by = (100 * task + 10 * number) as i32;
+                let result = step.run(by, &rows, &spawned).await;
+                results.borrow_mut()[task].push(result);
+            }
+        };
+        let steps = &steps;
+        let tasks = (0..self.tasks.len()).map(|task| async move {
+            let names = [format!("t{task}"), format!("t{task}s")];
+            if task == 0 && self.crashes > 0 {
+                let life = async |service: TableServiceClient| {
+                    results.borrow_mut()[task].push("begins".to_owned());
+                    let rows = service.table::<Mark>("Rows").unwrap();
+                    steps(task, [rows.clone(), rows]).await;
+                };
+                simulation.process(&names[0], life).await;
+            } else {
+                let client = |name: String| simulation.client(&name).table::<Mark>("Rows").unwrap();
+                steps(task, names.map(client)).await;
             }
         });
         if self.is_raced {
@@ -248,7 +262,9 @@ impl Program {
             let result = self.run(simulation).await;
             results.borrow_mut().insert(result);
         };
-        let mut exploration = explore(body).faults(self.faults).max_schedules(MAX_ORDERS);
+        let most = MAX_ORDERS * if self.crashes > 0 { 10 } else { 1 };
+        let exploration = explore(body).faults(self.faults).crashes(self.crashes);
+        let mut exploration = exploration.max_schedules(most);
         if let Some(time) = self.jump {
             exploration = exploration.advance(time);
         }

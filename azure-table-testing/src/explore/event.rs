@@ -26,11 +26,24 @@ pub enum RequestOutcome {
     RequestLost,
     /// The service executes it, and its response is lost.
     ResponseLost,
+    /// Its process crashes while it is in flight. A write may still arrive late.
+    Crash,
+    /// The service executes it, and its process crashes before it sees the response.
+    CrashAfter,
 }
 
 impl RequestOutcome {
     pub fn is_fault(self) -> bool {
-        self != Self::Delivered
+        matches!(self, Self::RequestLost | Self::ResponseLost)
+    }
+
+    pub fn is_crash(self) -> bool {
+        matches!(self, Self::Crash | Self::CrashAfter)
+    }
+
+    /// Returns `true` if the service executes the request now.
+    pub fn is_executed(self) -> bool {
+        !matches!(self, Self::RequestLost | Self::Crash)
     }
 }
 
@@ -87,6 +100,8 @@ pub struct Waiting {
     pub footprint: Arc<Footprint>,
     /// A write whose future was dropped.
     pub is_late: bool,
+    /// It belongs to a process, which may crash.
+    pub is_of_process: bool,
     pub cause: Cause,
 }
 

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::io;
 use std::ops::Range;
 use std::pin::pin;
@@ -90,6 +90,42 @@ struct Held {
     behind: Arc<dyn Transport>,
     /// The waker of its future, unless that was dropped.
     waker: Option<Waker>,
+    /// The life of the process that sent it, if a process did.
+    life: Option<Arc<Life>>,
+}
+
+/// One life of a process: from a start to its crash or its end.
+#[derive(Debug, Default)]
+pub struct Life(Mutex<LifeState>);
+
+#[derive(Debug, Default)]
+struct LifeState {
+    is_over: bool,
+    process: Option<Waker>,
+}
+
+impl Life {
+    /// Waits until the process crashes.
+    pub fn poll_over(&self, cx: &Context<'_>) -> Poll<()> {
+        let mut state = self.state();
+        state.process = Some(cx.waker().clone());
+        if state.is_over { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn is_over(&self) -> bool {
+        self.state().is_over
+    }
+
+    /// Ends the life. Returns the waker of the process.
+    fn end(&self) -> Option<Waker> {
+        let mut state = self.state();
+        state.is_over = true;
+        state.process.take()
+    }
+
+    fn state(&self) -> MutexGuard<'_, LifeState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A request whose future was dropped before it was polled with the response.
@@ -187,12 +223,16 @@ impl Gate {
     }
 
     /// Waits until the request is executed.
-    async fn pass(&self, client: &Arc<str>, request: Request<Bytes>, behind: Arc<dyn Transport>) -> TransportResult {
+    async fn pass(&self, client: &Arc<str>, held: Held) -> TransportResult {
+        // A task outlives the process that spawned it, and is not heard any more.
+        if held.life.as_ref().is_some_and(|life| life.is_over()) {
+            return pending().await;
+        }
         let pass = {
             let mut state = self.state();
             Pass {
                 gate: self,
-                id: state.arrive(client, request, behind),
+                id: state.arrive(client, held),
                 since: state.events.len(),
             }
         };
@@ -208,7 +248,8 @@ impl Gate {
 }
 
 impl State {
-    fn arrive(&mut self, client: &Arc<str>, request: Request<Bytes>, behind: Arc<dyn Transport>) -> RequestId {
+    fn arrive(&mut self, client: &Arc<str>, held: Held) -> RequestId {
+        let request = &held.request;
         let sent = self.sent.entry(Arc::clone(client)).or_default();
         let id = RequestId {
             client: Arc::clone(client),
@@ -220,15 +261,11 @@ impl State {
         self.waiting.push(Waiting {
             id: id.clone(),
             line: format!("{} {}{query}{}", request.method(), address.path, address.query).into(),
-            footprint: Arc::new(Footprint::of(&request)),
+            footprint: Arc::new(Footprint::of(request)),
             is_late: false,
+            is_of_process: held.life.is_some(),
             cause: self.cause,
         });
-        let held = Held {
-            request,
-            behind,
-            waker: None,
-        };
         self.held.insert(id.clone(), held);
         id
     }
@@ -250,8 +287,8 @@ impl State {
             place: 0,
             is_switch,
         };
-        let story = self.story.as_mut();
-        let waker = match &event.choice.step {
+        let (story, mut crashed) = (self.story.as_mut(), None);
+        let mut waker = match &event.choice.step {
             Step::Clock => {
                 self.clock_is_chosen = true;
                 story.into_iter().for_each(|story| story.push(StoryLine::clock()));
@@ -259,29 +296,76 @@ impl State {
             }
             step @ (Step::Request(id) | Step::Late(id)) => {
                 let at = self.waiting.iter().position(|waiting| waiting.step() == *step)?;
-                let taken = self.waiting.remove(at);
-                let held = self.held.remove(id)?;
+                let (taken, outcome) = (self.waiting[at].clone(), event.choice.outcome);
+                let held = self.held.get(id)?;
                 let before = self.waiting[..at].iter();
                 event.place = before
                     .filter(|other| other.id.client == id.client && other.is_late == taken.is_late)
                     .count();
                 event.cause = taken.cause;
-                if event.choice.outcome != RequestOutcome::RequestLost {
+                if outcome.is_executed() {
                     event.footprint = taken.footprint;
                 }
-                let response = execute(&held, event.choice.outcome);
+                let response = execute(held, outcome);
                 if let Some(story) = story {
                     story.push(StoryLine::of(&event.choice, &held.request, &response));
                 }
-                if !taken.is_late {
+                crashed = held.life.clone().filter(|_| outcome.is_crash());
+                let waker = if outcome == RequestOutcome::Crash {
+                    None
+                } else {
+                    self.waiting.remove(at);
+                    self.held.remove(id)?.waker
+                };
+                if !taken.is_late && crashed.is_none() {
                     self.responses.insert(taken.id, response);
                 }
-                held.waker
+                waker
             }
         };
         self.events.push(event);
         self.cause = Cause::Event(number);
+        if let Some(life) = crashed {
+            waker = self.crash(&life, number);
+        }
         waker
+    }
+
+    /// Ends the life of a process in the event of this number. Returns the waker of the process.
+    fn crash(&mut self, life: &Arc<Life>, number: usize) -> Option<Waker> {
+        let is_own = |held: &Held| held.life.as_ref().is_some_and(|own| Arc::ptr_eq(own, life));
+        let in_flight = self
+            .waiting
+            .iter()
+            .filter(|waiting| !waiting.is_late)
+            .map(|waiting| &waiting.id);
+        let own = in_flight.filter(|id| self.held.get(id).is_some_and(is_own)).cloned();
+        for id in own.collect::<Vec<_>>() {
+            self.abandon(&id);
+            let during = number..number + 1;
+            self.cancelled.push(Cancelled { id, during });
+        }
+        life.end()
+    }
+
+    /// Leaves a waiting request without its future: a write may still arrive late, a read is removed.
+    fn abandon(&mut self, id: &RequestId) {
+        let is_meant = |waiting: &Waiting| waiting.id == *id && !waiting.is_late;
+        let Some(at) = self.waiting.iter().position(is_meant) else {
+            return;
+        };
+        let waiting = &mut self.waiting[at];
+        match self.held.get_mut(id).filter(|_| waiting.footprint.writes()) {
+            Some(held) => {
+                (waiting.is_late, waiting.cause) = (true, self.cause);
+                held.waker = None;
+                self.dropped_writes += 1;
+            }
+            None => {
+                self.waiting.remove(at);
+                self.held.remove(id);
+            }
+        }
     }
 }
 
@@ -291,8 +375,10 @@ fn execute(held: &Held, outcome: RequestOutcome) -> TransportResult {
     let mut execution = pin!(async {
         match outcome {
             RequestOutcome::Delivered => behind.send(request).await,
-            RequestOutcome::RequestLost => Fault::LoseRequest.happen(behind, request).await,
-            RequestOutcome::ResponseLost => Fault::LoseResponse.happen(behind, request).await,
+            RequestOutcome::RequestLost | RequestOutcome::Crash => Fault::LoseRequest.happen(behind, request).await,
+            RequestOutcome::ResponseLost | RequestOutcome::CrashAfter => {
+                Fault::LoseResponse.happen(behind, request).await
+            }
         }
     });
     for _ in 0..MAX_POLLS {
@@ -318,27 +404,15 @@ struct Pass<'g> {
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
         let state = &mut *self.gate.state();
-        let at = state.waiting.iter().position(|waiting| waiting.id == self.id);
+        let is_own = |waiting: &Waiting| waiting.id == self.id && !waiting.is_late;
+        let waits = state.waiting.iter().any(is_own);
         let response = state.responses.remove(&self.id);
         // An early end of a run drops the futures of all requests: they are not cancelled.
-        if state.end.is_none() && (at.is_some() || response.is_some()) {
+        if state.end.is_none() && (waits || response.is_some()) {
             let (id, during) = (self.id.clone(), self.since..state.events.len());
             state.cancelled.push(Cancelled { id, during });
         }
-        let Some(at) = at else { return };
-        let waiting = &mut state.waiting[at];
-        let held = state.held.get_mut(&self.id);
-        match held.filter(|_| waiting.footprint.writes()) {
-            Some(held) => {
-                (waiting.is_late, waiting.cause) = (true, state.cause);
-                held.waker = None;
-                state.dropped_writes += 1;
-            }
-            None => {
-                state.waiting.remove(at);
-                state.held.remove(&self.id);
-            }
-        }
+        state.abandon(&self.id);
     }
 }
 
@@ -347,11 +421,19 @@ pub struct GatedTransport {
     pub gate: Gate,
     pub client: Arc<str>,
     pub behind: Arc<dyn Transport>,
+    /// The life of the process that this client belongs to, if it belongs to one.
+    pub life: Option<Arc<Life>>,
 }
 
 impl Transport for GatedTransport {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        Box::pin(self.gate.pass(&self.client, request, Arc::clone(&self.behind)))
+        let held = Held {
+            request,
+            behind: Arc::clone(&self.behind),
+            waker: None,
+            life: self.life.clone(),
+        };
+        Box::pin(self.gate.pass(&self.client, held))
     }
 
     fn behind(&self) -> Option<&dyn Transport> {

@@ -2,7 +2,8 @@
 //!
 //! Defines [`Schedule`]. `a*2 b:lost a` chooses two requests of the client `a`, then one of `b` that never arrives,
 //! then one of `a`. `b:unanswered` loses the response, and `b:late` is a write of `b` that arrives after its future was
-//! dropped. `clock` advances the clock, and `b.2` is the second of the waiting requests of `b`.
+//! dropped. At `b:crash` the process `b` crashes with its request in flight, at `b:crash-after` once the service has
+//! executed it. `clock` advances the clock, and `b.2` is the second of the waiting requests of `b`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -30,6 +31,29 @@ enum ScheduledChoice {
 enum Fate {
     InTime(RequestOutcome),
     Late,
+}
+
+impl Fate {
+    const ALL: [Self; 6] = [
+        Self::InTime(RequestOutcome::Delivered),
+        Self::InTime(RequestOutcome::RequestLost),
+        Self::InTime(RequestOutcome::ResponseLost),
+        Self::InTime(RequestOutcome::Crash),
+        Self::InTime(RequestOutcome::CrashAfter),
+        Self::Late,
+    ];
+
+    /// Returns the word after the client's name.
+    fn word(self) -> &'static str {
+        match self {
+            Self::InTime(RequestOutcome::Delivered) => "",
+            Self::InTime(RequestOutcome::RequestLost) => "lost",
+            Self::InTime(RequestOutcome::ResponseLost) => "unanswered",
+            Self::InTime(RequestOutcome::Crash) => "crash",
+            Self::InTime(RequestOutcome::CrashAfter) => "crash-after",
+            Self::Late => "late",
+        }
+    }
 }
 
 impl Schedule {
@@ -109,12 +133,10 @@ impl fmt::Display for ScheduledChoice {
         if *place > 0 {
             write!(f, ".{}", place + 1)?;
         }
-        f.write_str(match fate {
-            Fate::InTime(RequestOutcome::Delivered) => "",
-            Fate::InTime(RequestOutcome::RequestLost) => ":lost",
-            Fate::InTime(RequestOutcome::ResponseLost) => ":unanswered",
-            Fate::Late => ":late",
-        })
+        match fate.word() {
+            "" => Ok(()),
+            word => write!(f, ":{word}"),
+        }
     }
 }
 
@@ -142,15 +164,12 @@ impl FromStr for ScheduledChoice {
         if text == "clock" {
             return Ok(Self::Clock);
         }
-        let (text, fate) = match text.split_once(':') {
-            None => (text, Fate::InTime(RequestOutcome::Delivered)),
-            Some((text, "lost")) => (text, Fate::InTime(RequestOutcome::RequestLost)),
-            Some((text, "unanswered")) => (text, Fate::InTime(RequestOutcome::ResponseLost)),
-            Some((text, "late")) => (text, Fate::Late),
-            Some((_, other)) => {
-                return Err(format!("a request is `lost`, `unanswered` or `late`, not `{other}`"));
-            }
-        };
+        let (text, word) = text.split_once(':').unwrap_or((text, ""));
+        let fate = Fate::ALL.into_iter().find(|fate| fate.word() == word).ok_or_else(|| {
+            let words = Fate::ALL[1..].iter().map(|fate| format!("`{}`", fate.word()));
+            let words = words.collect::<Vec<_>>().join(", ");
+            format!("a request is one of {words}, not `{word}`")
+        })?;
         let (client, place) = match text.split_once('.') {
             None => (text, 1),
             Some((client, place)) => (client, place.parse().map_err(|_| format!("`{place}` is not a number"))?),
@@ -169,14 +188,19 @@ mod tests {
 
     #[test]
     fn schedule_is_parsed_from_its_text() {
-        for text in ["", "main*3 a b a", "a:lost a b.2:unanswered clock*2 b:late main"] {
+        for text in [
+            "",
+            "main*3 a b a",
+            "a:lost a b.2:unanswered clock*2 b:late main",
+            "a a:crash b:crash-after a",
+        ] {
             assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
         }
         assert_eq!("a  a\nb".parse::<Schedule>().unwrap().to_string(), "a*2 b");
         let fault = |text: &str| text.parse::<Schedule>().unwrap_err();
         assert_eq!(
             fault("a b:gone"),
-            "`b:gone`: a request is `lost`, `unanswered` or `late`, not `gone`"
+            "`b:gone`: a request is one of `lost`, `unanswered`, `crash`, `crash-after`, `late`, not `gone`"
         );
         assert_eq!(fault("a*x"), "`a*x`: `x` is not a number");
         assert_eq!(fault("a.0"), "`a.0`: the first request is 1");

@@ -1,8 +1,8 @@
 //! One exploration: runs until every order was tried, a bound is reached, or one fails.
 //!
-//! The search runs every order without faults, then with up to one fault, and so on, and likewise with late writes. So
-//! the first failure has the fewest faults. A walk starts over when a run reads Timestamps, because they show the order
-//! of writes, and when a task cancels a request of another. The caller executes the runs.
+//! The search runs every order without faults, then with up to one fault, and so on, and likewise with late writes and
+//! crashes. So the first failure has the fewest of them. A walk starts over when a run reads Timestamps, because they
+//! show the order of writes, and when a task cancels a request of another. The caller executes the runs.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -56,6 +56,7 @@ pub fn search(runner: &mut impl Runner, mut bounds: Bounds) -> Exploration {
     let mut allowance = Allowance {
         faults: 0,
         late: 0,
+        crashes: 0,
         ..most
     };
     loop {
@@ -67,6 +68,7 @@ pub fn search(runner: &mut impl Runner, mut bounds: Bounds) -> Exploration {
                 allowance.late += 1;
             }
             Walked::All { .. } if allowance.faults < most.faults => allowance.faults += 1,
+            Walked::All { .. } if allowance.crashes < most.crashes => allowance.crashes += 1,
             ended => {
                 if let Walked::All { may_be_late: 1.. } = ended
                     && most.late == 0
@@ -119,7 +121,10 @@ fn walk(
         let finished = runner.run(Arc::clone(&tree) as Arc<Mutex<dyn Chooser>>, false);
         may_be_late = may_be_late.max(finished.ran.may_be_late);
         let events = &finished.ran.events;
-        found.requests += events.iter().filter(|event| event.choice.step != Step::Clock).count() as u64;
+        let count = |is_counted: fn(&Event) -> bool| events.iter().filter(|event| is_counted(event)).count() as u64;
+        found.requests += count(|event| event.choice.step != Step::Clock);
+        found.crashes += count(|event| event.choice.outcome.is_crash());
+        found.late_writes += count(|event| matches!(event.choice.step, Step::Late(_)));
         let failure = match finished.ran.end {
             Some(End::Pruned) => {
                 found.pruned += 1;
@@ -265,6 +270,7 @@ fn failed_schedule(message: String, story: &[StoryLine], events: &[Event], bound
         story: Story(story).to_string(),
         schedule: Schedule::of(events).to_string(),
         faults: events.iter().filter(|event| event.choice.outcome.is_fault()).count(),
+        crashes: events.iter().filter(|event| event.choice.outcome.is_crash()).count(),
         options: bounds.options.clone(),
     }
 }

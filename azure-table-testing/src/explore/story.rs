@@ -59,6 +59,8 @@ impl StoryLine {
         line.response_text = match (choice.outcome, response) {
             (RequestOutcome::RequestLost, _) => "never arrived".to_owned(),
             (RequestOutcome::ResponseLost, _) => "carried out, the response lost".to_owned(),
+            (RequestOutcome::Crash, _) => "in flight, its process crashes".to_owned(),
+            (RequestOutcome::CrashAfter, _) => "carried out, its process crashes".to_owned(),
             (RequestOutcome::Delivered, Err(e)) => e.to_string(),
             (RequestOutcome::Delivered, Ok(response)) => {
                 line.etag = text_of(response.headers(), ETAG).or_else(|| etag_of(response.body()));

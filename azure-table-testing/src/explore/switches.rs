@@ -92,8 +92,8 @@ fn choices(waiting: &[Waiting], events: &[Event], left: Left) -> Vec<(Choice, bo
         let outcomes = left.allowance.outcomes(waiting);
         choices.extend(
             outcomes
-                .iter()
-                .map(|&outcome| (Choice::of(waiting, outcome), is_switch)),
+                .into_iter()
+                .map(|outcome| (Choice::of(waiting, outcome), is_switch)),
         );
     }
     choices

@@ -19,6 +19,8 @@ pub struct Allowance {
     pub faults: usize,
     /// The maximum number of late writes.
     pub late: usize,
+    /// The maximum number of crashes of processes.
+    pub crashes: usize,
     /// The maximum number of steps of the clock.
     pub clock: usize,
 }
@@ -29,27 +31,29 @@ impl Allowance {
         Self {
             faults: self.faults - usize::from(choice.outcome.is_fault()),
             late: self.late - usize::from(matches!(choice.step, Step::Late(_))),
+            crashes: self.crashes - usize::from(choice.outcome.is_crash()),
             clock: self.clock - usize::from(choice.step == Step::Clock),
         }
     }
 
     /// Returns the possible outcomes of a request in reverse: the last one is tried first.
-    pub fn outcomes(self, request: &Waiting) -> &'static [RequestOutcome] {
-        match (self.faults, request.footprint.writes()) {
-            // A late write that is lost is never chosen.
-            _ if request.is_late => match self.late {
-                0 => &[],
-                _ => &[RequestOutcome::Delivered],
-            },
-            (0, _) => &[RequestOutcome::Delivered],
-            // For a read, losing the response has the same effect as losing the request.
-            (_, false) => &[RequestOutcome::RequestLost, RequestOutcome::Delivered],
-            (_, true) => &[
-                RequestOutcome::ResponseLost,
-                RequestOutcome::RequestLost,
-                RequestOutcome::Delivered,
-            ],
-        }
+    pub fn outcomes(self, request: &Waiting) -> Vec<RequestOutcome> {
+        // A late write that is lost is never chosen. For a read, losing the response has the same effect as losing the
+        // request. A crash between two requests has the same effect as one while the later of them is in flight.
+        let writes = request.footprint.writes();
+        let (may_fail, may_crash) = (
+            !request.is_late && self.faults > 0,
+            !request.is_late && self.crashes > 0 && request.is_of_process,
+        );
+        let outcomes = [
+            (RequestOutcome::CrashAfter, may_crash && writes),
+            (RequestOutcome::Crash, may_crash),
+            (RequestOutcome::ResponseLost, may_fail && writes),
+            (RequestOutcome::RequestLost, may_fail),
+            (RequestOutcome::Delivered, !request.is_late || self.late > 0),
+        ];
+        let possible = outcomes.into_iter().filter(|(_, is_possible)| *is_possible);
+        possible.map(|(outcome, _)| outcome).collect()
     }
 }
 
@@ -174,8 +178,7 @@ impl Node {
     /// Chooses a step, with all its possible outcomes.
     fn choose(&mut self, step: Step) {
         let request = self.waiting.iter().find(|waiting| is(&step, waiting));
-        let outcomes = request.map_or(&[RequestOutcome::Delivered][..], |request| self.left.outcomes(request));
-        self.outcomes = outcomes.to_vec();
+        self.outcomes = request.map_or_else(Vec::new, |request| self.left.outcomes(request));
         let outcome = self.outcomes.pop().unwrap_or(RequestOutcome::Delivered);
         self.chosen = Choice { step, outcome };
     }

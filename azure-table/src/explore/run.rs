@@ -25,8 +25,8 @@ use crate::explore::simulation::Simulation;
 
 /// The delay of a timer that fires only if no other timer fires and no request waits.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// The seed of jitter, ids and boundaries, equal in all runs.
-const SEED: u64 = 17;
+/// The seed of jitter, ids and boundaries, equal in all runs. Each life of a process has the next one.
+pub(super) const SEED: u64 = 17;
 
 /// The output of an exploration's body: nothing, or a `Result` whose error fails the run.
 pub trait RunOutput {
@@ -182,6 +182,7 @@ mod tests {
         let allowance = Allowance {
             faults: 0,
             late: 0,
+            crashes: 0,
             clock: 0,
         };
         let chooser = Arc::new(Mutex::new(Tree::new(dependence, allowance)));

@@ -2,12 +2,16 @@
 //!
 //! Defines [`Simulation`], and an emulator whose clock follows tokio's.
 
+use std::future::poll_fn;
 use std::iter;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 
 use azure_table_emulator::Emulator;
 use azure_table_testing::explore::event::MAIN;
-use azure_table_testing::explore::gate::{Gate, GatedTransport};
+use azure_table_testing::explore::gate::{Gate, GatedTransport, Life};
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use azure_table_wire::value::datetime::DateTime;
 use bytes::Bytes;
@@ -18,6 +22,7 @@ use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::seed_entities::SeedEntities as _;
+use crate::explore::run::SEED;
 
 /// The service of one run of an exploration, and the clients of its tasks. Feature `test-util` with `emulator`.
 ///
@@ -30,6 +35,8 @@ use crate::entity::seed_entities::SeedEntities as _;
 pub struct Simulation {
     service: Arc<Service>,
     gate: Gate,
+    /// The number of lives that processes have begun.
+    lives: Arc<AtomicU64>,
 }
 
 impl Simulation {
@@ -38,6 +45,7 @@ impl Simulation {
         Self {
             service: Arc::new(Service::started(emulator, adverse)),
             gate,
+            lives: Arc::default(),
         }
     }
 
@@ -47,22 +55,79 @@ impl Simulation {
     /// [`isolated`](crate::testing::Explore::isolated), use the client before the tasks start and after they end: its
     /// requests are ordered with all others.
     pub fn service(&self) -> TableServiceClient {
-        self.client_named(MAIN)
+        self.client_named(MAIN, None)
     }
 
     /// Returns a client for one task. Stories show this name.
     ///
     /// # Panics
     /// The name is empty, `main` or `clock`, or has other characters than ASCII letters, digits, `-` and `_`.
-    #[expect(clippy::panic, reason = "a test says what failed by panicking")]
     pub fn client(&self, name: &str) -> TableServiceClient {
-        let is_word = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
-        if name.is_empty() || [MAIN, "clock"].contains(&name) || !name.chars().all(is_word) {
-            panic!(
-                "a client of an exploration has a name of ASCII letters, digits, `-` and `_`, other than `main` and `clock`: {name:?}"
-            );
+        check_name(name);
+        self.client_named(name, None)
+    }
+
+    /// Runs a process: `life` with a client of its own, and again after each [crash](crate::testing::Explore::crashes).
+    /// Returns the output of the life that reached its end. Stories show this name.
+    ///
+    /// A crash drops the future of `life`, with all tasks that it has joined. A task that it has spawned runs on, but
+    /// nothing that it sends is sent. The next life begins at once, with a new client. Let
+    /// [`advance`](crate::testing::Explore::advance) delay its requests.
+    ///
+    /// What `life` captures survives a crash: capture names and keys, no clients.
+    ///
+    /// ```
+    /// use azure_table::testing::{Simulation, explore};
+    /// use azure_table::{DynamicEntity, Result, TableServiceClient};
+    ///
+    /// /// Wrong: a process that dies between its two writes leaves a file without an owner.
+    /// async fn store(service: TableServiceClient) -> Result<()> {
+    ///     let rows = service.dynamic_table("Rows")?;
+    ///     if !rows.exists(("p", "file")).await? {
+    ///         rows.insert_or_replace(&DynamicEntity::new("p", "file")).await?;
+    ///         rows.insert_or_replace(&DynamicEntity::new("p", "owner")).await?;
+    ///     }
+    ///     Ok(())
+    /// }
+    ///
+    /// let found = explore(async |simulation: Simulation| -> Result<()> {
+    ///     let rows = simulation.table::<DynamicEntity>("Rows");
+    ///     simulation.process("writer", store).await?;
+    ///     assert!(rows.exists(("p", "owner")).await?);
+    ///     Ok(())
+    /// })
+    /// .isolated()
+    /// .crashes(1)
+    /// .run();
+    ///
+    /// let failure = found.failure().unwrap();
+    /// assert_eq!(failure.schedule(), "writer*2 writer:crash writer main");
+    /// ```
+    ///
+    /// # Panics
+    /// The cases of [`client`](Self::client).
+    pub fn process<'a, T: 'a>(
+        &'a self,
+        name: &str,
+        life: impl AsyncFn(TableServiceClient) -> T + 'a,
+    ) -> impl Future<Output = T> + 'a {
+        check_name(name);
+        let name: Arc<str> = name.into();
+        async move {
+            loop {
+                let (own, number) = (Arc::new(Life::default()), self.lives.fetch_add(1, Ordering::Relaxed));
+                // A life that drew the numbers of an earlier one would repeat its ids.
+                fastrand::seed(SEED + 1 + number);
+                let mut running = pin!(life(self.client_named(&name, Some(Arc::clone(&own)))));
+                let output = poll_fn(|cx| match own.poll_over(cx) {
+                    Poll::Ready(()) => Poll::Ready(None),
+                    Poll::Pending => running.as_mut().poll(cx).map(Some),
+                });
+                if let Some(output) = output.await {
+                    return output;
+                }
+            }
         }
-        self.client_named(name)
     }
 
     /// Creates a table, and returns a client for it. The creation is not one of the ordered requests.
@@ -85,12 +150,24 @@ impl Simulation {
         &self.service.emulator
     }
 
-    fn client_named(&self, name: &str) -> TableServiceClient {
+    fn client_named(&self, name: &str, life: Option<Arc<Life>>) -> TableServiceClient {
         TableServiceClient::from_transport(GatedTransport {
             gate: self.gate.clone(),
             client: name.into(),
             behind: Arc::clone(&self.service) as Arc<dyn Transport>,
+            life,
         })
+    }
+}
+
+/// Checks the name of a client.
+#[expect(clippy::panic, reason = "a test says what failed by panicking")]
+fn check_name(name: &str) {
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    if name.is_empty() || [MAIN, "clock"].contains(&name) || !name.chars().all(is_word) {
+        panic!(
+            "a client of an exploration has a name of ASCII letters, digits, `-` and `_`, other than `main` and `clock`: {name:?}"
+        );
     }
 }
 

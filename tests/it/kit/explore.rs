@@ -166,7 +166,7 @@ fn failure_prints_its_order_and_replays() {
     assert_eq!(misfit.failure().unwrap().message(), why);
     let unread = panic_of(|| drop(explore(body).replay("t1:gone").run()));
     assert!(
-        unread.contains("`t1:gone`: a request is `lost`, `unanswered` or `late`"),
+        unread.contains("`t1:gone`: a request is one of `lost`, `unanswered`, `crash`"),
         "{unread}"
     );
 }

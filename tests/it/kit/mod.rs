@@ -6,6 +6,7 @@ mod attribute;
 mod explorations;
 mod explore;
 mod explore_complete;
+mod explore_crashes;
 mod explore_pruning;
 mod patterns;
 mod recordings;

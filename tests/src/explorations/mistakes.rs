@@ -3,6 +3,8 @@
 //! They are the classic mistakes of code that coordinates through rows. Each works if its tasks run one after the
 //! other.
 
+mod crashes;
+
 use std::time::Duration;
 
 use azure_table::emulator::SeedEntities as _;
@@ -21,8 +23,12 @@ pub struct Mistake {
     pub right: fn() -> Exploration,
 }
 
-/// The classic mistakes.
-pub const ALL: [Mistake; 4] = [
+/// Returns the classic mistakes, and those that only a crash shows.
+pub fn all() -> impl Iterator<Item = &'static Mistake> {
+    ALL.iter().chain(&crashes::ALL)
+}
+
+const ALL: [Mistake; 4] = [
     Mistake {
         name: "a counter by read and unconditional replace",
         wrong: || explore(counter::<false>).isolated().run(),
@@ -75,6 +81,13 @@ impl Row {
             number: 0,
             text: None,
             until: None,
+        }
+    }
+
+    fn text(name: &str, text: &str) -> Self {
+        Self {
+            text: Some(text.into()),
+            ..Self::new(name)
         }
     }
 }
@@ -157,8 +170,7 @@ async fn lease<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
 /// Each takes the name if it is free. Wrong: both find it free.
 async fn unique<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
     async fn take<const RIGHT: bool>(table: TableClient<Row>, who: &str) -> Result<bool> {
-        let mut row = Row::new("nick");
-        row.text = Some(who.into());
+        let row = Row::text("nick", who);
         if RIGHT {
             return Ok(table.insert_if_not_exists(&row).await?.is_some());
         }
