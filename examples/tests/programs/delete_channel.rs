@@ -17,6 +17,15 @@ fn after_any_crash_the_next_worker_deletes_what_is_left() {
     for row in &rows {
         assert_eq!(row[4..6], ["deleted", "0"], "{text}");
     }
+    // The item is taken, the channel read and marked, its blogs deleted, then the channel, then the item.
+    let requests: Vec<&str> = rows.iter().map(|row| row[1]).collect();
+    assert_eq!(
+        requests,
+        [
+            "Query", "Replace", "Get", "Merge", "Query", "Batch", "Batch", "Batch", "Delete", "Delete", "crash"
+        ],
+        "{text}"
+    );
     // Before the item is taken, between two batches of blogs, and before the item is completed.
     assert_eq!(
         line(&text, "2 Replace")[2..],
