@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use azure_table::{DynamicEntity, TableClient, TableEntity, TableServiceClient};
 use azure_table_examples::{connect, finish, on_own_tables};
 
+/// The movie of the post. The row that it sends also has a revenue, which this program does not know.
 #[derive(TableEntity)]
 #[table(rename_all = "PascalCase")]
 struct Movie {
@@ -21,7 +22,10 @@ struct Movie {
     category: String,
     #[table(row_key)]
     title: String,
+    release_year: i32,
     rating: f64,
+    /// A null value is not stored.
+    language: Option<String>,
     favorite: bool,
 }
 
@@ -53,32 +57,45 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
 
 /// The action movies rated above 4 become favorites.
 async fn favorite_movies(movies: &TableClient<Movie>) -> Result<(), Box<dyn Error>> {
-    for (category, title, rating) in [
-        ("Action", "Cop Out", 4.5),
-        ("Action", "Law Abiding Citizen", 4.2),
-        ("Action", "Terminator", 4.8),
-        ("Action", "White Water Rapids Survival", 3.9),
-        ("Comedy", "The Hangover", 4.7),
+    let any = movies.typed::<DynamicEntity>();
+    for (category, title, release_year, rating, language) in [
+        ("Action", "Cop Out", 2010, 4.5, Some("English")),
+        ("Action", "Law Abiding Citizen", 2009, 4.2, Some("English")),
+        ("Action", "Terminator", 1984, 4.8, None),
+        ("Action", "White Water Rapids Survival", 2010, 3.9, Some("English")),
+        ("Comedy", "The Hangover", 2009, 4.7, Some("English")),
     ] {
-        let (category, title) = (category.into(), title.into());
-        movies
-            .insert(&Movie {
-                category,
-                title,
-                rating,
-                favorite: false,
-            })
-            .await?;
+        let mut row = DynamicEntity::from_entity(&Movie {
+            category: category.into(),
+            title: title.into(),
+            release_year,
+            rating,
+            language: language.map(str::to_owned),
+            favorite: false,
+        })?;
+        row.insert("Revenue", 0.5);
+        any.insert(&row).await?;
     }
     let favorites = movies.query().filter(Movie::FAVORITE.eq(true));
 
+    // The updates of the post are merges under the ETags of the rows, in one transaction.
     let rated = movies.query().partition("Action").filter(Movie::RATING.gt(4.0));
-    let rows = movies
-        .update_where(rated, |movie| movie.favorite = true)
-        .atomic()
-        .await?;
+    let mut batch = movies.batch();
+    for mut movie in rated.versioned().all().await? {
+        movie.favorite = true;
+        batch.merge(&movie)?;
+    }
+    let rows = batch.submit().await?.len();
     let count = favorites.clone().count().await?;
-    println!("movies     {rows} in one transaction: {count} favorites");
+    println!("movies     {rows} merged in one transaction: {count} favorites");
+    for row in any.query().partition("Action").all().await? {
+        let properties = row.properties.iter().map(|(name, value)| format!("{name} {value}"));
+        println!(
+            "           {:<28} {}",
+            row.row_key,
+            properties.collect::<Vec<_>>().join(", ")
+        );
+    }
 
     // The comedy is in another partition, and no transaction has two.
     let all = movies.query().filter(Movie::RATING.gt(4.0));

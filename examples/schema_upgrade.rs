@@ -1,7 +1,7 @@
-//! A property added, one renamed and one of another type: old rows are read at once, and rewritten on access or all.
+//! Rows with a version: old ones are read at once, and rewritten on access, or by a worker while the program serves.
 //!
-//! Source: "Windows Azure Table" (2009), "Upgrade and Versioning": on access and in the background. See the attributes
-//! `alias`, `default` and `upgrade` in the guide on entities.
+//! Source: "Windows Azure Table" (2009), "Upgrade and Versioning": a version property, upgrade on access and in the
+//! background. See the attributes `alias`, `default` and `upgrade` in the guide on entities.
 //!
 //! `cargo run --example schema_upgrade` runs on an emulator inside of this process. With
 //! `AZURE_STORAGE_CONNECTION_STRING` it runs on that account.
@@ -10,9 +10,15 @@
 
 use std::error::Error;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use azure_table::{DynamicEntity, Result, TableClient, TableEntity, TableServiceClient};
-use azure_table_examples::{connect, finish, on_own_tables};
+use azure_table::operation::OperationKind;
+use azure_table::testing::{Fault, FaultRule, Faults};
+use azure_table::{DynamicEntity, ErrorKind, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table_examples::{connect_with_faults, finish, on_own_tables};
+
+/// The version of the rows that this program writes.
+const VERSION: i32 = 2;
 
 /// The first version of the program.
 #[derive(TableEntity, Clone)]
@@ -21,18 +27,20 @@ struct FilmV1 {
     genre: String,
     #[table(row_key)]
     title: String,
+    version: i32,
     stars: i32,
     euros: f64,
 }
 
-/// The present version. A row of the first one lacks `cents`, so it is given to `from_version_1`.
+/// The present version. A row of the first one lacks `cents`, so it is given to `upgrade`.
 #[derive(TableEntity, Debug)]
-#[table(upgrade = "from_version_1")]
+#[table(upgrade = "upgrade")]
 struct Film {
     #[table(partition_key)]
     genre: String,
     #[table(row_key)]
     title: String,
+    version: i32,
     /// Renamed: it was `stars`.
     #[table(alias = "stars")]
     rating: i32,
@@ -47,10 +55,15 @@ fn english() -> String {
     "en".into()
 }
 
-/// Takes the price of the first version, which `upgrade_where` then removes from the stored row.
-fn from_version_1(row: &mut DynamicEntity) -> Result<Film> {
-    let euros: f64 = row.take_property("euros")?;
-    row.insert("cents", (euros * 100.0).round() as i64);
+/// Selects the steps by the version of the row. A later version adds its own.
+fn upgrade(row: &mut DynamicEntity) -> Result<Film> {
+    let version: i32 = row.property("version")?;
+    if version < 2 {
+        // `upgrade_where` then removes this property from the stored row.
+        let euros: f64 = row.take_property("euros")?;
+        row.insert("cents", (euros * 100.0).round() as i64);
+    }
+    row.insert("version", VERSION);
     row.to_entity()
 }
 
@@ -60,10 +73,11 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Result<(), Box<dyn Error>> {
-    on_own_tables(&connect()?, work).await
+    let (service, faults) = connect_with_faults()?;
+    on_own_tables(&service, async |service| work(service, &faults).await).await
 }
 
-async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
+async fn work(service: &TableServiceClient, faults: &Faults) -> Result<(), Box<dyn Error>> {
     let films = service.table::<Film>("Films")?;
     films.create_table().await?;
     let old = films.typed::<FilmV1>();
@@ -77,6 +91,7 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
         batch.insert(&FilmV1 {
             genre: "classic".into(),
             title: title.into(),
+            version: 1,
             stars,
             euros,
         })?;
@@ -99,19 +114,54 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     films.modify(("classic", "M"), |film| film.rating = 5).await?;
     show(&films, "after a change of one by version 2").await?;
 
-    // The rest in the background. `stars` and `euros` go, because the alias and the function replace them. Any other
-    // property that the struct does not know would stay.
-    let background = tokio::spawn({
-        let films = films.clone();
-        async move { films.upgrade_where(films.query()).await }
-    });
-    let report = background.await??;
-    println!("\nupgrade_where: {report}");
+    println!("\nfilms of version 1: {}", of_version_1(&films).await?);
+    in_background(&films, faults).await?;
     show(&films, "after upgrade_where").await?;
     println!("\nfilms with {}: {}", Film::RATING.ge(4), good.count().await?);
-    let again = films.upgrade_where(films.query()).await?;
-    println!("upgrade_where again: {again}, so that alias, default and upgrade can go");
+    println!(
+        "films of version 1: {}, so that alias, default and upgrade can go",
+        of_version_1(&films).await?
+    );
     Ok(())
+}
+
+/// A worker upgrades the rows of the older version, while two programs go on to edit films that it has read.
+async fn in_background(films: &TableClient<Film>, faults: &Faults) -> Result<(), Box<dyn Error>> {
+    // The worker has read its rows when it sends its first batch. The batch arrives after both edits.
+    let delay = Fault::DelayRequest(Duration::from_millis(500));
+    let delay = faults.add(FaultRule::new(delay).on(OperationKind::Batch).first(1));
+    let worker = tokio::spawn(upgrade_all(films.clone()));
+    while delay.hits() == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    films.modify(("classic", "Metropolis"), |film| film.rating = 1).await?;
+    println!("\nedited by version 2 meanwhile: Metropolis, rating 1");
+    let old = films.typed::<FilmV1>();
+    old.modify(("classic", "Nosferatu"), |film| film.stars = 5).await?;
+    println!("edited by version 1 meanwhile: Nosferatu, stars 5");
+    worker.await??;
+    faults.remove(&delay);
+    Ok(())
+}
+
+/// Upgrades the rows of the older version. A row that was edited after it was read is left over: the next run reads it.
+///
+/// `stars` and `euros` go, because the alias and the function replace them. Any other property that the struct does not
+/// know would stay.
+async fn upgrade_all(films: TableClient<Film>) -> Result<()> {
+    loop {
+        let report = films.upgrade_where(Film::VERSION.lt(VERSION)).await?;
+        println!("upgrade_where: {report}");
+        let left = report.leftovers();
+        let were_edited = left.iter().all(|row| row.error().kind() == ErrorKind::ConditionNotMet);
+        if left.is_empty() || !were_edited {
+            return report.ensure_no_leftovers();
+        }
+    }
+}
+
+async fn of_version_1(films: &TableClient<Film>) -> Result<usize> {
+    films.query().filter(Film::VERSION.lt(VERSION)).count().await
 }
 
 /// The rows as they are stored.

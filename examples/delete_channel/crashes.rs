@@ -2,14 +2,15 @@
 
 use std::error::Error;
 
-use azure_table::Result;
 use azure_table::testing::Faults;
+use azure_table::{DynamicEntity, Result};
 use azure_table_examples::crash::Crash;
 
 use crate::{BLOGS, Store};
 
 /// Deletes a channel for each request of a worker, and lets the worker crash before that request.
 pub(crate) async fn show(store: &Store, faults: &Faults) -> Result<(), Box<dyn Error>> {
+    store.show_rows("Hockey").await?;
     println!("\na crash before each request of a worker that deletes a channel of {BLOGS} blogs:\n");
     println!("  before            channel   blogs    after the next worker  channel  blogs  deliveries");
     for request in 1.. {
@@ -65,12 +66,26 @@ impl Store {
         Ok(())
     }
 
+    /// Prints a channel and its first blog as they are stored.
+    async fn show_rows(&self, name: &str) -> Result<()> {
+        self.create(name).await?;
+        let channel = self.channels.typed::<DynamicEntity>().query().partition(name).first();
+        let blog = self.blogs.typed::<DynamicEntity>().query().partition(name).first();
+        for row in [channel.await?, blog.await?].into_iter().flatten() {
+            println!("\nPartitionKey {:?}, RowKey {:?}", row.partition_key, row.row_key);
+            for (property, value) in &row.properties {
+                println!("  {property:<10} {value}");
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the state of a channel, and the number of its blogs.
     async fn state(&self, name: &str) -> Result<(&'static str, usize)> {
         let channel = match self.channels.get((name,)).await? {
             None => "deleted",
-            Some(channel) if channel.is_deleted => "marked",
-            Some(_) => "visible",
+            Some(channel) if channel.is_invalid => "invalid",
+            Some(_) => "valid",
         };
         Ok((channel, self.blogs.query().partition(name).count().await?))
     }

@@ -20,37 +20,44 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use azure_table::testing::Faults;
-use azure_table::{Guid, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table::{DateTime, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
 use azure_table_examples::{connect_with_faults, finish, is_emulated, on_own_tables};
 use azure_table_patterns::Queue;
 use serde::{Deserialize, Serialize};
 
 const BLOGS: u32 = 250;
 
+/// PartitionKey: the name. RowKey: the empty string.
 #[derive(TableEntity)]
-#[table(row_key = "channel")]
+#[table(row_key = "", rename_all = "PascalCase")]
 struct Channel {
     #[table(partition_key)]
     name: String,
-    /// A channel that is created again under the same name has another one.
-    id: Guid,
-    /// From then on, programs neither read its blogs nor write new ones.
-    is_deleted: bool,
+    owner: String,
+    /// A channel that is created again under the same name has another time.
+    created_on: DateTime,
+    /// The mark. From then on, programs neither read its blogs nor write new ones.
+    is_invalid: bool,
 }
 
+/// PartitionKey: the name of the channel. RowKey: the time.
 #[derive(TableEntity)]
+#[table(rename_all = "PascalCase")]
 struct Blog {
     #[table(partition_key)]
     channel: String,
     #[table(row_key)]
-    number: u32,
+    created_on: DateTime,
+    title: String,
+    blog: String,
+    user_id: String,
 }
 
-/// The work of an item. The ID protects a newer channel of the same name from a later delivery.
+/// The work of an item. The time protects a newer channel of the same name from a later delivery.
 #[derive(Serialize, Deserialize)]
 struct Deletion {
     channel: String,
-    id: Guid,
+    created_on: DateTime,
 }
 
 /// Both tables, and the queue of the channels that are to be deleted.
@@ -87,20 +94,24 @@ async fn work(service: &TableServiceClient, faults: &Faults) -> Result<(), Box<d
 impl Store {
     /// Creates a channel with its blogs. Returns the work of deleting it.
     async fn create(&self, name: &str) -> Result<Deletion> {
-        let id = Guid::random();
+        let created_on = DateTime::now();
         let channel = Channel {
             name: name.into(),
-            id,
-            is_deleted: false,
+            owner: "Jean".into(),
+            created_on,
+            is_invalid: false,
         };
         self.channels.insert(&channel).await?;
         let blogs = (0..BLOGS).map(|number| Blog {
             channel: name.into(),
-            number,
+            created_on: created_on + Duration::from_secs(60) * number,
+            title: format!("Week {number}"),
+            blog: "Hello".into(),
+            user_id: "Joe".into(),
         });
         self.blogs.bulk().insert(blogs).await?.ensure_no_leftovers()?;
         let channel = name.into();
-        Ok(Deletion { channel, id })
+        Ok(Deletion { channel, created_on })
     }
 
     /// Does the work of the next item. Returns the number of its deliveries, or `None` if none is free.
@@ -121,12 +132,12 @@ impl Store {
     async fn delete(&self, deletion: &Deletion) -> Result<(), Box<dyn Error>> {
         let name = deletion.channel.as_str();
         let channel = self.channels.get((name,)).versioned().await?;
-        let Some(channel) = channel.filter(|channel| channel.id == deletion.id) else {
+        let Some(channel) = channel.filter(|channel| channel.created_on == deletion.created_on) else {
             // An earlier delivery has deleted the channel, and before it the blogs.
             return Ok(());
         };
         // The ETags keep both writes off a channel that is created in between.
-        let mark = self.channels.patch((name,), [Channel::IS_DELETED.set(true)]);
+        let mark = self.channels.patch((name,), [Channel::IS_INVALID.set(true)]);
         let marked = mark.if_match(channel.etag).await?;
         let report = self.blogs.delete_where(self.blogs.query().partition(name)).await?;
         report.ensure_no_leftovers()?;

@@ -40,7 +40,7 @@ pub(crate) struct Study {
     pub(crate) max_vms: usize,
     /// The only points, or all if it is empty.
     pub(crate) points: Vec<f64>,
-    /// The only VM size of a figure that compares two.
+    /// The only VM size of a figure that compares two. It may be one that the study does not have.
     pub(crate) vm_size: Option<VmSize>,
     /// The size of entities where it varies.
     pub(crate) has_own_entity: bool,
@@ -175,10 +175,11 @@ impl Study {
 
     fn series(&self, id: &str) -> Vec<Series> {
         let small_and_xl = |points: &dyn Fn(VmSize) -> Vec<(f64, Workload)>| match self.place.is_virtual() {
-            true => [("small VM", Small), ("XL VM", ExtraLarge)]
+            true => self
+                .vm_size
+                .map_or_else(|| vec![Small, ExtraLarge], |wanted| vec![wanted])
                 .into_iter()
-                .filter(|(_, size)| self.vm_size.is_none_or(|wanted| wanted == *size))
-                .map(|(name, size)| series(name, points(size)))
+                .map(|size| series(size.curve(), points(size)))
                 .collect(),
             // A process has the cores of this machine.
             false => vec![series("this machine", points(ExtraLarge))],
@@ -336,9 +337,8 @@ pub(crate) fn limits(id: &str, place: Place) -> Vec<&'static str> {
             );
         }
         if SIZED.contains(&id) {
-            limits.push(
-                "the CPU of both VM sizes is modelled, and fitted to Figures 7, 10 and 11: no text has its times",
-            );
+            limits
+                .push("the CPU of each VM size is modelled, and fitted to Figures 7, 10 and 11: no text has its times");
         }
         if ["5", "6"].contains(&id) {
             limits.push("the model's VMs differ in their cores alone, so one worker is as fast on both");

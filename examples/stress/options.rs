@@ -116,8 +116,10 @@ impl Options {
             "vm-size" => {
                 self.vm_size = match text()?.as_str() {
                     "small" => Some(VmSize::Small),
+                    "medium" => Some(VmSize::Medium),
+                    "large" => Some(VmSize::Large),
                     "xl" => Some(VmSize::ExtraLarge),
-                    other => return Err(format!("{other}: use small or xl")),
+                    other => return Err(format!("{other}: use small, medium, large or xl")),
                 };
             }
             "seconds" => given.seconds = Some(number(&text()?, 0.1, 86_400.0)?),

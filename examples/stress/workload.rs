@@ -33,19 +33,33 @@ impl Operation {
     }
 }
 
-/// The sizes of the study's VMs.
+/// The sizes of VMs in 2010. The study has the smallest and the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum VmSize {
     Small,
+    Medium,
+    Large,
     ExtraLarge,
 }
 
 impl VmSize {
-    /// Returns the number of cores of the sizes small and extra-large in 2010.
+    /// Returns the number of cores.
     pub(crate) fn cores(self) -> usize {
         match self {
             Self::Small => 1,
+            Self::Medium => 2,
+            Self::Large => 4,
             Self::ExtraLarge => 8,
+        }
+    }
+
+    /// Returns the name of its curve.
+    pub(crate) fn curve(self) -> &'static str {
+        match self {
+            Self::Small => "small VM",
+            Self::Medium => "medium VM",
+            Self::Large => "large VM",
+            Self::ExtraLarge => "XL VM",
         }
     }
 }

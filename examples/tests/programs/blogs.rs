@@ -22,9 +22,52 @@ fn each_step_shows_its_effect() {
     assert_eq!(found.lines().collect::<Vec<_>>(), steps);
 }
 
+/// The lines of the paragraph with this heading.
+fn paragraph<'t>(text: &'t str, heading: &str) -> Vec<&'t str> {
+    let found = text.split("\n\n").find_map(|part| part.strip_prefix(heading));
+    assert!(found.is_some(), "no {heading}\n{text}");
+    found.unwrap().lines().skip(1).map(str::trim).collect()
+}
+
+/// `20101130;` is before the range, `20110101;` behind it, and so is `SportsCars;` behind that of `Sports;`.
 #[test]
-fn december_is_the_range_from_its_first_to_its_last_day() {
+fn blogs_of_an_author_are_ranges_of_dates_and_of_a_category() {
     let text = output("blogs");
-    let (_, december) = text.split_once("blogs of Brady in December 2010, RowRange:\n").unwrap();
-    assert_eq!(december, "  2010-12-01  PartitionKeys\n  2010-12-31  BowlGames\n");
+    assert_eq!(
+        paragraph(&text, "blogs of Brady in December 2010, RowRange:"),
+        [
+            "20101201;PartitionKeys   2010/12/01  Azure    about PartitionKeys",
+            "20101231;BowlGames       2010/12/31  Sports   about BowlGames",
+        ]
+    );
+    assert_eq!(
+        paragraph(&text, "blogs of Brady about sports, RowRange:"),
+        [
+            "Sports;BowlGames         2010/12/31  Sports   about BowlGames",
+            "Sports;RandyToVikings    2010/09/20  Sports   about RandyToVikings",
+        ]
+    );
+}
+
+#[test]
+fn entity_type_and_key_bring_comments_to_their_blog() {
+    let text = output("blogs");
+    let (first, second) = ("0633584520000000000", "0633585384000000000");
+    assert_eq!(
+        paragraph(&text, "entries of Joe as stored:"),
+        [
+            format!("{first}      Blogs     EntityType, Message"),
+            format!("{first}_001  Comments  Comment, EntityType, Rating"),
+            format!("{first}_002  Comments  Comment, EntityType, Rating"),
+            format!("{second}      Blogs     EntityType, Message"),
+            format!("{second}_001  Comments  Comment, EntityType, Rating"),
+        ]
+    );
+    let one = ["Kick-off", "1 Who plays?, rated 3", "2 At last, rated 4"];
+    let other = ["We won", "1 Congratulations, rated 5"];
+    assert_eq!(
+        paragraph(&text, "blogs of Joe with their comments, Partition:"),
+        [&one[..], &other].concat()
+    );
+    assert_eq!(paragraph(&text, "one blog of Joe with its comments, RowRange:"), one);
 }

@@ -1,5 +1,7 @@
 //! A channel and its blogs, deleted by workers that crash.
 
+use azure_table::{DateTime, TableKey};
+
 use crate::{line, output};
 
 #[test]
@@ -15,15 +17,24 @@ fn after_any_crash_the_next_worker_deletes_what_is_left() {
     for row in &rows {
         assert_eq!(row[4..6], ["deleted", "0"], "{text}");
     }
+    // The item is taken, the channel read and marked, its blogs deleted, then the channel, then the item.
+    let requests: Vec<&str> = rows.iter().map(|row| row[1]).collect();
+    assert_eq!(
+        requests,
+        [
+            "Query", "Replace", "Get", "Merge", "Query", "Batch", "Batch", "Batch", "Delete", "Delete", "crash"
+        ],
+        "{text}"
+    );
     // Before the item is taken, between two batches of blogs, and before the item is completed.
     assert_eq!(
         line(&text, "2 Replace")[2..],
-        ["visible", "250", "deleted", "0", "1"],
+        ["valid", "250", "deleted", "0", "1"],
         "{text}"
     );
     assert_eq!(
         line(&text, "7 Batch")[2..],
-        ["marked", "150", "deleted", "0", "2"],
+        ["invalid", "150", "deleted", "0", "2"],
         "{text}"
     );
     assert_eq!(
@@ -33,7 +44,28 @@ fn after_any_crash_the_next_worker_deletes_what_is_left() {
     );
     // The second delivery is of the channel before.
     assert!(
-        text.contains("created again before delivery 2: visible, 250 blogs"),
+        text.contains("created again before delivery 2: valid, 250 blogs"),
         "{text}"
     );
+}
+
+#[test]
+fn rows_have_the_keys_and_the_properties_of_the_paper() {
+    let text = output("delete_channel");
+    let parts: Vec<&str> = text.split("\n\n").collect();
+    let [_, channel, blog, ..] = parts.as_slice() else {
+        panic!("{text}")
+    };
+    let names = |row: &str| -> Vec<String> {
+        let lines = row.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+        lines.map(str::to_owned).collect()
+    };
+    assert!(channel.starts_with("PartitionKey \"Hockey\", RowKey \"\"\n"), "{text}");
+    assert_eq!(names(channel), ["CreatedOn", "IsInvalid", "Owner"], "{text}");
+    let created: DateTime = line(channel, "CreatedOn")[1].parse().unwrap();
+    let mut row_key = String::new();
+    created.write_key(&mut row_key).unwrap();
+    let key = format!("PartitionKey \"Hockey\", RowKey \"{row_key}\"\n");
+    assert!(blog.starts_with(&key), "{key}\n{text}");
+    assert_eq!(names(blog), ["Blog", "Title", "UserId"], "{text}");
 }

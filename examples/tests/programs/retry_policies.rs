@@ -60,3 +60,40 @@ fn waits_and_results_are_those_of_the_policies() {
         );
     }
 }
+
+/// The waits of six retries in milliseconds, and the time of the call.
+fn six_retries(text: &str, name: &str) -> (Vec<u64>, u64) {
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(name));
+    let (waits, rest) = line.unwrap().split_once("  total ").unwrap();
+    let (total, result) = rest.split_once(", ").unwrap();
+    assert_eq!(result, "ServerFault after 7 attempts", "{text}");
+    let waits = waits.split(", ").map(|wait| wait.trim().parse().unwrap());
+    (waits.collect(), total.parse().unwrap())
+}
+
+#[test]
+fn six_retries_have_the_waits_that_the_java_post_prints() {
+    let (waits, total) = six_retries(&output("retry_policies"), "as printed");
+    assert_eq!(waits, [3_000, 28_442, 80_000, 90_000, 90_000, 90_000]);
+    assert!((381_442..381_500).contains(&total), "{total}");
+}
+
+/// `min(3 s + (2ⁿ − 1) · U(0.8, 1.2) · 30 s, 90 s)`.
+#[test]
+fn six_random_waits_are_in_the_intervals_of_the_formula() {
+    let (waits, total) = six_retries(&output("retry_policies"), "random");
+    let ranges = [
+        3_000..=3_000,
+        27_000..=39_000,
+        75_000..=90_000,
+        90_000..=90_000,
+        90_000..=90_000,
+        90_000..=90_000,
+    ];
+    assert_eq!(waits.len(), ranges.len());
+    assert!(
+        waits.iter().zip(&ranges).all(|(wait, range)| range.contains(wait)),
+        "{waits:?}"
+    );
+    assert!(total.abs_diff(waits.iter().sum()) < 60, "{total}: {waits:?}");
+}

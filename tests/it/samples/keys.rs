@@ -1,10 +1,13 @@
-//! Keys of the posts: release dates that sort newest first, and keys with a percent sign.
+//! Keys of the posts: release dates that sort newest first, weeks of a year, and keys with a percent sign.
 //!
-//! Sources: "How to get the most out of Windows Azure Tables" (2010), Tables 1 and 2; "PartitionKey or RowKey
+//! Sources: "Windows Azure Table" (2009), an intermediate partition size; "How to get the most out of Windows Azure Tables" (2010), Tables 1 and 2; "PartitionKey or RowKey
 //! containing the percent '%' character causes some Windows Azure Tables APIs to fail" (2012).
 
-use azure_table::key::Day;
-use azure_table::{Descending, DynamicEntity, Emulator, EmulatorServer, TableEntity, TableServiceClient};
+use azure_table::filter::AccessPath;
+use azure_table::key::{Day, Week};
+use azure_table::{
+    DateTime, Descending, DynamicEntity, Emulator, EmulatorServer, TableEntity, TableKey, TableServiceClient,
+};
 
 #[derive(TableEntity)]
 struct RecentMovie {
@@ -42,6 +45,68 @@ async fn recent_movies_are_sorted_as_in_table_2() {
             ("7990-11-11", "Movie1"),
         ]
     );
+}
+
+/// `<Channel_Name>_<9999 - Year>_<5 - Week#>`, without the month.
+#[derive(TableEntity)]
+#[table(partition_key = "{channel}_{year:04}_{week:02}")]
+struct WeeklyBlog {
+    channel: String,
+    /// 9999 - year.
+    year: u32,
+    /// 5 - week of the month.
+    week: u32,
+    #[table(row_key)]
+    posted: Descending<DateTime>,
+}
+
+/// The first weeks of all months share a partition, so the times limit the rows. With the month, the key is the one
+/// that the paper uses in the season, and a week is a partition.
+#[tokio::test]
+async fn weekly_key_without_the_month_has_a_partition_for_the_same_week_of_each_month() {
+    let service = TableServiceClient::from_transport(Emulator::new());
+    let blogs = service.table::<WeeklyBlog>("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    let time = |day: &str| format!("{day}T00:00:00Z").parse::<DateTime>().unwrap();
+    for (day, week) in [
+        ("2008-09-03", 1),
+        ("2008-10-03", 1),
+        ("2008-10-08", 2),
+        ("2008-10-31", 5),
+    ] {
+        let posted = Descending(time(day));
+        let (channel, year, week) = ("Football".into(), 9_999 - 2_008, 5 - week);
+        let blog = WeeklyBlog {
+            channel,
+            year,
+            week,
+            posted,
+        };
+        blogs.insert(&blog).await.unwrap();
+    }
+    let stored = blogs.query().keys().all().await.unwrap();
+    let partitions: Vec<_> = stored.iter().map(|key| key.partition_key()).collect();
+    let first = "Football_7991_04";
+    assert_eq!(partitions, ["Football_7991_00", "Football_7991_03", first, first]);
+
+    let week = blogs.query().partition(("Football", 7_991, 4));
+    let days: Vec<_> = week
+        .clone()
+        .all()
+        .await
+        .unwrap()
+        .iter()
+        .map(|blog| blog.posted.0)
+        .collect();
+    assert_eq!(days, [time("2008-10-03"), time("2008-09-03")]);
+    let (day, next) = (time("2008-10-03"), time("2008-10-04"));
+    let october = week.filter(WeeklyBlog::POSTED.ge(day) & WeeklyBlog::POSTED.lt(next));
+    assert_eq!(october.plan().unwrap().path(), AccessPath::RowRange);
+    assert_eq!(october.count().await.unwrap(), 1);
+
+    let mut with_month = "Football_".to_owned();
+    Descending(Week::from(day)).write_key(&mut with_month).unwrap();
+    assert_eq!(with_month, "Football_7991_03_04");
 }
 
 /// The service decoded such a key twice. Each call reaches the row `Metric%25`, and none the row `Metric%`.

@@ -1,8 +1,8 @@
-//! Rows that belong together and are written in one transaction: a member and its rentals, a blog under two keys, a
-//! raise for a department.
+//! Rows that belong together and are written in one transaction: a member and its rentals, a blog under two keys,
+//! favorite movies, a raise for a department.
 //!
-//! Source: "How to get the most out of Windows Azure Tables" (2010), entity group transactions, intra-partition index;
-//! "Windows Azure Storage Client for Java Tables Deep Dive" (2012), salaries.
+//! Source: "How to get the most out of Windows Azure Tables" (2010), entity group transactions, intra-partition index,
+//! inserting and updating entities; "Windows Azure Storage Client for Java Tables Deep Dive" (2012), salaries.
 
 use std::sync::{Arc, Mutex};
 
@@ -276,6 +276,98 @@ async fn index_row_leads_to_the_primary_row() {
         );
     }
     assert_eq!(texts, ["about BowlGames", "about RandyToVikings"]);
+}
+
+#[derive(TableEntity, Clone)]
+#[table(rename_all = "PascalCase")]
+struct Movie {
+    #[table(partition_key)]
+    category: String,
+    #[table(row_key)]
+    title: String,
+    release_year: i32,
+    rating: f64,
+    language: Option<String>,
+    favorite: bool,
+}
+
+/// `UpdateObject` and `SaveChanges(Batch)` of the post.
+#[tokio::test]
+async fn favorite_movies_are_merged_under_their_etags_in_one_batch() {
+    let (table, requests) = table("Movies").await;
+    let movies = table.typed::<Movie>();
+    let rows = [
+        ("Cop Out", 4.5, Some("English")),
+        ("Terminator", 4.8, None),
+        ("White Water Rapids Survival", 3.9, Some("English")),
+    ];
+    for (title, rating, language) in rows {
+        let movie = Movie {
+            category: "Action".into(),
+            title: title.into(),
+            release_year: 2010,
+            rating,
+            language: language.map(str::to_owned),
+            favorite: false,
+        };
+        let mut row = DynamicEntity::from_entity(&movie).unwrap();
+        row.insert("Revenue", 0.0);
+        table.insert(&row).await.unwrap();
+    }
+    requests.lock().unwrap().clear();
+    let rated = movies.query().partition("Action").filter(Movie::RATING.gt(4.0));
+    let read = rated.versioned().all().await.unwrap();
+    let mut batch = movies.batch();
+    for mut movie in read.clone() {
+        movie.favorite = true;
+        batch.merge(&movie).unwrap();
+    }
+    assert_eq!(batch.submit().await.unwrap().len(), 2);
+
+    let sent = std::mem::take(&mut *requests.lock().unwrap());
+    let [query, batch] = sent.as_slice() else {
+        panic!("{sent:?}")
+    };
+    assert!(query.contains("PartitionKey eq 'Action' and Rating gt 4.0"), "{query}");
+    // OData 3 calls the MERGE of the post PATCH.
+    assert_eq!(batch.matches("\nPATCH ").count(), 2, "{batch}");
+    assert!(!batch.contains("PUT "), "{batch}");
+    for movie in &read {
+        assert!(batch.contains(&format!("If-Match: {}", movie.etag)), "{batch}");
+    }
+    // Null values are not sent, and properties that the struct does not know are not removed.
+    assert_eq!(
+        (
+            batch.matches("\"ReleaseYear\":2010").count(),
+            batch.matches("\"Language\"").count()
+        ),
+        (2, 1)
+    );
+    for (title, rating, language) in rows {
+        let row = table.get(("Action", title)).await.unwrap().unwrap();
+        assert_eq!(row.property::<bool>("Favorite").unwrap(), rating > 4.0);
+        assert_eq!(row.property::<Option<String>>("Language").unwrap().as_deref(), language);
+        assert_eq!(
+            (row.property("ReleaseYear").unwrap(), row.property("Revenue").unwrap()),
+            (2010, 0.0)
+        );
+    }
+
+    // One movie is edited in between: the ETag fails the whole transaction.
+    let mut batch = movies.batch();
+    for mut movie in read {
+        movie.favorite = false;
+        batch.merge(&movie).unwrap();
+    }
+    let error = batch.submit().await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.batch_index()),
+        (ErrorKind::ConditionNotMet, Some(0))
+    );
+    assert_eq!(
+        movies.query().filter(Movie::FAVORITE.eq(true)).count().await.unwrap(),
+        2
+    );
 }
 
 #[tokio::test]

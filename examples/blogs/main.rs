@@ -1,18 +1,20 @@
-//! The table `Blogs` in the seven steps of the paper, the new blogs of several channels, and an author's December.
+//! The table `Blogs` in the seven steps of the paper, an author's blogs by date and category, and blogs with comments.
 //!
-//! Sources: "Windows Azure Table" (2009), section 4; "How to get the most out of Windows Azure Tables" (2010), blogs by
-//! date. `online_store` stores its orders twice, as that post stores its blogs.
+//! Sources: "Windows Azure Table" (2009), section 4 and "Deserializing the Different Entity Kinds"; "How to get the most
+//! out of Windows Azure Tables" (2010), Table 4.
 //!
 //! `cargo run --example blogs` runs on an emulator inside of this process. With `AZURE_STORAGE_CONNECTION_STRING` it
 //! runs on that account.
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
+mod author;
+mod comments;
+
 use std::error::Error;
 use std::process::ExitCode;
 
-use azure_table::key::Day;
-use azure_table::{DateTime, Key, TableClient, TableEntity, TableServiceClient};
+use azure_table::{DateTime, TableClient, TableEntity, TableServiceClient};
 use azure_table_examples::{connect, finish, on_own_tables};
 
 /// Step 1, the schema. The service does not know it.
@@ -34,15 +36,6 @@ impl Blog {
     }
 }
 
-/// A blog of an author. RowKey: the date, `;`, the title, so that a month is a range of keys.
-#[derive(TableEntity)]
-#[table(partition_key = "{author}", row_key = "{published};{title}")]
-struct Dated {
-    author: String,
-    published: Day,
-    title: String,
-}
-
 #[tokio::main]
 async fn main() -> ExitCode {
     finish(run().await)
@@ -54,7 +47,8 @@ async fn run() -> Result<(), Box<dyn Error>> {
 
 async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     seven_steps(&service.table("Blogs")?).await?;
-    december(&service.table("Authors")?.create_missing_table()).await
+    author::show(&service.table("Authors")?.create_missing_table()).await?;
+    comments::show(&service.table("Entries")?.create_missing_table()).await
 }
 
 async fn seven_steps(blogs: &TableClient<Blog>) -> Result<(), Box<dyn Error>> {
@@ -108,33 +102,6 @@ async fn seven_steps(blogs: &TableClient<Blog>) -> Result<(), Box<dyn Error>> {
     println!("7 batch    {} operations, all or none", batch.submit().await?.len());
     for blog in blogs.query().partition("Channel_19").all().await? {
         println!("           {} {} {}", blog.posted, blog.text, blog.rating_as_string());
-    }
-    Ok(())
-}
-
-/// Reads a month of an author by the keys of its first and last day.
-async fn december(blogs: &TableClient<Dated>) -> Result<(), Box<dyn Error>> {
-    for (day, title) in [
-        ("2009-12-24", "SnowInSeattle"),
-        ("2010-09-20", "RandyToVikings"),
-        ("2010-11-30", "CyberMonday"),
-        ("2010-12-01", "PartitionKeys"),
-        ("2010-12-31", "BowlGames"),
-        ("2011-01-01", "Resolutions"),
-    ] {
-        let (author, title, published) = ("Brady".into(), title.into(), day.parse()?);
-        let blog = Dated {
-            author,
-            published,
-            title,
-        };
-        blogs.insert(&blog).await?;
-    }
-    let day = |day: &str| Key::<Dated>::prefix(("Brady", day.parse::<Day>()?));
-    let query = blogs.query().between(day("2010-12-01")?, day("2010-12-31")?);
-    println!("\nblogs of Brady in December 2010, {:?}:", query.plan()?.path());
-    for blog in query.all().await? {
-        println!("  {}  {}", blog.published, blog.title);
     }
     Ok(())
 }
