@@ -39,6 +39,8 @@ mod table_basics;
 mod telemetry;
 #[cfg(feature = "web")]
 mod web_pages;
+#[cfg(feature = "web")]
+mod web_service;
 
 use std::process::{Command, Stdio};
 

@@ -431,7 +431,7 @@ async fn timeout_covers_all_requests_of_a_call() {
 fn certificates_that_are_not_pem_are_rejected() {
     let pem = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n";
     for other in [&b""[..], b"\x30\x82\x01\x0a", b"certificate.pem"] {
-        for builder in [Network::Reqwest, Network::Hyper].into_iter().flat_map(|network| {
+        for builder in Network::ALL.iter().flat_map(|network| {
             let builder = || network.builder();
             [
                 builder().root_certificates(other),

@@ -211,6 +211,7 @@ fn errors_do_not_repeat_rejected_secrets() {
     shown.error(&AccountKey::new("contoso", &format!("{KEY}*")).unwrap_err());
     shown.error(&SasToken::new(format!("https://x/?sig={SIGNATURE}")).unwrap_err());
     shown.error(&Emulator::new().account("contoso", &format!("{KEY}*")).unwrap_err());
+    #[cfg(feature = "http")]
     for url in [
         format!("no url {SIGNATURE}"),
         format!("ftp://user:{SIGNATURE}@127.0.0.1:1"),
@@ -219,7 +220,7 @@ fn errors_do_not_repeat_rejected_secrets() {
         shown.debug(&proxy);
         shown.error(&proxy.build().unwrap_err());
     }
-    for network in [Network::Reqwest, Network::Hyper] {
+    for network in Network::ALL {
         let proxy = network.builder().proxy(format!("http://user:{SIGNATURE}@127.0.0.1:1"));
         shown.debug(proxy.build().unwrap());
     }

@@ -1,0 +1,78 @@
+//! A web service of notes for programs: ETags, statuses, and layers of tower-http on both sides.
+//!
+//! `cargo run -p azure-table-examples --features web --example web_service` starts it on a port of 127.0.0.1, with its
+//! table on an emulator on another port, makes four requests, and prints them with the spans of both layers. With
+//! `AZURE_STORAGE_CONNECTION_STRING` the notes are on that account. `… -- client` sends the requests to the tables by
+//! the `reqwest::Client` of the program instead, without layers.
+//!
+//! `service.rs` has the routes, the status of each error, and the two transports.
+//!
+//! Source: the guide "Web services".
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to a person")]
+
+mod service;
+
+use std::error::Error;
+use std::io::{IsTerminal as _, stdout};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use azure_table::TableServiceClient;
+use azure_table::transport::{HttpTransport, ReqwestTransport};
+use azure_table_examples::{connect_on_port, finish, on_own_tables};
+use tokio::net::TcpListener;
+use tracing::Level;
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use self::service::{Note, client, layered, router};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    // The events of tower-http, in the spans of both layers.
+    let shown = Targets::new()
+        .with_target("tower_http", Level::DEBUG)
+        .with_target(env!("CARGO_CRATE_NAME"), Level::INFO);
+    let lines = tracing_subscriber::fmt::layer().with_target(false).without_time();
+    let lines = lines.with_ansi(stdout().is_terminal()).with_filter(shown);
+    tracing_subscriber::registry().with(lines).init();
+    finish(run().await)
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
+    let (service, _emulator) = connect_on_port().await?;
+    let service = service.timeout(Duration::from_secs(5));
+    // Shared with the rest of the program.
+    let client = client()?;
+    let service = match std::env::args().nth(1).as_deref() {
+        Some("client") => service.transport(ReqwestTransport::from_client(client.clone())),
+        _ => service.transport(layered(HttpTransport::builder().build()?)),
+    };
+    on_own_tables(&service, async |service| visits(service, &client).await).await
+}
+
+/// Starts the service, and makes a program's requests.
+async fn visits(service: &TableServiceClient, client: &reqwest::Client) -> Result<(), Box<dyn Error>> {
+    let notes = service.table::<Note>("Notes")?;
+    notes.create_table().await?;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}/notes/kick-off", listener.local_addr()?);
+    let server = tokio::spawn(async { axum::serve(listener, router(notes)).await });
+
+    let missing = client.get(&url).send().await?;
+    println!("GET {}", missing.status());
+    let first = client.put(&url).body("half time").send().await?;
+    println!("PUT {}", first.status());
+    let seen = first.headers()["etag"].clone();
+    for text in ["second half", "extra time"] {
+        let put = client.put(&url).header("if-match", &seen).body(text).send().await?;
+        println!("PUT with If-Match {}", put.status());
+    }
+    let found = client.get(&url).send().await?;
+    println!("GET {} {}", found.status(), found.text().await?);
+    server.abort();
+    Ok(())
+}

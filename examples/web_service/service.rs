@@ -1,0 +1,137 @@
+//! The routes of the service, the status of each error, and a transport with layers.
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, Request, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use azure_table::transport::{Delivery, HttpTransport, TowerTransport, Transport, TransportError};
+use azure_table::{ETag, Error, ErrorKind, TableClient, TableEntity};
+use tower::ServiceBuilder;
+use tower_http::trace::TraceLayer;
+
+/// The most requests to the tables at a time.
+const CONCURRENT: usize = 64;
+
+/// A note, in the partition of its first letter.
+#[derive(TableEntity, Clone, Debug)]
+pub(crate) struct Note {
+    #[table(partition_key)]
+    partition: String,
+    #[table(row_key)]
+    id: String,
+    text: String,
+}
+
+/// An error as a status.
+pub(crate) struct Problem(Error);
+
+type Notes = State<TableClient<Note>>;
+
+/// Returns the service. Its clones share the client of the table.
+pub(crate) fn router(notes: TableClient<Note>) -> Router {
+    Router::new()
+        .route("/notes/{id}", get(read).put(write))
+        .layer(TraceLayer::new_for_http())
+        .with_state(notes)
+}
+
+/// Returns a transport with a span for each request and a limit of concurrency.
+///
+/// The default span of tower-http has the whole URL, and so the keys of rows and shared access signatures.
+pub(crate) fn layered(http: HttpTransport) -> impl Transport {
+    let span = |request: &Request<Body>| tracing::info_span!("table request", method = %request.method());
+    let service = ServiceBuilder::new()
+        // The layer needs a type with `http_body::Body`.
+        .map_request(|request: Request<_>| request.map(Body::from))
+        .layer(TraceLayer::new_for_http().make_span_with(span))
+        .concurrency_limit(CONCURRENT)
+        .service_fn(move |request: Request<Body>| {
+            let http = http.clone();
+            async move {
+                let (head, body) = request.into_parts();
+                let body = to_bytes(body, usize::MAX).await;
+                let body = body.map_err(|error| TransportError::new(Delivery::NothingSent, error))?;
+                // The error states how far the request got: only an unclear write is read back.
+                http.send(Request::from_parts(head, body)).await.map(|response| response.map(Body::from))
+            }
+        });
+    TowerTransport::new(service)
+}
+
+/// Returns a client of the program, for the tables and for others.
+///
+/// It follows no redirects: they would send a signature to another host.
+pub(crate) fn client() -> reqwest::Result<reqwest::Client> {
+    // This reqwest has no crypto provider of its own, and panics without one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    client.no_proxy().build()
+}
+
+/// Returns the keys of a note.
+fn keys(id: &str) -> (String, String) {
+    (id.chars().take(1).collect(), id.to_owned())
+}
+
+async fn read(State(notes): Notes, Path(id): Path<String>) -> Result<Response, Problem> {
+    let Some(note) = notes.get(keys(&id)).versioned().await? else {
+        return Ok(StatusCode::NOT_FOUND.into_response());
+    };
+    Ok(([(header::ETAG, note.etag.to_string())], note.entity.text).into_response())
+}
+
+/// Saves a note: on the version that `If-Match` names, or in any case.
+async fn write(
+    State(notes): Notes,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    text: String,
+) -> Result<Response, Problem> {
+    let (partition, id) = keys(&id);
+    let note = Note { partition, id, text };
+    let etag = match headers.get(header::IF_MATCH).map(|value| value.to_str()) {
+        None => notes.insert_or_replace(&note).await?,
+        Some(Ok(seen)) => notes.replace(&note).if_match(ETag::new(seen)).await?,
+        Some(Err(_)) => return Ok(StatusCode::BAD_REQUEST.into_response()),
+    };
+    Ok((StatusCode::NO_CONTENT, [(header::ETAG, etag.to_string())]).into_response())
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Self(error)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = match self.0.kind() {
+            ErrorKind::NotFound => StatusCode::NOT_FOUND,
+            ErrorKind::AlreadyExists | ErrorKind::Conflict => StatusCode::CONFLICT,
+            ErrorKind::ConditionNotMet => StatusCode::PRECONDITION_FAILED,
+            ErrorKind::InvalidInput | ErrorKind::Rejected => StatusCode::BAD_REQUEST,
+            ErrorKind::Throttled => StatusCode::SERVICE_UNAVAILABLE,
+            ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+            ErrorKind::Connection | ErrorKind::ServerFault | ErrorKind::InvalidResponse => StatusCode::BAD_GATEWAY,
+            // `TableNotFound`, `InDoubt`, the credential, the service's own code.
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        if status.is_server_error() {
+            eprintln!("{status}: {}", self.0);
+        }
+        let in_doubt = if self.0.may_have_applied() {
+            "The note may be saved."
+        } else {
+            ""
+        };
+        let wait = self.0.retry_after().map_or(1, |wait| wait.as_secs() + 1);
+        match status {
+            StatusCode::SERVICE_UNAVAILABLE => {
+                (status, [(header::RETRY_AFTER, wait.to_string())], in_doubt).into_response()
+            }
+            _ => (status, in_doubt).into_response(),
+        }
+    }
+}
