@@ -18,7 +18,7 @@ const HIDDEN_KEY: &str = "aGlkZGVu";
 const LEAST_SECRET: usize = 8;
 
 /// The request headers whose values are kept.
-const SHOWN: [&str; 18] = [
+const SHOWN: [&str; 20] = [
     "accept",
     "accept-charset",
     "content-length",
@@ -31,6 +31,8 @@ const SHOWN: [&str; 18] = [
     "maxdataserviceversion",
     "origin",
     "prefer",
+    "traceparent",
+    "tracestate",
     "user-agent",
     "x-http-method",
     "x-ms-client-request-id",

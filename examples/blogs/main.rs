@@ -1,7 +1,7 @@
 //! The table `Blogs` in the seven steps of the paper, an author's blogs by date and category, and blogs with comments.
 //!
-//! Sources: "Windows Azure Table" (2009), section 4 and "Deserializing the Different Entity Kinds"; "How to get the most
-//! out of Windows Azure Tables" (2010), Table 4.
+//! Sources: "Windows Azure Table" (2009), section 4 and "Deserializing the Different Entity Kinds"; "How to get the
+//! most out of Windows Azure Tables" (2010), Table 4.
 //!
 //! `cargo run --example blogs` runs on an emulator inside of this process. With `AZURE_STORAGE_CONNECTION_STRING` it
 //! runs on that account.

@@ -31,7 +31,8 @@ fn lives(crashes: usize) -> (BTreeSet<Vec<String>>, Exploration) {
             write(&service.table("Rows")?, &format!("life {}", life.get())).await
         };
         simulation.process("writer", live).await?;
-        seen.borrow_mut().insert(stored(&rows).await?);
+        let stored = stored(&rows).await?;
+        seen.borrow_mut().insert(stored);
         Ok(())
     });
     let found = found.crashes(crashes).run();
@@ -129,7 +130,8 @@ fn nothing_of_a_crashed_process_is_sent() {
             ids.borrow().windows(2).all(|ids| ids[0] != ids[1]),
             "a life has ids of its own"
         );
-        seen.borrow_mut().push(stored(&rows).await?);
+        let stored = stored(&rows).await?;
+        seen.borrow_mut().push(stored);
         Ok(())
     });
     let found = found.replay("a:crash").run();

@@ -1,7 +1,8 @@
 //! Keys of the posts: release dates that sort newest first, weeks of a year, and keys with a percent sign.
 //!
-//! Sources: "Windows Azure Table" (2009), an intermediate partition size; "How to get the most out of Windows Azure Tables" (2010), Tables 1 and 2; "PartitionKey or RowKey
-//! containing the percent '%' character causes some Windows Azure Tables APIs to fail" (2012).
+//! Sources: "Windows Azure Table" (2009), an intermediate partition size; "How to get the most out of Windows Azure
+//! Tables" (2010), Tables 1 and 2; "PartitionKey or RowKey containing the percent '%' character causes
+//! some Windows Azure Tables APIs to fail" (2012).
 
 use azure_table::filter::AccessPath;
 use azure_table::key::{Day, Week};

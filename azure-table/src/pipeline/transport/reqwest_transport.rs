@@ -75,6 +75,9 @@ impl ReqwestTransport {
     /// | `timeout` | none, or longer than the `attempt_timeout` |
     /// | `http1_only` and `tcp_nodelay` | recommended |
     ///
+    /// Without another feature of reqwest, its TLS needs a crypto provider that the program has installed, or `build`
+    /// panics: [the guide to accounts](crate::guide::accounts) has the lines.
+    ///
     /// A client does not reveal these settings. If a response comes from another URL than its request, the client has
     /// followed a redirect: the request fails, a write is in doubt, and each further request fails before it is sent.
     /// A connection that cannot be opened may be that of a redirect, so a write is read back then too. 256 requests are

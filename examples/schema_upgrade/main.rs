@@ -8,64 +8,18 @@
 
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
+mod film;
+
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::{DynamicEntity, ErrorKind, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table::{DynamicEntity, ErrorKind, Result, TableClient, TableServiceClient};
 use azure_table_examples::{connect_with_faults, finish, on_own_tables};
 
-/// The version of the rows that this program writes.
-const VERSION: i32 = 2;
-
-/// The first version of the program.
-#[derive(TableEntity, Clone)]
-struct FilmV1 {
-    #[table(partition_key)]
-    genre: String,
-    #[table(row_key)]
-    title: String,
-    version: i32,
-    stars: i32,
-    euros: f64,
-}
-
-/// The present version. A row of the first one lacks `cents`, so it is given to `upgrade`.
-#[derive(TableEntity, Debug)]
-#[table(upgrade = "upgrade")]
-struct Film {
-    #[table(partition_key)]
-    genre: String,
-    #[table(row_key)]
-    title: String,
-    version: i32,
-    /// Renamed: it was `stars`.
-    #[table(alias = "stars")]
-    rating: i32,
-    /// Of another type: it was `euros`, a double.
-    cents: i64,
-    /// Added.
-    #[table(default = "english")]
-    language: String,
-}
-
-fn english() -> String {
-    "en".into()
-}
-
-/// Selects the steps by the version of the row. A later version adds its own.
-fn upgrade(row: &mut DynamicEntity) -> Result<Film> {
-    let version: i32 = row.property("version")?;
-    if version < 2 {
-        // `upgrade_where` then removes this property from the stored row.
-        let euros: f64 = row.take_property("euros")?;
-        row.insert("cents", (euros * 100.0).round() as i64);
-    }
-    row.insert("version", VERSION);
-    row.to_entity()
-}
+use crate::film::{Film, FilmV1, VERSION};
 
 #[tokio::main]
 async fn main() -> ExitCode {
