@@ -25,8 +25,9 @@ const LINES: [(&str, usize); 6] = [
     // 70 for secrets that a log hides, headers of a read-back, and errors of redirects: a reading found them missing.
     // A guide more is among them. 90 for the key of a result, a client from the URL of a table, and signatures that are
     // parsed, changed and signed again: they replaced programs that matched indices and cut URLs.
-    // 39 for processes that crash: they replaced bodies that begin with the rows of a crash.
-    ("azure-table", 33_529),
+    // 39 for processes that crash: they replaced bodies that begin with the rows of a crash. 8 for the URL of
+    // an entity.
+    ("azure-table", 33_537),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
     // 1 for an option of explorations.
     ("azure-table-derive", 4_799),

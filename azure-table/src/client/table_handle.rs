@@ -7,11 +7,14 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use azure_table_wire::codec::url;
+use azure_table_wire::error::Result;
 
 use crate::account::table_name::TableName;
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::variant_mark::AsVariant;
+use crate::key::entity_key::IntoKey;
 use crate::pipeline::Pipeline;
+use crate::write::path;
 
 /// A client for one table, whose rows are entities of type `E`. Clones are cheap.
 ///
@@ -85,6 +88,24 @@ impl<E> TableClient<E> {
     /// Returns the table's URL, without a signature. [`SasUrl`](crate::auth::SasUrl) has one.
     pub fn url(&self) -> String {
         format!("{}/{}", self.pipeline.endpoint.base(), url::encode(self.table.as_str()))
+    }
+
+    /// Returns the URL of an entity, which its requests have too. It has no signature.
+    ///
+    /// ```
+    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// let blogs = TableServiceClient::from_transport(Emulator::new()).table::<DynamicEntity>("Blogs")?;
+    /// let url = blogs.entity_url(("it's", "1"))?;
+    /// assert!(url.ends_with("/Blogs(PartitionKey='it%27%27s',RowKey='1')"));
+    /// # Ok::<(), azure_table::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - `InvalidInput`: a key that the service would reject.
+    pub fn entity_url(&self, key: impl IntoKey<E>) -> Result<String> {
+        let (key, base) = (key.into_key()?, self.pipeline.endpoint.base());
+        let path = path::entity(self.table.as_str(), key.partition_key(), key.row_key());
+        Ok(format!("{base}/{path}"))
     }
 
     pub(crate) fn pipeline(&self) -> &Arc<Pipeline> {
