@@ -5,6 +5,7 @@
 //! parsed.
 
 mod field;
+mod index;
 mod key;
 pub(crate) mod name;
 mod projection;
@@ -33,6 +34,7 @@ pub(crate) fn entity(ctxt: &Ctxt, entity: &Entity<'_>) {
     check_once(ctxt, base, "etag", |attrs| attrs.etag.as_ref());
     check_once(ctxt, base, "extra", |attrs| attrs.extra.as_ref());
     check_once(ctxt, base, "write_id", |attrs| attrs.write_id.as_ref());
+    index::check(ctxt, entity);
     check_extra(ctxt, base);
     check_read(ctxt, base);
     name::check_names(ctxt, base, true);

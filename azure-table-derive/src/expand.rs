@@ -8,6 +8,7 @@ pub(crate) mod column;
 pub(crate) mod entity;
 mod field_type;
 pub(crate) mod group;
+mod index;
 pub(crate) mod projection;
 pub(crate) mod property;
 mod read;

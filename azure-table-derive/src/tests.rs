@@ -5,6 +5,7 @@ mod expansion_of_forms;
 mod mistake;
 mod mistake_of_field;
 mod mistake_of_group;
+mod mistake_of_index;
 mod mistake_of_projection;
 mod mistake_of_property;
 mod mistake_of_template;

@@ -13,6 +13,8 @@
 //! | [`Sequence`] | numbers that are never returned twice |
 //! | [`Unique`] | at most one entity of a partition with a value |
 //! | [`UniqueInTable`] | at most one entity of a table with a value |
+//! | [`Indexed`], [`IndexQuery`] | entities are found by their declared indexes, which always agree with them |
+//! | [`IndexBuild`], [`IndexFaults`], [`IndexFault`] | the building of an index, and the check of its rows |
 //! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |
 //! | [`TablePerPeriod`] | a table for each month or day, dropped as a whole |
 //!
@@ -43,6 +45,10 @@ mod conflict;
 mod expiry;
 mod fence;
 pub mod guide;
+mod index_check;
+mod index_query;
+mod index_state;
+mod indexed;
 mod lease;
 mod lease_entry;
 mod log;
@@ -55,6 +61,10 @@ mod unique_in_table;
 
 pub use self::expiry::{Expiring, TablePerPeriod};
 pub use self::fence::Fence;
+pub use self::index_check::{IndexFault, IndexFaults};
+pub use self::index_query::IndexQuery;
+pub use self::index_state::IndexBuild;
+pub use self::indexed::Indexed;
 pub use self::lease::{Lease, Leases};
 pub use self::lease_entry::LeaseEntry;
 pub use self::log::{Log, LogReader, LogStream};

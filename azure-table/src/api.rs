@@ -10,6 +10,7 @@ pub mod bulk;
 pub mod emulator;
 #[cfg(feature = "encryption")]
 pub mod encryption;
+pub mod index;
 pub mod operation;
 pub mod policy;
 pub mod query;

@@ -68,7 +68,7 @@ pub use crate::api::emulator;
 pub use crate::api::encryption;
 #[cfg(feature = "test-util")]
 pub use crate::api::testing;
-pub use crate::api::{auth, batch, bulk, operation, policy, query, retry, service, telemetry, transport};
+pub use crate::api::{auth, batch, bulk, index, operation, policy, query, retry, service, telemetry, transport};
 pub use crate::client::batch::TableBatch;
 pub use crate::client::bulk::bulk_builder::Bulk;
 pub use crate::client::bulk::bulk_report::{BulkOutcome, BulkReport};

@@ -11,6 +11,7 @@ pub(crate) mod batch_response;
 pub(crate) mod call;
 pub(crate) mod encoded_operation;
 pub(crate) mod entity_limits;
+pub(crate) mod index;
 pub(crate) mod operation;
 pub(crate) mod path;
 pub(crate) mod requested_key;

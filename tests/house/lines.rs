@@ -26,11 +26,11 @@ const LINES: [(&str, usize); 6] = [
     // A guide more is among them. 90 for the key of a result, a client from the URL of a table, and signatures that are
     // parsed, changed and signed again: they replaced programs that matched indices and cut URLs.
     // 39 for processes that crash: they replaced bodies that begin with the rows of a crash. 8 for the URL of
-    // an entity.
-    ("azure-table", 33_537),
+    // an entity. 87 for declared indexes as data: they replaced index rows by hand.
+    ("azure-table", 33_624),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
-    // 1 for an option of explorations.
-    ("azure-table-derive", 4_799),
+    // 1 for an option of explorations. 333 for declared indexes, a row type for each: they replaced rows by hand.
+    ("azure-table-derive", 5_132),
     // Got the reader of members, which only it uses, from the wire crate. 18 for values as they were read: they
     // replaced values that were owned or borrowed. 9 for values that an exploration adds to each response: they
     // replaced a thread-local in the client. 81 for properties that borrow from a request, one look-up of a row for a
@@ -38,7 +38,8 @@ const LINES: [(&str, usize); 6] = [
     // of each property, a look-up, an exact division and a wake-up. A batch takes 30 % less CPU.
     ("azure-table-emulator", 11_873),
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
-    ("azure-table-patterns", 1_694),
+    // 709 for declared indexes, which replace index rows by hand and their repair.
+    ("azure-table-patterns", 2_403),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     // Got the rows whose Timestamps an exploration reads, from the wire crate. 19 for their watch, which responses
     // carry: it replaced a thread-local in the model of entities. 1 for a kind of errors.

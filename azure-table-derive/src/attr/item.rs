@@ -119,6 +119,11 @@ impl Item {
         syn::parse2::<Value<T>>(self.rest.clone()).ok().map(|value| value.0)
     }
 
+    /// Returns what follows the name, if it is exactly a `T`.
+    pub(crate) fn list<T: Parse>(&self) -> Option<T> {
+        syn::parse2(self.rest.clone()).ok()
+    }
+
     /// Returns the place at which a malformed value is reported: the whole option.
     pub(crate) fn place(&self) -> impl ToTokens {
         let mut tokens = self.name.to_token_stream();

@@ -6,6 +6,7 @@
 
 use syn::{Attribute, ExprPath, LitStr, Path, Type};
 
+use crate::attr::index::{Index, index};
 use crate::attr::item::{Item, code, items, text};
 use crate::attr::option::{Attr, Store};
 use crate::attr::placement::{Kind, Placement, Placements, Spot};
@@ -57,6 +58,7 @@ options! {
         "tag" tag: Option<LitStr>, Variants, text("Kind");
         "partition_key" partition_key: Option<LitStr>, Entity, template;
         "row_key" row_key: Option<LitStr>, Entity, template;
+        "index" index: Vec<Index>, Entity, index;
         "integer" integer: Option<()>, Choice, Item::flag;
         "rename_all" rename_all: Option<Case>, Entity | Group | Variants | Choice, rename_all;
         "columns" columns: Option<Columns>, Entity | Group | Variants, columns;

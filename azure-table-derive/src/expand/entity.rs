@@ -13,7 +13,7 @@ use crate::expand::column::constants;
 use crate::expand::field_type::{FieldType, exactly};
 use crate::expand::read::{Reading, Rest, built, members, metadata};
 use crate::expand::stored::{encrypted_assertions, group_schemas, property_schemas, write_properties};
-use crate::expand::table_name;
+use crate::expand::{index, table_name};
 use crate::key::{KeyName, KeyPiece};
 use crate::place::{Paths, Place, implement, local};
 
@@ -33,7 +33,8 @@ pub(crate) fn expand(entity: &Entity<'_>) -> TokenStream {
             .collect::<TokenStream>()
     });
     let named_table = table_name::expand(&base.attrs, base.input, &generics);
-    quote!(#table_entity #read_entity #named_table #constants #assertions)
+    let indexes = index::expand(entity);
+    quote!(#table_entity #read_entity #named_table #constants #assertions #indexes)
 }
 
 fn table_entity(entity: &Entity<'_>, generics: &Generics) -> TokenStream {

@@ -104,7 +104,7 @@ fn error_for_an_unknown_attribute_lists_the_known_ones() {
     assert_eq!(
         entity("RenameAll = \"x\""),
         "unknown attribute `RenameAll`: did you mean `rename_all`? on a struct write `name`, `partition_key`, \
-         `row_key`, `rename_all`, `columns`, `deny_unknown_properties`, `upgrade` or `crate`"
+         `row_key`, `index`, `rename_all`, `columns`, `deny_unknown_properties`, `upgrade` or `crate`"
     );
 }
 
@@ -157,7 +157,7 @@ fn error_for_a_malformed_value_shows_the_correct_form() {
     );
     assert_eq!(
         one(&with("#[table]", "")),
-        "write #[table(…)] with `name`, `partition_key`, `row_key`, `rename_all`, `columns`, \
+        "write #[table(…)] with `name`, `partition_key`, `row_key`, `index`, `rename_all`, `columns`, \
          `deny_unknown_properties`, `upgrade` or `crate` inside"
     );
     for (name, fault) in [

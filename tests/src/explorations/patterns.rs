@@ -3,6 +3,7 @@
 //! Contains the explorations of `Fence`, `Sequence` and `Leases`, and the shared code.
 
 mod expiry;
+mod indexes;
 mod log;
 mod queue;
 mod snapshot;
@@ -23,7 +24,7 @@ use crate::promises::{Place, Promise, at, count};
 pub fn all() -> impl Iterator<Item = &'static Case> {
     let first = ALL.iter().chain(&unique::ALL);
     let second = first.chain(&log::ALL).chain(&queue::ALL);
-    second.chain(&expiry::ALL).chain(&snapshot::ALL)
+    second.chain(&expiry::ALL).chain(&snapshot::ALL).chain(&indexes::ALL)
 }
 
 /// Returns the promises of every pattern.

@@ -1,0 +1,343 @@
+//! The check of stored index rows against their entities, and the repair.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use azure_table::index::{INDEX_PREFIX, IndexSchema, IndexWrite, IndexedEntity};
+use azure_table::{DynamicEntity, Error, ErrorKind, Key, ReadEntity, Result, TableOperation, Versioned};
+
+use super::conflict::{is_conflict, was_unchanged};
+use super::indexed::Indexed;
+
+/// An index row that disagrees with the entities.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum IndexFault {
+    /// An entity has no row in an index.
+    Missing {
+        /// The PartitionKey of both.
+        partition_key: String,
+        /// The RowKey of the entity.
+        row_key: String,
+        /// The RowKey of the index row.
+        index_row: String,
+    },
+    /// An index row belongs to no entity, or to an entity with other fields.
+    Dangling {
+        /// Its PartitionKey.
+        partition_key: String,
+        /// The RowKey of the index row.
+        index_row: String,
+    },
+    /// An index row with its entity's properties has other values.
+    Stale {
+        /// The PartitionKey of both.
+        partition_key: String,
+        /// The RowKey of the entity.
+        row_key: String,
+        /// The RowKey of the index row.
+        index_row: String,
+    },
+}
+
+impl fmt::Display for IndexFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing {
+                partition_key,
+                row_key,
+                index_row,
+            } => {
+                write!(
+                    f,
+                    "the entity ({partition_key:?}, {row_key:?}) lacks its index row {index_row:?}"
+                )
+            }
+            Self::Dangling {
+                partition_key,
+                index_row,
+            } => {
+                write!(
+                    f,
+                    "the index row ({partition_key:?}, {index_row:?}) has no entity with these fields"
+                )
+            }
+            Self::Stale {
+                partition_key,
+                row_key,
+                index_row,
+            } => {
+                write!(
+                    f,
+                    "the index row {index_row:?} of ({partition_key:?}, {row_key:?}) has other values than its entity"
+                )
+            }
+        }
+    }
+}
+
+/// The result of [`Indexed::verify`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IndexFaults {
+    /// The number of entities that were read.
+    pub entities: u64,
+    /// The number of index rows that were read.
+    pub index_rows: u64,
+    /// The faults, in the order of their partitions.
+    pub faults: Vec<IndexFault>,
+}
+
+impl IndexFaults {
+    /// Returns an error that names the first fault, if there is one.
+    ///
+    /// # Errors
+    /// - [`Other`](azure_table::ErrorKind::Other): an index row disagrees with the entities.
+    pub fn ensure_none(self) -> Result<Self> {
+        match self.faults.first() {
+            None => Ok(self),
+            Some(first) => Err(Error::other(format!(
+                "{} faults of indexes; the first: {first}",
+                self.faults.len()
+            ))),
+        }
+    }
+}
+
+/// The rows of a partition, as far as they were read.
+#[derive(Default)]
+struct Partition {
+    key: String,
+    /// The index rows that should be stored, with the RowKeys of their entities.
+    expected: BTreeMap<String, (String, IndexWrite)>,
+    stored: BTreeMap<String, DynamicEntity>,
+}
+
+impl Partition {
+    fn faults(self) -> Vec<IndexFault> {
+        let partition_key = self.key;
+        let lacking = self.expected.iter().filter_map(|(index_row, (row_key, write))| {
+            let (partition_key, row_key, index_row) = (partition_key.clone(), row_key.clone(), index_row.clone());
+            match self.stored.get(&index_row) {
+                None => Some(IndexFault::Missing {
+                    partition_key,
+                    row_key,
+                    index_row,
+                }),
+                Some(stored) if has_values(stored, write) => None,
+                Some(_) => Some(IndexFault::Stale {
+                    partition_key,
+                    row_key,
+                    index_row,
+                }),
+            }
+        });
+        let unexpected = self
+            .stored
+            .keys()
+            .filter(|index_row| !self.expected.contains_key(*index_row));
+        let dangling = unexpected.map(|index_row| IndexFault::Dangling {
+            partition_key: partition_key.clone(),
+            index_row: index_row.clone(),
+        });
+        lacking.chain(dangling).collect()
+    }
+}
+
+/// Returns `true` if a stored index row has the values of its write.
+fn has_values(stored: &DynamicEntity, write: &IndexWrite) -> bool {
+    write.write.entity().is_some_and(|expected| {
+        expected
+            .properties
+            .iter()
+            .all(|(name, value)| stored.get(name) == Some(value))
+    })
+}
+
+impl<E: IndexedEntity + ReadEntity> Indexed<E> {
+    /// Reads the whole table, and returns the index rows that disagree with the entities.
+    ///
+    /// It can run while others write: each fault is read again before it is reported. The rows of one partition are
+    /// kept in memory at a time.
+    ///
+    /// # Errors
+    /// - The errors of [`TableQuery`](azure_table::TableQuery). A row that is not an `E` is one.
+    pub async fn verify(&self) -> Result<IndexFaults> {
+        let mut found = IndexFaults::default();
+        let mut partition = Partition::default();
+        let mut rows = self.table.typed::<DynamicEntity>().query().allow_table_scan().stream();
+        while let Some(row) = rows.try_next().await? {
+            if row.partition_key != partition.key {
+                let done = std::mem::take(&mut partition);
+                self.confirm(done, &mut found).await?;
+                partition.key.clone_from(&row.partition_key);
+            }
+            if !row.row_key.starts_with(INDEX_PREFIX) {
+                found.entities += 1;
+                for write in row.to_entity::<E>()?.index_rows()? {
+                    partition
+                        .expected
+                        .insert(write.row_key.clone(), (row.row_key.clone(), write));
+                }
+            } else if row.row_key.contains(' ') {
+                found.index_rows += 1;
+                partition.stored.insert(row.row_key.clone(), row);
+            }
+        }
+        self.confirm(partition, &mut found).await?;
+        Ok(found)
+    }
+
+    /// Writes the index rows that are missing or stale, and deletes those that dangle. Returns their number.
+    ///
+    /// It can run while others write. A missing row of a unique index whose value another entity has stays missing.
+    ///
+    /// # Errors
+    /// - The errors of [`TableQuery`](azure_table::TableQuery) and of batches.
+    pub async fn repair(&self, found: &IndexFaults) -> Result<u64> {
+        let mut repaired = 0;
+        for fault in &found.faults {
+            repaired += u64::from(match fault {
+                IndexFault::Missing {
+                    partition_key,
+                    row_key,
+                    index_row,
+                }
+                | IndexFault::Stale {
+                    partition_key,
+                    row_key,
+                    index_row,
+                } => self.rewrite(partition_key, row_key, index_row).await?,
+                IndexFault::Dangling {
+                    partition_key,
+                    index_row,
+                } => self.drop_row(partition_key, index_row).await?,
+            });
+        }
+        Ok(repaired)
+    }
+
+    /// Adds the faults of a partition that a second read confirms.
+    async fn confirm(&self, partition: Partition, found: &mut IndexFaults) -> Result<()> {
+        for fault in partition.faults() {
+            let is_still = match &fault {
+                IndexFault::Missing {
+                    partition_key,
+                    row_key,
+                    index_row,
+                }
+                | IndexFault::Stale {
+                    partition_key,
+                    row_key,
+                    index_row,
+                } => self.lacks(partition_key, row_key, index_row).await?,
+                IndexFault::Dangling {
+                    partition_key,
+                    index_row,
+                } => self.dangling(partition_key, index_row).await?.is_some(),
+            };
+            if is_still {
+                found.faults.push(fault);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the entity after its index row: returns `true` if the entity should have that row and it is not stored so.
+    async fn lacks(&self, partition_key: &str, row_key: &str, index_row: &str) -> Result<bool> {
+        let key = Key::<E>::from_text(partition_key, row_key)?;
+        loop {
+            let Some(before) = self.table.get(key.clone()).versioned().await? else {
+                return Ok(false);
+            };
+            let stored = self.index_row(partition_key, index_row).await?;
+            let after = self.table.get(key.clone()).versioned().await?;
+            if after.map(|after| after.etag) != Some(before.etag) {
+                continue;
+            }
+            let rows = before.entity.index_rows()?;
+            let write = rows.iter().find(|write| write.row_key == index_row);
+            return Ok(write.is_some_and(|write| stored.is_none_or(|stored| !has_values(&stored, write))));
+        }
+    }
+
+    /// Returns an index row that no entity should have, or `None`.
+    async fn dangling(&self, partition_key: &str, index_row: &str) -> Result<Option<Versioned<DynamicEntity>>> {
+        let mut before = self.index_row(partition_key, index_row).await?;
+        while let Some(row) = before {
+            if let Some(owner) = owner(&row, E::INDEXES) {
+                let entity = self.table.get(Key::<E>::from_text(partition_key, owner)?).await?;
+                let rows = entity.map_or_else(|| Ok(Vec::new()), |entity| entity.index_rows())?;
+                if rows.iter().any(|write| write.row_key == index_row) {
+                    return Ok(None);
+                }
+            }
+            // A writer of the entity writes the row too, so an unchanged row has no entity yet.
+            let after = self.index_row(partition_key, index_row).await?;
+            if after.as_ref().map(|after| &after.etag) == Some(&row.etag) {
+                return Ok(Some(row));
+            }
+            before = after;
+        }
+        Ok(None)
+    }
+
+    /// Deletes an index row that no entity should have.
+    async fn drop_row(&self, partition_key: &str, index_row: &str) -> Result<bool> {
+        let Some(row) = self.dangling(partition_key, index_row).await? else {
+            return Ok(false);
+        };
+        let deleted = self.table.typed::<DynamicEntity>().delete(&row).await;
+        Ok(was_unchanged(deleted)?.is_some())
+    }
+
+    /// Writes an index row in a transaction with its entity.
+    async fn rewrite(&self, partition_key: &str, row_key: &str, index_row: &str) -> Result<bool> {
+        let key = Key::<E>::from_text(partition_key, row_key)?;
+        while self.lacks(partition_key, row_key, index_row).await? {
+            let Some(entity) = self.table.get(key.clone()).versioned().await? else {
+                break;
+            };
+            let rows = entity.entity.index_rows()?;
+            let Some(write) = rows.into_iter().find(|write| write.row_key == index_row) else {
+                continue;
+            };
+            let mut batch = self.table.batch();
+            batch.push(TableOperation::merge(&entity))?;
+            batch.push(write.write)?;
+            match batch.submit().await {
+                Ok(_) => return Ok(true),
+                // The value of a unique index: is its row left over?
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+                    if !self.drop_row(partition_key, index_row).await? {
+                        return Ok(false);
+                    }
+                }
+                Err(e) if is_conflict(&e) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(false)
+    }
+
+    async fn index_row(&self, partition_key: &str, index_row: &str) -> Result<Option<Versioned<DynamicEntity>>> {
+        self.table
+            .typed::<DynamicEntity>()
+            .get((partition_key, index_row))
+            .versioned()
+            .await
+    }
+}
+
+/// Returns the RowKey of the entity that an index row names. `None` for a row of an index that is not declared.
+fn owner(row: &DynamicEntity, indexes: &[IndexSchema]) -> Option<String> {
+    let (name, _) = row.row_key.strip_prefix(INDEX_PREFIX)?.split_once(' ')?;
+    let index = indexes.iter().find(|index| index.name == name)?;
+    if index.is_unique {
+        return row.property("IndexedRow").ok();
+    }
+    row.row_key
+        .splitn(index.fields.len() + 2, ' ')
+        .last()
+        .map(str::to_owned)
+}

@@ -1,0 +1,118 @@
+//! Queries by a declared index.
+
+use std::fmt;
+
+use azure_table::index::{Index, IndexRow, IndexedEntity};
+use azure_table::key::KeyPrefixFrom;
+use azure_table::{Key, ReadEntity, Result, TableQuery};
+use futures_util::stream::{self, Stream, TryStreamExt as _};
+
+use super::indexed::Indexed;
+
+/// The number of index rows whose entities are read at a time.
+const ROWS_AT_A_TIME: usize = 100;
+
+/// A query by an index. Created by [`Indexed::by`].
+#[must_use = "nothing is read until `all` or `stream` is called"]
+pub struct IndexQuery<R: IndexRow> {
+    indexed: Indexed<R::Entity>,
+    rows: TableQuery<R>,
+}
+
+impl<R: IndexRow> fmt::Debug for IndexQuery<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IndexQuery")
+            .field("index", &R::INDEX.name)
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<E: IndexedEntity + ReadEntity> Indexed<E> {
+    /// Returns a query for the entities whose fields of the index begin with these: the fields of the PartitionKey,
+    /// then those of the index from the left.
+    ///
+    /// The entities come in the order of the index: by its fields, then by their RowKeys.
+    ///
+    /// **Promise.** One page of index rows is of one moment. Over several pages, an entity whose fields of the index
+    /// did not change comes once; one that moved may be missing or come twice. Of an index without `covers`, each
+    /// entity is read by its key, and returned only if it matches then.
+    ///
+    /// **Cost.** With `covers`, one request for each page. Otherwise, also one for each entity.
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the index is not ready, or a field has no key text.
+    pub fn by<R, G>(&self, index: Index<R>, fields: G) -> Result<IndexQuery<R>>
+    where
+        R: IndexRow<Entity = E>,
+        R::KeyFields: KeyPrefixFrom<G>,
+    {
+        let _ = index;
+        self.states.check_ready(&R::INDEX)?;
+        let prefix = Key::<R>::prefix(fields)?;
+        Ok(IndexQuery {
+            indexed: self.clone(),
+            rows: self.table.typed::<R>().query().key_prefix(prefix),
+        })
+    }
+}
+
+impl<R: IndexRow> IndexQuery<R>
+where
+    R::Entity: ReadEntity,
+{
+    /// Limits the number of entities.
+    pub fn limit(mut self, most: usize) -> Self {
+        self.rows = self.rows.limit(most);
+        self
+    }
+
+    /// Reads all entities.
+    ///
+    /// # Errors
+    /// - The errors of [`TableQuery`] and of [`get_many`](azure_table::TableClient::get_many).
+    pub async fn all(self) -> Result<Vec<R::Entity>> {
+        self.stream().try_collect().await
+    }
+
+    /// Reads the entities as a stream.
+    pub fn stream(self) -> impl Stream<Item = Result<R::Entity>> {
+        let Self { indexed, rows } = self;
+        let groups = rows.stream().try_chunks(ROWS_AT_A_TIME).map_err(|e| e.1);
+        let read = groups.and_then(move |rows| {
+            let indexed = indexed.clone();
+            async move {
+                let entities = if R::INDEX.covers {
+                    rows.into_iter().filter_map(R::into_entity).collect()
+                } else {
+                    indexed.entities_of(rows).await?
+                };
+                Ok(stream::iter(entities.into_iter().map(Ok)))
+            }
+        });
+        read.try_flatten()
+    }
+}
+
+impl<E: IndexedEntity + ReadEntity> Indexed<E> {
+    /// Reads the entities of index rows. Leaves out those that no longer match.
+    async fn entities_of<R: IndexRow<Entity = E>>(&self, rows: Vec<R>) -> Result<Vec<E>> {
+        let mut keys = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let key = Key::<R>::of(row)?;
+            keys.push(Key::<E>::from_text(key.partition_key(), row.entity_row_key()?)?);
+        }
+        let (mut reads, mut matching) = (self.table.get_many(keys), Vec::with_capacity(rows.len()));
+        for row in &rows {
+            let Some((_, entity)) = reads.try_next().await? else {
+                break;
+            };
+            let Some(entity) = entity else { continue };
+            let now = R::of(&entity).map(|row| Key::<R>::of(&row)).transpose()?;
+            if now.as_ref() == Some(&Key::<R>::of(row)?) {
+                matching.push(entity);
+            }
+        }
+        Ok(matching)
+    }
+}

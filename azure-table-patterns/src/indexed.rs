@@ -1,0 +1,322 @@
+//! Entities with declared indexes: each write of an entity writes its index rows in the same transaction.
+//!
+//! Defines [`Indexed`] and its writes. Queries by an index are in `index_query.rs`, the states of indexes and their
+//! building in `index_state.rs`, the check of stored rows in `index_check.rs`.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use azure_table::index::{INDEX_PREFIX, IndexWrite, IndexedEntity};
+use azure_table::key::IntoKey;
+use azure_table::{
+    DynamicEntity, ETag, Error, ErrorKind, Key, ReadEntity, Result, TableClient, TableOperation, TableQuery, Versioned,
+};
+
+use super::conflict::{CONFLICTS, is_conflict, on_primary};
+use super::index_state::States;
+
+/// The entities of a table with the indexes that their type declares.
+///
+/// ```
+/// use azure_table::{DateTime, Emulator, TableEntity, TableServiceClient};
+/// use azure_table_patterns::Indexed;
+///
+/// #[derive(TableEntity, Clone, Debug, PartialEq)]
+/// #[table(index(by_mail = (mail), unique))]
+/// #[table(index(by_joined = (department, joined)))]
+/// struct Person {
+///     #[table(partition_key)]
+///     tenant: String,
+///     #[table(row_key)]
+///     id: u32,
+///     mail: String,
+///     department: String,
+///     joined: DateTime,
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// let service = TableServiceClient::from_transport(Emulator::new());
+/// let table = service.table::<Person>("People")?;
+/// table.create_table().await?;
+/// let people = Indexed::open(&table).await?;
+/// people.build(Person::BY_MAIL).await?;
+/// people.build(Person::BY_JOINED).await?;
+///
+/// let joined = DateTime::from_unix_seconds(1_600_000_000);
+/// let (mail, department) = ("ada@example.com".into(), "sales".into());
+/// let ada = Person { tenant: "contoso".into(), id: 7, mail, department, joined };
+/// people.insert(&ada).await?; // the row and its index rows: one transaction
+///
+/// let sales = people.by(Person::BY_JOINED, ("contoso", "sales"))?.all().await?;
+/// let found = people.by(Person::BY_MAIL, ("contoso", "ada@example.com"))?.all().await?;
+/// assert_eq!((&sales[..], &found[..]), (&[ada.clone()][..], &[ada][..]));
+/// people.verify().await?.ensure_none()?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// **Promise.** Stored rows and their index rows agree at every instant, if every write goes through this type with the
+/// same declarations. At most one entity of a partition has a value of a `unique` index.
+///
+/// An index row is in the partition of its entity. Its RowKey begins with [`INDEX_PREFIX`], which no entity's may. It
+/// has the fields of the index as key texts, [escaped](azure_table::key::Escaped), so the rows sort as the fields do.
+/// An entity whose field is `None` has no row in that index. [`query`](Self::query) leaves out the index rows. Other
+/// queries of the table read them too.
+///
+/// A write that may change the fields of an index reads the stored entity first, writes under its ETag, and begins
+/// again after a conflict. `merge`, `patch`, bulk and grouped writes would not know the stored fields: there are none
+/// here.
+///
+/// **Cost.** With *n* indexes:
+///
+/// | call | requests | entities |
+/// |---|---|--:|
+/// | `insert` | Batch | 1 + *n* |
+/// | `replace`, `modify`, `insert_or_replace` | Get, Batch | 2, and 2 for each changed index |
+/// | `delete` | Get, Batch | 2 + *n* |
+/// | each conflict | the same again | |
+///
+/// **Crash.** Entity and index rows are written in one transaction, so nothing needs repair. Writers that do not know
+/// an index leave holes, which [`verify`](Self::verify) names.
+pub struct Indexed<E> {
+    pub(super) table: TableClient<E>,
+    pub(super) states: States,
+}
+
+impl<E> fmt::Debug for Indexed<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Indexed")
+            .field("table", &self.table)
+            .field("states", &self.states)
+            .finish()
+    }
+}
+
+impl<E> Clone for Indexed<E> {
+    fn clone(&self) -> Self {
+        Self {
+            table: self.table.clone(),
+            states: self.states.clone(),
+        }
+    }
+}
+
+impl<E: IndexedEntity + ReadEntity> Indexed<E> {
+    /// Opens the indexes of a table: reads their states.
+    ///
+    /// Requests: 1. Lost response: [harmless](azure_table::guide::operations).
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): an index was built with another declaration. Give the changed index
+    ///   a new name.
+    /// - The errors of [`TableQuery`].
+    pub async fn open(table: &TableClient<E>) -> Result<Self> {
+        let table = on_primary(table);
+        Ok(Self {
+            states: States::read(&table, E::INDEXES).await?,
+            table,
+        })
+    }
+
+    /// Returns a query for the entities, without the index rows. It reads the primary location.
+    pub fn query(&self) -> TableQuery<E> {
+        self.table.query().without_row_keys(INDEX_PREFIX)
+    }
+
+    /// Inserts an entity and its index rows.
+    ///
+    /// Requests: 1. Lost response: [reconciled](azure_table::guide::operations).
+    ///
+    /// # Errors
+    /// - [`AlreadyExists`](ErrorKind::AlreadyExists): the entity exists, or another one has the value of a unique
+    ///   index: see [`taken`](Self::taken).
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the RowKey begins with [`INDEX_PREFIX`], or the RowKey of an index
+    ///   row would be too long.
+    pub async fn insert(&self, entity: &E) -> Result<ETag> {
+        self.submit(entity, || TableOperation::insert(entity), &[]).await
+    }
+
+    /// Replaces an entity that was read, under its ETag, and its index rows.
+    ///
+    /// # Errors
+    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity has changed since it was read.
+    /// - [`NotFound`](ErrorKind::NotFound): it was deleted.
+    /// - [`AlreadyExists`](ErrorKind::AlreadyExists): another entity has the value of a unique index.
+    pub async fn replace(&self, entity: &Versioned<E>) -> Result<ETag> {
+        let stored = self.table.get(Key::<E>::of(entity)?).versioned().await?;
+        // If the stored one is another version, the service rejects the transaction.
+        let old = stored.map_or_else(|| Ok(Vec::new()), |stored| stored.entity.index_rows())?;
+        self.submit(&entity.entity, || TableOperation::replace(entity), &old)
+            .await
+    }
+
+    /// Inserts an entity, or replaces the stored one, and its index rows.
+    ///
+    /// # Errors
+    /// - [`AlreadyExists`](ErrorKind::AlreadyExists): another entity has the value of a unique index.
+    /// - [`Contention`](ErrorKind::Contention): 16 other writes came first.
+    pub async fn insert_or_replace(&self, entity: &E) -> Result<ETag> {
+        let key = Key::of(entity)?;
+        for _ in 0..=CONFLICTS {
+            let stored = self.table.get(key.clone()).versioned().await?;
+            let written = match &stored {
+                None => self.insert(entity).await,
+                Some(stored) => {
+                    let replace = || TableOperation::replace(entity).if_match(stored.etag.clone());
+                    self.submit(entity, replace, &stored.entity.index_rows()?).await
+                }
+            };
+            match written {
+                Err(e) if is_conflict(&e) || self.is_own(&e, &key) => {}
+                written => return written,
+            }
+        }
+        Err(contended(&key))
+    }
+
+    /// Reads an entity, changes it with the closure, and writes it and its index rows under its ETag.
+    ///
+    /// If another write came first, it reads, changes and writes again, so the closure may run several times.
+    ///
+    /// # Errors
+    /// - [`NotFound`](ErrorKind::NotFound): no entity has this key.
+    /// - [`AlreadyExists`](ErrorKind::AlreadyExists): another entity has the value of a unique index.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the closure changed the key.
+    /// - [`Contention`](ErrorKind::Contention): 16 other writes came first.
+    pub async fn modify(&self, key: impl IntoKey<E>, mut change: impl FnMut(&mut E)) -> Result<Versioned<E>> {
+        let key = key.into_key()?;
+        for _ in 0..=CONFLICTS {
+            let Some(mut stored) = self.table.get(key.clone()).versioned().await? else {
+                // The table reports the absent entity as it always does.
+                return Err(self
+                    .table
+                    .delete(key)
+                    .await
+                    .err()
+                    .unwrap_or_else(|| Error::contention("the entity was deleted")));
+            };
+            let old = stored.entity.index_rows()?;
+            change(&mut stored.entity);
+            if Key::of(&stored.entity)? != key {
+                return Err(Error::invalid_input(format!(
+                    "the closure changed the key {key}: delete and insert instead"
+                )));
+            }
+            match self
+                .submit(&stored.entity, || TableOperation::replace(&stored), &old)
+                .await
+            {
+                Ok(etag) => {
+                    stored.etag = etag;
+                    return Ok(stored);
+                }
+                Err(e) if is_conflict(&e) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Err(contended(&key))
+    }
+
+    /// Deletes an entity and its index rows. Returns `false` if it does not exist.
+    ///
+    /// # Errors
+    /// - [`Contention`](ErrorKind::Contention): 16 other writes came first.
+    pub async fn delete(&self, key: impl IntoKey<E>) -> Result<bool> {
+        let key = key.into_key()?;
+        for _ in 0..=CONFLICTS {
+            let Some(stored) = self.table.get(key.clone()).versioned().await? else {
+                return Ok(false);
+            };
+            let delete = || TableOperation::delete::<E>(key.clone()).if_match(stored.etag.clone());
+            let rows = stored.entity.index_rows()?;
+            match self
+                .transact(key.partition_key(), delete, &rows, || Ok(Vec::new()))
+                .await
+            {
+                Ok(_) => return Ok(true),
+                Err(e) if is_conflict(&e) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Err(contended(&key))
+    }
+
+    /// Returns the name of the unique index in which another entity has the value of a rejected write.
+    ///
+    /// `None` for every other error, also if the entity itself exists, and if the service did not report the row.
+    pub fn taken(error: &Error) -> Option<&'static str> {
+        let (_, row_key) = error.entity().filter(|_| error.kind() == ErrorKind::AlreadyExists)?;
+        let (name, _) = row_key.strip_prefix(INDEX_PREFIX)?.split_once(' ')?;
+        E::INDEXES
+            .iter()
+            .find(|index| index.name == name)
+            .map(|index| index.name)
+    }
+
+    /// Returns `true` if an insert failed because the entity itself exists: another writer was first.
+    fn is_own(&self, error: &Error, key: &Key<E>) -> bool {
+        error.kind() == ErrorKind::AlreadyExists && error.entity().is_some_and(|(_, row_key)| row_key == key.row_key())
+    }
+
+    /// Writes an entity and its index rows. `old` are those of the stored entity.
+    async fn submit(&self, entity: &E, write: impl Fn() -> TableOperation, old: &[IndexWrite]) -> Result<ETag> {
+        let key = Key::of(entity)?;
+        if key.row_key().starts_with(INDEX_PREFIX) {
+            let why = format!(
+                "the RowKey {:?} begins with {INDEX_PREFIX:?}, as index rows do",
+                key.row_key()
+            );
+            return Err(Error::invalid_input(why));
+        }
+        let etag = self
+            .transact(key.partition_key(), write, old, || entity.index_rows())
+            .await?;
+        etag.ok_or_else(|| {
+            Error::contention(format!(
+                "the entity {key} was written, and changed since: read its ETag"
+            ))
+        })
+    }
+
+    /// Submits a write with the changes of the index rows. Returns the new ETag of the entity.
+    async fn transact(
+        &self,
+        partition_key: &str,
+        write: impl Fn() -> TableOperation,
+        old: &[IndexWrite],
+        new: impl Fn() -> Result<Vec<IndexWrite>>,
+    ) -> Result<Option<ETag>> {
+        // Rows that should be stored and are not: writers that do not know the index leave such holes.
+        let mut missing = BTreeSet::new();
+        loop {
+            let new = new()?;
+            let mut batch = self.table.batch();
+            batch.push(write())?;
+            for row in old {
+                if !missing.contains(&row.row_key) && new.iter().all(|new| new.row_key != row.row_key) {
+                    batch.push(TableOperation::delete::<DynamicEntity>((partition_key, &row.row_key)))?;
+                }
+            }
+            for row in new {
+                let is_stored = old.iter().any(|old| old.row_key == row.row_key) && !missing.contains(&row.row_key);
+                if !is_stored || row.index.covers {
+                    batch.push(row.write)?;
+                }
+            }
+            match batch.submit().await {
+                Ok(results) => return Ok(results.into_iter().next().and_then(|result| result.etag().cloned())),
+                Err(e) => match e.entity() {
+                    Some((_, row)) if e.kind() == ErrorKind::NotFound && row.starts_with(INDEX_PREFIX) => {
+                        missing.insert(row.to_owned());
+                    }
+                    _ => return Err(e),
+                },
+            }
+        }
+    }
+}
+
+fn contended<E>(key: &Key<E>) -> Error {
+    Error::contention(format!("{CONFLICTS} other writes of the entity {key} came first"))
+}

@@ -1,0 +1,398 @@
+//! Declared indexes: random histories against a model, what each call costs, states, holes and their repair.
+
+use std::collections::BTreeMap;
+
+use azure_table::index::{INDEX_PREFIX, IndexRow as _, IndexedEntity as _};
+use azure_table::testing::Spy;
+use azure_table::{
+    DateTime, DynamicEntity, Emulator, ErrorKind, Key, Result, TableClient, TableEntity, TableServiceClient,
+};
+use azure_table_patterns::{IndexFault, Indexed};
+use fastrand::Rng;
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(rename_all = "PascalCase")]
+#[table(index(by_mail = (mail), unique))]
+#[table(index(by_joined = (department, joined)))]
+#[table(index(by_name = (name), covers))]
+struct Person {
+    #[table(partition_key)]
+    tenant: String,
+    #[table(row_key)]
+    id: u32,
+    mail: Option<String>,
+    department: String,
+    joined: DateTime,
+    name: String,
+}
+
+fn person(id: u32, name: &str) -> Person {
+    Person {
+        tenant: "t".into(),
+        id,
+        mail: Some(format!("{name} {id}@x")),
+        department: "sales / west".into(),
+        joined: DateTime::from_unix_seconds(i64::from(id)),
+        name: name.into(),
+    }
+}
+
+async fn open(service: &TableServiceClient) -> Result<(TableClient<Person>, Indexed<Person>)> {
+    let table = service.table::<Person>("People")?;
+    table.create_table_if_not_exists().await?;
+    let people = Indexed::open(&table).await?;
+    people.build(Person::BY_MAIL).await?;
+    people.build(Person::BY_JOINED).await?;
+    people.build(Person::BY_NAME).await?;
+    Ok((table, people))
+}
+
+/// Returns the RowKeys of all rows, index rows included.
+async fn stored(table: &TableClient<Person>, partition_key: &str) -> Result<Vec<String>> {
+    let rows = table
+        .typed::<DynamicEntity>()
+        .query()
+        .partition(partition_key)
+        .all()
+        .await?;
+    Ok(rows.into_iter().map(|row| row.row_key).collect())
+}
+
+#[tokio::test]
+async fn index_rows_are_stored_with_their_entities() -> Result<()> {
+    let (table, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+    let ada = person(7, "Ada");
+    people.insert(&ada).await?;
+    assert_eq!(
+        stored(&table, "t").await?,
+        [
+            "$ix;by_joined sales!20.1!20west 0621355968070000000 0000000007",
+            "$ix;by_mail Ada!207@x",
+            "$ix;by_name Ada 0000000007",
+            "0000000007",
+        ]
+    );
+    assert_eq!(people.query().all().await?, std::slice::from_ref(&ada));
+    people
+        .modify(("t", 7), |person| (person.mail, person.name) = (None, "Eve".into()))
+        .await?;
+    assert_eq!(
+        stored(&table, "t").await?,
+        [
+            "$ix;by_joined sales!20.1!20west 0621355968070000000 0000000007",
+            "$ix;by_name Eve 0000000007",
+            "0000000007",
+        ]
+    );
+    assert!(people.delete(("t", 7)).await? && !people.delete(("t", 7)).await?);
+    assert!(stored(&table, "t").await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn queries_by_an_index_are_exact() -> Result<()> {
+    let (_, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+    for (id, department) in [(1, "a"), (2, "a b"), (3, "a"), (4, "ab"), (5, "")] {
+        let department = department.into();
+        people
+            .insert(&Person {
+                department,
+                ..person(id, "n")
+            })
+            .await?;
+    }
+    let ids = async |department: &str| -> Result<Vec<u32>> {
+        let found = people.by(Person::BY_JOINED, ("t", department))?.all().await?;
+        Ok(found.iter().map(|person| person.id).collect())
+    };
+    assert_eq!(
+        (ids("a").await?, ids("a b").await?, ids("").await?),
+        (vec![1, 3], vec![2], vec![5])
+    );
+    let third = DateTime::from_unix_seconds(3);
+    assert_eq!(people.by(Person::BY_JOINED, ("t", "a", third))?.all().await?.len(), 1);
+    assert_eq!(people.by(Person::BY_JOINED, ("t",))?.limit(4).all().await?.len(), 4);
+    assert_eq!(people.by(Person::BY_NAME, ("t", "n"))?.all().await?[1].id, 2);
+    assert_eq!(people.by(Person::BY_MAIL, ("t", "n 4@x"))?.all().await?[0].id, 4);
+    Ok(())
+}
+
+#[tokio::test]
+async fn value_of_a_unique_index_belongs_to_one_entity() -> Result<()> {
+    let (table, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+    let ada = person(1, "Ada");
+    people.insert(&ada).await?;
+    let eve = Person {
+        mail: ada.mail.clone(),
+        ..person(2, "Eve")
+    };
+    let before = stored(&table, "t").await?;
+    for error in [
+        people.insert(&eve).await.unwrap_err(),
+        people.insert_or_replace(&eve).await.unwrap_err(),
+    ] {
+        assert_eq!(
+            (error.kind(), Indexed::<Person>::taken(&error)),
+            (ErrorKind::AlreadyExists, Some("by_mail"))
+        );
+    }
+    assert_eq!(stored(&table, "t").await?, before);
+    let again = people.insert(&ada).await.unwrap_err();
+    assert_eq!(
+        (again.kind(), Indexed::<Person>::taken(&again)),
+        (ErrorKind::AlreadyExists, None)
+    );
+    // In another partition it is free.
+    people
+        .insert(&Person {
+            tenant: "u".into(),
+            ..eve
+        })
+        .await?;
+    people.verify().await?.ensure_none()?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn index_is_queried_only_when_it_is_ready() -> Result<()> {
+    let service = TableServiceClient::from_transport(Emulator::new());
+    let table = service.table::<Person>("People")?;
+    table.create_table().await?;
+    // Rows of writers that do not know the index.
+    for (id, name) in [(1, "Ada"), (2, "Eve"), (3, "Eve")] {
+        let mail = Some("same@x".to_owned()).filter(|_| id < 3);
+        table
+            .insert(&Person {
+                mail,
+                ..person(id, name)
+            })
+            .await?;
+    }
+    let people = Indexed::open(&table).await?;
+    let error = people.by(Person::BY_NAME, ("t", "Eve")).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("the index `by_name` was never built: call `build`"),
+        "{error}"
+    );
+    let built = people.build(Person::BY_NAME).await?;
+    assert_eq!((built.indexed, built.taken.len()), (3, 0));
+    assert_eq!(people.by(Person::BY_NAME, ("t", "Eve"))?.all().await?.len(), 2);
+    assert_eq!(people.build(Person::BY_NAME).await?.indexed, 0, "it is ready");
+
+    let built = people.build(Person::BY_MAIL).await?;
+    assert_eq!(
+        (built.indexed, built.taken),
+        (1, vec![("t".into(), "0000000002".into())])
+    );
+    let error = Indexed::open(&table).await?.by(Person::BY_MAIL, ("t",)).unwrap_err();
+    assert!(
+        error.to_string().contains("the index `by_mail` is being built"),
+        "{error}"
+    );
+    people
+        .modify(("t", 2), |person| person.mail = Some("other@x".into()))
+        .await?;
+    assert_eq!(people.build(Person::BY_MAIL).await?.indexed, 2);
+    people.build(Person::BY_JOINED).await?;
+    Indexed::open(&table).await?.verify().await?.ensure_none()?;
+
+    #[derive(TableEntity, Clone)]
+    #[table(rename_all = "PascalCase", index(by_name = (name, department)))]
+    struct Changed {
+        #[table(partition_key)]
+        tenant: String,
+        #[table(row_key)]
+        id: u32,
+        name: String,
+        department: String,
+    }
+    let error = Indexed::open(&table.typed::<Changed>()).await.unwrap_err();
+    let expected = "the index `by_name` is stored as `by_name = (name: String), covers` and declared as `by_name = \
+                    (name: String, department: String)`: give the changed index a new name";
+    assert!(error.to_string().contains(expected), "{error}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn holes_are_found_and_repaired() -> Result<()> {
+    let (table, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+    for id in 1..=4 {
+        people.insert(&person(id, "Ada")).await?;
+    }
+    // A writer that does not know the indexes.
+    table.delete(("t", 1)).await?;
+    let mut moved = table.get(("t", 2)).versioned().await?.unwrap();
+    moved.name = "Bob".into();
+    table.replace(&moved).await?;
+    let mut other = table.get(("t", 3)).versioned().await?.unwrap();
+    other.department = "law".into();
+    table.replace(&other).await?;
+    table
+        .insert(&Person {
+            mail: person(1, "Ada").mail,
+            ..person(5, "Cid")
+        })
+        .await?;
+
+    let found = people.verify().await?;
+    assert_eq!((found.entities, found.index_rows), (4, 12));
+    let counts = found.faults.iter().fold([0; 3], |mut counts, fault| {
+        counts[match fault {
+            IndexFault::Missing { .. } => 0,
+            IndexFault::Dangling { .. } => 1,
+            IndexFault::Stale { .. } => 2,
+            _ => unreachable!("{fault}"),
+        }] += 1;
+        counts
+    });
+    // 2 and 3 moved, 5 has two new rows, and the mail of 1; the covered rows of 2 and 3 have old values.
+    assert_eq!(counts, [4, 4, 2], "{:#?}", found.faults);
+    let error = found.clone().ensure_none().unwrap_err();
+    assert!(
+        error.to_string().starts_with("10 faults of indexes; the first: "),
+        "{error}"
+    );
+    assert_eq!(people.repair(&found).await?, 10);
+    people.verify().await?.ensure_none()?;
+
+    // Writes go on over a hole.
+    let row = format!("{INDEX_PREFIX}by_name Ada 0000000004");
+    table.typed::<DynamicEntity>().delete(("t", row)).await?;
+    people.modify(("t", 4), |person| person.name = "Dan".into()).await?;
+    people.verify().await?.ensure_none()?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn calls_cost_what_the_page_states() -> Result<()> {
+    let spy = Spy::new(Emulator::new());
+    let (_, people) = open(&TableServiceClient::from_transport(spy.clone())).await?;
+    let costs = || {
+        let kinds: Vec<_> = spy
+            .exchanges()
+            .iter()
+            .map(|exchange| format!("{:?}", exchange.kind().unwrap()))
+            .collect();
+        spy.clear();
+        kinds.join(", ")
+    };
+    spy.clear();
+    people.insert(&person(1, "Ada")).await?;
+    assert_eq!(costs(), "Batch");
+    people.insert_or_replace(&person(1, "Eve")).await?;
+    assert_eq!(costs(), "Get, Batch");
+    people.delete(("t", 1)).await?;
+    assert_eq!(costs(), "Get, Batch");
+    people.insert(&person(2, "Ada")).await?;
+    spy.clear();
+    people.by(Person::BY_NAME, ("t", "Ada"))?.all().await?;
+    assert_eq!(costs(), "Query");
+    people.by(Person::BY_MAIL, ("t",))?.all().await?;
+    assert_eq!(costs(), "Query, Get");
+    Ok(())
+}
+
+#[tokio::test]
+async fn random_histories_agree_with_a_model() -> Result<()> {
+    let (_, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+    let (mut model, mut random) = (BTreeMap::new(), Rng::with_seed(7));
+    let names = ["Ada", "Bob", "a b", "!", "ü/\\?#"];
+    for step in 0..2_000 {
+        let id = random.u32(..6);
+        let mut new = person(id, names[random.usize(..names.len())]);
+        new.mail = [None, Some(format!("{}@x", random.u32(..4)))][random.usize(..2)].clone();
+        new.department = names[random.usize(..names.len())].into();
+        new.joined = DateTime::from_unix_seconds(i64::from(random.u32(..3)));
+        let is_taken = |model: &BTreeMap<u32, Person>| {
+            model
+                .values()
+                .any(|it| it.id != id && it.mail.is_some() && it.mail == new.mail)
+        };
+        let (taken, exists) = (is_taken(&model), model.contains_key(&id));
+        let written = match random.u32(..5) {
+            0 => (people.insert(&new).await.map(drop), !exists && !taken),
+            1 => (people.insert_or_replace(&new).await.map(drop), !taken),
+            2 => (
+                people
+                    .modify(("t", id), |person| person.clone_from(&new))
+                    .await
+                    .map(drop),
+                exists && !taken,
+            ),
+            3 => {
+                assert_eq!(people.delete(("t", id)).await?, model.remove(&id).is_some(), "{step}");
+                continue;
+            }
+            _ => match people
+                .query()
+                .filter(Person::ID.eq(id))
+                .partition("t")
+                .versioned()
+                .all()
+                .await?
+                .pop()
+            {
+                None => continue,
+                Some(mut read) => {
+                    read.entity = new.clone();
+                    (people.replace(&read).await.map(drop), !taken)
+                }
+            },
+        };
+        match written {
+            (Ok(()), true) => drop(model.insert(id, new)),
+            (Err(e), false) => assert!(
+                [ErrorKind::AlreadyExists, ErrorKind::NotFound].contains(&e.kind()),
+                "{step}: {e}"
+            ),
+            (result, expected) => unreachable!("{step}: {result:?}, expected {expected}"),
+        }
+        let name = names[random.usize(..names.len())];
+        let mut by_name: Vec<_> = model.values().filter(|person| person.name == name).cloned().collect();
+        by_name.sort_by_key(|person| person.id);
+        assert_eq!(people.by(Person::BY_NAME, ("t", name))?.all().await?, by_name, "{step}");
+        let mut by_joined: Vec<_> = model
+            .values()
+            .filter(|person| person.department == name)
+            .cloned()
+            .collect();
+        by_joined.sort_by_key(|person| (person.joined, person.id));
+        assert_eq!(
+            people.by(Person::BY_JOINED, ("t", name))?.all().await?,
+            by_joined,
+            "{step}"
+        );
+    }
+    people.verify().await?.ensure_none()?;
+    Ok(())
+}
+
+#[test]
+fn index_row_knows_its_entity() -> Result<()> {
+    let rows = person(7, "a b").index_rows()?;
+    let names: Vec<_> = rows.iter().map(|row| (row.index.name, row.row_key.as_str())).collect();
+    assert_eq!(
+        names[1],
+        (
+            "by_joined",
+            "$ix;by_joined sales!20.1!20west 0621355968070000000 0000000007"
+        )
+    );
+    let row = PersonByName::of(&person(7, "a b")).unwrap();
+    assert_eq!(
+        (row.entity_row_key()?.as_str(), Key::of(&row)?.partition_key()),
+        ("0000000007", "t")
+    );
+    assert_eq!(row.into_entity(), Some(person(7, "a b")));
+    assert_eq!(
+        PersonByMail::of(&person(7, "a")).unwrap().entity_row_key()?,
+        "0000000007"
+    );
+    assert_eq!(
+        format!("{:?}", Person::BY_MAIL),
+        "Index(by_mail = (mail: Option<String>), unique)"
+    );
+    Ok(())
+}
