@@ -72,7 +72,8 @@ impl Exploration {
         self.stop_reason
     }
 
-    /// Returns the failed order with the fewest faults, and among those the one with the fewest switches between tasks.
+    /// Returns the failed order with the fewest faults and crashes, and among those the one with the fewest switches
+    /// between tasks.
     ///
     /// If the search for fewer switches takes more than 5,000 runs or 5 seconds, the order may have more of them.
     pub fn failure(&self) -> Option<&FailedSchedule> {

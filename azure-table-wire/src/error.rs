@@ -122,7 +122,8 @@ impl ErrorKind {
 ///
 /// It is one pointer in size. Branch on [`kind`](Self::kind): a write that may have been applied has its own kind. Log
 /// the `Display` text: it is one line, begins with the operation and the table, and never repeats its
-/// [`source`](StdError::source). It contains no key, signature or token.
+/// [`source`](StdError::source). It contains no account key, signature or token; it names
+/// the keys of the entity.
 ///
 /// ```
 /// use azure_table::{ErrorKind, TableName};

@@ -186,14 +186,26 @@ fn strange(content_type: Option<&str>, text: &str) -> String {
 
 /// Returns a text of a response without the signatures of the request's URL that it may repeat.
 pub fn without_signatures(text: &str) -> String {
-    const MARK: &str = "sig=";
-    let mut parts = text.split(MARK);
+    // A page may repeat the URL as a part of another one, encoded once or twice more.
+    const NAME: &str = "sig";
+    let is_signature = |c: char| c.is_ascii_alphanumeric() || matches!(c, '%' | '+' | '/' | '=');
+    let mut parts = text.split(NAME);
     let mut shown = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let is_signature = |c: char| c.is_ascii_alphanumeric() || matches!(c, '%' | '+' | '/' | '=');
-        shown.push_str(MARK);
-        shown.push('…');
-        shown.push_str(part.trim_start_matches(is_signature));
+        shown.push_str(NAME);
+        let is_mark = |mark: &&str| {
+            part.get(..mark.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(mark))
+        };
+        let mark = ["=", "%3d", "%253d"].into_iter().find(is_mark);
+        match mark {
+            Some(mark) => {
+                shown.push_str(&part[..mark.len()]);
+                shown.push('…');
+                shown.push_str(part[mark.len()..].trim_start_matches(is_signature));
+            }
+            None => shown.push_str(part),
+        }
     }
     shown
 }
@@ -251,6 +263,19 @@ mod tests {
     fn storage(message: &str) -> Error {
         let body = serde_json::json!({"odata.error": {"code": "X", "message": {"lang": "en-US", "value": message}}});
         error_of(400, None, None, body.to_string().as_bytes(), None)
+    }
+
+    #[test]
+    fn signatures_in_a_text_are_hidden_also_if_they_are_encoded_again() {
+        for (text, shown) in [
+            ("?sv=1&sig=SECRET%3D&x", "?sv=1&sig=…&x"),
+            ("x%26sig%3dSECRET y", "x%26sig%3d… y"),
+            ("x%2526sig%253DSECRET%25253D", "x%2526sig%253D…"),
+            ("a sign, sig", "a sign, sig"),
+            ("sig§", "sig§"),
+        ] {
+            assert_eq!(without_signatures(text), shown);
+        }
     }
 
     #[test]

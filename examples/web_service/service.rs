@@ -33,8 +33,13 @@ type Notes = State<TableClient<Note>>;
 pub(crate) fn router(notes: TableClient<Note>) -> Router {
     Router::new()
         .route("/notes/{id}", get(read).put(write))
-        .layer(TraceLayer::new_for_http())
+        .layer(TraceLayer::new_for_http().make_span_with(span_of_visit))
         .with_state(notes)
+}
+
+/// Returns the span of a visit, without the keys in its URL.
+fn span_of_visit(request: &Request<Body>) -> tracing::Span {
+    tracing::info_span!("visit", method = %request.method())
 }
 
 /// Returns a transport with a span for each request and a limit of concurrency.
@@ -93,6 +98,8 @@ async fn write(
     let note = Note { partition, id, text };
     let etag = match headers.get(header::IF_MATCH).map(|value| value.to_str()) {
         None => notes.insert_or_replace(&note).await?,
+        // It would match any version.
+        Some(Ok("*")) => return Ok(StatusCode::BAD_REQUEST.into_response()),
         Some(Ok(seen)) => notes.replace(&note).if_match(ETag::new(seen)).await?,
         Some(Err(_)) => return Ok(StatusCode::BAD_REQUEST.into_response()),
     };
@@ -110,7 +117,7 @@ impl IntoResponse for Problem {
         let status = match self.0.kind() {
             ErrorKind::NotFound => StatusCode::NOT_FOUND,
             ErrorKind::AlreadyExists | ErrorKind::Conflict => StatusCode::CONFLICT,
-            ErrorKind::ConditionNotMet => StatusCode::PRECONDITION_FAILED,
+            ErrorKind::ConditionNotMet | ErrorKind::Contention => StatusCode::PRECONDITION_FAILED,
             ErrorKind::InvalidInput | ErrorKind::Rejected => StatusCode::BAD_REQUEST,
             ErrorKind::Throttled => StatusCode::SERVICE_UNAVAILABLE,
             ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,

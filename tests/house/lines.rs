@@ -26,8 +26,9 @@ const LINES: [(&str, usize); 6] = [
     // A guide more is among them. 90 for the key of a result, a client from the URL of a table, and signatures that are
     // parsed, changed and signed again: they replaced programs that matched indices and cut URLs.
     // 39 for processes that crash: they replaced bodies that begin with the rows of a crash. 8 for the URL of
-    // an entity. 87 for declared indexes as data: they replaced index rows by hand.
-    ("azure-table", 33_624),
+    // an entity. 87 for declared indexes as data: they replaced index rows by hand. 53 for parts of signatures that are
+    // checked before they are signed again, and URLs that errors of a service repeat: a reading found them missing.
+    ("azure-table", 33_677),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
     // 1 for an option of explorations. 333 for declared indexes, a row type for each: they replaced rows by hand.
     ("azure-table-derive", 5_132),
@@ -44,8 +45,9 @@ const LINES: [(&str, usize); 6] = [
     // Got the rows whose Timestamps an exploration reads, from the wire crate. 19 for their watch, which responses
     // carry: it replaced a thread-local in the model of entities. 1 for a kind of errors.
     // 117 for crashes of processes as outcomes of their requests, and their counts: they replaced nothing. 2 for
-    // headers of a trace, which no spy showed.
-    ("azure-table-testing", 3_946),
+    // headers of a trace, which no spy showed. 21 for failures with the fewest crashes, and for processes that have
+    // returned.
+    ("azure-table-testing", 3_967),
     // 25 `#[inline]`: they replaced the inlining within one crate, which a page had lost. 8 to read text or `null`:
     // they replaced a value between. 83 for values that are borrowed and move as whole words: they replaced stalls, a
     // fifth of the time of a row. 5 `#[inline]` for the writers of EDM types.
@@ -53,8 +55,9 @@ const LINES: [(&str, usize); 6] = [
     // their type: they replaced a function for one of them.
     // 23 for the kind of a missing table: they replaced a judgement in the writer of partitions.
     // 17 for empty keys and the initials of a head: they replaced a search of each line for headers that are absent.
-    // 21 for the services of an account signature, and the form of a version that two crates check.
-    ("azure-table-wire", 6_773),
+    // 21 for the services of an account signature, and the form of a version that two crates check. 11 for signatures
+    // that a text has encoded once more.
+    ("azure-table-wire", 6_784),
 ];
 
 #[test]

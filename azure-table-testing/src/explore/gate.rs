@@ -101,6 +101,8 @@ pub struct Life(Mutex<LifeState>);
 #[derive(Debug, Default)]
 struct LifeState {
     is_over: bool,
+    /// Its process has returned: tasks that it left run on, and crash with nobody.
+    has_returned: bool,
     process: Option<Waker>,
 }
 
@@ -110,6 +112,10 @@ impl Life {
         let mut state = self.state();
         state.process = Some(cx.waker().clone());
         if state.is_over { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn can_crash(&self) -> bool {
+        !self.state().has_returned
     }
 
     fn is_over(&self) -> bool {
@@ -205,6 +211,16 @@ impl Gate {
         std::mem::take(&mut self.state().clock_is_chosen)
     }
 
+    /// Notes that a process has returned, and crashes no more.
+    pub fn retire(&self, life: &Arc<Life>) {
+        life.state().has_returned = true;
+        let state = &mut *self.state();
+        for waiting in &mut state.waiting {
+            let own = state.held.get(&waiting.id).and_then(|held| held.life.as_ref());
+            waiting.is_of_process &= own.is_none_or(|own| !Arc::ptr_eq(own, life));
+        }
+    }
+
     /// Returns the record of the run, and resets the gate.
     pub fn finish(&self) -> Ran {
         // The wakers hold the runtime, and the runtime holds the gate.
@@ -263,7 +279,7 @@ impl State {
             line: format!("{} {}{query}{}", request.method(), address.path, address.query).into(),
             footprint: Arc::new(Footprint::of(request)),
             is_late: false,
-            is_of_process: held.life.is_some(),
+            is_of_process: held.life.as_ref().is_some_and(|life| life.can_crash()),
             cause: self.cause,
         });
         self.held.insert(id.clone(), held);

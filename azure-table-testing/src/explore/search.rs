@@ -67,8 +67,7 @@ pub fn search(runner: &mut impl Runner, mut bounds: Bounds) -> Exploration {
             Walked::All { may_be_late } if may_be_late > allowance.late && allowance.late < most.late => {
                 allowance.late += 1;
             }
-            Walked::All { .. } if allowance.faults < most.faults => allowance.faults += 1,
-            Walked::All { .. } if allowance.crashes < most.crashes => allowance.crashes += 1,
+            Walked::All { .. } if let Some(next) = next(allowance, most) => allowance = next,
             ended => {
                 if let Walked::All { may_be_late: 1.. } = ended
                     && most.late == 0
@@ -80,6 +79,18 @@ pub fn search(runner: &mut impl Runner, mut bounds: Bounds) -> Exploration {
             }
         }
     }
+}
+
+/// Returns the next numbers of faults and crashes: in the order of their sum, and with the fewest crashes first.
+fn next(now: Allowance, most: Allowance) -> Option<Allowance> {
+    let sum = now.faults + now.crashes;
+    let all =
+        (0..=most.faults).flat_map(|faults| (0..=most.crashes).map(move |crashes| (faults + crashes, crashes, faults)));
+    let next = all
+        .filter(|&(total, crashes, _)| (total, crashes) > (sum, now.crashes))
+        .min()?;
+    let (_, crashes, faults) = next;
+    Some(Allowance { faults, crashes, ..now })
 }
 
 /// Runs one schedule.

@@ -123,7 +123,7 @@ impl Error {
     /// Names the operation and the table, unless a deeper layer did.
     pub fn in_operation(mut self, operation: OperationKind, table: Option<&str>) -> Self {
         let parts = self.parts_mut();
-        // Cosmos DB has no code for a missing table.
+        // Cosmos DB has no code for a missing table. Storage uses this code for a table if a request is not authorized.
         let may_miss_table = parts.kind == ErrorKind::NotFound && parts.code.as_deref() == Some("ResourceNotFound");
         if parts.operation.is_none() && may_miss_table && operation_kind::needs_no_row(operation) {
             parts.kind = ErrorKind::TableNotFound;

@@ -7,7 +7,7 @@ use azure_table_wire::account::endpoint::is_account_name;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::request::http_request::{DELEGATION_VERSION, X_MS_VERSION, check_version};
 use azure_table_wire::sas::parameters::{
-    SasParameters, WITH_ADDRESSES, account_string_to_sign, addresses, table_string_to_sign,
+    self, SasParameters, WITH_ADDRESSES, account_string_to_sign, addresses, table_string_to_sign,
     user_delegation_string_to_sign,
 };
 use azure_table_wire::sas::permissions::{AccountPermissions, AccountResources, AccountServices, TablePermissions};
@@ -18,7 +18,7 @@ use azure_table_wire::value::ordinal;
 use zeroize::Zeroizing;
 
 use crate::account::account_key::AccountKey;
-use crate::account::sas_token::{SasParts, SasToken, invalid};
+use crate::account::sas_token::{self, SasParts, SasToken, invalid};
 use crate::account::table_name::TableName;
 use crate::key::key_shape::check_keys;
 
@@ -46,12 +46,12 @@ impl Use {
         }
     }
 
-    /// Returns the first parameter: the version that is set, or `usual`.
-    fn parameters(&self, usual: &str) -> Result<SasParameters> {
+    /// Returns the first parameter: the version that is set, or `usual`. None before `least` is possible.
+    fn parameters(&self, usual: &str, least: &str) -> Result<SasParameters> {
         let version = self.version.as_deref().unwrap_or(usual);
         check_version(version)?;
-        if version < WITH_ADDRESSES {
-            let why = format!("its version {version} is before {WITH_ADDRESSES}, which has another form");
+        if version < least {
+            let why = format!("its version {version} is before {least}, the first for it");
             return Err(invalid(&why));
         }
         let mut parameters = SasParameters::default();
@@ -111,7 +111,8 @@ macro_rules! uses {
                 self
             }
 
-            /// Sets the version of the service that the signature is for, from 2015-04-05 on; 2019-02-02 by default.
+            /// Sets the version of the service that the signature is for: by default 2019-02-02, the first is
+            /// 2015-04-05. For a user delegation key the default and the first are 2025-07-05.
             ///
             /// The version of the requests is a setting of their client.
             pub fn version(mut self, version: impl Into<String>) -> Self {
@@ -230,13 +231,13 @@ impl TableSas {
     ///   - The policy's id is empty, too long or has control characters.
     ///   - The signature would expire before it starts, or its last entity is before its first.
     ///   - An end of the key range has characters that no key can have, or cannot be expressed.
-    ///   - The IP address is invalid.
+    ///   - The IP address is invalid, or the version.
     ///   - The signature is for one user.
     pub fn sign(&self, key: &AccountKey) -> Result<SasToken> {
         if self.user.is_some() {
             return Err(invalid("only a signature of a user delegation key can be for one user"));
         }
-        let parameters = self.parameters(X_MS_VERSION)?;
+        let parameters = self.parameters(X_MS_VERSION, WITH_ADDRESSES)?;
         let to_sign = table_string_to_sign(&parameters, key.account(), self.table.as_str());
         let signature = Zeroizing::new(key.sign(&to_sign));
         Ok(SasToken::signed(&parameters, &signature))
@@ -289,7 +290,7 @@ impl TableSas {
                 "it would expire at {expiry}, after its user delegation key at {end}"
             )));
         }
-        let mut parameters = self.parameters(DELEGATION_VERSION)?;
+        let mut parameters = self.parameters(DELEGATION_VERSION, DELEGATION_VERSION)?;
         for (name, value) in user_delegation_key::parameters(key) {
             parameters.add(name, value);
         }
@@ -299,7 +300,7 @@ impl TableSas {
         Ok(SasToken::signed(&parameters, &signature))
     }
 
-    fn parameters(&self, version: &str) -> Result<SasParameters> {
+    fn parameters(&self, usual: &str, least: &str) -> Result<SasParameters> {
         if self.policy.is_none() && (self.permissions.is_none() || self.used.expiry.is_none()) {
             return Err(invalid("it needs permissions and an expiry, or a stored access policy"));
         }
@@ -336,7 +337,7 @@ impl TableSas {
                 return Err(invalid("its first entity is after its last"));
             }
         }
-        let mut parameters = self.used.parameters(version)?;
+        let mut parameters = self.used.parameters(usual, least)?;
         parameters.add("tn", self.table.as_str());
         parameters.add("sp", self.permissions.map(|p| p.to_string()).unwrap_or_default());
         self.used.write(&mut parameters)?;
@@ -409,9 +410,9 @@ impl AccountSas {
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the signature would expire before it starts,
-    ///   or the IP address is invalid.
+    ///   or the IP address or the version is invalid.
     pub fn sign(&self, key: &AccountKey) -> Result<SasToken> {
-        let mut parameters = self.used.parameters(X_MS_VERSION)?;
+        let mut parameters = self.used.parameters(X_MS_VERSION, WITH_ADDRESSES)?;
         parameters.add("ss", (self.services | AccountServices::TABLE).to_string());
         parameters.add("srt", self.resources.to_string());
         parameters.add("sp", self.permissions.to_string());
@@ -427,47 +428,75 @@ impl AccountSas {
 /// use azure_table::{AccountKey, SasToken, TablePermissions, TableSas};
 /// # let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
 /// let given = SasToken::new("sv=2019-02-02&tn=Orders&sp=r&se=2040-01-01T00%3A00%3A00Z&sig=c2VjcmV0")?;
-/// let wider = TableSas::try_from(&given.parts())?.permissions(TablePermissions::ALL).sign(&key)?;
+/// let wider = TableSas::try_from(&given)?.permissions(TablePermissions::ALL).sign(&key)?;
 /// assert!(wider.expose().contains("tn=Orders&sp=raud&se=2040-01-01T00%3A00%3A00Z"));
 /// # Ok::<(), azure_table::Error>(())
 /// ```
-impl TryFrom<&SasParts> for TableSas {
+impl TryFrom<&SasToken> for TableSas {
     type Error = Error;
 
     /// # Errors
-    /// - `InvalidInput`: the signature is for an account, or a part of it is unknown.
-    fn try_from(parts: &SasParts) -> Result<Self> {
-        let table = parts.table.as_deref();
+    /// - `InvalidInput`: the signature is for an account or of a user delegation key, or a part of it is unknown or
+    ///   invalid.
+    fn try_from(token: &SasToken) -> Result<Self> {
+        let table = token.parts().table;
+        let table = TableName::new(table.ok_or_else(|| invalid("it is for an account, not for a table"))?)?;
+        let parts = parts(token, &["tn", "sp", "si", "spk", "srk", "epk", "erk"])?;
         let letters = Some(parts.permissions.as_str()).filter(|letters| !letters.is_empty());
         Ok(Self {
-            table: TableName::new(table.ok_or_else(|| invalid("it is for an account, not for a table"))?)?,
+            table,
             permissions: letters.map(str::parse).transpose()?,
             policy: parts.policy.clone(),
             first: parts.from.clone(),
             last: parts.to.clone(),
-            user: parts.user,
-            used: Use::of(parts),
+            user: None,
+            used: Use::of(&parts),
         })
     }
 }
 
-/// As for a [`TableSas`].
-impl TryFrom<&SasParts> for AccountSas {
+/// As for a [`TableSas`]. The portal's signatures for all services have permissions that tables do not know: those are
+/// an error.
+impl TryFrom<&SasToken> for AccountSas {
     type Error = Error;
 
     /// # Errors
-    /// - `InvalidInput`: the signature is for a table, or a part of it is unknown.
-    fn try_from(parts: &SasParts) -> Result<Self> {
-        if parts.table.is_some() {
+    /// - `InvalidInput`: the signature is for a table, has no expiry, or a part of it is unknown or invalid.
+    fn try_from(token: &SasToken) -> Result<Self> {
+        if token.parts().table.is_some() {
             return Err(invalid("it is for a table, not for an account"));
+        }
+        let parts = parts(token, &["ss", "srt", "sp"])?;
+        if parts.expiry.is_none() {
+            return Err(invalid("it has no expiry (`se`)"));
         }
         Ok(Self {
             permissions: parts.permissions.parse()?,
             resources: parts.resources.parse()?,
             services: parts.services.parse()?,
-            used: Use::of(parts),
+            used: Use::of(&parts),
         })
     }
+}
+
+/// Returns the parts of a signature that has these parameters alone, besides those of every signature.
+///
+/// A part that would be dropped could make the next signature valid for more.
+fn parts(token: &SasToken, own: &[&str]) -> Result<SasParts> {
+    for (name, value) in sas_token::parameters(token).pairs() {
+        let fault = match name.as_str() {
+            "sv" | "sig" => None,
+            "st" | "se" => parameters::time(value).is_none().then_some("is no time"),
+            "sip" => addresses(value).is_none().then_some("is no address"),
+            "spr" => (!["https", "https,http"].contains(&value.as_str())).then_some("is no protocol"),
+            name if own.contains(&name) => None,
+            _ => Some("does not belong to such a signature"),
+        };
+        if let Some(fault) = fault {
+            return Err(invalid(&format!("its parameter `{name}` {fault}")));
+        }
+    }
+    Ok(token.parts())
 }
 
 #[cfg(test)]
@@ -478,7 +507,6 @@ mod tests {
     use azure_table_wire::sas::user_delegation_key::KeyInfo;
 
     use super::*;
-    use crate::account::sas_token;
 
     fn key() -> AccountKey {
         AccountKey::new("contoso", "AAECAwQFBgc=").unwrap()
@@ -558,7 +586,7 @@ mod tests {
             .version("2020-12-06");
         let token = sas.sign(&key()).unwrap();
         assert!(token.expose().starts_with("sv=2020-12-06&tn=People&sp=rd&st="));
-        let again = TableSas::try_from(&token.parts()).unwrap();
+        let again = TableSas::try_from(&token).unwrap();
         assert_eq!(again.sign(&key()).unwrap(), token);
         let later = again.start(from + Duration::from_secs(60)).sign(&key()).unwrap();
         assert_eq!(later.parts().start, Some(from + Duration::from_secs(60)));
@@ -569,21 +597,15 @@ mod tests {
             .expiry(DateTime::from_unix_seconds(2_000_000_000))
             .for_user(user);
         let bound = bound.sign_delegated(&delegation_key(None), "contoso").unwrap();
-        let error = TableSas::try_from(&bound.parts()).unwrap().sign(&key()).unwrap_err();
-        assert!(
-            error.to_string().contains("can be for one user"),
-            "the user stays: {error}"
-        );
-
         let account = AccountSas::new(AccountPermissions::LIST, AccountResources::TABLES, from);
         let account = account.services(AccountServices::BLOB | AccountServices::QUEUE);
         let token = account.version("2020-12-06").sign(&key()).unwrap();
         assert!(token.expose().starts_with("sv=2020-12-06&ss=bqt&srt=c&sp=l&se="));
-        let again = AccountSas::try_from(&token.parts()).unwrap();
+        let again = AccountSas::try_from(&token).unwrap();
         assert_eq!(again.sign(&key()).unwrap(), token);
         for error in [
-            TableSas::try_from(&token.parts()).unwrap_err(),
-            AccountSas::try_from(&bound.parts()).unwrap_err(),
+            TableSas::try_from(&token).unwrap_err(),
+            AccountSas::try_from(&bound).unwrap_err(),
             again.clone().version("latest").sign(&key()).unwrap_err(),
             again.version("2013-08-15").sign(&key()).unwrap_err(),
         ] {
@@ -598,6 +620,36 @@ mod tests {
                 .any(|why| error.to_string().contains(why)),
                 "{error}"
             );
+        }
+    }
+
+    /// A part that was dropped could make the new signature valid for more.
+    #[test]
+    fn signature_with_a_part_that_is_not_understood_is_not_signed_again() {
+        let table = |rest: &str| {
+            let token = SasToken::new(format!("sv=2019-02-02&tn=Orders&sp=r&se=2040-01-01{rest}&sig=a")).unwrap();
+            TableSas::try_from(&token).map(drop)
+        };
+        let account = |rest: &str| {
+            let token = SasToken::new(format!("sv=2019-02-02&ss=t&srt=o&sp=r{rest}&sig=a")).unwrap();
+            AccountSas::try_from(&token).map(drop)
+        };
+        assert!(table("").is_ok() && account("&se=2040-01-01").is_ok());
+        for (result, why) in [
+            (table("&sduoid=nonsense"), "`sduoid` does not belong"),
+            (
+                table("&skoid=33059fcc-5514-4800-b5f8-49808b9cfab6"),
+                "`skoid` does not belong",
+            ),
+            (table("&st=2030-13-01"), "`st` is no time"),
+            (table("&spr=HTTPS"), "`spr` is no protocol"),
+            (table("&sip=10.0.0.0/24"), "`sip` is no address"),
+            (account(""), "no expiry"),
+            (account("&se=2040-01-01T00:00:00+01:00"), "`se` is no time"),
+            (account("&se=2040-01-01&ses=scope"), "`ses` does not belong"),
+        ] {
+            let error = result.unwrap_err().to_string();
+            assert!(error.contains(why), "{why} is not in: {error}");
         }
     }
 
@@ -678,6 +730,9 @@ mod tests {
                 .to_string();
             assert!(error.contains(why) && !error.contains("AAECAw"), "{error}");
         }
+        let early = sas.clone().expiry(end).version("2020-12-06");
+        let error = early.sign_delegated(&delegation_key(None), "contoso").unwrap_err();
+        assert!(error.to_string().contains("is before 2025-07-05"), "{error}");
         let together = sas.clone().start(delegation_key(None).start()).expiry(end);
         assert!(together.sign_delegated(&delegation_key(None), "contoso").is_ok());
         let error = sas.expiry(end).for_user(Guid::random()).sign(&key()).unwrap_err();

@@ -173,13 +173,18 @@ pub(crate) fn of_table(url: &str) -> Result<(Endpoint, TableName, SasToken)> {
     Ok((endpoint, table, token))
 }
 
-/// Returns the endpoint of an account and the name of its table, from a URL without a signature.
-pub(crate) fn of_unsigned_table(url: &str) -> Result<(Endpoint, TableName)> {
-    let url = url.trim();
+/// Returns the address of an account and the name of its table, from a URL without a signature: the table is the last
+/// segment of the path.
+pub(crate) fn of_unsigned_table(url: &str) -> Result<(&str, TableName)> {
+    let url = url.trim().trim_end_matches('/');
     if url.contains(['?', '#']) {
         return Err(invalid("it continues after its path: a signature needs `from_sas_url`"));
     }
-    table_in(&parts(url, None)?)
+    let (base, table) = url
+        .rsplit_once('/')
+        .filter(|(base, _)| !base.ends_with('/') && base.contains("://"))
+        .ok_or_else(|| invalid("the path names no table: append its name, or use `TableServiceClient`"))?;
+    Ok((base, table_of(table, endpoint_of(base)?.profile())?))
 }
 
 fn table_in(parts: &Parts<'_>) -> Result<(Endpoint, TableName)> {

@@ -124,6 +124,7 @@ impl Simulation {
                     Poll::Pending => running.as_mut().poll(cx).map(Some),
                 });
                 if let Some(output) = output.await {
+                    self.gate.retire(&own);
                     return output;
                 }
             }

@@ -155,7 +155,7 @@ impl Continuation {
         }
         Ok(Self {
             next_partition_key: Some(next_partition_key.to_owned()),
-            next_row_key: next_row_key.map(str::to_owned),
+            next_row_key: next_row_key.filter(|text| !text.is_empty()).map(str::to_owned),
             ..Self::at(At::Page)
         })
     }

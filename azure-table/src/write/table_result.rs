@@ -76,7 +76,7 @@ impl Requested {
 /// ```
 ///
 /// Source: REST "Insert Entity", "Query Entities", "Performing entity group transactions".
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct TableResult {
     kind: OperationKind,
     status: u16,
@@ -225,6 +225,20 @@ impl TableResult {
         self.is_read_back
     }
 }
+
+/// Compares what the service returned, and the key within a batch.
+impl PartialEq for TableResult {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |it: &Self| (it.kind, it.status, it.is_read_back, it.variant.is_some());
+        parts(self) == parts(other)
+            && self.etag == other.etag
+            && self.entity == other.entity
+            && self.row_key() == other.row_key()
+            && self.context == other.context
+    }
+}
+
+impl Eq for TableResult {}
 
 impl fmt::Debug for TableResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

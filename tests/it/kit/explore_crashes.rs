@@ -140,6 +140,45 @@ fn nothing_of_a_crashed_process_is_sent() {
 }
 
 #[test]
+fn failure_has_the_fewest_faults_and_crashes() {
+    let body = async |simulation: Simulation| -> Result<()> {
+        let rows = simulation.table::<DynamicEntity>("Rows");
+        let lives = Cell::new(0);
+        let live = async |service: TableServiceClient| {
+            lives.set(lives.get() + 1);
+            write(&service.table("Rows")?, "r").await
+        };
+        let _ = simulation.process("a", live).await;
+        assert!(
+            lives.get() < 2 && rows.exists(("p", "r")).await.is_ok(),
+            "a second life"
+        );
+        Ok(())
+    };
+    let found = explore(body).isolated().faults(1).crashes(1).run();
+    let failure = found.failure().unwrap();
+    assert_eq!((failure.faults(), failure.crashes()), (0, 1), "{failure}");
+}
+
+#[test]
+fn process_that_has_returned_crashes_no_more() {
+    let body = async |simulation: Simulation| -> Result<()> {
+        let rows = simulation.table::<DynamicEntity>("Rows");
+        let live = async |service: TableServiceClient| -> Result<()> {
+            let rows = service.table::<DynamicEntity>("Rows")?;
+            drop(tokio::spawn(async move { write(&rows, "left").await }));
+            Ok(())
+        };
+        simulation.process("a", live).await?;
+        sleep(Duration::from_secs(5)).await;
+        assert_eq!(stored(&rows).await?, ["left"]);
+        Ok(())
+    };
+    let found = explore(body).crashes(1).run();
+    assert!(found.is_proof() && found.crashes() == 0, "{found}");
+}
+
+#[test]
 fn two_processes_crash_independently() {
     let body = async |simulation: Simulation| -> Result<()> {
         let rows = simulation.table::<DynamicEntity>("Rows");

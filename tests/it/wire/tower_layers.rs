@@ -77,6 +77,19 @@ async fn error_of_a_service_leaves_a_write_in_doubt_unless_it_says_more() {
 }
 
 #[tokio::test]
+async fn error_of_a_service_is_shown_without_its_url() {
+    let (error, _) = failed(|| {
+        let url = "https://contoso.table.core.windows.net/Blogs(PartitionKey='SECRET',RowKey='r')?sv=1&sig=SECRET";
+        let source = std::io::Error::other(format!("error sending request for url ({url})"));
+        std::io::Error::other(source).into()
+    })
+    .await;
+    let shown = format!("{error:?} {error}");
+    assert!(shown.contains("error sending request for url (a URL)"), "{shown}");
+    assert!(!shown.contains("SECRET"), "{shown}");
+}
+
+#[tokio::test]
 async fn service_that_is_never_ready_has_sent_nothing() {
     #[derive(Clone)]
     struct Closed;

@@ -101,8 +101,8 @@ pub trait RequestPolicy: fmt::Debug + Send + Sync + 'static {
 
     /// Runs after each request. It should return quickly: the call waits for it, and its response is already here.
     ///
-    /// A request that is dropped, such as the slower one of a hedged read, has no end, and neither has one that cannot
-    /// be signed or that a later policy rejects.
+    /// A request that is dropped, such as the slower one of a hedged read, has no end. Neither has one that cannot be
+    /// signed, that a later policy rejects, or whose call ends while it waits for a connection or a permit.
     fn ended(&self, request: &PolicyRequest<'_>, end: &RequestEnd<'_>) {
         let _ = (request, end);
     }

@@ -2,6 +2,7 @@
 //!
 //! It clones the service for each request, as servers do, and collects its response. It knows nothing of connections.
 
+use std::error::Error;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::pin;
@@ -26,9 +27,11 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// - **No redirects, and no retries of writes**: the service sends each request once, to its URL. A write that it sends
 ///   twice may be applied twice.
 /// - **Errors**: an error before the service is ready means that nothing was sent. After any other error,
-///   except a [`TransportError`] that says more, the request may have arrived, so a write is read back.
+///   except a [`TransportError`] that says more, the request may have arrived, so a write is read back. The text of an
+///   error is kept without the URLs in it.
 /// - **`Sync`**: a service that is not, such as a boxed one, is boxed by tower's `BoxCloneSyncService`.
-/// - **Time**: a layer that waits, such as a limit of concurrency, takes time of the attempt's timeout.
+/// - **Time**: a layer that waits, such as a limit of concurrency, takes time of the attempt's timeout. A write whose
+///   time ends there is in doubt, since the client cannot see that it waits.
 ///
 /// ```
 /// use azure_table::transport::{BoxFuture, HttpTransport, TowerTransport, Transport};
@@ -73,14 +76,14 @@ where
         let mut service = self.0.clone();
         Box::pin(async move {
             let ready = poll_fn(|cx| service.poll_ready(cx)).await;
-            ready.map_err(|e| TransportError::new(Delivery::NothingSent, e))?;
+            ready.map_err(|e| TransportError::new(Delivery::NothingSent, shown(&*e.into())))?;
             let response = service.call(request).await.map_err(|e| failed(e.into()))?;
             let (head, body) = response.into_parts();
             let announced = head.headers.get(CONTENT_LENGTH);
             let announced: Option<u64> = announced.and_then(|length| length.to_str().ok()?.parse().ok());
             let (mut read, mut body) = (ResponseBody::new(announced)?, pin!(body));
             while let Some(frame) = body.frame().await {
-                if let Ok(mut piece) = frame.map_err(cut)?.into_data() {
+                if let Ok(mut piece) = frame.map_err(|e| cut(shown(&*e.into())))?.into_data() {
                     read.push(piece.copy_to_bytes(piece.remaining()))?;
                 }
             }
@@ -97,8 +100,25 @@ where
 fn failed(error: BoxError) -> TransportError {
     match error.downcast::<TransportError>() {
         Ok(error) => *error,
-        Err(error) => TransportError::new(Delivery::MaybeSent, error),
+        Err(error) => TransportError::new(Delivery::MaybeSent, shown(&*error)),
     }
+}
+
+/// Returns the text of an error and its sources, without the URLs that it may repeat: they have keys of rows, and
+/// signatures.
+fn shown(error: &(dyn Error + 'static)) -> String {
+    let mut texts = vec![error.to_string()];
+    let mut source = error.source();
+    while let Some(error) = source {
+        texts.push(error.to_string());
+        source = error.source();
+    }
+    let text = texts.join(": ");
+    let word = |word: &str| match word.find("://") {
+        Some(_) => "(a URL)".to_owned(),
+        None => word.to_owned(),
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Shows no service, whose settings may be secret.
