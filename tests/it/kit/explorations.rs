@@ -25,7 +25,9 @@ fn operations_are_correct_in_every_order_with_one_fault() {
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 fn patterns_are_correct_in_every_order() {
-    for case in patterns::all() {
+    // The build of an index beside another writer and a crash takes minutes: `cargo program explorations` runs it.
+    let is_fast = |name: &str| !(name.contains("`build`") && name.contains("crashes"));
+    for case in patterns::all().filter(|case| is_fast(case.name)) {
         let found = (case.explore)(0);
         assert!(found.is_proof(), "{}: {found}", case.name);
     }
@@ -43,6 +45,9 @@ fn patterns_are_correct_in_every_order_with_one_fault() {
         "`Log`: an append",
         "with what",
         "`UniqueInTable`",
+        "`Indexed`: `build`",
+        "`Indexed`: `repair`",
+        "crashes",
     ];
     let is_fast = |name: &str| !slow.iter().any(|part| name.contains(part));
     for case in patterns::all().filter(|case| is_fast(case.name)) {

@@ -32,8 +32,16 @@ fn person(id: u8, mail: &str, name: &str) -> Person {
     }
 }
 
+/// Returns an entity without a value of the unique index.
+fn dangling() -> Person {
+    Person {
+        mail: None,
+        ..person(3, "", "Dan")
+    }
+}
+
 /// A call of one task.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Call {
     /// Inserts the entity 1 or 2 with this mail address.
     Insert(u8, &'static str),
@@ -46,6 +54,8 @@ enum Call {
     Repair,
     /// Inserts the entity 2 as a writer that does not know the indexes.
     InsertUnindexed,
+    /// Inserts the entity 3, whose index row dangles.
+    InsertOverDangling,
 }
 
 impl Call {
@@ -72,6 +82,7 @@ impl Call {
                 people.repair(&found).await.map(drop)
             }
             Self::InsertUnindexed => Ok(()),
+            Self::InsertOverDangling => people.insert(&dangling()).await.map(drop),
         }
     }
 
@@ -88,6 +99,10 @@ async fn beside(simulation: Simulation, calls: [Call; 2]) -> Result<()> {
     let behind = TableServiceClient::from_transport(simulation.emulator().clone());
     let people = Indexed::open(&behind.table::<Person>("People")?).await?;
     people.insert(&person(1, "a@x", "Ada")).await?;
+    if calls.contains(&Call::InsertOverDangling) {
+        people.insert(&dangling()).await?;
+        behind.table::<Person>("People")?.delete(("t", 3)).await?;
+    }
     let first = simulation.process("a", async |service: TableServiceClient| calls[0].run(&service).await);
     let service = simulation.client("b");
     let (first, second) = join(first, calls[1].run(&service)).await;
@@ -133,10 +148,10 @@ macro_rules! cases {
     };
 }
 
-use Call::{Build, Delete, Insert, InsertUnindexed, Modify, Repair, Upsert};
+use Call::{Build, Delete, Insert, InsertOverDangling, InsertUnindexed, Modify, Repair, Upsert};
 
 /// The calls, two beside each other.
-pub(super) const ALL: [Case; 24] = cases![
+pub(super) const ALL: [Case; 26] = cases![
     "`Indexed`: two inserts of one entity": Insert(2, "c@x"), Insert(2, "d@x");
     "`Indexed`: two inserts of one unique value": Insert(2, "c@x"), Upsert("c@x");
     "`Indexed`: `modify` by two": Modify("b@x"), Modify("c@x");
@@ -149,4 +164,5 @@ pub(super) const ALL: [Case; 24] = cases![
     "`Indexed`: `build` and `delete`": Build, Delete;
     "`Indexed`: `repair` and `modify`": Repair, Modify("b@x");
     "`Indexed`: `repair`, and a writer that does not know the indexes": Repair, InsertUnindexed;
+    "`Indexed`: `repair`, and an insert over a dangling row": Repair, InsertOverDangling;
 ];
