@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use azure_table::index::{INDEX_PREFIX, IndexSchema, IndexWrite, IndexedEntity};
-use azure_table::{DynamicEntity, Error, ErrorKind, Key, ReadEntity, Result, TableOperation, Versioned};
+use azure_table::{DynamicEntity, EdmValue, Error, ErrorKind, Key, ReadEntity, Result, TableOperation, Versioned};
 
 use super::conflict::{is_conflict, was_unchanged};
 use super::indexed::Indexed;
@@ -13,7 +13,7 @@ use super::indexed::Indexed;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum IndexFault {
-    /// An entity has no row in an index.
+    /// An entity has no row in an index. In a unique one, another entity may have its value.
     Missing {
         /// The PartitionKey of both.
         partition_key: String,
@@ -28,6 +28,15 @@ pub enum IndexFault {
         partition_key: String,
         /// The RowKey of the index row.
         index_row: String,
+    },
+    /// The index rows of an entity cannot be stored.
+    Unindexable {
+        /// The PartitionKey of the entity.
+        partition_key: String,
+        /// The RowKey of the entity.
+        row_key: String,
+        /// The reason, such as a RowKey that would be too long.
+        why: String,
     },
     /// An index row with its entity's properties has other values.
     Stale {
@@ -62,6 +71,14 @@ impl fmt::Display for IndexFault {
                     "the index row ({partition_key:?}, {index_row:?}) has no entity with these fields"
                 )
             }
+            Self::Unindexable {
+                partition_key,
+                row_key,
+                why,
+            } => write!(
+                f,
+                "the entity ({partition_key:?}, {row_key:?}) cannot be indexed: {why}"
+            ),
             Self::Stale {
                 partition_key,
                 row_key,
@@ -108,49 +125,61 @@ impl IndexFaults {
 #[derive(Default)]
 struct Partition {
     key: String,
-    /// The index rows that should be stored, with the RowKeys of their entities.
-    expected: BTreeMap<String, (String, IndexWrite)>,
+    /// The index rows that should be stored, with the RowKeys of their entities: two may have one unique value.
+    expected: BTreeMap<String, Vec<(String, IndexWrite)>>,
     stored: BTreeMap<String, DynamicEntity>,
 }
 
 impl Partition {
     fn faults(self) -> Vec<IndexFault> {
-        let partition_key = self.key;
-        let lacking = self.expected.iter().filter_map(|(index_row, (row_key, write))| {
-            let (partition_key, row_key, index_row) = (partition_key.clone(), row_key.clone(), index_row.clone());
-            match self.stored.get(&index_row) {
-                None => Some(IndexFault::Missing {
-                    partition_key,
-                    row_key,
-                    index_row,
-                }),
-                Some(stored) if has_values(stored, write) => None,
-                Some(_) => Some(IndexFault::Stale {
-                    partition_key,
-                    row_key,
-                    index_row,
-                }),
+        let mut faults = Vec::new();
+        for (index_row, entities) in &self.expected {
+            let stored = self.stored.get(index_row);
+            for (row_key, write) in entities {
+                let (partition_key, row_key, index_row) = (self.key.clone(), row_key.clone(), index_row.clone());
+                match stored {
+                    Some(stored) if has_values(stored, write) => {}
+                    Some(_) if !write.index.is_unique => faults.push(IndexFault::Stale {
+                        partition_key,
+                        row_key,
+                        index_row,
+                    }),
+                    _ => faults.push(IndexFault::Missing {
+                        partition_key,
+                        row_key,
+                        index_row,
+                    }),
+                }
             }
-        });
-        let unexpected = self
-            .stored
-            .keys()
-            .filter(|index_row| !self.expected.contains_key(*index_row));
-        let dangling = unexpected.map(|index_row| IndexFault::Dangling {
-            partition_key: partition_key.clone(),
-            index_row: index_row.clone(),
-        });
-        lacking.chain(dangling).collect()
+        }
+        for (index_row, stored) in &self.stored {
+            let entities = self.expected.get(index_row);
+            if !entities.is_some_and(|entities| entities.iter().any(|(_, write)| has_values(stored, write))) {
+                // One that an entity should have is stale, or belongs to another entity.
+                let is_stale =
+                    entities.is_some_and(|entities| entities.iter().any(|(_, write)| !write.index.is_unique));
+                if !is_stale {
+                    faults.push(IndexFault::Dangling {
+                        partition_key: self.key.clone(),
+                        index_row: index_row.clone(),
+                    });
+                }
+            }
+        }
+        faults
     }
 }
 
-/// Returns `true` if a stored index row has the values of its write.
+/// Returns `true` if a stored index row has the values of its write, and no others.
 fn has_values(stored: &DynamicEntity, write: &IndexWrite) -> bool {
+    let is_same = |one: &EdmValue, other: &EdmValue| match (one, other) {
+        (EdmValue::Double(one), EdmValue::Double(other)) => one.to_bits() == other.to_bits() || one == other,
+        _ => one == other,
+    };
     write.write.entity().is_some_and(|expected| {
-        expected
-            .properties
-            .iter()
-            .all(|(name, value)| stored.get(name) == Some(value))
+        let mut properties = expected.properties.iter();
+        expected.properties.len() == stored.properties.len()
+            && properties.all(|(name, value)| stored.get(name).is_some_and(|stored| is_same(stored, value)))
     })
 }
 
@@ -174,12 +203,18 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             }
             if !row.row_key.starts_with(INDEX_PREFIX) {
                 found.entities += 1;
-                for write in row.to_entity::<E>()?.index_rows()? {
-                    partition
-                        .expected
-                        .insert(write.row_key.clone(), (row.row_key.clone(), write));
+                match row.to_entity::<E>()?.index_rows() {
+                    Ok(rows) => rows.into_iter().for_each(|write| {
+                        let entities = partition.expected.entry(write.row_key.clone()).or_default();
+                        entities.push((row.row_key.clone(), write));
+                    }),
+                    Err(e) => found.faults.push(IndexFault::Unindexable {
+                        partition_key: row.partition_key,
+                        row_key: row.row_key,
+                        why: e.to_string(),
+                    }),
                 }
-            } else if row.row_key.contains(' ') {
+            } else if owner(&row, E::INDEXES).is_some() {
                 found.index_rows += 1;
                 partition.stored.insert(row.row_key.clone(), row);
             }
@@ -212,6 +247,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                     partition_key,
                     index_row,
                 } => self.drop_row(partition_key, index_row).await?,
+                IndexFault::Unindexable { .. } => false,
             });
         }
         Ok(repaired)
@@ -235,6 +271,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                     partition_key,
                     index_row,
                 } => self.dangling(partition_key, index_row).await?.is_some(),
+                IndexFault::Unindexable { .. } => true,
             };
             if is_still {
                 found.faults.push(fault);
@@ -255,7 +292,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             if after.map(|after| after.etag) != Some(before.etag) {
                 continue;
             }
-            let rows = before.entity.index_rows()?;
+            let rows = before.entity.index_rows().unwrap_or_default();
             let write = rows.iter().find(|write| write.row_key == index_row);
             return Ok(write.is_some_and(|write| stored.is_none_or(|stored| !has_values(&stored, write))));
         }
@@ -267,7 +304,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         while let Some(row) = before {
             if let Some(owner) = owner(&row, E::INDEXES) {
                 let entity = self.table.get(Key::<E>::from_text(partition_key, owner)?).await?;
-                let rows = entity.map_or_else(|| Ok(Vec::new()), |entity| entity.index_rows())?;
+                let rows = entity.and_then(|entity| entity.index_rows().ok()).unwrap_or_default();
                 if rows.iter().any(|write| write.row_key == index_row) {
                     return Ok(None);
                 }
@@ -283,7 +320,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     }
 
     /// Deletes an index row that no entity should have.
-    async fn drop_row(&self, partition_key: &str, index_row: &str) -> Result<bool> {
+    pub(super) async fn drop_row(&self, partition_key: &str, index_row: &str) -> Result<bool> {
         let Some(row) = self.dangling(partition_key, index_row).await? else {
             return Ok(false);
         };
@@ -320,7 +357,11 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         Ok(false)
     }
 
-    async fn index_row(&self, partition_key: &str, index_row: &str) -> Result<Option<Versioned<DynamicEntity>>> {
+    pub(super) async fn index_row(
+        &self,
+        partition_key: &str,
+        index_row: &str,
+    ) -> Result<Option<Versioned<DynamicEntity>>> {
         self.table
             .typed::<DynamicEntity>()
             .get((partition_key, index_row))
@@ -330,7 +371,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
 }
 
 /// Returns the RowKey of the entity that an index row names. `None` for a row of an index that is not declared.
-fn owner(row: &DynamicEntity, indexes: &[IndexSchema]) -> Option<String> {
+pub(super) fn owner(row: &DynamicEntity, indexes: &[IndexSchema]) -> Option<String> {
     let (name, _) = row.row_key.strip_prefix(INDEX_PREFIX)?.split_once(' ')?;
     let index = indexes.iter().find(|index| index.name == name)?;
     if index.is_unique {

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use azure_table::filter::AccessPath;
 use azure_table::index::{Index, IndexRow, IndexedEntity};
 use azure_table::key::KeyPrefixFrom;
-use azure_table::{Key, ReadEntity, Result, TableQuery};
-use futures_util::stream::{self, Stream, TryStreamExt as _};
+use azure_table::{Error, Key, ReadEntity, Result, TableQuery};
+use futures_util::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 
 use super::indexed::Indexed;
 
@@ -17,6 +18,7 @@ const ROWS_AT_A_TIME: usize = 100;
 pub struct IndexQuery<R: IndexRow> {
     indexed: Indexed<R::Entity>,
     rows: TableQuery<R>,
+    limit: Option<usize>,
 }
 
 impl<R: IndexRow> fmt::Debug for IndexQuery<R> {
@@ -32,7 +34,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Returns a query for the entities whose fields of the index begin with these: the fields of the PartitionKey,
     /// then those of the index from the left.
     ///
-    /// The entities come in the order of the index: by its fields, then by their RowKeys.
+    /// On Table storage the entities come in the order of the index: by its fields, then by their RowKeys.
     ///
     /// **Promise.** One page of index rows is of one moment. Over several pages, an entity whose fields of the index
     /// did not change comes once; one that moved may be missing or come twice. Of an index without `covers`, each
@@ -41,7 +43,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// **Cost.** With `covers`, one request for each page. Otherwise, also one for each entity.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the index is not ready, or a field has no key text.
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the index is not ready, a field of the PartitionKey is
+    ///   missing, or a field has no key text.
     pub fn by<R, G>(&self, index: Index<R>, fields: G) -> Result<IndexQuery<R>>
     where
         R: IndexRow<Entity = E>,
@@ -49,10 +52,15 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     {
         let _ = index;
         self.states.check_ready(&R::INDEX)?;
-        let prefix = Key::<R>::prefix(fields)?;
+        let rows = self.table.typed::<R>().query().key_prefix(Key::<R>::prefix(fields)?);
+        if let AccessPath::PartitionRange | AccessPath::TableScan = rows.plan()?.path() {
+            let why = "a query by an index needs all fields of the PartitionKey";
+            return Err(Error::invalid_input(why));
+        }
         Ok(IndexQuery {
             indexed: self.clone(),
-            rows: self.table.typed::<R>().query().key_prefix(prefix),
+            rows,
+            limit: None,
         })
     }
 }
@@ -63,7 +71,11 @@ where
 {
     /// Limits the number of entities.
     pub fn limit(mut self, most: usize) -> Self {
-        self.rows = self.rows.limit(most);
+        // Some index rows may have no entity that matches, so these do not count.
+        if R::INDEX.covers {
+            self.rows = self.rows.limit(most);
+        }
+        self.limit = Some(most);
         self
     }
 
@@ -77,8 +89,9 @@ where
 
     /// Reads the entities as a stream.
     pub fn stream(self) -> impl Stream<Item = Result<R::Entity>> {
-        let Self { indexed, rows } = self;
-        let groups = rows.stream().try_chunks(ROWS_AT_A_TIME).map_err(|e| e.1);
+        let Self { indexed, rows, limit } = self;
+        let at_a_time = limit.map_or(ROWS_AT_A_TIME, |most| most.clamp(1, ROWS_AT_A_TIME));
+        let groups = rows.stream().try_chunks(at_a_time).map_err(|e| e.1);
         let read = groups.and_then(move |rows| {
             let indexed = indexed.clone();
             async move {
@@ -90,7 +103,7 @@ where
                 Ok(stream::iter(entities.into_iter().map(Ok)))
             }
         });
-        read.try_flatten()
+        read.try_flatten().take(limit.unwrap_or(usize::MAX))
     }
 }
 

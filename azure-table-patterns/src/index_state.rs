@@ -129,17 +129,16 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             position: None,
         };
         states.insert_if_not_exists(&new).await?;
-        let mut state = states.get(Key::of(&new)?).await?.unwrap_or(new);
+        let Some(mut state) = states.get(Key::of(&new)?).versioned().await? else {
+            return Err(Error::contention("the state of the index was deleted"));
+        };
         check_declaration(&R::INDEX, &state)?;
+        self.states.set(&R::INDEX, state.is_ready);
         if state.is_ready {
-            self.states.set(&R::INDEX, true);
             return Ok(built);
         }
-        self.states.set(&R::INDEX, false);
-        let position: Continuation = state
-            .position
-            .as_deref()
-            .map_or_else(|| Ok(Continuation::default()), str::parse)?;
+        let start = Continuation::default();
+        let position = state.position.as_deref().map_or(Ok(start), str::parse)?;
         let query = self.query().allow_table_scan().resume_from(position).versioned();
         let mut pages = query.pages();
         while let Some(page) = pages.try_next().await? {
@@ -147,17 +146,24 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             for entity in page.into_items() {
                 self.build_row::<R>(entity, &mut built).await?;
             }
-            // A position beyond an entity that is left out would hide it from the next build.
-            if has_more && built.taken.is_empty() {
-                state.position = Some(next);
-                states.insert_or_replace(&state).await?;
+            // After a value that two entities have, the next build begins at the first page.
+            state.position = Some(next).filter(|_| has_more && built.taken.is_empty());
+            state.is_ready = !has_more && built.taken.is_empty();
+            match states.replace(&state).await {
+                Ok(etag) => state.etag = etag,
+                // Another build goes on, and perhaps has ended.
+                Err(e) if is_conflict(&e) => match states.get(Key::of(&new)?).versioned().await? {
+                    Some(other) if other.is_ready => {
+                        state = other;
+                        break;
+                    }
+                    Some(other) => state = other,
+                    None => return Err(e),
+                },
+                Err(e) => return Err(e),
             }
         }
-        if built.taken.is_empty() {
-            (state.is_ready, state.position) = (true, None);
-            states.insert_or_replace(&state).await?;
-            self.states.set(&R::INDEX, true);
-        }
+        self.states.set(&R::INDEX, state.is_ready);
         Ok(built)
     }
 

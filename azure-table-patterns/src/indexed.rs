@@ -9,10 +9,12 @@ use std::fmt;
 use azure_table::index::{INDEX_PREFIX, IndexWrite, IndexedEntity};
 use azure_table::key::IntoKey;
 use azure_table::{
-    DynamicEntity, ETag, Error, ErrorKind, Key, ReadEntity, Result, TableClient, TableOperation, TableQuery, Versioned,
+    Change, DynamicEntity, ETag, Error, ErrorKind, Key, ReadEntity, Result, TableClient, TableOperation, TableQuery,
+    Versioned,
 };
 
 use super::conflict::{CONFLICTS, is_conflict, on_primary};
+use super::index_check::owner;
 use super::index_state::States;
 
 /// The entities of a table with the indexes that their type declares.
@@ -73,12 +75,14 @@ use super::index_state::States;
 /// | call | requests | entities |
 /// |---|---|--:|
 /// | `insert` | Batch | 1 + *n* |
-/// | `replace`, `modify`, `insert_or_replace` | Get, Batch | 2, and 2 for each changed index |
+/// | `replace`, `modify`, `insert_or_replace` | Get, Batch | 2, 2 for each changed index, 1 for each other with `covers` |
 /// | `delete` | Get, Batch | 2 + *n* |
-/// | each conflict | the same again | |
+/// | each old value of a `unique` index | Get, before the Batch | 1 |
+/// | each conflict, each missing or left over index row | the same again | |
 ///
 /// **Crash.** Entity and index rows are written in one transaction, so nothing needs repair. Writers that do not know
-/// an index leave holes, which [`verify`](Self::verify) names.
+/// an index leave holes and values that two entities have, which [`verify`](Self::verify) names. A handle of
+/// [`variant`](TableClient::variant) is such a writer: open the table as the type itself.
 pub struct Indexed<E> {
     pub(super) table: TableClient<E>,
     pub(super) states: States,
@@ -146,7 +150,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     pub async fn replace(&self, entity: &Versioned<E>) -> Result<ETag> {
         let stored = self.table.get(Key::<E>::of(entity)?).versioned().await?;
         // If the stored one is another version, the service rejects the transaction.
-        let old = stored.map_or_else(|| Ok(Vec::new()), |stored| stored.entity.index_rows())?;
+        let old = stored.map_or_else(Vec::new, |stored| rows_of(&stored.entity));
         self.submit(&entity.entity, || TableOperation::replace(entity), &old)
             .await
     }
@@ -164,7 +168,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 None => self.insert(entity).await,
                 Some(stored) => {
                     let replace = || TableOperation::replace(entity).if_match(stored.etag.clone());
-                    self.submit(entity, replace, &stored.entity.index_rows()?).await
+                    self.submit(entity, replace, &rows_of(&stored.entity)).await
                 }
             };
             match written {
@@ -188,15 +192,11 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         let key = key.into_key()?;
         for _ in 0..=CONFLICTS {
             let Some(mut stored) = self.table.get(key.clone()).versioned().await? else {
-                // The table reports the absent entity as it always does.
-                return Err(self
-                    .table
-                    .delete(key)
-                    .await
-                    .err()
-                    .unwrap_or_else(|| Error::contention("the entity was deleted")));
+                // Reads again, and reports the absent entity as the table does.
+                self.table.modify(key.clone(), |_| Change::Keep).await?;
+                continue;
             };
-            let old = stored.entity.index_rows()?;
+            let old = rows_of(&stored.entity);
             change(&mut stored.entity);
             if Key::of(&stored.entity)? != key {
                 return Err(Error::invalid_input(format!(
@@ -229,11 +229,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 return Ok(false);
             };
             let delete = || TableOperation::delete::<E>(key.clone()).if_match(stored.etag.clone());
-            let rows = stored.entity.index_rows()?;
-            match self
-                .transact(key.partition_key(), delete, &rows, || Ok(Vec::new()))
-                .await
-            {
+            let rows = rows_of(&stored.entity);
+            match self.transact(&key, delete, &rows, || Ok(Vec::new())).await {
                 Ok(_) => return Ok(true),
                 Err(e) if is_conflict(&e) => {}
                 Err(e) => return Err(e),
@@ -269,33 +266,42 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             );
             return Err(Error::invalid_input(why));
         }
-        let etag = self
-            .transact(key.partition_key(), write, old, || entity.index_rows())
-            .await?;
+        let etag = self.transact(&key, write, old, || entity.index_rows()).await?;
         etag.ok_or_else(|| {
-            Error::contention(format!(
-                "the entity {key} was written, and changed since: read its ETag"
-            ))
+            let why = format!("the entity {key} was written, and another writer has changed it since: read its ETag");
+            Error::other(why)
         })
     }
 
     /// Submits a write with the changes of the index rows. Returns the new ETag of the entity.
+    ///
+    /// `key` is that of the entity. A row of a unique index may belong to another entity with the value, if a writer
+    /// that does not know the index has written one of them: it is left alone.
     async fn transact(
         &self,
-        partition_key: &str,
+        key: &Key<E>,
         write: impl Fn() -> TableOperation,
         old: &[IndexWrite],
         new: impl Fn() -> Result<Vec<IndexWrite>>,
     ) -> Result<Option<ETag>> {
         // Rows that should be stored and are not: writers that do not know the index leave such holes.
         let mut missing = BTreeSet::new();
-        loop {
+        for _ in 0..=CONFLICTS {
             let new = new()?;
             let mut batch = self.table.batch();
             batch.push(write())?;
             for row in old {
-                if !missing.contains(&row.row_key) && new.iter().all(|new| new.row_key != row.row_key) {
-                    batch.push(TableOperation::delete::<DynamicEntity>((partition_key, &row.row_key)))?;
+                let is_kept = new.iter().any(|new| new.row_key == row.row_key);
+                if is_kept || missing.contains(&row.row_key) {
+                    continue;
+                }
+                let delete = TableOperation::delete::<DynamicEntity>((key.partition_key(), &row.row_key));
+                if !row.index.is_unique {
+                    batch.push(delete)?;
+                } else if let Some(stored) = self.index_row(key.partition_key(), &row.row_key).await?
+                    && owner(&stored, E::INDEXES).as_deref() == Some(key.row_key())
+                {
+                    batch.push(delete.if_match(stored.etag))?;
                 }
             }
             for row in new {
@@ -304,17 +310,29 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                     batch.push(row.write)?;
                 }
             }
-            match batch.submit().await {
+            let error = match batch.submit().await {
                 Ok(results) => return Ok(results.into_iter().next().and_then(|result| result.etag().cloned())),
-                Err(e) => match e.entity() {
-                    Some((_, row)) if e.kind() == ErrorKind::NotFound && row.starts_with(INDEX_PREFIX) => {
-                        missing.insert(row.to_owned());
-                    }
-                    _ => return Err(e),
-                },
+                Err(error) => error,
+            };
+            let of_index = error
+                .entity()
+                .map(|(_, row)| row)
+                .filter(|row| row.starts_with(INDEX_PREFIX));
+            match (error.kind(), of_index.map(str::to_owned)) {
+                (ErrorKind::NotFound, Some(row)) => drop(missing.insert(row)),
+                (ErrorKind::ConditionNotMet, Some(_)) => {}
+                // A row whose entity was deleted by such a writer.
+                (ErrorKind::AlreadyExists, Some(row)) if self.drop_row(key.partition_key(), &row).await? => {}
+                _ => return Err(error),
             }
         }
+        Err(contended(key))
     }
+}
+
+/// Returns the index rows of a stored entity. One whose index rows cannot be stored has none.
+fn rows_of<E: IndexedEntity>(entity: &E) -> Vec<IndexWrite> {
+    entity.index_rows().unwrap_or_default()
 }
 
 fn contended<E>(key: &Key<E>) -> Error {

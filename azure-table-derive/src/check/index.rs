@@ -1,7 +1,10 @@
 //! The rules for declared indexes.
 
 use crate::ast::{Entity, Field, Form, Role};
+use syn::ext::IdentExt;
+
 use crate::attr::similar;
+use crate::case::screaming_snake;
 use crate::ctxt::Ctxt;
 
 /// Checks the indexes of an entity.
@@ -48,14 +51,35 @@ pub(crate) fn check(ctxt: &Ctxt, entity: &Entity<'_>) {
                 Some(_) => {}
             }
         }
+        let constant = screaming_snake(&index.name.unraw().to_string());
+        let is_taken = |field: &&Field<'_>| field.constant.as_ref().is_some_and(|own| *own == constant);
+        if let Some(field) = base.fields.iter().find(is_taken) {
+            let why = format!(
+                "the index and the field `{}` have one constant, `{constant}`: rename the index",
+                field.name
+            );
+            ctxt.error(&index.name, why);
+        }
+        if base.fields.iter().any(|field| matches!(field.form(), Form::Encrypted)) {
+            ctxt.error(
+                &attr.name,
+                "a struct with an index has no encrypted fields: no check of its rows could read them",
+            );
+        }
         if index.covers && index.unique {
             ctxt.error(
                 &attr.name,
                 "a unique index finds one row, which `get` reads: remove `covers`",
             );
         }
-        let hides =
-            |field: &&Field<'_>| matches!(field.role, Role::Etag | Role::Timestamp | Role::Extra | Role::Ignored);
+        let hides = |field: &&Field<'_>| {
+            matches!(field.form(), Form::WriteId)
+                || matches!(field.role, Role::Etag | Role::Timestamp | Role::Extra | Role::Ignored)
+        };
+        if let (true, Some(upgrade)) = (index.covers, &base.attrs.upgrade) {
+            let why = "`upgrade` reads entities, and no rows of an index: remove it, or `covers`";
+            ctxt.error(&upgrade.name, why);
+        }
         if let (true, Some(field)) = (index.covers, base.fields.iter().find(hides)) {
             ctxt.error(
                 &attr.name,

@@ -2,6 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
+use syn::ext::IdentExt;
 use syn::{GenericArgument, PathArguments, Type};
 
 use crate::ast::{Entity, Field, Role};
@@ -24,7 +25,7 @@ pub(crate) fn expand(entity: &Entity<'_>) -> Option<TokenStream> {
     let rows = indexes.iter().map(|index| row(entity, index));
     let types: Vec<Ident> = indexes.iter().map(|index| row_type(entity, index)).collect();
     let constants = indexes.iter().zip(&types).map(|(index, row)| {
-        let name = Ident::new(&screaming_snake(&index.name.to_string()), index.name.span());
+        let name = Ident::new(&screaming_snake(&index.name.unraw().to_string()), index.name.span());
         let doc = format!("The index `{}`.", index.name);
         quote! {
             #[doc = #doc]
@@ -33,7 +34,7 @@ pub(crate) fn expand(entity: &Entity<'_>) -> Option<TokenStream> {
     });
     Some(quote! {
         #(#rows)*
-        #[allow(dead_code, private_interfaces, unreachable_pub)]
+        #[allow(dead_code, deprecated, missing_docs, private_interfaces, unreachable_pub)]
         impl #ident {
             #(#constants)*
         }
@@ -52,14 +53,14 @@ pub(crate) fn expand(entity: &Entity<'_>) -> Option<TokenStream> {
 
 /// Returns the name of the type of an index's rows.
 fn row_type(entity: &Entity<'_>, index: &Index) -> Ident {
-    let name = Case::Pascal.apply(&index.name.to_string());
+    let name = Case::Pascal.apply(&index.name.unraw().to_string());
     format_ident!("{}{name}", entity.base.input.ident, span = Span::call_site())
 }
 
 fn row(entity: &Entity<'_>, index: &Index) -> TokenStream {
     let base = &entity.base;
     let (ident, vis, Paths { krate, private }) = (&base.input.ident, &base.input.vis, base.paths());
-    let (row, name) = (row_type(entity, index), index.name.to_string());
+    let (row, name) = (row_type(entity, index), index.name.unraw().to_string());
     let indexed: Vec<&Field<'_>> = index
         .fields
         .iter()
@@ -162,7 +163,7 @@ fn row(entity: &Entity<'_>, index: &Index) -> TokenStream {
         #[doc = #doc]
         #[derive(::core::clone::Clone, #krate::TableEntity)]
         #[table(#partition_key row_key = #key, #rename_all crate = #path)]
-        #[allow(dead_code, non_snake_case, private_interfaces, unreachable_pub)]
+        #[allow(dead_code, deprecated, missing_docs, non_snake_case, private_interfaces, unreachable_pub)]
         #vis struct #row {
             #(#kept_fields)*
             #(#indexed_fields)*

@@ -62,9 +62,25 @@ fn index_names_properties_of_the_struct_once() {
     );
     assert_eq!(
         one(&format!(
-            "#[table(index(by_e = (e)))] struct S {{ {FIELDS} #[table(encrypted)] e: String }}"
+            "#[table(index(by_mail = (mail)))] struct S {{ {FIELDS} #[table(encrypted)] e: String }}"
         )),
-        "`e` cannot be part of an index: name a property that is stored as its plain value"
+        "a struct with an index has no encrypted fields: no check of its rows could read them"
+    );
+    assert_eq!(
+        index("index(mail = (name))"),
+        "the index and the field `mail` have one constant, `MAIL`: rename the index"
+    );
+    assert_eq!(
+        one(&format!(
+            "#[table(index(by_mail = (mail), covers))] struct S {{ {FIELDS} #[table(write_id)] w: Option<Guid> }}"
+        )),
+        "the rows of an index have no `w` of their entity: remove `covers`, or the field"
+    );
+    assert_eq!(
+        one(&format!(
+            "#[table(index(by_mail = (mail), covers), upgrade = \"f\")] struct S {{ {FIELDS} }}"
+        )),
+        "`upgrade` reads entities, and no rows of an index: remove it, or `covers`"
     );
 }
 

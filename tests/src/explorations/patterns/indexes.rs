@@ -54,6 +54,8 @@ enum Call {
     Repair,
     /// Inserts the entity 2 as a writer that does not know the indexes.
     InsertUnindexed,
+    /// Changes the entity 3, which only another call may have inserted.
+    ModifyAbsent,
     /// Inserts the entity 3, whose index row dangles.
     InsertOverDangling,
 }
@@ -73,6 +75,10 @@ impl Call {
                 people.modify(("t", 1), change).await.map(drop)
             }
             Self::Delete => people.delete(("t", 1)).await.map(drop),
+            Self::ModifyAbsent => people
+                .modify(("t", 3), |person| person.name = "Eve".into())
+                .await
+                .map(drop),
             Self::Build => {
                 people.build(Person::BY_MAIL).await?;
                 people.build(Person::BY_NAME).await.map(drop)
@@ -148,10 +154,10 @@ macro_rules! cases {
     };
 }
 
-use Call::{Build, Delete, Insert, InsertOverDangling, InsertUnindexed, Modify, Repair, Upsert};
+use Call::{Build, Delete, Insert, InsertOverDangling, InsertUnindexed, Modify, ModifyAbsent, Repair, Upsert};
 
 /// The calls, two beside each other.
-pub(super) const ALL: [Case; 26] = cases![
+pub(super) const ALL: [Case; 28] = cases![
     "`Indexed`: two inserts of one entity": Insert(2, "c@x"), Insert(2, "d@x");
     "`Indexed`: two inserts of one unique value": Insert(2, "c@x"), Upsert("c@x");
     "`Indexed`: `modify` by two": Modify("b@x"), Modify("c@x");
@@ -159,6 +165,7 @@ pub(super) const ALL: [Case; 26] = cases![
     "`Indexed`: `modify` and `delete`": Modify("b@x"), Delete;
     "`Indexed`: `insert_or_replace` and `delete`": Upsert("b@x"), Delete;
     "`Indexed`: `insert_or_replace` and `modify`": Upsert("b@x"), Modify("c@x");
+    "`Indexed`: `modify` of an absent entity, and its insert": ModifyAbsent, Insert(3, "c@x");
     "`Indexed`: `delete` by two": Delete, Delete;
     "`Indexed`: `build` and `modify`": Build, Modify("b@x");
     "`Indexed`: `build` and `delete`": Build, Delete;
