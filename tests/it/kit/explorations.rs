@@ -1,6 +1,6 @@
 //! Every operation, every pattern and every mistake in the list of explorations.
 
-use azure_table_tests::explorations::{mistakes, operations, patterns};
+use azure_table_tests::explorations::{crashes, mistakes, operations, patterns};
 use std::time::Duration;
 use xtask::sources::root;
 
@@ -48,6 +48,22 @@ fn patterns_are_correct_in_every_order_with_one_fault() {
     for case in patterns::all().filter(|case| is_fast(case.name)) {
         let found = (case.explore)(1);
         assert!(found.is_proof(), "{}: {found}", case.name);
+    }
+}
+
+#[test]
+fn processes_that_crash_keep_the_promises() {
+    // The programs that need longer: `cargo program explorations -- crashes` runs each for a minute.
+    for case in crashes::all() {
+        println!("{}", case.check(Duration::from_millis(300)));
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
+fn processes_that_crash_keep_the_promises_for_longer() {
+    for case in crashes::all() {
+        println!("{}", case.check(Duration::from_secs(4)));
     }
 }
 
