@@ -53,17 +53,33 @@ fn patterns_are_correct_in_every_order_with_one_fault() {
 
 #[test]
 fn processes_that_crash_keep_the_promises() {
-    // The programs that need longer: `cargo program explorations -- crashes` runs each for a minute.
-    for case in crashes::all() {
-        println!("{}", case.check(Duration::from_millis(300)));
+    // Those that see all orders within two seconds.
+    let fast = [
+        "an outbox",
+        "under their IDs",
+        "with a new header",
+        "append with keys",
+        "`Unique`",
+        "`Expiring`",
+        "`TablePerPeriod`",
+        "`bulk`",
+        "`writer`",
+        "`grouped`",
+        "`delete_where`",
+        "`modify` by two",
+    ];
+    let is_fast = |name: &str| fast.iter().any(|part| name.contains(part));
+    for case in crashes::all().filter(|case| is_fast(case.name)) {
+        println!("{}", case.check(Duration::from_secs(60)));
     }
 }
 
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
-fn processes_that_crash_keep_the_promises_for_longer() {
+fn processes_that_crash_keep_the_promises_in_many_orders() {
+    // `cargo program explorations -- crashes` runs each for a minute.
     for case in crashes::all() {
-        println!("{}", case.check(Duration::from_secs(4)));
+        println!("{}", case.check(Duration::from_secs(3)));
     }
 }
 
