@@ -1,8 +1,9 @@
-//! The promises of patterns and operations to processes that crash, in every order of their requests.
+//! The promises of patterns, operations and examples to processes that crash, in every order of their requests.
 //!
 //! Contains the list of all cases, and the shared code. Each case runs processes that begin again after a crash, then
 //! checks the stored rows. The systems have cases too, in `tests/systems/claims/crashes.rs`.
 
+mod channel;
 mod expiry;
 mod leases;
 mod partitions;
@@ -87,11 +88,12 @@ impl CrashCase {
     }
 }
 
-/// Returns the cases of every pattern and operation.
+/// Returns the cases of every pattern, operation and example.
 pub fn all() -> impl Iterator<Item = &'static CrashCase> {
     let first = leases::ALL.iter().chain(&queue::ALL).chain(&partitions::ALL);
     let second = first.chain(&unique::ALL).chain(&unique_in_table::ALL);
-    second.chain(&expiry::ALL).chain(&writes::ALL).chain(&positions::ALL)
+    let third = second.chain(&expiry::ALL).chain(&writes::ALL);
+    third.chain(&positions::ALL).chain(&channel::ALL)
 }
 
 const TABLE: &str = "Rows";

@@ -20,7 +20,7 @@ use azure_table_tests::explorations::crashes::CrashCase;
 use futures::future::try_join;
 use tokio::time::sleep;
 
-const ALL: [CrashCase; 8] = [
+const ALL: [CrashCase; 9] = [
     CrashCase {
         name: "event streams: two writers of one event and its id",
         processes: 2,
@@ -47,9 +47,14 @@ const ALL: [CrashCase; 8] = [
         explore: |bounds| bounds.of(explore(store_of_two_batches)).isolated().run(),
     },
     CrashCase {
-        name: "durable execution: two workers at one instance, with a checkpoint of two batches",
+        name: "durable execution: two workers at one instance",
         processes: 2,
         explore: |bounds| bounds.of(explore(orchestrate)).isolated().run(),
+    },
+    CrashCase {
+        name: "durable execution: a checkpoint of two batches, beside a reader",
+        processes: 2,
+        explore: |bounds| bounds.of(explore(checkpoint_of_two_batches)).isolated().run(),
     },
     CrashCase {
         name: "durable execution: a purge, beside a start of the same ID",
@@ -260,30 +265,49 @@ fn histories(service: &TableServiceClient) -> Histories {
     Histories::new(&service.dynamic_table(TABLE).unwrap())
 }
 
-/// The history has the checkpoint of one worker, whole and once, and its status agrees.
+/// Writes a checkpoint, unless the history has events.
+async fn run_instance(service: &TableServiceClient, name: &str, steps: usize) -> Result<()> {
+    let steps: Vec<Step> = (0..steps).map(|_| Step::new("TaskScheduled", name)).collect();
+    loop {
+        let (history, events) = histories(service).open("i").await?.unwrap();
+        if !events.is_empty() || history.checkpoint(Status::Completed, &steps).await?.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// Checks that the history has the steps of one worker, and the status of its end.
+async fn check_instance(behind: &TableServiceClient, steps: usize) -> Result<()> {
+    let (history, events) = histories(behind).open("i").await?.unwrap();
+    assert_eq!((events.len(), history.instance().status), (steps, Status::Completed));
+    let is_of_one = events.iter().all(|event| event.payload == events[0].payload);
+    assert!(is_of_one, "two checkpoints are mixed");
+    Ok(())
+}
+
+/// The history has the checkpoint of one worker, once, and its status agrees.
 async fn orchestrate(simulation: Simulation) -> Result<()> {
+    let behind = behind(&simulation, &[TABLE]);
+    histories(&behind).start("i").await?;
+    let live = |name: &'static str| async move |service: TableServiceClient| run_instance(&service, name, 2).await;
+    try_join(simulation.process("a", live("a")), simulation.process("b", live("b"))).await?;
+    check_instance(&behind, 2).await
+}
+
+/// A reader sees the whole checkpoint or nothing of it.
+async fn checkpoint_of_two_batches(simulation: Simulation) -> Result<()> {
     const STEPS: usize = 100;
     let behind = behind(&simulation, &[TABLE]);
     histories(&behind).start("i").await?;
-    let live = |name: &'static str| {
-        async move |service: TableServiceClient| -> Result<()> {
-            let steps: Vec<Step> = (0..STEPS).map(|_| Step::new("TaskScheduled", name)).collect();
-            loop {
-                let (history, events) = histories(&service).open("i").await?.unwrap();
-                if !events.is_empty() || history.checkpoint(Status::Completed, &steps).await?.is_some() {
-                    return Ok(());
-                }
-            }
-        }
+    let write = async |service: TableServiceClient| run_instance(&service, "a", STEPS).await;
+    let read = async |service: TableServiceClient| -> Result<()> {
+        let (history, events) = histories(&service).open("i").await?.unwrap();
+        let is_complete = history.instance().status == Status::Completed;
+        assert_eq!(events.len(), if is_complete { STEPS } else { 0 });
+        Ok(())
     };
-    try_join(simulation.process("a", live("a")), simulation.process("b", live("b"))).await?;
-    let (history, events) = histories(&behind).open("i").await?.unwrap();
-    assert_eq!((events.len(), history.instance().status), (STEPS, Status::Completed));
-    assert!(
-        events.iter().all(|event| event.payload == events[0].payload),
-        "two checkpoints are mixed"
-    );
-    Ok(())
+    try_join(simulation.process("worker", write), simulation.process("reader", read)).await?;
+    check_instance(&behind, STEPS).await
 }
 
 /// The first instance is gone with its events, and the second one has its own.
