@@ -6,6 +6,7 @@
 mod channel;
 mod expiry;
 mod leases;
+mod logs;
 mod partitions;
 mod positions;
 mod queue;
@@ -93,7 +94,7 @@ pub fn all() -> impl Iterator<Item = &'static CrashCase> {
     let first = leases::ALL.iter().chain(&queue::ALL).chain(&partitions::ALL);
     let second = first.chain(&unique::ALL).chain(&unique_in_table::ALL);
     let third = second.chain(&expiry::ALL).chain(&writes::ALL);
-    third.chain(&positions::ALL).chain(&channel::ALL)
+    third.chain(&positions::ALL).chain(&channel::ALL).chain(&logs::ALL)
 }
 
 const TABLE: &str = "Rows";
