@@ -249,8 +249,8 @@ async fn refill<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
     Ok(())
 }
 
-/// A process sets a column of all rows, page by page, beside another that changes a row. Wrong: it resumes at its stored
-/// position, and the row that it could not write before the crash stays as it is.
+/// A process sets a column of all rows, page by page, beside another that changes a row. Wrong: it resumes at its
+/// stored position, and the row that it could not write before the crash stays as it is.
 async fn resume<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
     let file: Mutex<Option<String>> = Mutex::default();
     let patch = async |service: TableServiceClient| -> Result<()> {
