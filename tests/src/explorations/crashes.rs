@@ -114,6 +114,15 @@ fn behind(simulation: &Simulation, tables: &[&str]) -> TableServiceClient {
     TableServiceClient::from_transport(simulation.emulator().clone())
 }
 
+/// Reads the tables in an ordered request. A late write may arrive before it, after the processes have ended.
+async fn settle(simulation: &Simulation, tables: &[&str]) -> Result<()> {
+    for table in tables {
+        let rows = simulation.service().table::<RowId>(*table)?;
+        rows.query().allow_table_scan().count().await?;
+    }
+    Ok(())
+}
+
 /// Returns the stored rows of a table whose RowKeys are in the range, read without ordered requests.
 async fn stored<E: TableEntity + ReadEntity>(behind: &TableServiceClient, table: &str, filter: &str) -> Vec<E> {
     let rows = behind.table::<E>(table).unwrap();

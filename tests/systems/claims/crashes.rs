@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::{Simulation, explore};
-use azure_table::{DateTime, DynamicEntity, ErrorKind, PropertyGroup, Result, TableServiceClient};
+use azure_table::{DateTime, DynamicEntity, ErrorKind, PropertyGroup, Result, TableEntity, TableServiceClient};
 use azure_table_systems::catalogue::{Catalogue, Leaf, Selection};
 use azure_table_systems::durable_execution::{Histories, Status, Step, Worker};
 use azure_table_systems::event_streams::{Event, Partition, WriteError};
@@ -90,6 +90,24 @@ fn behind(simulation: &Simulation, tables: &[&str]) -> TableServiceClient {
     TableServiceClient::from_transport(simulation.emulator().clone())
 }
 
+/// Reads the tables in an ordered request. A late write may arrive before it, after the processes have ended.
+async fn settle(simulation: &Simulation, tables: &[&str]) -> Result<()> {
+    for table in tables {
+        let rows = simulation.service().table::<RowId>(*table)?;
+        rows.query().allow_table_scan().count().await?;
+    }
+    Ok(())
+}
+
+/// The key of any row.
+#[derive(TableEntity)]
+struct RowId {
+    #[table(partition_key)]
+    _partition: String,
+    #[table(row_key)]
+    _row: String,
+}
+
 #[derive(PropertyGroup, Clone, Debug, PartialEq)]
 struct Text {
     text: String,
@@ -118,6 +136,7 @@ async fn streams(simulation: Simulation) -> Result<()> {
         }
     };
     try_join(simulation.process("a", live("a")), simulation.process("b", live("b"))).await?;
+    settle(&simulation, &[TABLE]).await?;
     let slice = stream(&behind).read::<Text>(1, 10).await?.unwrap();
     let texts: Vec<&str> = slice.events.iter().map(|(_, event)| event.text.as_str()).collect();
     assert!(texts == ["a", "paid"] || texts == ["b", "paid"], "{texts:?}");
@@ -151,6 +170,7 @@ async fn copy(simulation: Simulation) -> Result<()> {
     };
     let add = async |service: TableServiceClient| catalogue(&service, "Copy").add([leaf("b", 2)]).await.map(drop);
     try_join(simulation.process("copier", copy), simulation.process("writer", add)).await?;
+    settle(&simulation, &["Copy"]).await?;
     for (id, commit) in [("a", 1), ("b", 2), ("c", 1)] {
         let copied = catalogue(&behind, "Copy").get(id, "1").await?;
         assert_eq!(copied.map(|leaf| leaf.commit), Some(commit), "{id}");
@@ -176,6 +196,7 @@ async fn join_cluster(simulation: Simulation) -> Result<()> {
         }
     };
     try_join(simulation.process("a", live(1)), simulation.process("b", live(2))).await?;
+    settle(&simulation, &[TABLE]).await?;
     let view = members(&behind).read_all().await?;
     assert_eq!((view.silos.len(), view.version.number()), (2, 2));
     Ok(())
@@ -222,6 +243,7 @@ async fn commit(simulation: Simulation) -> Result<()> {
         }
     };
     try_join(simulation.process("a", live("a")), simulation.process("b", live("b"))).await?;
+    settle(&simulation, &[TABLE]).await?;
     let stored = state(&behind).load().await?;
     assert!(["ab", "ba"].map(Some).contains(&stored.committed_state()), "{stored:?}");
     Ok(())
@@ -256,6 +278,7 @@ async fn store_of_two_batches(simulation: Simulation) -> Result<()> {
         Ok(())
     };
     try_join(simulation.process("writer", store), simulation.process("reader", read)).await?;
+    settle(&simulation, &[TABLE]).await?;
     let stored = state(&behind).load().await?;
     assert_eq!((stored.committed_state(), stored.pending().count()), (Some("100"), 0));
     Ok(())
@@ -291,6 +314,7 @@ async fn orchestrate(simulation: Simulation) -> Result<()> {
     histories(&behind).start("i").await?;
     let live = |name: &'static str| async move |service: TableServiceClient| run_instance(&service, name, 2).await;
     try_join(simulation.process("a", live("a")), simulation.process("b", live("b"))).await?;
+    settle(&simulation, &[TABLE]).await?;
     check_instance(&behind, 2).await
 }
 
@@ -307,6 +331,7 @@ async fn checkpoint_of_two_batches(simulation: Simulation) -> Result<()> {
         Ok(())
     };
     try_join(simulation.process("worker", write), simulation.process("reader", read)).await?;
+    settle(&simulation, &[TABLE]).await?;
     check_instance(&behind, STEPS).await
 }
 
@@ -346,6 +371,7 @@ async fn purge(simulation: Simulation) -> Result<()> {
         simulation.process("starter", start),
     )
     .await?;
+    settle(&simulation, &[TABLE]).await?;
     let (history, events) = histories(&behind).open("i").await?.unwrap();
     assert_ne!(history.instance().execution, execution);
     assert_eq!((events.len(), history.instance().events), (0, 0));
@@ -377,6 +403,7 @@ async fn balance(simulation: Simulation) -> Result<()> {
         }
     };
     let (a, b) = try_join(simulation.process("a", live(0)), simulation.process("b", live(1))).await?;
+    settle(&simulation, &[TABLE]).await?;
     assert!(
         !a.iter().any(|queue| b.contains(queue)),
         "both own one of {a:?} and {b:?}"

@@ -10,7 +10,7 @@ use futures::future::try_join;
 use tokio::time::sleep;
 
 use self::store::Store;
-use super::{ATTEMPTS, CrashCase, RowId, TIME, behind, stored, unless_changed};
+use super::{ATTEMPTS, CrashCase, RowId, TIME, behind, settle, stored, unless_changed};
 
 pub(super) const ALL: [CrashCase; 2] = [
     CrashCase {
@@ -69,6 +69,7 @@ async fn left(behind: &TableServiceClient) -> (usize, usize) {
 async fn delete(simulation: Simulation) -> Result<()> {
     let behind = seeded(&simulation).await?;
     try_join(simulation.process("a", work), simulation.process("b", work)).await?;
+    settle(&simulation, &["Channels", "Blogs", "Work"]).await?;
     assert_eq!(left(&behind).await, (0, 0));
     Ok(())
 }
@@ -92,6 +93,7 @@ async fn create_again(simulation: Simulation) -> Result<()> {
         panic!("the channel is never deleted");
     };
     try_join(simulation.process("worker", work), simulation.process("web", create)).await?;
+    settle(&simulation, &["Channels", "Blogs", "Work"]).await?;
     assert_eq!(left(&behind).await, (1, 1));
     Ok(())
 }

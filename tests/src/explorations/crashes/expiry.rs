@@ -8,7 +8,7 @@ use azure_table::{DateTime, DynamicEntity, Guid, Result, TableEntity, TableServi
 use azure_table_patterns::{Expiring, TablePerPeriod};
 use futures::future::try_join;
 
-use super::{CrashCase, TABLE, behind, stored, table};
+use super::{CrashCase, TABLE, behind, settle, stored, table};
 
 pub(super) const ALL: [CrashCase; 2] = [
     CrashCase {
@@ -68,6 +68,7 @@ async fn sweep(simulation: Simulation) -> Result<()> {
         }
     };
     let ((), is_extended) = try_join(simulation.process("sweeper", sweep), simulation.process("user", extend)).await?;
+    settle(&simulation, &[TABLE]).await?;
     let left: Vec<Session> = stored(&behind, TABLE, "").await;
     let ids: Vec<&str> = left.iter().map(|session| session.id.as_str()).collect();
     let expected: &[&str] = if is_extended { &["extended", "live"] } else { &["live"] };
@@ -89,6 +90,7 @@ async fn periods(simulation: Simulation) -> Result<()> {
     let drop = async |service: TableServiceClient| tables(&service).drop_before(new).await;
     let write = async |service: TableServiceClient| tables(&service).at(new)?.insert_or_replace(&row).await;
     try_join(simulation.process("dropper", drop), simulation.process("writer", write)).await?;
+    settle(&simulation, &["Rows202602"]).await?;
     for old in &times[..2] {
         assert!(!tables(&behind).at(*old)?.table_exists().await?, "a table is left");
     }

@@ -8,7 +8,7 @@ use azure_table_patterns::{Lease, Leases};
 use futures::future::{join, try_join};
 use tokio::time::{Instant, sleep};
 
-use super::{ATTEMPTS, CrashCase, Number, PAST, TABLE, TIME, behind, stored, table, unless_changed};
+use super::{ATTEMPTS, CrashCase, Number, PAST, TABLE, TIME, behind, settle, stored, table, unless_changed};
 
 pub(super) const ALL: [CrashCase; 5] = [
     CrashCase {
@@ -79,6 +79,7 @@ async fn fenced(simulation: Simulation) -> Result<()> {
         }
     };
     try_join(simulation.process("a", live(0)), simulation.process("b", live(1))).await?;
+    settle(&simulation, &[TABLE]).await?;
     let [mut all, other] = tokens.map(RefCell::into_inner);
     all.extend(other);
     all.sort_unstable();
@@ -125,6 +126,7 @@ async fn one_works(simulation: Simulation) -> Result<()> {
         }
     });
     let _ = try_join(simulation.process("a", live("a")), simulation.process("b", live("b"))).await?;
+    settle(&simulation, &[TABLE]).await?;
     assert_eq!(working.get(), 0);
     Ok(())
 }
@@ -151,6 +153,7 @@ async fn holder_dies(simulation: Simulation) -> Result<()> {
         Ok(acquired)
     };
     let ((), (token, at)) = try_join(simulation.process("a", hold), simulation.process("b", acquire)).await?;
+    settle(&simulation, &[TABLE]).await?;
     // The lease of a dead process with a lower token had ended.
     if let Some((_, since)) = held.get().filter(|(dead, _)| *dead < token) {
         assert!(at - since >= TIME, "acquired {:?} after the dead holder", at - since);
@@ -186,6 +189,7 @@ async fn requested_holder_dies(simulation: Simulation) -> Result<()> {
         panic!("the requested lease is never free");
     };
     let (held, token) = join(simulation.process("a", hold), simulation.process("b", request)).await;
+    settle(&simulation, &[TABLE]).await?;
     held?;
     assert!(token? > 0);
     Ok(())
@@ -219,6 +223,7 @@ async fn resumed(simulation: Simulation) -> Result<()> {
     };
     let started = Instant::now();
     try_join(simulation.process("a", live(0)), simulation.process("b", live(1))).await?;
+    settle(&simulation, &[TABLE]).await?;
     assert_eq!(started.elapsed().as_secs(), 0, "a process waited for its own lease");
     for tokens in tokens.map(RefCell::into_inner) {
         assert!(tokens.windows(2).all(|pair| pair[0] < pair[1]), "{tokens:?}");

@@ -14,7 +14,7 @@ use azure_table_patterns::TablePerPeriod;
 use futures::future::try_join;
 
 use self::rows::{Heartbeat, Line, write};
-use super::{CrashCase, behind, stored};
+use super::{CrashCase, behind, settle, stored};
 
 pub(super) const ALL: [CrashCase; 1] = [CrashCase {
     name: "example `heartbeat_and_logs`: two instances flush",
@@ -60,6 +60,7 @@ async fn flush(simulation: Simulation) -> Result<()> {
         }
     };
     try_join(simulation.process("a", live(0)), simulation.process("b", live(1))).await?;
+    settle(&simulation, &["Heartbeats"]).await?;
     let beats: Vec<Heartbeat> = stored(&behind, "Heartbeats", "").await;
     assert_eq!(beats.len(), 2);
     for beat in &beats {

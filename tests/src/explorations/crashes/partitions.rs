@@ -10,7 +10,7 @@ use azure_table_patterns::{Fence, Log, Revision, Sequence};
 use futures::TryStreamExt as _;
 use futures::future::try_join;
 
-use super::{CrashCase, RowId, TABLE, behind, stored, table};
+use super::{CrashCase, RowId, TABLE, behind, settle, stored, table};
 
 pub(super) const ALL: [CrashCase; 8] = [
     CrashCase {
@@ -106,6 +106,7 @@ async fn transactions(
         }
     };
     try_join(simulation.process("a", add("a")), simulation.process("b", add("b"))).await?;
+    settle(&simulation, &[TABLE]).await?;
     let rows: Vec<RowId> = stored(&behind, TABLE, "RowKey ge 'a'").await;
     let header: Vec<Header> = stored(&behind, TABLE, "RowKey eq '$header'").await;
     assert_eq!((rows.len(), header[0].rows), (2, 2), "{rows:?}");
@@ -141,6 +142,7 @@ async fn snapshot(simulation: Simulation) -> Result<()> {
         Ok(())
     };
     try_join(simulation.process("writer", write), simulation.process("reader", read)).await?;
+    settle(&simulation, &[TABLE]).await?;
     Ok(())
 }
 
@@ -179,6 +181,7 @@ async fn append_once(simulation: Simulation) -> Result<()> {
         async move |service: TableServiceClient| log(&service).await?.append_once(name, &events(name)).await
     };
     let (a, b) = try_join(simulation.process("a", add("a")), simulation.process("b", add("b"))).await?;
+    settle(&simulation, &[TABLE]).await?;
     let (first, second) = if a.start == 0 { ("a", "b") } else { ("b", "a") };
     assert_eq!(a.start.min(b.start)..a.end.max(b.end), 0..4);
     assert_eq!(checked(&behind).await?, [events(first), events(second)].concat());
@@ -191,6 +194,7 @@ async fn append(simulation: Simulation) -> Result<()> {
     let add =
         |name: &'static str| async move |service: TableServiceClient| log(&service).await?.append(&events(name)).await;
     let (a, b) = try_join(simulation.process("a", add("a")), simulation.process("b", add("b"))).await?;
+    settle(&simulation, &[TABLE]).await?;
     let read = checked(&behind).await?;
     for (positions, name) in [(a, "a"), (b, "b")] {
         let own = &read[positions.start as usize..positions.end as usize];
@@ -221,6 +225,7 @@ async fn append_at(simulation: Simulation) -> Result<()> {
         }
     };
     try_join(simulation.process("a", add("a")), simulation.process("b", add("b"))).await?;
+    settle(&simulation, &[TABLE]).await?;
     let read = checked(&behind).await?;
     assert_eq!(read.len(), 4, "{read:?}");
     Ok(())
@@ -233,6 +238,7 @@ async fn trim(simulation: Simulation) -> Result<()> {
     let trim = async |service: TableServiceClient| log(&service).await?.trim(2).await;
     let add = async |service: TableServiceClient| log(&service).await?.append_once("a", &events("a")).await;
     try_join(simulation.process("trimmer", trim), simulation.process("writer", add)).await?;
+    settle(&simulation, &[TABLE]).await?;
     assert_eq!(checked(&behind).await?, events("a"));
     let keys: Vec<RowId> = stored(&behind, TABLE, "RowKey ge '~'").await;
     assert_eq!(keys.len(), 1, "{keys:?}");
@@ -255,6 +261,7 @@ async fn sequence(simulation: Simulation) -> Result<()> {
         }
     };
     try_join(simulation.process("a", take(0)), simulation.process("b", take(1))).await?;
+    settle(&simulation, &[TABLE]).await?;
     let [mut all, other] = taken.map(RefCell::into_inner);
     assert!(all.is_sorted() && other.is_sorted(), "{all:?}, {other:?}");
     all.extend(other);

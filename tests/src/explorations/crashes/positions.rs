@@ -6,7 +6,7 @@ use azure_table::testing::{Simulation, explore};
 use azure_table::{Continuation, DynamicEntity, Result, TableServiceClient};
 use futures::future::try_join;
 
-use super::{CrashCase, Number, RowId, TABLE, behind, stored, table};
+use super::{CrashCase, Number, RowId, TABLE, behind, settle, stored, table};
 
 pub(super) const ALL: [CrashCase; 3] = [
     CrashCase {
@@ -97,6 +97,7 @@ async fn pages(simulation: Simulation) -> Result<()> {
         Ok(())
     };
     try_join(simulation.process("reader", read), simulation.process("writer", insert)).await?;
+    settle(&simulation, &[TABLE, SEEN]).await?;
     check(&behind).await;
     Ok(())
 }
@@ -116,6 +117,7 @@ async fn scan(simulation: Simulation) -> Result<()> {
         save(&service, &[], None).await
     };
     try_join(simulation.process("reader", read), simulation.process("writer", insert)).await?;
+    settle(&simulation, &[TABLE, SEEN]).await?;
     check(&behind).await;
     Ok(())
 }
@@ -135,6 +137,7 @@ async fn changes(simulation: Simulation) -> Result<()> {
         save(&service, &[], Some(changes.position().to_string())).await
     };
     try_join(simulation.process("reader", poll), simulation.process("writer", insert)).await?;
+    settle(&simulation, &[TABLE, SEEN]).await?;
     poll(behind.clone()).await?;
     check(&behind).await;
     let seen = seen(&behind).await;

@@ -8,7 +8,7 @@ use azure_table_patterns::{Item, Queue};
 use futures::future::try_join;
 use tokio::time::sleep;
 
-use super::{ATTEMPTS, CrashCase, PAST, RowId, TABLE, TIME, behind, stored, table, unless_changed};
+use super::{ATTEMPTS, CrashCase, PAST, RowId, TABLE, TIME, behind, settle, stored, table, unless_changed};
 
 pub(super) const ALL: [CrashCase; 5] = [
     CrashCase {
@@ -79,6 +79,7 @@ async fn worked(simulation: Simulation) -> Result<()> {
         .await
     };
     try_join(simulation.process("a", live), simulation.process("b", live)).await?;
+    settle(&simulation, &[TABLE]).await?;
     assert_eq!(names(&behind).await, ["done 1", "done 2"]);
     Ok(())
 }
@@ -106,6 +107,7 @@ async fn worked_once(simulation: Simulation) -> Result<()> {
         }
     };
     try_join(simulation.process("a", live("a")), simulation.process("b", live("b"))).await?;
+    settle(&simulation, &[TABLE]).await?;
     let names = names(&behind).await;
     assert_eq!(names.len(), 1, "an item caused {names:?}");
     Ok(())
@@ -149,6 +151,7 @@ async fn one_works(simulation: Simulation) -> Result<()> {
         Ok(())
     };
     try_join(simulation.process("a", live), simulation.process("b", live)).await?;
+    settle(&simulation, &[TABLE]).await?;
     assert!(done.get() <= 1, "completed {} times", done.get());
     Ok(())
 }
@@ -175,6 +178,7 @@ async fn outbox(simulation: Simulation) -> Result<()> {
         .await
     };
     try_join(simulation.process("writer", write), simulation.process("worker", mail)).await?;
+    settle(&simulation, &[TABLE]).await?;
     let names = names(&behind).await;
     let mails = names.iter().filter(|name| name.starts_with("mail"));
     assert_eq!((mails.count(), names.len()), (1, 2), "{names:?}");
@@ -206,6 +210,7 @@ async fn pushed(simulation: Simulation) -> Result<()> {
         .await
     };
     let _ = try_join(simulation.process("writer", push), simulation.process("worker", work)).await?;
+    settle(&simulation, &[TABLE]).await?;
     // What was pushed after the worker ended.
     work(behind.clone()).await?;
     assert_eq!(names(&behind).await, ["done"]);

@@ -5,7 +5,7 @@ use azure_table::{Guid, Result, TableEntity, TableServiceClient};
 use azure_table_patterns::Unique;
 use futures::future::try_join;
 
-use super::{CrashCase, RowId, TABLE, behind, stored, table, unless_changed};
+use super::{CrashCase, RowId, TABLE, behind, settle, stored, table, unless_changed};
 
 pub(super) const ALL: [CrashCase; 2] = [
     CrashCase {
@@ -67,6 +67,7 @@ async fn insert(simulation: Simulation) -> Result<()> {
         }
     };
     try_join(simulation.process("a", add("1")), simulation.process("b", add("2"))).await?;
+    settle(&simulation, &[TABLE]).await?;
     assert_eq!(check(&behind).await?.len(), 1);
     Ok(())
 }
@@ -90,6 +91,7 @@ async fn replace(simulation: Simulation) -> Result<()> {
         unless_changed(inserted).map(drop)
     };
     try_join(simulation.process("a", change), simulation.process("b", take)).await?;
+    settle(&simulation, &[TABLE]).await?;
     let users = check(&behind).await?;
     assert_eq!(users[0].mail, "new");
     Ok(())

@@ -9,7 +9,7 @@ use futures::future::try_join;
 use tokio::time::sleep;
 
 use super::unique::{User, user};
-use super::{ATTEMPTS, CrashCase, PAST, RowId, TABLE, TIME, behind, is_change, stored, table};
+use super::{ATTEMPTS, CrashCase, PAST, RowId, TABLE, TIME, behind, is_change, settle, stored, table};
 
 pub(super) const ALL: [CrashCase; 5] = [
     CrashCase {
@@ -102,6 +102,7 @@ async fn insert<const DIES: bool>(simulation: Simulation) -> Result<()> {
     };
     let second = async |service: TableServiceClient| insert_user(&service, &user("two", "2", "m")).await;
     try_join(simulation.process("a", first), simulation.process("b", second)).await?;
+    settle(&simulation, &[TABLE, CLAIMS]).await?;
     assert_eq!(check(&simulation, &behind).await?.len(), 1);
     Ok(())
 }
@@ -132,6 +133,7 @@ async fn replace(simulation: Simulation) -> Result<()> {
         }
     };
     try_join(simulation.process("a", change), simulation.process("b", take)).await?;
+    settle(&simulation, &[TABLE, CLAIMS]).await?;
     let users = check(&simulation, &behind).await?;
     assert_eq!(users[0].mail, "new");
     Ok(())
@@ -151,6 +153,7 @@ async fn delete(simulation: Simulation) -> Result<()> {
     };
     let take = async |service: TableServiceClient| insert_user(&service, &user("two", "2", "m")).await;
     try_join(simulation.process("a", delete), simulation.process("b", take)).await?;
+    settle(&simulation, &[TABLE, CLAIMS]).await?;
     // The second process either found the value taken, or has it now.
     let users = check(&simulation, &behind).await?;
     assert!(users.iter().all(|user| user.id == "2"), "{users:?}");

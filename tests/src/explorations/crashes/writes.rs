@@ -10,7 +10,7 @@ use azure_table::{
 };
 use futures::future::{join, try_join};
 
-use super::{CrashCase, Number, TABLE, behind, stored, table};
+use super::{CrashCase, Number, TABLE, behind, settle, stored, table};
 
 pub(super) const ALL: [CrashCase; 9] = [
     CrashCase {
@@ -141,6 +141,7 @@ async fn bulk(simulation: Simulation) -> Result<()> {
         inserted.map(drop)
     };
     try_join(simulation.process("loader", load), simulation.process("other", other)).await?;
+    settle(&simulation, &[TABLE]).await?;
     check(&behind, |count| count == 0).await;
     Ok(())
 }
@@ -163,6 +164,7 @@ async fn writer(simulation: Simulation) -> Result<()> {
         inserted.map(drop)
     };
     try_join(simulation.process("loader", load), simulation.process("other", other)).await?;
+    settle(&simulation, &[TABLE]).await?;
     check(&behind, |count| count == 0).await;
     Ok(())
 }
@@ -181,6 +183,7 @@ async fn grouped(simulation: Simulation) -> Result<()> {
         note(service).await
     };
     simulation.process("a", live).await?;
+    settle(&simulation, &[TABLE]).await?;
     check(&behind, |count| count == 0).await;
     Ok(())
 }
@@ -245,6 +248,7 @@ async fn update_where(simulation: Simulation) -> Result<()> {
         Ok(())
     };
     try_join(simulation.process("a", update), simulation.process("b", note)).await?;
+    settle(&simulation, &[TABLE]).await?;
     check(&behind, |count| [0, 1].contains(&count)).await;
     Ok(())
 }
@@ -262,6 +266,7 @@ async fn repeatable(simulation: Simulation) -> Result<()> {
         )
     };
     try_join(simulation.process("a", update), simulation.process("b", note)).await?;
+    settle(&simulation, &[TABLE]).await?;
     check(&behind, |count| count == 1).await;
     Ok(())
 }
@@ -282,6 +287,7 @@ async fn delete_where(simulation: Simulation) -> Result<()> {
         table::<Counter>(&service).insert_or_replace(&new).await.map(drop)
     };
     try_join(simulation.process("a", delete), simulation.process("b", replace)).await?;
+    settle(&simulation, &[TABLE]).await?;
     let left: Vec<Counter> = stored(&behind, TABLE, "").await;
     assert_eq!(left.len(), 1, "{left:?}");
     assert_eq!((left[0].name.as_str(), left[0].note), ("n", 10));
@@ -297,6 +303,7 @@ async fn patch_where(simulation: Simulation) -> Result<()> {
         repeat!(rows.patch_where(pages(), [Counter::COUNT.set(1)]), file)
     };
     try_join(simulation.process("a", patch), simulation.process("b", note)).await?;
+    settle(&simulation, &[TABLE]).await?;
     check(&behind, |count| count == 1).await;
     Ok(())
 }
@@ -317,6 +324,7 @@ async fn upgrade_where(simulation: Simulation) -> Result<()> {
         repeat!(rows.upgrade_where(pages()), file)
     };
     try_join(simulation.process("a", upgrade), simulation.process("b", note)).await?;
+    settle(&simulation, &[TABLE]).await?;
     check(&behind, |count| count == 3).await;
     let rows: Vec<DynamicEntity> = stored(&behind, TABLE, "").await;
     let is_new = |row: &DynamicEntity| row.get("stars").is_none() && row.get("count").is_some();
@@ -335,6 +343,7 @@ async fn modify(simulation: Simulation) -> Result<()> {
         }
     };
     try_join(simulation.process("a", live(1)), simulation.process("b", live(2))).await?;
+    settle(&simulation, &[TABLE]).await?;
     let rows: Vec<Number> = stored(&behind, TABLE, "").await;
     assert_eq!(rows[0].number, 3);
     Ok(())
