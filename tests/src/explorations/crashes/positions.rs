@@ -1,10 +1,13 @@
 //! Reads of many pages by a process that stores its position in a row, and crashes.
 
+use std::time::Duration;
+
 use azure_table::emulator::SeedEntities as _;
 use azure_table::query::{ChangePosition, ScanPosition};
 use azure_table::testing::{Simulation, explore};
 use azure_table::{Continuation, DynamicEntity, Result, TableServiceClient};
 use futures::future::try_join;
+use tokio::time::sleep;
 
 use super::{CrashCase, Number, RowId, TABLE, behind, settle, stored, table};
 
@@ -125,6 +128,8 @@ async fn scan(simulation: Simulation) -> Result<()> {
 /// The last poll begins after the writer has ended, and more than the overlap later.
 async fn changes(simulation: Simulation) -> Result<()> {
     let behind = seeded(&simulation);
+    // The rows are older than the overlap, in which a resumed poll reads again.
+    sleep(Duration::from_secs(3_600)).await;
     let poll = async |service: TableServiceClient| -> Result<()> {
         let changes = table::<Number>(&service).query().page_size(2).changes().max_polls(1);
         let mut changes = match saved(&service).await? {
