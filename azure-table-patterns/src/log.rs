@@ -53,7 +53,8 @@ use super::fence::Fence;
 ///
 /// **Crash.** A batch is applied completely or not at all. After a lost response the events show whether they were
 /// appended. If that cannot be read either, the error is [`InDoubt`](azure_table::ErrorKind::InDoubt), and an append
-/// with a key can be repeated. The next `trim` completes one that was interrupted.
+/// with a key can be repeated. Without a key, a process that begins again reads whether its events are there, then uses
+/// [`append_at`](Self::append_at). The next `trim` completes one that was interrupted.
 ///
 /// ```
 /// use azure_table_patterns::Log;

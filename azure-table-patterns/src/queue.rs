@@ -47,7 +47,8 @@ use super::term::{Term, service_time};
 ///
 /// **Crash.** The item of a worker that ended is free a margin after its visibility time. A lost response to `push`,
 /// `take` or `extend` is read back. If that fails as well, an item may be held without a known worker, and is delivered
-/// later.
+/// later. A process that begins again and pushes an item under the same ID may repeat one that is complete. As an
+/// [`operation`](Self::operation) in the batch that inserts a row of your own, it is pushed once.
 ///
 /// ```
 /// use std::time::Duration;

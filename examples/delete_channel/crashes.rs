@@ -3,10 +3,11 @@
 use std::error::Error;
 
 use azure_table::testing::Faults;
-use azure_table::{DynamicEntity, Result};
+use azure_table::{DateTime, DynamicEntity, Result};
 use azure_table_examples::crash::Crash;
 
-use crate::{BLOGS, Store};
+use crate::BLOGS;
+use crate::store::{Deletion, Store};
 
 /// Deletes a channel for each request of a worker, and lets the worker crash before that request.
 pub(crate) async fn show(store: &Store, faults: &Faults) -> Result<(), Box<dyn Error>> {
@@ -16,7 +17,7 @@ pub(crate) async fn show(store: &Store, faults: &Faults) -> Result<(), Box<dyn E
     for request in 1.. {
         let name = format!("Football{request}");
         // The web front end does no more than push the item.
-        store.deletions.push(&store.create(&name).await?).await?;
+        store.deletions.push(&store.create_now(&name).await?).await?;
 
         let crash = Crash::before(request, faults, store.next_deletion()).await?;
         let (channel, blogs) = store.state(&name).await?;
@@ -41,6 +42,11 @@ pub(crate) async fn show(store: &Store, faults: &Faults) -> Result<(), Box<dyn E
 }
 
 impl Store {
+    /// Creates a channel with its blogs. Returns the work of deleting it.
+    async fn create_now(&self, name: &str) -> Result<Deletion> {
+        self.create(name, DateTime::now(), BLOGS).await
+    }
+
     /// Starts workers until one finds the item free. Returns the number of its deliveries.
     async fn next_worker(&self) -> Result<i32, Box<dyn Error>> {
         loop {
@@ -54,12 +60,12 @@ impl Store {
     /// Creates a channel again, while the item of its deletion waits for another delivery.
     async fn recreate(&self, completion: u64, faults: &Faults) -> Result<(), Box<dyn Error>> {
         let name = "Basketball";
-        self.deletions.push(&self.create(name).await?).await?;
+        self.deletions.push(&self.create_now(name).await?).await?;
         let crash = Crash::before(completion, faults, self.next_deletion()).await?;
         if !crash.has_happened() {
             return Err("no crash".into());
         }
-        self.create(name).await?;
+        self.create_now(name).await?;
         let deliveries = self.next_worker().await?;
         let (channel, blogs) = self.state(name).await?;
         println!("\ncreated again before delivery {deliveries}: {channel}, {blogs} blogs");
@@ -68,7 +74,7 @@ impl Store {
 
     /// Prints a channel and its first blog as they are stored.
     async fn show_rows(&self, name: &str) -> Result<()> {
-        self.create(name).await?;
+        self.create_now(name).await?;
         let channel = self.channels.typed::<DynamicEntity>().query().partition(name).first();
         let blog = self.blogs.typed::<DynamicEntity>().query().partition(name).first();
         for row in [channel.await?, blog.await?].into_iter().flatten() {

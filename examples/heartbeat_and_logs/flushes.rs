@@ -3,7 +3,8 @@
 use azure_table::key::Bucket;
 use azure_table::{DateTime, Result};
 
-use crate::{Heartbeat, Line, SECOND};
+use crate::SECOND;
+use crate::rows::{Heartbeat, Line};
 
 const INSTANCES: [(&str, u16); 4] = [("billing", 1), ("web", 1), ("web", 2), ("web", 3)];
 

@@ -9,46 +9,23 @@
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
 mod flushes;
+mod rows;
 mod servers;
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use azure_table::key::{Bucket, Day};
+use azure_table::key::Bucket;
 use azure_table::telemetry::CostMeter;
-use azure_table::{DateTime, Key, TableEntity, TableServiceClient};
+use azure_table::{Key, TableServiceClient};
 use azure_table_examples::{connect, finish, on_own_tables};
 use azure_table_patterns::TablePerPeriod;
 
 use crate::flushes::{flushes, november};
+use crate::rows::{Heartbeat, Line, write};
 
 const SECOND: Duration = Duration::from_secs(1);
-
-/// A line of a log. The component comes first, because the most frequent reads name it.
-#[derive(TableEntity)]
-#[table(partition_key = "{component};{instance};{bucket}")]
-struct Line {
-    component: String,
-    instance: u16,
-    bucket: Bucket<4>,
-    /// An instance gives no two lines the same time.
-    #[table(row_key)]
-    at: DateTime,
-    is_error: bool,
-    text: String,
-}
-
-/// The last sign of life of an instance: one row, overwritten again and again.
-#[derive(TableEntity)]
-struct Heartbeat {
-    #[table(partition_key)]
-    component: String,
-    #[table(row_key)]
-    instance: u16,
-    at: DateTime,
-}
 
 // The clock of a runtime with one thread can be paused.
 #[tokio::main(flavor = "current_thread")]
@@ -111,20 +88,6 @@ async fn logs(service: &TableServiceClient, cost: &CostMeter) -> Result<(), Box<
         "\ndropped    {} with its 400 lines: {requests} requests",
         dropped.join(", ")
     );
-    Ok(())
-}
-
-/// Writes what an instance has logged since its last flush: one batch for each day, as all lines have one bucket.
-async fn write(logs: &TablePerPeriod<Line>, lines: Vec<Line>) -> Result<(), Box<dyn Error>> {
-    // A line belongs to the table of its own time: those after midnight to the next one.
-    let mut days: BTreeMap<Day, Vec<Line>> = BTreeMap::new();
-    for line in lines {
-        days.entry(line.at.into()).or_default().push(line);
-    }
-    for (day, lines) in days {
-        let report = logs.at(day.start())?.bulk().insert_or_replace(lines).await?;
-        report.ensure_no_leftovers()?;
-    }
     Ok(())
 }
 

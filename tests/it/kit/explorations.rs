@@ -1,6 +1,6 @@
 //! Every operation, every pattern and every mistake in the list of explorations.
 
-use azure_table_tests::explorations::{mistakes, operations, patterns};
+use azure_table_tests::explorations::{crashes, mistakes, operations, patterns};
 use std::time::Duration;
 use xtask::sources::root;
 
@@ -53,6 +53,38 @@ fn patterns_are_correct_in_every_order_with_one_fault() {
     for case in patterns::all().filter(|case| is_fast(case.name)) {
         let found = (case.explore)(1);
         assert!(found.is_proof(), "{}: {found}", case.name);
+    }
+}
+
+#[test]
+fn processes_that_crash_keep_the_promises() {
+    // Those that see all orders within two seconds.
+    let fast = [
+        "an outbox",
+        "under their IDs",
+        "with a new header",
+        "append with keys",
+        "`Unique`",
+        "`Expiring`",
+        "`TablePerPeriod`",
+        "`bulk`",
+        "`writer`",
+        "`grouped`",
+        "`delete_where`",
+        "`modify` by two",
+    ];
+    let is_fast = |name: &str| fast.iter().any(|part| name.contains(part));
+    for case in crashes::all().filter(|case| is_fast(case.name)) {
+        println!("{}", case.check(Duration::from_secs(60)));
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
+fn processes_that_crash_keep_the_promises_in_many_orders() {
+    // `cargo program explorations -- crashes` runs each for a minute.
+    for case in crashes::all() {
+        println!("{}", case.check(Duration::from_secs(3)));
     }
 }
 

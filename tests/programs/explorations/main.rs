@@ -1,32 +1,61 @@
 //! Prints every exploration as a table: its orders, without and with one fault, and its time.
 //!
-//! `cargo program explorations` takes some minutes. After `--` it takes
-//! `operations` or `patterns`, and a word of the names. It ends with exit code 1 if something is not proven.
+//! `cargo program explorations` takes some minutes. After `--` it takes `operations`, `patterns` or `crashes`, and a
+//! word of the names. It ends with exit code 1 if something is not proven.
+//!
+//! `crashes` has processes that crash once in a run, each for at most a minute, or the seconds after the word. It ends
+//! with exit code 1 if one fails.
 
 #![expect(clippy::print_stdout, reason = "a program for the command line")]
 
 use std::process::ExitCode;
+use std::time::Duration;
 
-use azure_table_tests::explorations::{Case, operations, patterns};
+use azure_table_tests::explorations::crashes::{CrashBounds, CrashCase};
+use azure_table_tests::explorations::{Case, crashes, operations, patterns};
+
+/// The seconds of an exploration with crashes.
+const SECONDS: u64 = 60;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
-    let mut cases: Vec<&Case> = match arguments.next().as_deref() {
-        None => operations::ALL.iter().chain(patterns::all()).collect(),
-        Some("operations") => operations::ALL.iter().collect(),
-        Some("patterns") => patterns::all().collect(),
+    let (mut cases, mut crashing): (Vec<&Case>, Vec<&CrashCase>) = match arguments.next().as_deref() {
+        None => (
+            operations::ALL.iter().chain(patterns::all()).collect(),
+            crashes::all().collect(),
+        ),
+        Some("operations") => (operations::ALL.iter().collect(), Vec::new()),
+        Some("patterns") => (patterns::all().collect(), Vec::new()),
+        Some("crashes") => (Vec::new(), crashes::all().collect()),
         Some(other) => {
-            println!("{other:?} is not a list of explorations: expected `operations` or `patterns`");
+            println!("{other:?} is not a list of explorations: expected `operations`, `patterns` or `crashes`");
             return ExitCode::from(2);
         }
     };
     if let Some(word) = arguments.next() {
-        cases.retain(|case| case.name.to_lowercase().contains(&word.to_lowercase()));
-        if cases.is_empty() {
+        let is_named = |name: &str| name.to_lowercase().contains(&word.to_lowercase());
+        cases.retain(|case| is_named(case.name));
+        crashing.retain(|case| is_named(case.name));
+        if cases.is_empty() && crashing.is_empty() {
             println!("no exploration has {word:?} in its name");
             return ExitCode::from(2);
         }
     }
+    let seconds = arguments.next().map_or(Ok(SECONDS), |seconds| seconds.parse());
+    let Ok(seconds) = seconds else {
+        println!("the third argument is not a number of seconds");
+        return ExitCode::from(2);
+    };
+    let is_proven = cases.is_empty() || explore(&cases);
+    if (crashing.is_empty() || explore_crashes(&crashing, seconds)) && is_proven {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// Returns `true` if every case is proven.
+fn explore(cases: &[&Case]) -> bool {
     println!("| exploration | faults | orders | pruned | requests | time | |");
     println!("|---|--:|--:|--:|--:|--:|---|");
     let mut is_proven = true;
@@ -50,9 +79,24 @@ fn main() -> ExitCode {
             is_proven &= found.is_proof();
         }
     }
-    if is_proven {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
+    is_proven
+}
+
+/// Returns `true` if no case fails.
+fn explore_crashes(cases: &[&CrashCase], seconds: u64) -> bool {
+    println!("{}", CrashCase::HEADER);
+    let mut holds = true;
+    for case in cases {
+        let bounds = CrashBounds {
+            crashes: 1,
+            time: Duration::from_secs(seconds),
+        };
+        let found = (case.explore)(bounds);
+        println!("{}", case.row(bounds, &found));
+        if let Some(failure) = found.failure() {
+            println!("\n{failure}\n");
+            holds = false;
+        }
     }
+    holds
 }

@@ -8,6 +8,7 @@
 )]
 
 mod catalogue;
+mod crashes;
 mod durable_execution;
 mod event_streams;
 mod guides;

@@ -415,7 +415,8 @@ macro_rules! query_write {
 
             /// Resumes an earlier run over the same query.
             ///
-            /// A limit of the query starts from zero again.
+            /// A limit of the query starts from zero again. The report does not have the leftovers of the earlier run:
+            /// store them with the position, or run the query again from its start.
             pub fn resume_from(mut self, position: $crate::client::query_writes::write_position::WritePosition) -> Self {
                 self.rows.position = Some(position);
                 self

@@ -1,5 +1,8 @@
 //! Programs that are wrong if their process dies between two requests, each with its correction.
 
+use std::sync::Mutex;
+use std::time::Duration;
+
 use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::{Simulation, explore};
 use azure_table::{ErrorKind, Result, TableClient, TableServiceClient};
@@ -8,7 +11,7 @@ use futures::future::try_join;
 use super::{Mistake, Row, TABLE, start};
 
 /// The mistakes that only a crash shows.
-pub(super) const ALL: [Mistake; 5] = [
+pub(super) const ALL: [Mistake; 7] = [
     Mistake {
         name: "an instance and its history in two tables (durabletask#1252)",
         wrong: || explore(history::<false>).isolated().crashes(1).run(),
@@ -33,6 +36,16 @@ pub(super) const ALL: [Mistake; 5] = [
         name: "a lease deleted by a process that lost it",
         wrong: || explore(release::<false>).isolated().crashes(1).run(),
         right: || explore(release::<true>).isolated().crashes(1).run(),
+    },
+    Mistake {
+        name: "a table that is recreated by a process that crashes",
+        wrong: || explore(refill::<false>).isolated().crashes(1).run(),
+        right: || explore(refill::<true>).isolated().crashes(1).run(),
+    },
+    Mistake {
+        name: "a stored position without the leftovers before it",
+        wrong: || explore(resume::<false>).isolated().crashes(1).run(),
+        right: || explore(resume::<true>).isolated().crashes(1).run(),
     },
 ];
 
@@ -207,5 +220,67 @@ async fn release<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
         async move |service: TableServiceClient| hold::<RIGHT>(&service.table(TABLE)?, holder).await
     };
     try_join(simulation.process("a", live("a")), simulation.process("b", live("b"))).await?;
+    Ok(())
+}
+
+/// A table is filled anew. Wrong: a delete that was in flight at a crash deletes the new table with its rows.
+async fn refill<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
+    const NEXT: &str = "Rows2";
+    async fn fill<const RIGHT: bool>(service: TableServiceClient) -> Result<()> {
+        let rows = service.table::<Row>(if RIGHT { NEXT } else { TABLE })?;
+        if RIGHT {
+            rows.create_table_if_not_exists().await?;
+        } else {
+            rows.recreate_table(Duration::from_secs(120)).await?;
+        }
+        rows.insert_or_replace(&Row::new("new")).await?;
+        if RIGHT {
+            service.table::<Row>(TABLE)?.delete_table_if_exists().await?;
+        }
+        Ok(())
+    }
+    let _ = start(&simulation, &["old"]);
+    simulation.process("loader", fill::<RIGHT>).await?;
+    let rows = simulation.service().table::<Row>(if RIGHT { NEXT } else { TABLE })?;
+    assert!(
+        rows.exists(("g", "new")).await.is_ok_and(|exists| exists),
+        "the new row is gone"
+    );
+    Ok(())
+}
+
+/// A process sets a column of all rows, page by page, beside another that changes a row. Wrong: it resumes at its
+/// stored position, and the row that it could not write before the crash stays as it is.
+async fn resume<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
+    let file: Mutex<Option<String>> = Mutex::default();
+    let patch = async |service: TableServiceClient| -> Result<()> {
+        let rows = service.table::<Row>(TABLE)?;
+        loop {
+            let write = rows.patch_where(rows.query().partition("g").page_size(1), [Row::NUMBER.set(1)]);
+            let write = write.on_progress(|report| {
+                *file.lock().unwrap() = report.position().map(|position| position.to_string());
+            });
+            let position = file.lock().unwrap().clone();
+            let is_whole = position.is_none();
+            let report = match position {
+                Some(position) => write.resume_from(position.parse().unwrap()).await?,
+                None => write.await?,
+            };
+            if report.leftovers().is_empty() && (is_whole || !RIGHT) {
+                return Ok(());
+            }
+            *file.lock().unwrap() = None;
+        }
+    };
+    let change = async |service: TableServiceClient| -> Result<()> {
+        let rows = service.table::<Row>(TABLE)?;
+        let mut row = rows.get(("g", "m")).versioned().await?.unwrap();
+        row.text = Some("changed".to_owned());
+        unless_changed(rows.replace(&row).await)
+    };
+    let (rows, ..) = start(&simulation, &["m", "n"]);
+    try_join(simulation.process("a", patch), simulation.process("b", change)).await?;
+    let all = rows.query().partition("g").all().await?;
+    assert!(all.iter().all(|row| row.number == 1), "a row was left out: {all:?}");
     Ok(())
 }
