@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use azure_table::index::{INDEX_PREFIX, IndexSchema, IndexWrite, IndexedEntity};
-use azure_table::{DynamicEntity, EdmValue, Error, ErrorKind, Key, ReadEntity, Result, TableOperation, Versioned};
+use azure_table::index::{INDEX_PREFIX, IndexWrite, IndexedEntity};
+use azure_table::{DynamicEntity, EdmValue, Error, ErrorKind, Key, ReadEntity, Result, TableOperation};
 
-use super::conflict::{is_conflict, was_unchanged};
-use super::indexed::Indexed;
+use super::conflict::is_conflict;
+use super::indexed::{Indexed, owner};
 
 /// An index row that disagrees with the entities.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -298,36 +298,6 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         }
     }
 
-    /// Returns an index row that no entity should have, or `None`.
-    async fn dangling(&self, partition_key: &str, index_row: &str) -> Result<Option<Versioned<DynamicEntity>>> {
-        let mut before = self.index_row(partition_key, index_row).await?;
-        while let Some(row) = before {
-            if let Some(owner) = owner(&row, E::INDEXES) {
-                let entity = self.table.get(Key::<E>::from_text(partition_key, owner)?).await?;
-                let rows = entity.and_then(|entity| entity.index_rows().ok()).unwrap_or_default();
-                if rows.iter().any(|write| write.row_key == index_row) {
-                    return Ok(None);
-                }
-            }
-            // A writer of the entity writes the row too, so an unchanged row has no entity yet.
-            let after = self.index_row(partition_key, index_row).await?;
-            if after.as_ref().map(|after| &after.etag) == Some(&row.etag) {
-                return Ok(Some(row));
-            }
-            before = after;
-        }
-        Ok(None)
-    }
-
-    /// Deletes an index row that no entity should have.
-    pub(super) async fn drop_row(&self, partition_key: &str, index_row: &str) -> Result<bool> {
-        let Some(row) = self.dangling(partition_key, index_row).await? else {
-            return Ok(false);
-        };
-        let deleted = self.table.typed::<DynamicEntity>().delete(&row).await;
-        Ok(was_unchanged(deleted)?.is_some())
-    }
-
     /// Writes an index row in a transaction with its entity.
     async fn rewrite(&self, partition_key: &str, row_key: &str, index_row: &str) -> Result<bool> {
         let key = Key::<E>::from_text(partition_key, row_key)?;
@@ -356,29 +326,4 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         }
         Ok(false)
     }
-
-    pub(super) async fn index_row(
-        &self,
-        partition_key: &str,
-        index_row: &str,
-    ) -> Result<Option<Versioned<DynamicEntity>>> {
-        self.table
-            .typed::<DynamicEntity>()
-            .get((partition_key, index_row))
-            .versioned()
-            .await
-    }
-}
-
-/// Returns the RowKey of the entity that an index row names. `None` for a row of an index that is not declared.
-pub(super) fn owner(row: &DynamicEntity, indexes: &[IndexSchema]) -> Option<String> {
-    let (name, _) = row.row_key.strip_prefix(INDEX_PREFIX)?.split_once(' ')?;
-    let index = indexes.iter().find(|index| index.name == name)?;
-    if index.is_unique {
-        return row.property("IndexedRow").ok();
-    }
-    row.row_key
-        .splitn(index.fields.len() + 2, ' ')
-        .last()
-        .map(str::to_owned)
 }

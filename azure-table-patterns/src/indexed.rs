@@ -1,20 +1,19 @@
 //! Entities with declared indexes: each write of an entity writes its index rows in the same transaction.
 //!
-//! Defines [`Indexed`] and its writes. Queries by an index are in `index_query.rs`, the states of indexes and their
-//! building in `index_state.rs`, the check of stored rows in `index_check.rs`.
+//! Defines [`Indexed`] and its writes. Queries by an index are in `index_query.rs`, the states of indexes in
+//! `index_state.rs`, their building in `index_build.rs`, the check of stored rows in `index_check.rs`.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use azure_table::index::{INDEX_PREFIX, IndexWrite, IndexedEntity};
+use azure_table::index::{INDEX_PREFIX, IndexSchema, IndexWrite, IndexedEntity};
 use azure_table::key::IntoKey;
 use azure_table::{
     Change, DynamicEntity, ETag, Error, ErrorKind, Key, ReadEntity, Result, TableClient, TableOperation, TableQuery,
     Versioned,
 };
 
-use super::conflict::{CONFLICTS, is_conflict, on_primary};
-use super::index_check::owner;
+use super::conflict::{CONFLICTS, is_conflict, on_primary, was_unchanged};
 use super::index_state::States;
 
 /// The entities of a table with the indexes that their type declares.
@@ -75,7 +74,7 @@ use super::index_state::States;
 /// | call | requests | entities |
 /// |---|---|--:|
 /// | `insert` | Batch | 1 + *n* |
-/// | `replace`, `modify`, `insert_or_replace` | Get, Batch | 2, 2 for each changed index, 1 for each other with `covers` |
+/// | `replace`, `modify`, `insert_or_replace` | Get, Batch | 2, 2 for each changed index, 1 for each that covers |
 /// | `delete` | Get, Batch | 2 + *n* |
 /// | each old value of a `unique` index | Get, before the Batch | 1 |
 /// | each conflict, each missing or left over index row | the same again | |
@@ -328,6 +327,65 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         }
         Err(contended(key))
     }
+
+    /// Returns an index row that no entity should have, or `None`.
+    pub(super) async fn dangling(
+        &self,
+        partition_key: &str,
+        index_row: &str,
+    ) -> Result<Option<Versioned<DynamicEntity>>> {
+        let mut before = self.index_row(partition_key, index_row).await?;
+        while let Some(row) = before {
+            if let Some(owner) = owner(&row, E::INDEXES) {
+                let entity = self.table.get(Key::<E>::from_text(partition_key, owner)?).await?;
+                let rows = entity.and_then(|entity| entity.index_rows().ok()).unwrap_or_default();
+                if rows.iter().any(|write| write.row_key == index_row) {
+                    return Ok(None);
+                }
+            }
+            // A writer of the entity writes the row too, so an unchanged row has no entity yet.
+            let after = self.index_row(partition_key, index_row).await?;
+            if after.as_ref().map(|after| &after.etag) == Some(&row.etag) {
+                return Ok(Some(row));
+            }
+            before = after;
+        }
+        Ok(None)
+    }
+
+    /// Deletes an index row that no entity should have.
+    pub(super) async fn drop_row(&self, partition_key: &str, index_row: &str) -> Result<bool> {
+        let Some(row) = self.dangling(partition_key, index_row).await? else {
+            return Ok(false);
+        };
+        let deleted = self.table.typed::<DynamicEntity>().delete(&row).await;
+        Ok(was_unchanged(deleted)?.is_some())
+    }
+
+    pub(super) async fn index_row(
+        &self,
+        partition_key: &str,
+        index_row: &str,
+    ) -> Result<Option<Versioned<DynamicEntity>>> {
+        self.table
+            .typed::<DynamicEntity>()
+            .get((partition_key, index_row))
+            .versioned()
+            .await
+    }
+}
+
+/// Returns the RowKey of the entity that an index row names. `None` for a row of an index that is not declared.
+pub(super) fn owner(row: &DynamicEntity, indexes: &[IndexSchema]) -> Option<String> {
+    let (name, _) = row.row_key.strip_prefix(INDEX_PREFIX)?.split_once(' ')?;
+    let index = indexes.iter().find(|index| index.name == name)?;
+    if index.is_unique {
+        return row.property("IndexedRow").ok();
+    }
+    row.row_key
+        .splitn(index.fields.len() + 2, ' ')
+        .last()
+        .map(str::to_owned)
 }
 
 /// Returns the index rows of a stored entity. One whose index rows cannot be stored has none.

@@ -45,6 +45,7 @@ mod conflict;
 mod expiry;
 mod fence;
 pub mod guide;
+mod index_build;
 mod index_check;
 mod index_query;
 mod index_state;
@@ -61,9 +62,9 @@ mod unique_in_table;
 
 pub use self::expiry::{Expiring, TablePerPeriod};
 pub use self::fence::Fence;
+pub use self::index_build::IndexBuild;
 pub use self::index_check::{IndexFault, IndexFaults};
 pub use self::index_query::IndexQuery;
-pub use self::index_state::IndexBuild;
 pub use self::indexed::Indexed;
 pub use self::lease::{Lease, Leases};
 pub use self::lease_entry::LeaseEntry;

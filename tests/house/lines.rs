@@ -30,8 +30,8 @@ const LINES: [(&str, usize); 6] = [
     // checked before they are signed again, and URLs that errors of a service repeat: a reading found them missing.
     ("azure-table", 33_677),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
-    // 1 for an option of explorations. 333 for declared indexes, a row type for each: they replaced rows by hand.
-    ("azure-table-derive", 5_132),
+    // 1 for an option of explorations. 357 for declared indexes, a row type for each: they replaced rows by hand.
+    ("azure-table-derive", 5_156),
     // Got the reader of members, which only it uses, from the wire crate. 18 for values as they were read: they
     // replaced values that were owned or borrowed. 9 for values that an exploration adds to each response: they
     // replaced a thread-local in the client. 81 for properties that borrow from a request, one look-up of a row for a
@@ -39,8 +39,8 @@ const LINES: [(&str, usize); 6] = [
     // of each property, a look-up, an exact division and a wake-up. A batch takes 30 % less CPU.
     ("azure-table-emulator", 11_873),
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
-    // 709 for declared indexes, which replace index rows by hand and their repair.
-    ("azure-table-patterns", 2_403),
+    // 780 for declared indexes, which replace index rows by hand and their repair.
+    ("azure-table-patterns", 2_474),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     // Got the rows whose Timestamps an exploration reads, from the wire crate. 19 for their watch, which responses
     // carry: it replaced a thread-local in the model of entities. 1 for a kind of errors.
