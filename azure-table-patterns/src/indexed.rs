@@ -57,8 +57,8 @@ use super::index_state::States;
 /// # }
 /// ```
 ///
-/// **Promise.** Stored rows and their index rows agree at every instant, if every write goes through this type with the
-/// same declarations. At most one entity of a partition has a value of a `unique` index.
+/// **Promise.** Stored rows and the rows of a built index agree at every instant, if every write goes through this type
+/// with the same declarations. At most one entity of a partition has a value of a `unique` index.
 ///
 /// An index row is in the partition of its entity. Its RowKey begins with [`INDEX_PREFIX`], which no entity's may. It
 /// has the fields of the index as key texts, [escaped](azure_table::key::Escaped), so the rows sort as the fields do.
@@ -336,12 +336,14 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     ) -> Result<Option<Versioned<DynamicEntity>>> {
         let mut before = self.index_row(partition_key, index_row).await?;
         while let Some(row) = before {
-            if let Some(owner) = owner(&row, E::INDEXES) {
-                let entity = self.table.get(Key::<E>::from_text(partition_key, owner)?).await?;
-                let rows = entity.and_then(|entity| entity.index_rows().ok()).unwrap_or_default();
-                if rows.iter().any(|write| write.row_key == index_row) {
-                    return Ok(None);
-                }
+            // A row of an index that is not declared here is another program's.
+            let Some(owner) = owner(&row, E::INDEXES) else {
+                return Ok(None);
+            };
+            let entity = self.table.get(Key::<E>::from_text(partition_key, owner)?).await?;
+            let rows = entity.as_ref().map_or_else(Vec::new, rows_of);
+            if rows.iter().any(|write| write.row_key == index_row) {
+                return Ok(None);
             }
             // A writer of the entity writes the row too, so an unchanged row has no entity yet.
             let after = self.index_row(partition_key, index_row).await?;

@@ -34,6 +34,7 @@ pub(crate) fn expand(entity: &Entity<'_>) -> Option<TokenStream> {
     });
     Some(quote! {
         #(#rows)*
+        // Few programs use all constants. Most trigger none of these lints, so `expect` would fail.
         #[allow(dead_code, deprecated, missing_docs, private_interfaces, unreachable_pub)]
         impl #ident {
             #(#constants)*
@@ -161,6 +162,7 @@ fn row(entity: &Entity<'_>, index: &Index) -> TokenStream {
     let doc = format!("The rows of the index `{name}` of [`{ident}`].");
     quote! {
         #[doc = #doc]
+        // The user's fields are reported where the user wrote them. Most trigger no lint, so `expect` would fail.
         #[derive(::core::clone::Clone, #krate::TableEntity)]
         #[table(#partition_key row_key = #key, #rename_all crate = #path)]
         #[allow(dead_code, deprecated, missing_docs, non_snake_case, private_interfaces, unreachable_pub)]

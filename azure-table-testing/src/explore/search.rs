@@ -67,8 +67,11 @@ pub fn search(runner: &mut impl Runner, mut bounds: Bounds) -> Exploration {
             Walked::All { may_be_late } if may_be_late > allowance.late && allowance.late < most.late => {
                 allowance.late += 1;
             }
-            Walked::All { .. } if let Some(next) = next(allowance, most) => allowance = next,
             ended => {
+                if let (Walked::All { .. }, Some(next)) = (&ended, next(allowance, most)) {
+                    allowance = next;
+                    continue;
+                }
                 if let Walked::All { may_be_late: 1.. } = ended
                     && most.late == 0
                 {
