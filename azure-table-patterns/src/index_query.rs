@@ -113,7 +113,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         let mut keys = Vec::with_capacity(rows.len());
         for row in &rows {
             let key = Key::<R>::of(row)?;
-            keys.push(Key::<E>::from_text(key.partition_key(), row.entity_row_key()?)?);
+            keys.push(Key::<E>::from_text(key.partition_key(), row.entity_row_key(&key))?);
         }
         let (mut reads, mut matching) = (self.table.get_many(keys), Vec::with_capacity(rows.len()));
         for row in &rows {

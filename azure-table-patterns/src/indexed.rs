@@ -320,47 +320,44 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             match (error.kind(), of_index.map(str::to_owned)) {
                 (ErrorKind::NotFound, Some(row)) => drop(missing.insert(row)),
                 (ErrorKind::ConditionNotMet, Some(_)) => {}
-                // A row whose entity was deleted by such a writer.
-                (ErrorKind::AlreadyExists, Some(row)) if self.drop_row(key.partition_key(), &row).await? => {}
+                (ErrorKind::AlreadyExists, Some(row)) => match self.holder(key.partition_key(), &row).await? {
+                    // Its entity was deleted by such a writer.
+                    Holder::Nobody(row) => drop(self.drop_row(&row).await?),
+                    Holder::Absent => {}
+                    Holder::Entity(_) | Holder::Undeclared => return Err(error),
+                },
                 _ => return Err(error),
             }
         }
         Err(contended(key))
     }
 
-    /// Returns an index row that no entity should have, or `None`.
-    pub(super) async fn dangling(
-        &self,
-        partition_key: &str,
-        index_row: &str,
-    ) -> Result<Option<Versioned<DynamicEntity>>> {
+    /// Finds the entity to which an index row belongs.
+    pub(super) async fn holder(&self, partition_key: &str, index_row: &str) -> Result<Holder> {
         let mut before = self.index_row(partition_key, index_row).await?;
         while let Some(row) = before {
             // A row of an index that is not declared here is another program's.
             let Some(owner) = owner(&row, E::INDEXES) else {
-                return Ok(None);
+                return Ok(Holder::Undeclared);
             };
-            let entity = self.table.get(Key::<E>::from_text(partition_key, owner)?).await?;
+            let entity = self.table.get(Key::<E>::from_text(partition_key, &*owner)?).await?;
             let rows = entity.as_ref().map_or_else(Vec::new, rows_of);
             if rows.iter().any(|write| write.row_key == index_row) {
-                return Ok(None);
+                return Ok(Holder::Entity(owner));
             }
             // A writer of the entity writes the row too, so an unchanged row has no entity yet.
             let after = self.index_row(partition_key, index_row).await?;
             if after.as_ref().map(|after| &after.etag) == Some(&row.etag) {
-                return Ok(Some(row));
+                return Ok(Holder::Nobody(row));
             }
             before = after;
         }
-        Ok(None)
+        Ok(Holder::Absent)
     }
 
     /// Deletes an index row that no entity should have.
-    pub(super) async fn drop_row(&self, partition_key: &str, index_row: &str) -> Result<bool> {
-        let Some(row) = self.dangling(partition_key, index_row).await? else {
-            return Ok(false);
-        };
-        let deleted = self.table.typed::<DynamicEntity>().delete(&row).await;
+    pub(super) async fn drop_row(&self, row: &Versioned<DynamicEntity>) -> Result<bool> {
+        let deleted = self.table.typed::<DynamicEntity>().delete(row).await;
         Ok(was_unchanged(deleted)?.is_some())
     }
 
@@ -377,6 +374,18 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     }
 }
 
+/// The entity to which an index row belongs.
+pub(super) enum Holder {
+    /// No such row is stored.
+    Absent,
+    /// Its index is not declared here.
+    Undeclared,
+    /// No entity should have this row.
+    Nobody(Versioned<DynamicEntity>),
+    /// The RowKey of the entity.
+    Entity(String),
+}
+
 /// Returns the RowKey of the entity that an index row names. `None` for a row of an index that is not declared.
 pub(super) fn owner(row: &DynamicEntity, indexes: &[IndexSchema]) -> Option<String> {
     let (name, _) = row.row_key.strip_prefix(INDEX_PREFIX)?.split_once(' ')?;
@@ -384,10 +393,7 @@ pub(super) fn owner(row: &DynamicEntity, indexes: &[IndexSchema]) -> Option<Stri
     if index.is_unique {
         return row.property("IndexedRow").ok();
     }
-    row.row_key
-        .splitn(index.fields.len() + 2, ' ')
-        .last()
-        .map(str::to_owned)
+    Some(index.entity_row_key(&row.row_key).to_owned())
 }
 
 /// Returns the index rows of a stored entity. One whose index rows cannot be stored has none.
