@@ -3,6 +3,8 @@
 use azure_table::index::{Index, IndexRow, IndexWrite, IndexedEntity};
 use azure_table::{Continuation, Error, ErrorKind, Key, ReadEntity, Result, TableOperation, Versioned};
 
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+
 use super::conflict::is_conflict;
 use super::index_state::{StateRow, check_declaration};
 use super::indexed::{Holder, Indexed};
@@ -33,11 +35,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         let _ = index;
         let mut built = IndexBuild::default();
         let states = self.table.typed::<StateRow>();
-        let new = StateRow::new(&R::INDEX);
-        states.insert_if_not_exists(&new).await?;
-        let Some(mut state) = states.get(Key::of(&new)?).versioned().await? else {
-            return Err(Error::contention("the state of the index was deleted"));
-        };
+        let mut state = StateRow::new(&R::INDEX).stored(&states).await?;
         check_declaration(&R::INDEX, &state)?;
         self.states.set(&R::INDEX, state.is_ready);
         if state.is_ready {
@@ -49,12 +47,19 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         let mut pages = query.pages();
         while let Some(page) = pages.try_next().await? {
             let (next, has_more) = (page.continuation().to_string(), page.has_more());
-            for entity in page.into_items() {
+            let writes = page.into_items().into_iter().map(async |entity| {
                 let key = Key::<E>::of(&entity)?;
-                match self.write_row(entity, IndexWrite::of::<R>).await? {
+                let written = self.write_row(entity, IndexWrite::of::<R>).await?;
+                Ok::<_, Error>((key, written))
+            });
+            let mut written = stream::iter(writes).buffered(self.concurrency);
+            while let Some((key, write)) = written.try_next().await? {
+                match write {
                     RowWrite::Written | RowWrite::Stored => built.indexed += 1,
                     RowWrite::Taken => {
-                        built.taken.push((key.partition_key().to_owned(), key.row_key().to_owned()));
+                        built
+                            .taken
+                            .push((key.partition_key().to_owned(), key.row_key().to_owned()));
                     }
                     RowWrite::Unwanted => {}
                 }
@@ -65,12 +70,15 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             match states.replace(&state).await {
                 Ok(etag) => state.etag = etag,
                 // Another build goes on, and perhaps has ended.
-                Err(e) if is_conflict(&e) => match states.get(Key::of(&new)?).versioned().await? {
+                Err(e) if is_conflict(&e) => match states.get(Key::of(&state)?).versioned().await? {
                     Some(other) if other.is_ready => {
                         state = other;
                         break;
                     }
-                    Some(other) => state = other,
+                    Some(other) => {
+                        check_declaration(&R::INDEX, &other)?;
+                        state = other;
+                    }
                     None => return Err(e),
                 },
                 Err(e) => return Err(e),

@@ -6,8 +6,10 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use azure_table::entity::Condition;
 use azure_table::index::{INDEX_PREFIX, IndexSchema, IndexWrite, IndexedEntity};
 use azure_table::key::IntoKey;
+use azure_table::operation::ModifyOutcome;
 use azure_table::{
     Change, DynamicEntity, ETag, Error, ErrorKind, Key, ReadEntity, Result, TableClient, TableOperation, TableQuery,
     Versioned,
@@ -15,6 +17,9 @@ use azure_table::{
 
 use super::conflict::{CONFLICTS, is_conflict, on_primary, was_unchanged};
 use super::index_state::States;
+
+/// The default number of entities that are written at a time.
+const CONCURRENCY: usize = 4;
 
 /// The entities of a table with the indexes that their type declares.
 ///
@@ -85,6 +90,7 @@ use super::index_state::States;
 pub struct Indexed<E> {
     pub(super) table: TableClient<E>,
     pub(super) states: States,
+    pub(super) concurrency: usize,
 }
 
 impl<E> fmt::Debug for Indexed<E> {
@@ -92,6 +98,7 @@ impl<E> fmt::Debug for Indexed<E> {
         f.debug_struct("Indexed")
             .field("table", &self.table)
             .field("states", &self.states)
+            .field("concurrency", &self.concurrency)
             .finish()
     }
 }
@@ -101,6 +108,7 @@ impl<E> Clone for Indexed<E> {
         Self {
             table: self.table.clone(),
             states: self.states.clone(),
+            concurrency: self.concurrency,
         }
     }
 }
@@ -111,15 +119,24 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Requests: 1. Lost response: [harmless](azure_table::guide::operations).
     ///
     /// # Errors
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): an index was built with another declaration. Give the changed index
-    ///   a new name.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): an index was built with another declaration, or is being removed.
+    ///   Give the changed index a new name.
     /// - The errors of [`TableQuery`].
     pub async fn open(table: &TableClient<E>) -> Result<Self> {
         let table = on_primary(table);
         Ok(Self {
             states: States::read(&table, E::INDEXES).await?,
             table,
+            concurrency: CONCURRENCY,
         })
+    }
+
+    /// Sets the number of entities that `build`, `delete_where` and `update_where` write at a time: 4 by default, at
+    /// least 1.
+    #[must_use]
+    pub fn concurrency(mut self, entities: usize) -> Self {
+        self.concurrency = entities.max(1);
+        self
     }
 
     /// Returns a query for the entities, without the index rows. It reads the primary location.
@@ -180,14 +197,20 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
 
     /// Reads an entity, changes it with the closure, and writes it and its index rows under its ETag.
     ///
-    /// If another write came first, it reads, changes and writes again, so the closure may run several times.
+    /// The closure returns the same as with [`modify`](TableClient::modify) of a table. If another write came first, the
+    /// client reads, changes and writes again, so the closure may run several times.
     ///
     /// # Errors
     /// - [`NotFound`](ErrorKind::NotFound): no entity has this key.
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists): another entity has the value of a unique index.
     /// - [`InvalidInput`](ErrorKind::InvalidInput): the closure changed the key.
     /// - [`Contention`](ErrorKind::Contention): 16 other writes came first.
-    pub async fn modify(&self, key: impl IntoKey<E>, mut change: impl FnMut(&mut E)) -> Result<Versioned<E>> {
+    /// - The error that the closure returns.
+    pub async fn modify<R: ModifyOutcome>(
+        &self,
+        key: impl IntoKey<E>,
+        mut change: impl FnMut(&mut E) -> R,
+    ) -> Result<Versioned<E>, R::Error> {
         let key = key.into_key()?;
         for _ in 0..=CONFLICTS {
             let Some(mut stored) = self.table.get(key.clone()).versioned().await? else {
@@ -196,41 +219,48 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 continue;
             };
             let old = rows_of(&stored.entity);
-            change(&mut stored.entity);
-            if Key::of(&stored.entity)? != key {
-                return Err(Error::invalid_input(format!(
-                    "the closure changed the key {key}: delete and insert instead"
-                )));
+            if change(&mut stored.entity).into_change()? == Change::Keep {
+                return Ok(stored);
             }
-            match self
-                .submit(&stored.entity, || TableOperation::replace(&stored), &old)
-                .await
-            {
+            match self.replace_read(&key, &stored, &old).await {
                 Ok(etag) => {
                     stored.etag = etag;
                     return Ok(stored);
                 }
                 Err(e) if is_conflict(&e) => {}
-                Err(e) => return Err(e),
+                Err(e) => return Err(e.into()),
             }
         }
-        Err(contended(&key))
+        Err(contended(&key).into())
     }
 
     /// Deletes an entity and its index rows. Returns `false` if it does not exist.
     ///
+    /// A [`Versioned`] entity is deleted only in that version.
+    ///
     /// # Errors
+    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`Contention`](ErrorKind::Contention): 16 other writes came first.
     pub async fn delete(&self, key: impl IntoKey<E>) -> Result<bool> {
-        let key = key.into_key()?;
+        let (condition, key) = (key.condition(), key.into_key()?);
         for _ in 0..=CONFLICTS {
-            let Some(stored) = self.table.get(key.clone()).versioned().await? else {
+            let Some(mut stored) = self.table.get(key.clone()).versioned().await? else {
                 return Ok(false);
             };
-            let delete = || TableOperation::delete::<E>(key.clone()).if_match(stored.etag.clone());
-            let rows = rows_of(&stored.entity);
-            match self.transact(&key, delete, &rows, || Ok(Vec::new())).await {
-                Ok(_) => return Ok(true),
+            let is_conditional = match &condition {
+                Condition::Exists => false,
+                Condition::Matches(etag) => {
+                    stored.etag.clone_from(etag);
+                    true
+                }
+                _ => {
+                    let why = "the ETag field of the entity is empty: delete an entity that was read, or its key";
+                    return Err(Error::invalid_input(why));
+                }
+            };
+            match self.delete_read(&key, &stored).await {
+                Ok(()) => return Ok(true),
+                Err(e) if is_conditional && e.kind() == ErrorKind::ConditionNotMet => return Err(e),
                 Err(e) if is_conflict(&e) => {}
                 Err(e) => return Err(e),
             }
@@ -255,16 +285,27 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         error.kind() == ErrorKind::AlreadyExists && error.entity().is_some_and(|(_, row_key)| row_key == key.row_key())
     }
 
+    /// Replaces an entity that was read with this key and had these index rows.
+    pub(super) async fn replace_read(&self, key: &Key<E>, entity: &Versioned<E>, old: &[IndexWrite]) -> Result<ETag> {
+        if Key::of(&entity.entity)? != *key {
+            return Err(Error::invalid_input(format!(
+                "the closure changed the key {key}: delete and insert instead"
+            )));
+        }
+        self.submit(&entity.entity, || TableOperation::replace(entity), old)
+            .await
+    }
+
+    /// Deletes an entity that was read, under its ETag.
+    pub(super) async fn delete_read(&self, key: &Key<E>, entity: &Versioned<E>) -> Result<()> {
+        let delete = || TableOperation::delete::<E>(key.clone()).if_match(entity.etag.clone());
+        let old = rows_of(&entity.entity);
+        self.transact(key, delete, &old, || Ok(Vec::new())).await.map(drop)
+    }
+
     /// Writes an entity and its index rows. `old` are those of the stored entity.
     async fn submit(&self, entity: &E, write: impl Fn() -> TableOperation, old: &[IndexWrite]) -> Result<ETag> {
         let key = Key::of(entity)?;
-        if key.row_key().starts_with(INDEX_PREFIX) {
-            let why = format!(
-                "the RowKey {:?} begins with {INDEX_PREFIX:?}, as index rows do",
-                key.row_key()
-            );
-            return Err(Error::invalid_input(why));
-        }
         let etag = self.transact(&key, write, old, || entity.index_rows()).await?;
         etag.ok_or_else(|| {
             let why = format!("the entity {key} was written, and another writer has changed it since: read its ETag");
@@ -283,6 +324,13 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         old: &[IndexWrite],
         new: impl Fn() -> Result<Vec<IndexWrite>>,
     ) -> Result<Option<ETag>> {
+        if key.row_key().starts_with(INDEX_PREFIX) {
+            let why = format!(
+                "the RowKey {:?} begins with {INDEX_PREFIX:?}, as index rows do",
+                key.row_key()
+            );
+            return Err(Error::invalid_input(why));
+        }
         // Rows that should be stored and are not: writers that do not know the index leave such holes.
         let mut missing = BTreeSet::new();
         for _ in 0..=CONFLICTS {
@@ -397,7 +445,7 @@ pub(super) fn owner(row: &DynamicEntity, indexes: &[IndexSchema]) -> Option<Stri
 }
 
 /// Returns the index rows of a stored entity. One whose index rows cannot be stored has none.
-fn rows_of<E: IndexedEntity>(entity: &E) -> Vec<IndexWrite> {
+pub(super) fn rows_of<E: IndexedEntity>(entity: &E) -> Vec<IndexWrite> {
     entity.index_rows().unwrap_or_default()
 }
 
