@@ -3,7 +3,9 @@
 
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, Spy};
-use azure_table::{CallOptions, Emulator, ErrorKind, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table::{
+    CallOptions, DynamicEntity, Emulator, ErrorKind, NoRetry, Result, TableClient, TableEntity, TableServiceClient,
+};
 use azure_table_patterns::{IndexFault, Indexed};
 use futures::TryStreamExt as _;
 
@@ -151,10 +153,22 @@ async fn interrupted_build_continues_at_its_page() -> Result<()> {
     Ok(())
 }
 
-/// The entity as the next version of the program declares it: the changed index beside the old one.
+/// The entity while a changed index replaces an old one: both are declared.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(index(by_name = (name)), index(by_team = (team), covers), index(by_team_and_name = (team, name), covers))]
-struct Next {
+struct Both {
+    #[table(partition_key)]
+    tenant: String,
+    #[table(row_key)]
+    id: u32,
+    name: String,
+    team: String,
+}
+
+/// The entity after that.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(index(by_name = (name)), index(by_team_and_name = (team, name), covers))]
+struct Changed {
     #[table(partition_key)]
     tenant: String,
     #[table(row_key)]
@@ -164,34 +178,50 @@ struct Next {
 }
 
 #[tokio::test]
-async fn changed_index_is_built_beside_the_old_one() -> Result<()> {
-    let (table, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+async fn changed_index_replaces_the_old_one_in_four_steps() -> Result<()> {
+    let (table, old) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
     for (id, name) in [(1, "Eve"), (2, "Bob")] {
-        people
-            .insert(&Person {
-                team: "law".into(),
-                ..person(id, name)
-            })
-            .await?;
-    }
-    let next = Indexed::open(&table.typed::<Next>()).await?;
-    let early = next.by(Next::BY_TEAM_AND_NAME, ("t", "law")).unwrap_err();
-    assert!(early.to_string().contains("was never built"), "{early}");
-    // During the deployment, writers of both versions keep the old index.
-    next.modify(("t", 2), |person| person.name = "Dan".into()).await?;
-    people
-        .insert(&Person {
-            team: "law".into(),
-            ..person(3, "Ada")
+        let team = "law".into();
+        old.insert(&Person {
+            team,
+            ..person(id, name)
         })
         .await?;
-    assert_eq!(ids(&people.by(Person::BY_TEAM, ("t", "law"))?.all().await?), [1, 2, 3]);
-    people.verify().await?.ensure_none()?;
-    // All writers have the new version.
-    next.build(Next::BY_TEAM_AND_NAME).await?;
-    let found = next.by(Next::BY_TEAM_AND_NAME, ("t", "law"))?.all().await?;
-    assert_eq!(found.iter().map(|person| person.id).collect::<Vec<_>>(), [3, 2, 1]);
-    next.verify().await?.ensure_none()?;
+    }
+    // 1 and 2: during the deployment, writers of both versions keep the old index.
+    let both = Indexed::open(&table.typed::<Both>()).await?;
+    let early = both.by(Both::BY_TEAM_AND_NAME, ("t", "law")).unwrap_err();
+    assert!(early.to_string().contains("was never built"), "{early}");
+    both.modify(("t", 2), |person| person.name = "Dan".into()).await?;
+    old.modify(("t", 2), |person| person.name = "Fay".into()).await?;
+    let team = "law".into();
+    old.insert(&Person {
+        team,
+        ..person(3, "Ada")
+    })
+    .await?;
+    assert_eq!(ids(&old.by(Person::BY_TEAM, ("t", "law"))?.all().await?), [1, 2, 3]);
+    old.verify().await?.ensure_none()?;
+    // 3: the old writer of 2 left a row in the new index.
+    both.build(Both::BY_TEAM_AND_NAME).await?;
+    let found = both.verify().await?;
+    both.repair(&found).await?;
+    let found = both.by(Both::BY_TEAM_AND_NAME, ("t", "law"))?.all().await?;
+    let names: Vec<_> = found.iter().map(|person| person.name.as_str()).collect();
+    assert_eq!(names, ["Ada", "Eve", "Fay"]);
+    // 4: during the deployment, writers of both versions keep the new index.
+    let new = Indexed::open(&table.typed::<Changed>()).await?;
+    new.modify(("t", 1), |person| person.team = "ops".into()).await?;
+    both.modify(("t", 1), |person| person.team = "law".into()).await?;
+    new.modify(("t", 3), |person| person.name = "Bea".into()).await?;
+    new.verify().await?.ensure_none()?;
+    assert_eq!(new.remove_index("by_team").await?, 3);
+    assert_eq!(new.by(Changed::BY_TEAM_AND_NAME, ("t", "law"))?.all().await?.len(), 3);
+    let rows = table.typed::<DynamicEntity>().query().partition("t").all().await?;
+    assert!(
+        !rows.iter().any(|row| row.row_key.starts_with("$ix;by_team ")),
+        "{rows:#?}"
+    );
     Ok(())
 }
 
