@@ -23,13 +23,14 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Builds an index: writes the rows of all entities. Queries can use it then.
     ///
     /// Deploy all writers with the declaration first. They go on to write meanwhile. Each entity is merged unchanged in
-    /// the transaction with its index row, so its ETag changes. After an interruption, call it again: it continues at
+    /// the transaction with its index row, so its ETag changes. [`concurrency`](Self::concurrency) of them are written at a
+    /// time; 1 leaves the most room for other clients. After an interruption, call it again: it continues at
     /// the page it had reached. An index that is ready is not built again.
     ///
     /// A unique index is not ready while two entities have one value. Change them and call this again.
     ///
     /// # Errors
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): the index was built with another declaration.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the index was built with another declaration, or is being removed.
     /// - The errors of [`query`](azure_table::TableClient::query) and of batches.
     pub async fn build<R: IndexRow<Entity = E>>(&self, index: Index<R>) -> Result<IndexBuild> {
         let _ = index;
@@ -107,9 +108,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {
                     match self.holder(key.partition_key(), &row.row_key).await? {
                         Holder::Entity(owner) if owner == key.row_key() => return Ok(RowWrite::Stored),
-                        Holder::Entity(_) | Holder::Undeclared => return Ok(RowWrite::Taken),
-                        Holder::Nobody(row) => drop(self.drop_row(&row).await?),
+                        Holder::Nobody(row) if !self.reads_may_lag() => drop(self.drop_row(&row).await?),
                         Holder::Absent => {}
+                        _ => return Ok(RowWrite::Taken),
                     }
                 }
                 Err(e) if is_conflict(&e) => {}

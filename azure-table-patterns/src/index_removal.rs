@@ -20,7 +20,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Deletes all rows of an index whose declaration is gone from the program. Returns their number.
     ///
     /// First deploy all programs without the declaration: one that has it would write further rows. While the index is
-    /// being removed, [`open`](Self::open) rejects a type that declares it. After an interruption, call it again.
+    /// being removed, [`open`](Self::open) rejects a type that declares it. After an interruption, call it again. Let
+    /// one call end before you begin another, and before you declare an index of this name again.
     ///
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};

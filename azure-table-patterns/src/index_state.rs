@@ -127,10 +127,14 @@ impl StateRow {
         }
     }
 
-    /// Inserts the state unless the index has one, and returns the stored one.
+    /// Returns the stored state of the index, or inserts this one.
     pub(super) async fn stored(&self, states: &TableClient<Self>) -> Result<Versioned<Self>> {
+        let key = Key::of(self)?;
+        if let Some(stored) = states.get(key.clone()).versioned().await? {
+            return Ok(stored);
+        }
         states.insert_if_not_exists(self).await?;
-        let stored = states.get(Key::of(self)?).versioned().await?;
+        let stored = states.get(key).versioned().await?;
         stored.ok_or_else(|| Error::contention("the state of the index was deleted"))
     }
 }

@@ -25,15 +25,15 @@ impl<E> IndexedReport<E> {
     ///
     /// # Errors
     /// - The error of the first leftover.
-    pub fn ensure_no_leftovers(mut self) -> Result<Self> {
-        match self.leftovers.is_empty() {
-            true => Ok(self),
-            false => Err(self.leftovers.swap_remove(0).1),
-        }
+    pub fn ensure_no_leftovers(self) -> Result<()> {
+        self.leftovers
+            .into_iter()
+            .next()
+            .map_or(Ok(()), |(_, error)| Err(error))
     }
 }
 
-/// An entity as it was read, with its index rows, and as it shall be: `None` to delete it.
+/// An entity to write, with the ETag with which it was read.
 struct Planned<E> {
     key: Key<E>,
     entity: Versioned<E>,

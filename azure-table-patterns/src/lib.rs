@@ -11,9 +11,9 @@
 //! | [`Log`], [`LogReader`], [`LogStream`] | on Table storage: events in one order, no gap, an append with a key once |
 //! | [`Queue`], [`Item`] | work that is delivered until it is completed, to one worker at a time |
 //! | [`Sequence`] | numbers that are never returned twice |
-//! | [`Unique`] | at most one entity of a partition with a value |
 //! | [`UniqueInTable`] | at most one entity of a table with a value |
-//! | [`Indexed`], [`IndexQuery`] | entities are found by their declared indexes, which always agree with them |
+//! | [`Indexed`], [`IndexQuery`] | entities are found by declared indexes, which always agree with them; unique values |
+//! | [`IndexedReport`] | the result of writes over a query of indexed entities |
 //! | [`IndexBuild`], [`IndexFaults`], [`IndexFault`] | the building of an index, and the check of its rows |
 //! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |
 //! | [`TablePerPeriod`] | a table for each month or day, dropped as a whole |
@@ -23,7 +23,7 @@
 //! and entities, and the effects of a crash.
 //!
 //! The [guide](crate::guide::patterns) says which pattern fits which need, and how to query the entities beside their
-//! rows.
+//! rows. [Another](crate::guide::indexes) tells how to declare, build, change and check indexes.
 //!
 //! ```
 //! use azure_table_patterns::Sequence;
@@ -59,7 +59,6 @@ mod queue;
 mod revision;
 mod sequence;
 mod term;
-mod unique;
 mod unique_in_table;
 
 pub use self::expiry::{Expiring, TablePerPeriod};
@@ -75,5 +74,4 @@ pub use self::log::{Log, LogReader, LogStream};
 pub use self::queue::{Item, Queue};
 pub use self::revision::Revision;
 pub use self::sequence::Sequence;
-pub use self::unique::Unique;
 pub use self::unique_in_table::UniqueInTable;

@@ -3,6 +3,7 @@
 //! Contains the explorations of `Fence`, `Sequence` and `Leases`, and the shared code.
 
 mod expiry;
+mod index_calls;
 mod index_queries;
 mod indexes;
 mod log;
@@ -25,11 +26,9 @@ use crate::promises::{Place, Promise, at, count};
 pub fn all() -> impl Iterator<Item = &'static Case> {
     let first = ALL.iter().chain(&unique::ALL);
     let second = first.chain(&log::ALL).chain(&queue::ALL);
-    second
-        .chain(&expiry::ALL)
-        .chain(&snapshot::ALL)
-        .chain(&indexes::ALL)
-        .chain(&index_queries::ALL)
+    let third = second.chain(&expiry::ALL).chain(&snapshot::ALL);
+    let indexes = indexes::ALL.iter().chain(&index_calls::ALL);
+    third.chain(indexes).chain(&index_queries::ALL)
 }
 
 /// Returns the promises of every pattern.
