@@ -31,7 +31,7 @@ fn queries_follow_each_change_in_the_order_of_the_index() {
         ["AlreadyExists", "in", "Some(\"by_mail\")"],
         "{text}"
     );
-    assert_eq!(line(&text, "eve@x")[1..], ["[4]"], "{text}");
+    assert_eq!(line(&text, "eve@x")[1..], ["Some(4)"], "{text}");
 }
 
 #[test]
