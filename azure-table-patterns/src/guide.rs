@@ -3,6 +3,7 @@
 //! | guide | questions it answers |
 //! |---|---|
 //! | [`patterns`] | Which pattern fits which need? How do I query the entities beside its rows? |
+//! | [`indexes`] | How do I find entities by other fields than their keys, and keep a field unique? |
 //! | [`membership`] | How do I keep the members of a cluster, or a state with prepared versions? |
 //! | [`durable_execution`] | How do I run histories and queues? |
 //!
@@ -11,6 +12,9 @@
 
 #[doc = include_str!("guide/patterns.md")]
 pub mod patterns {}
+
+#[doc = include_str!("guide/indexes.md")]
+pub mod indexes {}
 
 #[doc = include_str!("guide/membership.md")]
 pub mod membership {}

@@ -23,7 +23,7 @@
 //! and entities, and the effects of a crash.
 //!
 //! The [guide](crate::guide::patterns) says which pattern fits which need, and how to query the entities beside their
-//! rows.
+//! rows. [Another](crate::guide::indexes) tells how to declare, build, change and check indexes.
 //!
 //! ```
 //! use azure_table_patterns::Sequence;

@@ -30,7 +30,7 @@
 //! | [`event_streams`] (feature `derive`) | How do I store streams of events with ids and projections? |
 //! | [`catalogue`] (features `derive`, `emulator`) | How do I keep the latest of each entry, and scan all? |
 //!
-//! Two more, `membership` and `durable_execution`, are guides of
+//! Three more, `indexes`, `membership` and `durable_execution`, are guides of
 //! [`azure-table-patterns`](https://docs.rs/azure-table-patterns). That crate has patterns of coordination, such as
 //! fences, leases, logs and queues, and a guide to choose one.
 //!

@@ -21,6 +21,7 @@ mod import_csv;
 mod latest_first;
 mod online_store;
 mod partition_granularity;
+mod people_index;
 #[expect(unreachable_pub, reason = "a module of the crate of tests, too")]
 #[path = "../../../tests/src/process.rs"]
 mod process;

@@ -92,15 +92,24 @@ fn processes_that_crash_keep_the_promises_in_many_orders() {
 #[test]
 fn mistakes_are_found_within_a_second_with_the_output_of_the_guide() {
     let guide = std::fs::read_to_string(root().join("azure-table/src/guide/explorations.md")).unwrap();
-    let mut shown = 0;
+    let (mut shown, mut replays) = (0, 0);
     for mistake in mistakes::all() {
         let found = (mistake.wrong)();
         let failure = found.failure().unwrap_or_else(|| panic!("{}: {found}", mistake.name));
         println!("{}: {failure}\n", mistake.name);
         shown += usize::from(guide.contains(failure.story()));
+        replays += usize::from(guide.contains(&format!(
+            "{}\nreplay: explore(isolated, replay = {:?})\n",
+            failure.story(),
+            failure.schedule()
+        )));
         assert!(found.elapsed() < Duration::from_secs(1), "{}: {found}", mistake.name);
         let right = (mistake.right)();
         assert!(right.is_proof(), "{}: {right}", mistake.name);
     }
-    assert_eq!(shown, 5, "the stories of the guide");
+    assert_eq!(
+        (shown, replays),
+        (5, 1),
+        "the stories of the guide, and the line that replays durabletask#1252"
+    );
 }

@@ -4,6 +4,7 @@
 //! other.
 
 mod crashes;
+mod indexes;
 
 use std::time::Duration;
 
@@ -23,9 +24,9 @@ pub struct Mistake {
     pub right: fn() -> Exploration,
 }
 
-/// Returns the classic mistakes, and those that only a crash shows.
+/// Returns the classic mistakes, those that only a crash shows, and those with index rows in another partition.
 pub fn all() -> impl Iterator<Item = &'static Mistake> {
-    ALL.iter().chain(&crashes::ALL)
+    ALL.iter().chain(&crashes::ALL).chain(&indexes::ALL)
 }
 
 const ALL: [Mistake; 4] = [

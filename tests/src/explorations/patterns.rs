@@ -4,6 +4,7 @@
 
 mod expiry;
 mod index_calls;
+mod index_queries;
 mod indexes;
 mod log;
 mod queue;
@@ -26,7 +27,8 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
     let first = ALL.iter().chain(&unique::ALL);
     let second = first.chain(&log::ALL).chain(&queue::ALL);
     let third = second.chain(&expiry::ALL).chain(&snapshot::ALL);
-    third.chain(&indexes::ALL).chain(&index_calls::ALL)
+    let indexes = indexes::ALL.iter().chain(&index_calls::ALL);
+    third.chain(indexes).chain(&index_queries::ALL)
 }
 
 /// Returns the promises of every pattern.

@@ -1,0 +1,258 @@
+//! The guarantees that the guide to indexes states: queries beside moves, writers without the declaration, interrupted
+//! builds, and a changed index.
+
+use azure_table::operation::OperationKind;
+use azure_table::testing::{Fault, FaultRule, Faults, Spy};
+use azure_table::{
+    CallOptions, DynamicEntity, Emulator, ErrorKind, NoRetry, Result, TableClient, TableEntity, TableServiceClient,
+};
+use azure_table_patterns::{IndexFault, Indexed};
+use futures::TryStreamExt as _;
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(index(by_name = (name)), index(by_team = (team), covers))]
+struct Person {
+    #[table(partition_key)]
+    tenant: String,
+    #[table(row_key)]
+    id: u32,
+    name: String,
+    team: String,
+}
+
+fn person(id: u32, name: &str) -> Person {
+    Person {
+        tenant: "t".into(),
+        id,
+        name: name.into(),
+        team: name.into(),
+    }
+}
+
+async fn open(service: &TableServiceClient) -> Result<(TableClient<Person>, Indexed<Person>)> {
+    let table = service.table::<Person>("People")?;
+    table.create_table().await?;
+    let people = Indexed::open(&table).await?;
+    people.build(Person::BY_NAME).await?;
+    people.build(Person::BY_TEAM).await?;
+    Ok((table, people))
+}
+
+fn ids(people: &[Person]) -> Vec<u32> {
+    people.iter().map(|person| person.id).collect()
+}
+
+/// A page has 1,000 index rows.
+#[tokio::test]
+async fn entity_that_moves_between_pages_comes_twice_or_not_at_all() -> Result<()> {
+    let (_, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+    for id in 0..1_002 {
+        people.insert(&person(id, &format!("n{id:04}"))).await?;
+    }
+    let mut of_team = Box::pin(people.by(Person::BY_TEAM, ("t",))?.stream());
+    let mut of_name = Box::pin(people.by(Person::BY_NAME, ("t",))?.stream());
+    let (mut teams, mut names) = (Vec::new(), Vec::new());
+    teams.extend(of_team.try_next().await?);
+    names.extend(of_name.try_next().await?);
+    for (id, to) in [(0, "z"), (1_001, "a")] {
+        people
+            .modify(("t", id), |person| (person.name, person.team) = (to.into(), to.into()))
+            .await?;
+    }
+    while let Some(person) = of_team.try_next().await? {
+        teams.push(person);
+    }
+    while let Some(person) = of_name.try_next().await? {
+        names.push(person);
+    }
+    for found in [&teams, &names] {
+        let count = |id| found.iter().filter(|person| person.id == id).count();
+        assert_eq!((count(0), count(1_001)), (2, 0), "to a later page, to an earlier one");
+        assert!((1..1_001).all(|id| count(id) == 1), "those that did not move come once");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn writer_without_the_indexes_shows_in_covering_queries_until_the_repair() -> Result<()> {
+    let (table, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+    for id in 1..=3 {
+        people.insert(&person(id, "Ada")).await?;
+    }
+    table.delete(("t", 1)).await?;
+    table.modify(("t", 2), |person| person.name = "Bob".into()).await?;
+    table.insert(&person(4, "Ada")).await?;
+
+    let plain = people.by(Person::BY_NAME, ("t", "Ada"))?.all().await?;
+    assert_eq!(ids(&plain), [3], "no deleted one, no old value; 4 is missing");
+    let covering = people.by(Person::BY_TEAM, ("t", "Ada"))?.all().await?;
+    assert_eq!(ids(&covering), [1, 2, 3], "1 is deleted; 4 is missing");
+    assert_eq!(covering[1].name, "Ada", "an old value");
+
+    let found = people.verify().await?;
+    people.repair(&found).await?;
+    people.verify().await?.ensure_none()?;
+    assert_eq!(ids(&people.by(Person::BY_NAME, ("t", "Ada"))?.all().await?), [3, 4]);
+    let covering = people.by(Person::BY_TEAM, ("t", "Ada"))?.all().await?;
+    assert_eq!((ids(&covering), covering[0].name.as_str()), (vec![2, 3, 4], "Bob"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn next_write_of_an_entity_fills_its_holes() -> Result<()> {
+    let (table, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+    table.insert(&person(1, "Ada")).await?;
+    people.modify(("t", 1), |person| person.team = "law".into()).await?;
+    let found = people.verify().await?.faults;
+    let missing =
+        |fault: &IndexFault| matches!(fault, IndexFault::Missing { index_row, .. } if index_row.contains("by_name"));
+    assert!(
+        found.len() == 1 && missing(&found[0]),
+        "the index whose field did not change: {found:?}"
+    );
+    people.modify(("t", 1), |person| person.name = "Eve".into()).await?;
+    people.verify().await?.ensure_none()?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn interrupted_build_continues_at_its_page() -> Result<()> {
+    let spy = Spy::new(Emulator::new());
+    let faults = Faults::new(spy.clone());
+    let service = TableServiceClient::from_transport(faults.clone());
+    let table = service
+        .table::<Person>("People")?
+        .with(&CallOptions::new().retry(NoRetry));
+    table.create_table().await?;
+    assert!(
+        table
+            .bulk()
+            .insert((0..1_500).map(|id| person(id, "Ada")))
+            .await?
+            .leftovers()
+            .is_empty()
+    );
+    let people = Indexed::open(&table).await?;
+
+    faults.add(FaultRule::new(Fault::NoConnection).on(OperationKind::Batch).nth(1_200));
+    let error = people.build(Person::BY_NAME).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    let unready = Indexed::open(&table)
+        .await?
+        .by(Person::BY_NAME, ("t", "Ada"))
+        .unwrap_err();
+    assert!(
+        unready.to_string().contains("the index `by_name` is being built"),
+        "{unready}"
+    );
+    spy.clear();
+    let built = Indexed::open(&table).await?.build(Person::BY_NAME).await?;
+    assert_eq!(built.indexed, 500, "the entities of the second page");
+    let people = Indexed::open(&table).await?;
+    assert_eq!(people.by(Person::BY_NAME, ("t", "Ada"))?.all().await?.len(), 1_500);
+    Ok(())
+}
+
+/// The entity while a changed index replaces an old one: both are declared.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(index(by_name = (name)), index(by_team = (team), covers), index(by_team_and_name = (team, name), covers))]
+struct Both {
+    #[table(partition_key)]
+    tenant: String,
+    #[table(row_key)]
+    id: u32,
+    name: String,
+    team: String,
+}
+
+/// The entity after that.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(index(by_name = (name)), index(by_team_and_name = (team, name), covers))]
+struct Changed {
+    #[table(partition_key)]
+    tenant: String,
+    #[table(row_key)]
+    id: u32,
+    name: String,
+    team: String,
+}
+
+#[tokio::test]
+async fn changed_index_replaces_the_old_one_in_four_steps() -> Result<()> {
+    let (table, old) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+    for (id, name) in [(1, "Eve"), (2, "Bob")] {
+        let team = "law".into();
+        old.insert(&Person {
+            team,
+            ..person(id, name)
+        })
+        .await?;
+    }
+    // 1 and 2: during the deployment, writers of both versions keep the old index.
+    let both = Indexed::open(&table.typed::<Both>()).await?;
+    let early = both.by(Both::BY_TEAM_AND_NAME, ("t", "law")).unwrap_err();
+    assert!(early.to_string().contains("was never built"), "{early}");
+    both.modify(("t", 2), |person| person.name = "Dan".into()).await?;
+    old.modify(("t", 2), |person| person.name = "Fay".into()).await?;
+    let team = "law".into();
+    old.insert(&Person {
+        team,
+        ..person(3, "Ada")
+    })
+    .await?;
+    assert_eq!(ids(&old.by(Person::BY_TEAM, ("t", "law"))?.all().await?), [1, 2, 3]);
+    old.verify().await?.ensure_none()?;
+    // 3: the old writer of 2 left a row in the new index.
+    both.build(Both::BY_TEAM_AND_NAME).await?;
+    let found = both.verify().await?;
+    both.repair(&found).await?;
+    let found = both.by(Both::BY_TEAM_AND_NAME, ("t", "law"))?.all().await?;
+    let names: Vec<_> = found.iter().map(|person| person.name.as_str()).collect();
+    assert_eq!(names, ["Ada", "Eve", "Fay"]);
+    // 4: during the deployment, writers of both versions keep the new index.
+    let new = Indexed::open(&table.typed::<Changed>()).await?;
+    new.modify(("t", 1), |person| person.team = "ops".into()).await?;
+    both.modify(("t", 1), |person| person.team = "law".into()).await?;
+    new.modify(("t", 3), |person| person.name = "Bea".into()).await?;
+    new.verify().await?.ensure_none()?;
+    assert_eq!(new.remove_index("by_team").await?, 3);
+    assert_eq!(new.by(Changed::BY_TEAM_AND_NAME, ("t", "law"))?.all().await?.len(), 3);
+    let rows = table.typed::<DynamicEntity>().query().partition("t").all().await?;
+    assert!(
+        !rows.iter().any(|row| row.row_key.starts_with("$ix;by_team ")),
+        "{rows:#?}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn limits_are_reported_before_any_request() -> Result<()> {
+    let spy = Spy::new(Emulator::new());
+    let (_, people) = open(&TableServiceClient::from_transport(spy.clone())).await?;
+    spy.clear();
+    let long = people.insert(&person(1, &"n".repeat(1_020))).await.unwrap_err();
+    assert_eq!(long.kind(), ErrorKind::InvalidInput, "{long}");
+    #[derive(TableEntity, Clone, Debug)]
+    #[table(index(by_name = (name)))]
+    struct Named {
+        #[table(partition_key)]
+        tenant: String,
+        #[table(row_key)]
+        id: String,
+        name: String,
+    }
+    assert!(spy.exchanges().is_empty());
+    let other = TableServiceClient::from_transport(Emulator::new()).table::<Named>("Named")?;
+    other.create_table().await?;
+    let [tenant, id, name] = ["t", "$ix;1", "n"].map(str::to_owned);
+    let reserved = Indexed::open(&other)
+        .await?
+        .insert(&Named { tenant, id, name })
+        .await
+        .unwrap_err();
+    assert!(
+        reserved.to_string().contains("begins with \"$ix;\", as index rows do"),
+        "{reserved}"
+    );
+    Ok(())
+}
