@@ -7,6 +7,7 @@ use azure_table::testing::Exploration;
 use crate::promises::count;
 
 pub mod crashes;
+pub mod index_histories;
 pub mod mistakes;
 pub mod operations;
 pub mod patterns;

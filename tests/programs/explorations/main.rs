@@ -5,14 +5,17 @@
 //!
 //! `crashes` has processes that crash once in a run, each for at most a minute, or the seconds after the word. It ends
 //! with exit code 1 if one fails.
+//!
+//! `histories` runs random histories of declared indexes. It takes a word of the names of their services, and the
+//! numbers of seeds and of calls.
 
 #![expect(clippy::print_stdout, reason = "a program for the command line")]
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use azure_table_tests::explorations::crashes::{CrashBounds, CrashCase};
-use azure_table_tests::explorations::{Case, crashes, operations, patterns};
+use azure_table_tests::explorations::{Case, crashes, index_histories, operations, patterns};
 
 /// The seconds of an exploration with crashes.
 const SECONDS: u64 = 60;
@@ -27,8 +30,11 @@ fn main() -> ExitCode {
         Some("operations") => (operations::ALL.iter().collect(), Vec::new()),
         Some("patterns") => (patterns::all().collect(), Vec::new()),
         Some("crashes") => (Vec::new(), crashes::all().collect()),
+        Some("histories") => return run_histories(arguments),
         Some(other) => {
-            println!("{other:?} is not a list of explorations: expected `operations`, `patterns` or `crashes`");
+            println!(
+                "{other:?} is not a list of explorations: expected `operations`, `patterns`, `crashes` or `histories`"
+            );
             return ExitCode::from(2);
         }
     };
@@ -99,4 +105,30 @@ fn explore_crashes(cases: &[&CrashCase], seconds: u64) -> bool {
         }
     }
     holds
+}
+
+/// The number of calls of a history.
+const CALLS: usize = 10_000;
+
+/// Runs histories of declared indexes, from the first seed on. A history that fails panics.
+fn run_histories(mut arguments: impl Iterator<Item = String>) -> ExitCode {
+    let word = arguments.next().unwrap_or_default();
+    let numbers: Result<Vec<usize>, _> = arguments.map(|number| number.parse()).collect();
+    let Ok(numbers) = numbers else {
+        println!("after the word, `histories` takes the numbers of seeds and of calls");
+        return ExitCode::from(2);
+    };
+    let seeds = numbers.first().copied().unwrap_or(1) as u64;
+    let calls = numbers.get(1).copied().unwrap_or(CALLS);
+    println!("| service | seed | calls | time |");
+    println!("|---|--:|---|--:|");
+    let settings = index_histories::Setting::ALL.into_iter();
+    for setting in settings.filter(|setting| setting.name.to_lowercase().contains(&word.to_lowercase())) {
+        for seed in 0..seeds {
+            let start = Instant::now();
+            let counts = index_histories::run(setting, seed, calls);
+            println!("| {} | {seed} | {counts} | {} ms |", setting.name, start.elapsed().as_millis());
+        }
+    }
+    ExitCode::SUCCESS
 }
