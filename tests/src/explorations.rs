@@ -8,6 +8,7 @@ use crate::promises::count;
 
 pub mod crashes;
 pub mod index_histories;
+mod index_writes;
 pub mod mistakes;
 pub mod operations;
 pub mod patterns;

@@ -5,7 +5,7 @@
 //! and `verify` must find nothing. A writer that crashed or lost a response leaves a call in doubt: it was applied, or
 //! was not.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -13,16 +13,14 @@ use std::time::Duration;
 use azure_table::emulator::EmulatorClock;
 use azure_table::emulator::SeedEntities as _;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
-use azure_table::{
-    CallOptions, DynamicEntity, ETag, Emulator, Error, ErrorKind, Result, TableEntity, TableServiceClient,
-    Versioned,
-};
+use azure_table::{CallOptions, DynamicEntity, Emulator, Error, Result, TableServiceClient};
 use azure_table_patterns::Indexed;
 use bytes::Bytes;
 use fastrand::Rng;
 use futures::future::{join, join_all};
 use http::{Request, Response};
 
+use super::index_writes::{Id, NAMES, Outcome, Person, State, Write, explains, stored};
 use crate::promises::Following;
 
 const TABLE: &str = "People";
@@ -30,196 +28,6 @@ const TABLE: &str = "People";
 const TIMEOUT: Duration = Duration::from_secs(3);
 /// The longest time that a request or a response takes.
 const MAX_DELAY: u64 = 4;
-
-/// Plain and unique indexes, with and without the properties of their entities, some of absent values.
-#[derive(TableEntity, Clone, Debug, PartialEq)]
-#[table(index(by_mail = (mail), unique))]
-#[table(index(by_code = (code), unique))]
-#[table(index(by_team = (team, grade)))]
-#[table(index(by_name = (name), covers))]
-struct Person {
-    #[table(partition_key)]
-    tenant: String,
-    #[table(row_key)]
-    id: u8,
-    mail: Option<String>,
-    code: Option<i32>,
-    team: Option<String>,
-    grade: u8,
-    name: String,
-    /// No index has it. Each call writes another one.
-    note: String,
-}
-
-type Id = (&'static str, u8);
-
-const TENANTS: [&str; 2] = ["t", "u"];
-const NAMES: [&str; 4] = ["Ada", "a b", "ü/\\?#", ""];
-
-impl Person {
-    /// Returns an entity with random fields of few values.
-    fn random((tenant, id): Id, random: &mut Rng) -> Self {
-        let pick = |random: &mut Rng| NAMES[random.usize(..NAMES.len())].to_owned();
-        Self {
-            tenant: tenant.to_owned(),
-            id,
-            mail: random.bool().then(|| format!("{}@x", random.u8(..4))),
-            code: random.bool().then(|| random.i32(-2..2)),
-            team: random.bool().then(|| pick(random)),
-            grade: random.u8(..2),
-            name: pick(random),
-            note: random.u32(..).to_string(),
-        }
-    }
-
-    fn key(&self) -> Id {
-        let tenant = TENANTS.into_iter().find(|tenant| *tenant == self.tenant);
-        (tenant.unwrap_or_default(), self.id)
-    }
-
-    /// Returns `true` if two entities have one value of a unique index.
-    fn excludes(&self, other: &Self) -> bool {
-        let is_same_mail = self.mail.is_some() && self.mail == other.mail;
-        let is_same_code = self.code.is_some() && self.code == other.code;
-        self.key() != other.key() && self.tenant == other.tenant && (is_same_mail || is_same_code)
-    }
-}
-
-/// A call of one writer.
-#[derive(Clone, Debug)]
-enum Call {
-    Insert(Person),
-    Upsert(Person),
-    /// Sets all fields of the entity.
-    Modify(Person),
-    /// Replaces the version that was stored when the round began.
-    Replace(Versioned<Person>),
-    Delete(Id),
-}
-
-/// The result of a call.
-#[derive(Debug)]
-enum Outcome {
-    Done,
-    /// A delete found no entity.
-    Absent,
-    Rejected(ErrorKind),
-    /// It was applied, or was not.
-    InDoubt,
-    /// It was not applied, and says nothing about the entities.
-    Failed,
-}
-
-impl Outcome {
-    fn of<T>(written: Result<T>, done: impl Fn(T) -> Self) -> Self {
-        match written {
-            Ok(value) => done(value),
-            Err(e) if e.may_have_applied() => Self::InDoubt,
-            Err(e) => match e.kind() {
-                kind @ (ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::ConditionNotMet) => {
-                    Self::Rejected(kind)
-                }
-                ErrorKind::Connection
-                | ErrorKind::Timeout
-                | ErrorKind::Throttled
-                | ErrorKind::ServerFault
-                | ErrorKind::Contention => Self::Failed,
-                _ => panic!("{e:?}"),
-            },
-        }
-    }
-}
-
-impl Call {
-    fn random(stored: &State, versions: &BTreeMap<Id, Versioned<Person>>, random: &mut Rng) -> Self {
-        let id = (TENANTS[random.usize(..2)], random.u8(..5));
-        let mut new = Person::random(id, random);
-        // Half of the changes leave some fields of indexes as they are.
-        if let Some(stored) = stored.get(&id).filter(|_| random.bool()) {
-            let Person { code, team, grade, .. } = stored.clone();
-            new = Person {
-                code,
-                team,
-                grade,
-                ..new
-            };
-        }
-        match random.u8(..8) {
-            0 | 1 => Self::Insert(new),
-            2 | 3 => Self::Upsert(new),
-            4 | 5 => Self::Modify(new),
-            6 => Self::Delete(id),
-            _ => match versions.get(&id) {
-                None => Self::Insert(new),
-                Some(version) => Self::Replace(Versioned {
-                    entity: new,
-                    ..version.clone()
-                }),
-            },
-        }
-    }
-
-    async fn run(&self, people: &Indexed<Person>) -> Outcome {
-        let done = |_: ETag| Outcome::Done;
-        match self {
-            Self::Insert(new) => Outcome::of(people.insert(new).await, done),
-            Self::Upsert(new) => Outcome::of(people.insert_or_replace(new).await, done),
-            Self::Modify(new) => {
-                let set = |person: &mut Person| person.clone_from(new);
-                Outcome::of(people.modify(new.key(), set).await, |_| Outcome::Done)
-            }
-            Self::Replace(new) => Outcome::of(people.replace(new).await, done),
-            Self::Delete(id) => Outcome::of(people.delete(*id).await, |existed| match existed {
-                true => Outcome::Done,
-                false => Outcome::Absent,
-            }),
-        }
-    }
-
-    /// Applies the call to the entities. Returns its result.
-    fn apply(&self, state: &mut State, versions: &mut BTreeSet<Id>) -> Outcome {
-        let (new, may_insert, may_replace) = match self {
-            Self::Delete(id) => {
-                versions.insert(*id);
-                return state.remove(id).map_or(Outcome::Absent, |_| Outcome::Done);
-            }
-            Self::Insert(new) => (new, true, false),
-            Self::Upsert(new) => (new, true, true),
-            Self::Modify(new) => (new, false, true),
-            Self::Replace(new) => {
-                let is_changed = versions.contains(&new.entity.key());
-                (&new.entity, false, !is_changed)
-            }
-        };
-        let exists = state.contains_key(&new.key());
-        if exists && !may_replace {
-            return Outcome::Rejected(match self {
-                Self::Insert(_) => ErrorKind::AlreadyExists,
-                _ => ErrorKind::ConditionNotMet,
-            });
-        }
-        if !exists && !may_insert {
-            return Outcome::Rejected(ErrorKind::NotFound);
-        }
-        if state.values().any(|other| other.excludes(new)) {
-            return Outcome::Rejected(ErrorKind::AlreadyExists);
-        }
-        state.insert(new.key(), new.clone());
-        versions.insert(new.key());
-        Outcome::Done
-    }
-
-    fn target(&self) -> Id {
-        match self {
-            Self::Delete(id) => *id,
-            Self::Insert(new) | Self::Upsert(new) | Self::Modify(new) => new.key(),
-            Self::Replace(new) => new.entity.key(),
-        }
-    }
-}
-
-/// The entities.
-type State = BTreeMap<Id, Person>;
 
 /// The service of histories.
 #[derive(Clone, Copy, Debug)]
@@ -346,7 +154,9 @@ impl History {
     }
 
     async fn run(mut self, calls: usize) -> Counts {
-        let behind = Indexed::open(&self.behind.table::<Person>(TABLE).unwrap()).await.unwrap();
+        let behind = Indexed::open(&self.behind.table::<Person>(TABLE).unwrap())
+            .await
+            .unwrap();
         behind.build(Person::BY_MAIL).await.unwrap();
         behind.build(Person::BY_CODE).await.unwrap();
         behind.build(Person::BY_TEAM).await.unwrap();
@@ -365,8 +175,8 @@ impl History {
         let (mut state, mut done) = (State::new(), 0);
         while done < calls {
             let versions = stored(&behind).await;
-            let round: Vec<Call> = (0..self.random.usize(1..=3))
-                .map(|_| Call::random(&state, &versions, &mut self.random))
+            let round: Vec<Write> = (0..self.random.usize(1..=3))
+                .map(|_| Write::random(&state, &versions, &mut self.random))
                 .collect();
             done += round.len();
             let writing = join_all(round.iter().zip(&handles).map(|(call, people)| call.run(people)));
@@ -399,45 +209,18 @@ impl History {
     }
 
     /// Returns `true` if the calls, in some order, have these results and leave these entities.
-    fn is_explained(&self, before: &State, calls: &[Call], outcomes: &[Outcome], after: &State) -> bool {
-        let mut left: Vec<(&Call, &Outcome)> = calls.iter().zip(outcomes).collect();
+    fn is_explained(&self, before: &State, calls: &[Write], outcomes: &[Outcome], after: &State) -> bool {
+        let mut left: Vec<(&Write, &Outcome)> = calls.iter().zip(outcomes).collect();
         // A client whose response is lost inserts again what another has deleted since: it is applied twice.
         if self.is_adverse {
-            let inserts = left.iter().filter(|(call, _)| matches!(call, Call::Insert(_) | Call::Upsert(_)));
+            let inserts = left
+                .iter()
+                .filter(|(call, _)| matches!(call, Write::Insert(_) | Write::Upsert(_)));
             let twice: Vec<_> = inserts.map(|(call, _)| (*call, &Outcome::InDoubt)).collect();
             left.extend(twice);
         }
         explains(before.clone(), &BTreeSet::new(), &left, after)
     }
-}
-
-/// Returns `true` if the calls that are left, in some order, lead from a state to another.
-fn explains(state: State, versions: &BTreeSet<Id>, left: &[(&Call, &Outcome)], after: &State) -> bool {
-    // A call that was not applied, or need not have been.
-    let is_optional = |(_, outcome): &(&Call, &Outcome)| matches!(outcome, Outcome::InDoubt | Outcome::Failed);
-    if left.iter().all(is_optional) && state == *after {
-        return true;
-    }
-    left.iter().enumerate().any(|(at, (call, outcome))| {
-        let (mut next, mut changed) = (state.clone(), versions.clone());
-        let result = call.apply(&mut next, &mut changed);
-        let is_possible = match (outcome, &result) {
-            (Outcome::Done, Outcome::Done) | (Outcome::Absent, Outcome::Absent) => true,
-            (Outcome::InDoubt, Outcome::Done) => true,
-            // Of two reasons, the service reports one.
-            (Outcome::Rejected(one), Outcome::Rejected(other)) => one == other,
-            _ => false,
-        };
-        let mut others = left.to_vec();
-        others.remove(at);
-        is_possible && explains(next, &changed, &others, after)
-    })
-}
-
-/// Returns the stored entities.
-async fn stored(people: &Indexed<Person>) -> BTreeMap<Id, Versioned<Person>> {
-    let read = people.query().allow_table_scan().versioned().all().await.unwrap();
-    read.into_iter().map(|person| (person.entity.key(), person)).collect()
 }
 
 /// Checks that the queries by each index return the entities of a state.
@@ -458,7 +241,11 @@ async fn check_queries(people: &Indexed<Person>, state: &State, name: &str, hist
     let by_name = people.by(Person::BY_NAME, ("t", name)).unwrap().all().await;
     assert_eq!(ids(by_name), of(&|person| person.name == name), "{history}");
     let by_team = people.by(Person::BY_TEAM, ("t", name)).unwrap().all().await;
-    assert_eq!(ids(by_team), of(&|person| person.team.as_deref() == Some(name)), "{history}");
+    assert_eq!(
+        ids(by_team),
+        of(&|person| person.team.as_deref() == Some(name)),
+        "{history}"
+    );
     let by_mail = people.by(Person::BY_MAIL, ("t",)).unwrap().all().await;
     assert_eq!(ids(by_mail), of(&|person| person.mail.is_some()), "{history}");
     let by_code = people.by(Person::BY_CODE, ("t", 1)).unwrap().all().await;
@@ -490,9 +277,9 @@ impl Read {
     }
 
     /// Returns the number of reads that succeeded. Each entity is one that was stored before or that a call wrote.
-    fn check(self, before: &State, calls: &[Call], history: &str) -> usize {
+    fn check(self, before: &State, calls: &[Write], history: &str) -> usize {
         let mut succeeded = 0;
-        let written: BTreeSet<Id> = calls.iter().map(Call::target).collect();
+        let written: BTreeSet<Id> = calls.iter().map(Write::target).collect();
         for (at, found) in self.found.into_iter().enumerate() {
             let Ok(found) = found else { continue };
             succeeded += 1;
@@ -503,19 +290,25 @@ impl Read {
             for person in &found {
                 let is_known = before.get(&person.key()) == Some(person)
                     || calls.iter().any(|call| match call {
-                        Call::Insert(new) | Call::Upsert(new) | Call::Modify(new) => new == person,
-                        Call::Replace(new) => new.entity == *person,
-                        Call::Delete(_) => false,
+                        Write::Insert(new) | Write::Upsert(new) | Write::Modify(new) => new == person,
+                        Write::Replace(new) => new.entity == *person,
+                        Write::Delete(_) => false,
                     });
                 assert!(is_known && is_read(person), "{history}: nobody wrote {person:?}");
             }
-            let mut unchanged = before.values().filter(|it| it.tenant == "t" && !written.contains(&it.key()));
+            let mut unchanged = before
+                .values()
+                .filter(|it| it.tenant == "t" && !written.contains(&it.key()));
             let missing = unchanged.find(|it| is_read(it) && found.iter().filter(|one| one == it).count() != 1);
             assert_eq!(missing, None, "{history}: it did not come once: {found:#?}");
         }
         if let Some(Ok(found)) = self.faults {
             succeeded += 1;
-            assert!(found.faults.is_empty(), "{history}: beside {calls:#?}: {:?}", found.faults);
+            assert!(
+                found.faults.is_empty(),
+                "{history}: beside {calls:#?}: {:?}",
+                found.faults
+            );
         }
         succeeded
     }

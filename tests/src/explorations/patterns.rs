@@ -3,7 +3,7 @@
 //! Contains the explorations of `Fence`, `Sequence` and `Leases`, and the shared code.
 
 mod expiry;
-mod indexes;
+pub mod indexes;
 mod log;
 mod queue;
 mod snapshot;
@@ -24,7 +24,7 @@ use crate::promises::{Place, Promise, at, count};
 pub fn all() -> impl Iterator<Item = &'static Case> {
     let first = ALL.iter().chain(&unique::ALL);
     let second = first.chain(&log::ALL).chain(&queue::ALL);
-    second.chain(&expiry::ALL).chain(&snapshot::ALL).chain(&indexes::ALL)
+    second.chain(&expiry::ALL).chain(&snapshot::ALL).chain(indexes::ALL)
 }
 
 /// Returns the promises of every pattern.
@@ -35,6 +35,7 @@ pub fn promises() -> impl Iterator<Item = &'static Promise> {
         .chain(&queue::PROMISES)
         .chain(&expiry::PROMISES)
         .chain(&snapshot::PROMISES)
+        .chain(indexes::PROMISES)
 }
 
 const ALL: [Case; 7] = [
