@@ -1,11 +1,13 @@
 //! The building of an index: the rows of entities that were written without it.
 
-use azure_table::index::{Index, IndexRow, IndexedEntity};
+use azure_table::index::{Index, IndexRow, IndexWrite, IndexedEntity};
 use azure_table::{Continuation, Error, ErrorKind, Key, ReadEntity, Result, TableOperation, Versioned};
+
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::conflict::is_conflict;
 use super::index_state::{StateRow, check_declaration};
-use super::indexed::Indexed;
+use super::indexed::{Holder, Indexed};
 
 /// The result of a build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,23 +23,20 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Builds an index: writes the rows of all entities. Queries can use it then.
     ///
     /// Deploy all writers with the declaration first. They go on to write meanwhile. Each entity is merged unchanged in
-    /// the transaction with its index row, so its ETag changes. After an interruption, call it again: it continues at
+    /// the transaction with its index row, so its ETag changes. [`concurrency`](Self::concurrency) of them are written at a
+    /// time; 1 leaves the most room for other clients. After an interruption, call it again: it continues at
     /// the page it had reached. An index that is ready is not built again.
     ///
     /// A unique index is not ready while two entities have one value. Change them and call this again.
     ///
     /// # Errors
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): the index was built with another declaration.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the index was built with another declaration, or is being removed.
     /// - The errors of [`query`](azure_table::TableClient::query) and of batches.
     pub async fn build<R: IndexRow<Entity = E>>(&self, index: Index<R>) -> Result<IndexBuild> {
         let _ = index;
         let mut built = IndexBuild::default();
         let states = self.table.typed::<StateRow>();
-        let new = StateRow::new(&R::INDEX);
-        states.insert_if_not_exists(&new).await?;
-        let Some(mut state) = states.get(Key::of(&new)?).versioned().await? else {
-            return Err(Error::contention("the state of the index was deleted"));
-        };
+        let mut state = StateRow::new(&R::INDEX).stored(&states).await?;
         check_declaration(&R::INDEX, &state)?;
         self.states.set(&R::INDEX, state.is_ready);
         if state.is_ready {
@@ -49,8 +48,22 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         let mut pages = query.pages();
         while let Some(page) = pages.try_next().await? {
             let (next, has_more) = (page.continuation().to_string(), page.has_more());
-            for entity in page.into_items() {
-                self.build_row::<R>(entity, &mut built).await?;
+            let writes = page.into_items().into_iter().map(async |entity| {
+                let key = Key::<E>::of(&entity)?;
+                let written = self.write_row(entity, IndexWrite::of::<R>).await?;
+                Ok::<_, Error>((key, written))
+            });
+            let mut written = stream::iter(writes).buffered(self.concurrency);
+            while let Some((key, write)) = written.try_next().await? {
+                match write {
+                    RowWrite::Written | RowWrite::Stored => built.indexed += 1,
+                    RowWrite::Taken => {
+                        built
+                            .taken
+                            .push((key.partition_key().to_owned(), key.row_key().to_owned()));
+                    }
+                    RowWrite::Unwanted => {}
+                }
             }
             // After a value that two entities have, the next build begins at the first page.
             state.position = Some(next).filter(|_| has_more && built.taken.is_empty());
@@ -58,12 +71,15 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             match states.replace(&state).await {
                 Ok(etag) => state.etag = etag,
                 // Another build goes on, and perhaps has ended.
-                Err(e) if is_conflict(&e) => match states.get(Key::of(&new)?).versioned().await? {
+                Err(e) if is_conflict(&e) => match states.get(Key::of(&state)?).versioned().await? {
                     Some(other) if other.is_ready => {
                         state = other;
                         break;
                     }
-                    Some(other) => state = other,
+                    Some(other) => {
+                        check_declaration(&R::INDEX, &other)?;
+                        state = other;
+                    }
                     None => return Err(e),
                 },
                 Err(e) => return Err(e),
@@ -73,41 +89,47 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         Ok(built)
     }
 
-    /// Writes the index row of an entity in a transaction with the entity.
-    async fn build_row<R: IndexRow<Entity = E>>(&self, entity: Versioned<E>, built: &mut IndexBuild) -> Result<()> {
+    /// Writes an index row of an entity in a transaction with the entity, which stays as it is.
+    pub(super) async fn write_row(
+        &self,
+        entity: Versioned<E>,
+        row_of: impl Fn(&E) -> Result<Option<IndexWrite>>,
+    ) -> Result<RowWrite> {
         let key = Key::<E>::of(&entity)?;
-        let mut entity = Some(entity);
-        // An entity that is deleted meanwhile, or whose field is `None`, has no index row.
-        while let Some((current, row)) = entity.and_then(|entity| R::of(&entity.entity).map(|row| (entity, row))) {
+        let mut read = Some(entity);
+        // An entity that was deleted or changed meanwhile may have no such row.
+        while let Some(entity) = read {
+            let Some(row) = row_of(&entity.entity)? else { break };
             let mut batch = self.table.batch();
-            batch.push(TableOperation::merge(&current))?;
-            batch.push(if R::INDEX.is_unique {
-                TableOperation::insert(&row)
-            } else {
-                TableOperation::insert_or_replace(&row)
-            })?;
+            batch.push(TableOperation::merge(&entity))?;
+            batch.push(row.write)?;
             match batch.submit().await {
-                Ok(_) => {
-                    built.indexed += 1;
-                    return Ok(());
-                }
+                Ok(_) => return Ok(RowWrite::Written),
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-                    let stored = self.table.typed::<R>().get(Key::<R>::of(&row)?).await?;
-                    if let Some(stored) = stored {
-                        if stored.entity_row_key()? == key.row_key() {
-                            built.indexed += 1;
-                        } else {
-                            let [partition_key, row_key] = [key.partition_key(), key.row_key()].map(str::to_owned);
-                            built.taken.push((partition_key, row_key));
-                        }
-                        return Ok(());
+                    match self.holder(key.partition_key(), &row.row_key).await? {
+                        Holder::Entity(owner) if owner == key.row_key() => return Ok(RowWrite::Stored),
+                        Holder::Nobody(row) if !self.reads_may_lag() => drop(self.drop_row(&row).await?),
+                        Holder::Absent => {}
+                        _ => return Ok(RowWrite::Taken),
                     }
                 }
                 Err(e) if is_conflict(&e) => {}
                 Err(e) => return Err(e),
             }
-            entity = self.table.get(key.clone()).versioned().await?;
+            read = self.table.get(key.clone()).versioned().await?;
         }
-        Ok(())
+        Ok(RowWrite::Unwanted)
     }
+}
+
+/// The outcome of the write of an index row.
+#[derive(PartialEq)]
+pub(super) enum RowWrite {
+    Written,
+    /// Another writer of the entity was first.
+    Stored,
+    /// Another entity has the value of a unique index.
+    Taken,
+    /// The entity should have no such row.
+    Unwanted,
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use azure_table::index::{INDEX_PREFIX, IndexWrite, IndexedEntity};
-use azure_table::{DynamicEntity, EdmValue, Error, ErrorKind, Key, ReadEntity, Result, TableOperation};
+use azure_table::{DynamicEntity, EdmValue, Error, Key, ReadEntity, Result, Versioned};
 
-use super::conflict::is_conflict;
-use super::indexed::{Indexed, owner};
+use super::index_build::RowWrite;
+use super::indexed::{Holder, Indexed, owner};
 
 /// An index row that disagrees with the entities.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -242,11 +242,20 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                     partition_key,
                     row_key,
                     index_row,
-                } => self.rewrite(partition_key, row_key, index_row).await?,
+                } => match self.lacking(partition_key, row_key, index_row).await? {
+                    None => false,
+                    Some(entity) => {
+                        let written = self.write_row(entity, |entity| row_named(entity, index_row)).await?;
+                        written == RowWrite::Written
+                    }
+                },
                 IndexFault::Dangling {
                     partition_key,
                     index_row,
-                } => self.drop_row(partition_key, index_row).await?,
+                } => match self.holder(partition_key, index_row).await? {
+                    Holder::Nobody(row) => self.drop_row(&row).await?,
+                    _ => false,
+                },
                 IndexFault::Unindexable { .. } => false,
             });
         }
@@ -266,11 +275,11 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                     partition_key,
                     row_key,
                     index_row,
-                } => self.lacks(partition_key, row_key, index_row).await?,
+                } => self.lacking(partition_key, row_key, index_row).await?.is_some(),
                 IndexFault::Dangling {
                     partition_key,
                     index_row,
-                } => self.dangling(partition_key, index_row).await?.is_some(),
+                } => matches!(self.holder(partition_key, index_row).await?, Holder::Nobody(_)),
                 IndexFault::Unindexable { .. } => true,
             };
             if is_still {
@@ -280,50 +289,24 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         Ok(())
     }
 
-    /// Reads the entity after its index row: returns `true` if the entity should have that row and it is not stored so.
-    async fn lacks(&self, partition_key: &str, row_key: &str, index_row: &str) -> Result<bool> {
+    /// Reads the entity after its index row, and returns it if it should have that row and the row is not stored so.
+    async fn lacking(&self, partition_key: &str, row_key: &str, index_row: &str) -> Result<Option<Versioned<E>>> {
         let key = Key::<E>::from_text(partition_key, row_key)?;
-        loop {
-            let Some(before) = self.table.get(key.clone()).versioned().await? else {
-                return Ok(false);
-            };
+        while let Some(entity) = self.table.get(key.clone()).versioned().await? {
             let stored = self.index_row(partition_key, index_row).await?;
             let after = self.table.get(key.clone()).versioned().await?;
-            if after.map(|after| after.etag) != Some(before.etag) {
-                continue;
+            if after.is_some_and(|after| after.etag == entity.etag) {
+                let write = row_named(&entity.entity, index_row).unwrap_or_default();
+                let lacks = write.is_some_and(|write| stored.is_none_or(|stored| !has_values(&stored, &write)));
+                return Ok(lacks.then_some(entity));
             }
-            let rows = before.entity.index_rows().unwrap_or_default();
-            let write = rows.iter().find(|write| write.row_key == index_row);
-            return Ok(write.is_some_and(|write| stored.is_none_or(|stored| !has_values(&stored, write))));
         }
+        Ok(None)
     }
+}
 
-    /// Writes an index row in a transaction with its entity.
-    async fn rewrite(&self, partition_key: &str, row_key: &str, index_row: &str) -> Result<bool> {
-        let key = Key::<E>::from_text(partition_key, row_key)?;
-        while self.lacks(partition_key, row_key, index_row).await? {
-            let Some(entity) = self.table.get(key.clone()).versioned().await? else {
-                break;
-            };
-            let rows = entity.entity.index_rows()?;
-            let Some(write) = rows.into_iter().find(|write| write.row_key == index_row) else {
-                continue;
-            };
-            let mut batch = self.table.batch();
-            batch.push(TableOperation::merge(&entity))?;
-            batch.push(write.write)?;
-            match batch.submit().await {
-                Ok(_) => return Ok(true),
-                // The value of a unique index: is its row left over?
-                Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-                    if !self.drop_row(partition_key, index_row).await? {
-                        return Ok(false);
-                    }
-                }
-                Err(e) if is_conflict(&e) => {}
-                Err(e) => return Err(e),
-            }
-        }
-        Ok(false)
-    }
+/// Returns the write of the index row with this RowKey, if the entity should have it.
+fn row_named<E: IndexedEntity>(entity: &E, index_row: &str) -> Result<Option<IndexWrite>> {
+    let mut rows = entity.index_rows()?.into_iter();
+    Ok(rows.find(|write| write.row_key == index_row))
 }

@@ -12,6 +12,8 @@ use super::indexed::Indexed;
 
 /// The number of index rows whose entities are read at a time.
 const ROWS_AT_A_TIME: usize = 100;
+/// The maximum number of rows of a page.
+const MAX_PAGE: usize = 1_000;
 
 /// A query by an index. Created by [`Indexed::by`].
 #[must_use = "nothing is read until `all` or `stream` is called"]
@@ -71,10 +73,11 @@ where
 {
     /// Limits the number of entities.
     pub fn limit(mut self, most: usize) -> Self {
-        // Some index rows may have no entity that matches, so these do not count.
-        if R::INDEX.covers {
-            self.rows = self.rows.limit(most);
-        }
+        self.rows = match R::INDEX.covers {
+            true => self.rows.limit(most),
+            // Some index rows may have no entity that matches, so these do not count.
+            false => self.rows.page_size(most.clamp(1, MAX_PAGE)),
+        };
         self.limit = Some(most);
         self
     }
@@ -85,6 +88,17 @@ where
     /// - The errors of [`TableQuery`] and of [`get_many`](azure_table::TableClient::get_many).
     pub async fn all(self) -> Result<Vec<R::Entity>> {
         self.stream().try_collect().await
+    }
+
+    /// Reads the first entity, such as the one with a value of a unique index.
+    ///
+    /// With all fields of a unique index, the service reads one index row by its key, and then the entity.
+    ///
+    /// # Errors
+    /// - The errors of [`all`](Self::all).
+    pub async fn first(self) -> Result<Option<R::Entity>> {
+        let most = self.limit.map_or(1, |limit| limit.min(1));
+        Ok(self.limit(most).all().await?.pop())
     }
 
     /// Reads the entities as a stream.
@@ -113,7 +127,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         let mut keys = Vec::with_capacity(rows.len());
         for row in &rows {
             let key = Key::<R>::of(row)?;
-            keys.push(Key::<E>::from_text(key.partition_key(), row.entity_row_key()?)?);
+            keys.push(Key::<E>::from_text(key.partition_key(), row.entity_row_key(&key))?);
         }
         let (mut reads, mut matching) = (self.table.get_many(keys), Vec::with_capacity(rows.len()));
         for row in &rows {

@@ -1,4 +1,4 @@
-//! The states of indexes: absent, building, ready.
+//! The states of indexes: absent, building, ready, being removed.
 //!
 //! Defines [`States`] and the rows of the states.
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use azure_table::index::{INDEX_PREFIX, IndexSchema};
-use azure_table::{Error, KeyPrefix, Result, TableClient, TableEntity};
+use azure_table::{Error, Key, KeyPrefix, Result, TableClient, TableEntity, Versioned};
 
 /// The partition of the states.
 const PARTITION: &str = "$indexes";
@@ -24,6 +24,9 @@ pub(super) struct StateRow {
     pub(super) declaration: String,
     #[table(rename = "IsReady")]
     pub(super) is_ready: bool,
+    /// The declaration is gone, and the index rows are being deleted.
+    #[table(rename = "IsRemoved")]
+    pub(super) is_removed: bool,
     /// The continuation at which an interrupted build goes on.
     #[table(rename = "Position")]
     pub(super) position: Option<String>,
@@ -43,7 +46,7 @@ impl States {
         let rows = table.typed::<StateRow>().query().key_prefix(prefix).all().await?;
         let mut states = BTreeMap::new();
         for index in indexes {
-            let name = state_key(index);
+            let name = state_key(index.name);
             if let Some(row) = rows.iter().find(|row| row.name == name) {
                 check_declaration(index, row)?;
                 states.insert(index.name, row.is_ready);
@@ -75,12 +78,22 @@ impl States {
     }
 }
 
-fn state_key(index: &IndexSchema) -> String {
-    format!("{INDEX_PREFIX}{}", index.name)
+fn state_key(name: &str) -> String {
+    format!("{INDEX_PREFIX}{name}")
 }
 
+/// Checks that an index is stored as it is declared.
+///
+/// # Errors
+/// - `InvalidInput`: it was built with another declaration, or it is being removed.
 pub(super) fn check_declaration(index: &IndexSchema, row: &StateRow) -> Result<()> {
     let (name, now, then) = (index.name, index.to_string(), &row.declaration);
+    if row.is_removed {
+        let why = format!(
+            "the index `{name}` is being removed: call `remove_index` again, from a program that does not declare it"
+        );
+        return Err(Error::invalid_input(why));
+    }
     if now == *then {
         return Ok(());
     }
@@ -94,10 +107,34 @@ impl StateRow {
     pub(super) fn new(index: &IndexSchema) -> Self {
         Self {
             partition: PARTITION.to_owned(),
-            name: state_key(index),
+            name: state_key(index.name),
             declaration: index.to_string(),
             is_ready: false,
+            is_removed: false,
             position: None,
         }
+    }
+
+    /// Returns the state of an index whose rows are being deleted.
+    pub(super) fn removed(name: &str) -> Self {
+        Self {
+            partition: PARTITION.to_owned(),
+            name: state_key(name),
+            declaration: String::new(),
+            is_ready: false,
+            is_removed: true,
+            position: None,
+        }
+    }
+
+    /// Returns the stored state of the index, or inserts this one.
+    pub(super) async fn stored(&self, states: &TableClient<Self>) -> Result<Versioned<Self>> {
+        let key = Key::of(self)?;
+        if let Some(stored) = states.get(key.clone()).versioned().await? {
+            return Ok(stored);
+        }
+        states.insert_if_not_exists(self).await?;
+        let stored = states.get(key).versioned().await?;
+        stored.ok_or_else(|| Error::contention("the state of the index was deleted"))
     }
 }

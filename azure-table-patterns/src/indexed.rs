@@ -1,13 +1,16 @@
 //! Entities with declared indexes: each write of an entity writes its index rows in the same transaction.
 //!
-//! Defines [`Indexed`] and its writes. Queries by an index are in `index_query.rs`, the states of indexes in
-//! `index_state.rs`, their building in `index_build.rs`, the check of stored rows in `index_check.rs`.
+//! Defines [`Indexed`] and its writes of one entity. Queries by an index are in `index_query.rs`, writes by query in
+//! `index_where.rs`, the states of indexes in `index_state.rs`, their building in `index_build.rs`, their removal in
+//! `index_removal.rs`, the check of stored rows in `index_check.rs`.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
+use azure_table::entity::Condition;
 use azure_table::index::{INDEX_PREFIX, IndexSchema, IndexWrite, IndexedEntity};
 use azure_table::key::IntoKey;
+use azure_table::operation::ModifyOutcome;
 use azure_table::{
     Change, DynamicEntity, ETag, Error, ErrorKind, Key, ReadEntity, Result, TableClient, TableOperation, TableQuery,
     Versioned,
@@ -15,6 +18,9 @@ use azure_table::{
 
 use super::conflict::{CONFLICTS, is_conflict, on_primary, was_unchanged};
 use super::index_state::States;
+
+/// The default number of entities that are written at a time.
+const CONCURRENCY: usize = 4;
 
 /// The entities of a table with the indexes that their type declares.
 ///
@@ -50,8 +56,8 @@ use super::index_state::States;
 /// people.insert(&ada).await?; // the row and its index rows: one transaction
 ///
 /// let sales = people.by(Person::BY_JOINED, ("contoso", "sales"))?.all().await?;
-/// let found = people.by(Person::BY_MAIL, ("contoso", "ada@example.com"))?.all().await?;
-/// assert_eq!((&sales[..], &found[..]), (&[ada.clone()][..], &[ada][..]));
+/// let found = people.by(Person::BY_MAIL, ("contoso", "ada@example.com"))?.first().await?;
+/// assert_eq!((sales, found), (vec![ada.clone()], Some(ada)));
 /// people.verify().await?.ensure_none()?;
 /// # Ok(())
 /// # }
@@ -67,7 +73,8 @@ use super::index_state::States;
 ///
 /// A write that may change the fields of an index reads the stored entity first, writes under its ETag, and begins
 /// again after a conflict. `merge`, `patch`, bulk and grouped writes would not know the stored fields: there are none
-/// here.
+/// here. [`update_where`](Self::update_where) and [`delete_where`](Self::delete_where) write all entities of a query,
+/// and [`remove_index`](Self::remove_index) deletes the rows of an index that is no longer declared.
 ///
 /// **Cost.** With *n* indexes:
 ///
@@ -78,6 +85,11 @@ use super::index_state::States;
 /// | `delete` | Get, Batch | 2 + *n* |
 /// | each old value of a `unique` index | Get, before the Batch | 1 |
 /// | each conflict, each missing or left over index row | the same again | |
+/// | `by` with all fields of a `unique` index, `first` | Query, Get | 2 |
+/// | `build`, `update_where`, `delete_where` | Query for each page, and as above without the Get | |
+///
+/// On Cosmos DB a read may miss an earlier write. There a unique row that such a writer left behind stays taken until
+/// `repair`, and the old value is not read.
 ///
 /// **Crash.** Entity and index rows are written in one transaction, so nothing needs repair. Writers that do not know
 /// an index leave holes and values that two entities have, which [`verify`](Self::verify) names. A handle of
@@ -85,6 +97,7 @@ use super::index_state::States;
 pub struct Indexed<E> {
     pub(super) table: TableClient<E>,
     pub(super) states: States,
+    pub(super) concurrency: usize,
 }
 
 impl<E> fmt::Debug for Indexed<E> {
@@ -92,6 +105,7 @@ impl<E> fmt::Debug for Indexed<E> {
         f.debug_struct("Indexed")
             .field("table", &self.table)
             .field("states", &self.states)
+            .field("concurrency", &self.concurrency)
             .finish()
     }
 }
@@ -101,6 +115,7 @@ impl<E> Clone for Indexed<E> {
         Self {
             table: self.table.clone(),
             states: self.states.clone(),
+            concurrency: self.concurrency,
         }
     }
 }
@@ -111,15 +126,24 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Requests: 1. Lost response: [harmless](azure_table::guide::operations).
     ///
     /// # Errors
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): an index was built with another declaration. Give the changed index
-    ///   a new name.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): an index was built with another declaration, or is being removed.
+    ///   Give the changed index a new name.
     /// - The errors of [`TableQuery`].
     pub async fn open(table: &TableClient<E>) -> Result<Self> {
         let table = on_primary(table);
         Ok(Self {
             states: States::read(&table, E::INDEXES).await?,
             table,
+            concurrency: CONCURRENCY,
         })
+    }
+
+    /// Sets the number of entities that `build`, `delete_where` and `update_where` write at a time: 4 by default, at
+    /// least 1.
+    #[must_use]
+    pub fn concurrency(mut self, entities: usize) -> Self {
+        self.concurrency = entities.max(1);
+        self
     }
 
     /// Returns a query for the entities, without the index rows. It reads the primary location.
@@ -180,14 +204,20 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
 
     /// Reads an entity, changes it with the closure, and writes it and its index rows under its ETag.
     ///
-    /// If another write came first, it reads, changes and writes again, so the closure may run several times.
+    /// The closure returns the same as with [`modify`](TableClient::modify) of a table. If another write came first, the
+    /// client reads, changes and writes again, so the closure may run several times.
     ///
     /// # Errors
     /// - [`NotFound`](ErrorKind::NotFound): no entity has this key.
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists): another entity has the value of a unique index.
     /// - [`InvalidInput`](ErrorKind::InvalidInput): the closure changed the key.
     /// - [`Contention`](ErrorKind::Contention): 16 other writes came first.
-    pub async fn modify(&self, key: impl IntoKey<E>, mut change: impl FnMut(&mut E)) -> Result<Versioned<E>> {
+    /// - The error that the closure returns.
+    pub async fn modify<R: ModifyOutcome>(
+        &self,
+        key: impl IntoKey<E>,
+        mut change: impl FnMut(&mut E) -> R,
+    ) -> Result<Versioned<E>, R::Error> {
         let key = key.into_key()?;
         for _ in 0..=CONFLICTS {
             let Some(mut stored) = self.table.get(key.clone()).versioned().await? else {
@@ -196,41 +226,48 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 continue;
             };
             let old = rows_of(&stored.entity);
-            change(&mut stored.entity);
-            if Key::of(&stored.entity)? != key {
-                return Err(Error::invalid_input(format!(
-                    "the closure changed the key {key}: delete and insert instead"
-                )));
+            if change(&mut stored.entity).into_change()? == Change::Keep {
+                return Ok(stored);
             }
-            match self
-                .submit(&stored.entity, || TableOperation::replace(&stored), &old)
-                .await
-            {
+            match self.replace_read(&key, &stored, &old).await {
                 Ok(etag) => {
                     stored.etag = etag;
                     return Ok(stored);
                 }
                 Err(e) if is_conflict(&e) => {}
-                Err(e) => return Err(e),
+                Err(e) => return Err(e.into()),
             }
         }
-        Err(contended(&key))
+        Err(contended(&key).into())
     }
 
     /// Deletes an entity and its index rows. Returns `false` if it does not exist.
     ///
+    /// A [`Versioned`] entity is deleted only in that version.
+    ///
     /// # Errors
+    /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`Contention`](ErrorKind::Contention): 16 other writes came first.
     pub async fn delete(&self, key: impl IntoKey<E>) -> Result<bool> {
-        let key = key.into_key()?;
+        let (condition, key) = (key.condition(), key.into_key()?);
         for _ in 0..=CONFLICTS {
-            let Some(stored) = self.table.get(key.clone()).versioned().await? else {
+            let Some(mut stored) = self.table.get(key.clone()).versioned().await? else {
                 return Ok(false);
             };
-            let delete = || TableOperation::delete::<E>(key.clone()).if_match(stored.etag.clone());
-            let rows = rows_of(&stored.entity);
-            match self.transact(&key, delete, &rows, || Ok(Vec::new())).await {
-                Ok(_) => return Ok(true),
+            let is_conditional = match &condition {
+                Condition::Exists => false,
+                Condition::Matches(etag) => {
+                    stored.etag.clone_from(etag);
+                    true
+                }
+                _ => {
+                    let why = "the ETag field of the entity is empty: delete an entity that was read, or its key";
+                    return Err(Error::invalid_input(why));
+                }
+            };
+            match self.delete_read(&key, &stored).await {
+                Ok(()) => return Ok(true),
+                Err(e) if is_conditional && e.kind() == ErrorKind::ConditionNotMet => return Err(e),
                 Err(e) if is_conflict(&e) => {}
                 Err(e) => return Err(e),
             }
@@ -255,16 +292,27 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         error.kind() == ErrorKind::AlreadyExists && error.entity().is_some_and(|(_, row_key)| row_key == key.row_key())
     }
 
+    /// Replaces an entity that was read with this key and had these index rows.
+    pub(super) async fn replace_read(&self, key: &Key<E>, entity: &Versioned<E>, old: &[IndexWrite]) -> Result<ETag> {
+        if Key::of(&entity.entity)? != *key {
+            return Err(Error::invalid_input(format!(
+                "the closure changed the key {key}: delete and insert instead"
+            )));
+        }
+        self.submit(&entity.entity, || TableOperation::replace(entity), old)
+            .await
+    }
+
+    /// Deletes an entity that was read, under its ETag.
+    pub(super) async fn delete_read(&self, key: &Key<E>, entity: &Versioned<E>) -> Result<()> {
+        let delete = || TableOperation::delete::<E>(key.clone()).if_match(entity.etag.clone());
+        let old = rows_of(&entity.entity);
+        self.transact(key, delete, &old, || Ok(Vec::new())).await.map(drop)
+    }
+
     /// Writes an entity and its index rows. `old` are those of the stored entity.
     async fn submit(&self, entity: &E, write: impl Fn() -> TableOperation, old: &[IndexWrite]) -> Result<ETag> {
         let key = Key::of(entity)?;
-        if key.row_key().starts_with(INDEX_PREFIX) {
-            let why = format!(
-                "the RowKey {:?} begins with {INDEX_PREFIX:?}, as index rows do",
-                key.row_key()
-            );
-            return Err(Error::invalid_input(why));
-        }
         let etag = self.transact(&key, write, old, || entity.index_rows()).await?;
         etag.ok_or_else(|| {
             let why = format!("the entity {key} was written, and another writer has changed it since: read its ETag");
@@ -283,6 +331,13 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         old: &[IndexWrite],
         new: impl Fn() -> Result<Vec<IndexWrite>>,
     ) -> Result<Option<ETag>> {
+        if key.row_key().starts_with(INDEX_PREFIX) {
+            let why = format!(
+                "the RowKey {:?} begins with {INDEX_PREFIX:?}, as index rows do",
+                key.row_key()
+            );
+            return Err(Error::invalid_input(why));
+        }
         // Rows that should be stored and are not: writers that do not know the index leave such holes.
         let mut missing = BTreeSet::new();
         for _ in 0..=CONFLICTS {
@@ -295,7 +350,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                     continue;
                 }
                 let delete = TableOperation::delete::<DynamicEntity>((key.partition_key(), &row.row_key));
-                if !row.index.is_unique {
+                if !row.index.is_unique || self.reads_may_lag() {
                     batch.push(delete)?;
                 } else if let Some(stored) = self.index_row(key.partition_key(), &row.row_key).await?
                     && owner(&stored, E::INDEXES).as_deref() == Some(key.row_key())
@@ -320,47 +375,49 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             match (error.kind(), of_index.map(str::to_owned)) {
                 (ErrorKind::NotFound, Some(row)) => drop(missing.insert(row)),
                 (ErrorKind::ConditionNotMet, Some(_)) => {}
-                // A row whose entity was deleted by such a writer.
-                (ErrorKind::AlreadyExists, Some(row)) if self.drop_row(key.partition_key(), &row).await? => {}
+                (ErrorKind::AlreadyExists, Some(row)) => match self.holder(key.partition_key(), &row).await? {
+                    // Its entity was deleted by such a writer.
+                    Holder::Nobody(row) if !self.reads_may_lag() => drop(self.drop_row(&row).await?),
+                    Holder::Absent => {}
+                    _ => return Err(error),
+                },
                 _ => return Err(error),
             }
         }
         Err(contended(key))
     }
 
-    /// Returns an index row that no entity should have, or `None`.
-    pub(super) async fn dangling(
-        &self,
-        partition_key: &str,
-        index_row: &str,
-    ) -> Result<Option<Versioned<DynamicEntity>>> {
+    /// Returns `true` if a read may miss an earlier write: then no read shows that an index row has no entity.
+    pub(super) fn reads_may_lag(&self) -> bool {
+        self.table.settings().profile().reads_may_lag()
+    }
+
+    /// Finds the entity to which an index row belongs.
+    pub(super) async fn holder(&self, partition_key: &str, index_row: &str) -> Result<Holder> {
         let mut before = self.index_row(partition_key, index_row).await?;
         while let Some(row) = before {
             // A row of an index that is not declared here is another program's.
             let Some(owner) = owner(&row, E::INDEXES) else {
-                return Ok(None);
+                return Ok(Holder::Undeclared);
             };
-            let entity = self.table.get(Key::<E>::from_text(partition_key, owner)?).await?;
+            let entity = self.table.get(Key::<E>::from_text(partition_key, &*owner)?).await?;
             let rows = entity.as_ref().map_or_else(Vec::new, rows_of);
             if rows.iter().any(|write| write.row_key == index_row) {
-                return Ok(None);
+                return Ok(Holder::Entity(owner));
             }
             // A writer of the entity writes the row too, so an unchanged row has no entity yet.
             let after = self.index_row(partition_key, index_row).await?;
             if after.as_ref().map(|after| &after.etag) == Some(&row.etag) {
-                return Ok(Some(row));
+                return Ok(Holder::Nobody(row));
             }
             before = after;
         }
-        Ok(None)
+        Ok(Holder::Absent)
     }
 
     /// Deletes an index row that no entity should have.
-    pub(super) async fn drop_row(&self, partition_key: &str, index_row: &str) -> Result<bool> {
-        let Some(row) = self.dangling(partition_key, index_row).await? else {
-            return Ok(false);
-        };
-        let deleted = self.table.typed::<DynamicEntity>().delete(&row).await;
+    pub(super) async fn drop_row(&self, row: &Versioned<DynamicEntity>) -> Result<bool> {
+        let deleted = self.table.typed::<DynamicEntity>().delete(row).await;
         Ok(was_unchanged(deleted)?.is_some())
     }
 
@@ -377,6 +434,18 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     }
 }
 
+/// The entity to which an index row belongs.
+pub(super) enum Holder {
+    /// No such row is stored.
+    Absent,
+    /// Its index is not declared here.
+    Undeclared,
+    /// No entity should have this row.
+    Nobody(Versioned<DynamicEntity>),
+    /// The RowKey of the entity.
+    Entity(String),
+}
+
 /// Returns the RowKey of the entity that an index row names. `None` for a row of an index that is not declared.
 pub(super) fn owner(row: &DynamicEntity, indexes: &[IndexSchema]) -> Option<String> {
     let (name, _) = row.row_key.strip_prefix(INDEX_PREFIX)?.split_once(' ')?;
@@ -384,14 +453,11 @@ pub(super) fn owner(row: &DynamicEntity, indexes: &[IndexSchema]) -> Option<Stri
     if index.is_unique {
         return row.property("IndexedRow").ok();
     }
-    row.row_key
-        .splitn(index.fields.len() + 2, ' ')
-        .last()
-        .map(str::to_owned)
+    Some(index.entity_row_key(&row.row_key).to_owned())
 }
 
 /// Returns the index rows of a stored entity. One whose index rows cannot be stored has none.
-fn rows_of<E: IndexedEntity>(entity: &E) -> Vec<IndexWrite> {
+pub(super) fn rows_of<E: IndexedEntity>(entity: &E) -> Vec<IndexWrite> {
     entity.index_rows().unwrap_or_default()
 }
 

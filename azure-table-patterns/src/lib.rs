@@ -11,9 +11,9 @@
 //! | [`Log`], [`LogReader`], [`LogStream`] | on Table storage: events in one order, no gap, an append with a key once |
 //! | [`Queue`], [`Item`] | work that is delivered until it is completed, to one worker at a time |
 //! | [`Sequence`] | numbers that are never returned twice |
-//! | [`Unique`] | at most one entity of a partition with a value |
 //! | [`UniqueInTable`] | at most one entity of a table with a value |
-//! | [`Indexed`], [`IndexQuery`] | entities are found by their declared indexes, which always agree with them |
+//! | [`Indexed`], [`IndexQuery`] | entities are found by declared indexes, which always agree with them; unique values |
+//! | [`IndexedReport`] | the result of writes over a query of indexed entities |
 //! | [`IndexBuild`], [`IndexFaults`], [`IndexFault`] | the building of an index, and the check of its rows |
 //! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |
 //! | [`TablePerPeriod`] | a table for each month or day, dropped as a whole |
@@ -48,7 +48,9 @@ pub mod guide;
 mod index_build;
 mod index_check;
 mod index_query;
+mod index_removal;
 mod index_state;
+mod index_where;
 mod indexed;
 mod lease;
 mod lease_entry;
@@ -57,7 +59,6 @@ mod queue;
 mod revision;
 mod sequence;
 mod term;
-mod unique;
 mod unique_in_table;
 
 pub use self::expiry::{Expiring, TablePerPeriod};
@@ -65,6 +66,7 @@ pub use self::fence::Fence;
 pub use self::index_build::IndexBuild;
 pub use self::index_check::{IndexFault, IndexFaults};
 pub use self::index_query::IndexQuery;
+pub use self::index_where::IndexedReport;
 pub use self::indexed::Indexed;
 pub use self::lease::{Lease, Leases};
 pub use self::lease_entry::LeaseEntry;
@@ -72,5 +74,4 @@ pub use self::log::{Log, LogReader, LogStream};
 pub use self::queue::{Item, Queue};
 pub use self::revision::Revision;
 pub use self::sequence::Sequence;
-pub use self::unique::Unique;
 pub use self::unique_in_table::UniqueInTable;

@@ -14,8 +14,8 @@ use azure_table::{
 use super::conflict::{is_conflict, on_primary, was_unchanged};
 use super::term::{Term, service_time};
 
-/// A second key for the entities of a table, in all its partitions. Within one partition, [`Unique`](super::Unique)
-/// takes one request instead of three.
+/// A second key for the entities of a table, in all its partitions. Within one partition, a `unique` index of
+/// [`Indexed`](super::Indexed) takes one request instead of three.
 ///
 /// **Promise.** At most one entity of the table has a value, whatever the clocks of the machines show. No transaction
 /// spans two partitions, so the value is first reserved, then confirmed in the transaction that writes its entity.

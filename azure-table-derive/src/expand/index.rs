@@ -45,7 +45,7 @@ pub(crate) fn expand(entity: &Entity<'_>) -> Option<TokenStream> {
                 &[#(<#types as #krate::index::IndexRow>::INDEX),*];
             fn index_rows(&self) -> #private::Result<::std::vec::Vec<#krate::index::IndexWrite>> {
                 let mut __rows = ::std::vec::Vec::new();
-                #(#krate::index::IndexWrite::add::<#types>(self, &mut __rows)?;)*
+                #(__rows.extend(#krate::index::IndexWrite::of::<#types>(self)?);)*
                 ::core::result::Result::Ok(__rows)
             }
         }
@@ -60,7 +60,7 @@ fn row_type(entity: &Entity<'_>, index: &Index) -> Ident {
 
 fn row(entity: &Entity<'_>, index: &Index) -> TokenStream {
     let base = &entity.base;
-    let (ident, vis, Paths { krate, private }) = (&base.input.ident, &base.input.vis, base.paths());
+    let (ident, vis, Paths { krate, .. }) = (&base.input.ident, &base.input.vis, base.paths());
     let (row, name) = (row_type(entity, index), index.name.unraw().to_string());
     let indexed: Vec<&Field<'_>> = index
         .fields
@@ -133,10 +133,9 @@ fn row(entity: &Entity<'_>, index: &Index) -> TokenStream {
         .unique
         .then(|| quote!(__row: #krate::Key::of(__entity).ok()?.row_key().to_owned(),));
     let row_key = if index.unique {
-        quote!(::core::result::Result::Ok(::core::clone::Clone::clone(&self.__row)))
+        quote!(&self.__row)
     } else {
-        let parts = indexed.len() + 1;
-        quote!(#krate::index::Index::<Self>::row_key_after(&#krate::Key::of(self)?, #parts))
+        quote!(<Self as #krate::index::IndexRow>::INDEX.entity_row_key(__key.row_key()))
     };
     let entity_value = if index.covers {
         let kept = kept.iter().map(|field| {
@@ -183,7 +182,7 @@ fn row(entity: &Entity<'_>, index: &Index) -> TokenStream {
             fn of(__entity: &#ident) -> ::core::option::Option<Self> {
                 ::core::option::Option::Some(Self { #(#cloned)* #(#escaped)* #row_value })
             }
-            fn entity_row_key(&self) -> #private::Result<::std::string::String> {
+            fn entity_row_key<'r>(&'r self, __key: &'r #krate::Key<Self>) -> &'r str {
                 #row_key
             }
             fn into_entity(self) -> ::core::option::Option<#ident> {

@@ -1,13 +1,15 @@
 //! Builders of shared access signatures, signed with an account key or with a user delegation key.
 //!
 //! The builders are [`TableSas`] and [`AccountSas`]. They validate their settings. `sas_token.rs` has the signature as
-//! text, and `sas_parameters.rs` has the text to sign.
+//! text, `sas_parameters.rs` the text to sign, and `from_token.rs` reads the settings of a signature that exists.
+
+mod from_token;
 
 use azure_table_wire::account::endpoint::is_account_name;
-use azure_table_wire::error::{Error, Result};
+use azure_table_wire::error::Result;
 use azure_table_wire::request::http_request::{DELEGATION_VERSION, X_MS_VERSION, check_version};
 use azure_table_wire::sas::parameters::{
-    self, SasParameters, WITH_ADDRESSES, account_string_to_sign, addresses, table_string_to_sign,
+    SasParameters, WITH_ADDRESSES, account_string_to_sign, addresses, table_string_to_sign,
     user_delegation_string_to_sign,
 };
 use azure_table_wire::sas::permissions::{AccountPermissions, AccountResources, AccountServices, TablePermissions};
@@ -18,7 +20,7 @@ use azure_table_wire::value::ordinal;
 use zeroize::Zeroizing;
 
 use crate::account::account_key::AccountKey;
-use crate::account::sas_token::{self, SasParts, SasToken, invalid};
+use crate::account::sas_token::{SasToken, invalid};
 use crate::account::table_name::TableName;
 use crate::key::key_shape::check_keys;
 
@@ -36,16 +38,6 @@ struct Use {
 }
 
 impl Use {
-    fn of(parts: &SasParts) -> Self {
-        Self {
-            start: parts.start,
-            expiry: parts.expiry,
-            ip: parts.ip.clone(),
-            https_only: parts.https_only,
-            version: parts.version.clone(),
-        }
-    }
-
     /// Returns the first parameter: the version that is set, or `usual`. None before `least` is possible.
     fn parameters(&self, usual: &str, least: &str) -> Result<SasParameters> {
         let version = self.version.as_deref().unwrap_or(usual);
@@ -422,83 +414,6 @@ impl AccountSas {
     }
 }
 
-/// The settings of a signature, to be changed and signed again.
-///
-/// ```
-/// use azure_table::{AccountKey, SasToken, TablePermissions, TableSas};
-/// # let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
-/// let given = SasToken::new("sv=2019-02-02&tn=Orders&sp=r&se=2040-01-01T00%3A00%3A00Z&sig=c2VjcmV0")?;
-/// let wider = TableSas::try_from(&given)?.permissions(TablePermissions::ALL).sign(&key)?;
-/// assert!(wider.expose().contains("tn=Orders&sp=raud&se=2040-01-01T00%3A00%3A00Z"));
-/// # Ok::<(), azure_table::Error>(())
-/// ```
-impl TryFrom<&SasToken> for TableSas {
-    type Error = Error;
-
-    /// # Errors
-    /// - `InvalidInput`: the signature is for an account or of a user delegation key, or a part of it is unknown or
-    ///   invalid.
-    fn try_from(token: &SasToken) -> Result<Self> {
-        let table = token.parts().table;
-        let table = TableName::new(table.ok_or_else(|| invalid("it is for an account, not for a table"))?)?;
-        let parts = parts(token, &["tn", "sp", "si", "spk", "srk", "epk", "erk"])?;
-        let letters = Some(parts.permissions.as_str()).filter(|letters| !letters.is_empty());
-        Ok(Self {
-            table,
-            permissions: letters.map(str::parse).transpose()?,
-            policy: parts.policy.clone(),
-            first: parts.from.clone(),
-            last: parts.to.clone(),
-            user: None,
-            used: Use::of(&parts),
-        })
-    }
-}
-
-/// As for a [`TableSas`]. The portal's signatures for all services have permissions that tables do not know: those are
-/// an error.
-impl TryFrom<&SasToken> for AccountSas {
-    type Error = Error;
-
-    /// # Errors
-    /// - `InvalidInput`: the signature is for a table, has no expiry, or a part of it is unknown or invalid.
-    fn try_from(token: &SasToken) -> Result<Self> {
-        if token.parts().table.is_some() {
-            return Err(invalid("it is for a table, not for an account"));
-        }
-        let parts = parts(token, &["ss", "srt", "sp"])?;
-        if parts.expiry.is_none() {
-            return Err(invalid("it has no expiry (`se`)"));
-        }
-        Ok(Self {
-            permissions: parts.permissions.parse()?,
-            resources: parts.resources.parse()?,
-            services: parts.services.parse()?,
-            used: Use::of(&parts),
-        })
-    }
-}
-
-/// Returns the parts of a signature that has these parameters alone, besides those of every signature.
-///
-/// A part that would be dropped could make the next signature valid for more.
-fn parts(token: &SasToken, own: &[&str]) -> Result<SasParts> {
-    for (name, value) in sas_token::parameters(token).pairs() {
-        let fault = match name.as_str() {
-            "sv" | "sig" => None,
-            "st" | "se" => parameters::time(value).is_none().then_some("is no time"),
-            "sip" => addresses(value).is_none().then_some("is no address"),
-            "spr" => (!["https", "https,http"].contains(&value.as_str())).then_some("is no protocol"),
-            name if own.contains(&name) => None,
-            _ => Some("does not belong to such a signature"),
-        };
-        if let Some(fault) = fault {
-            return Err(invalid(&format!("its parameter `{name}` {fault}")));
-        }
-    }
-    Ok(token.parts())
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -507,6 +422,7 @@ mod tests {
     use azure_table_wire::sas::user_delegation_key::KeyInfo;
 
     use super::*;
+    use crate::account::sas_token;
 
     fn key() -> AccountKey {
         AccountKey::new("contoso", "AAECAwQFBgc=").unwrap()

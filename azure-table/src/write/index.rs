@@ -27,6 +27,16 @@ pub struct IndexSchema {
     pub covers: bool,
 }
 
+impl IndexSchema {
+    /// Returns the RowKey of the entity: the end of the RowKey of its index row, unless the index is unique.
+    #[must_use]
+    pub fn entity_row_key<'r>(&self, row_key: &'r str) -> &'r str {
+        // The prefix with the name, and the fields.
+        let rest = row_key.splitn(self.fields.len() + 2, ' ').last();
+        rest.unwrap_or_default()
+    }
+}
+
 impl fmt::Display for IndexSchema {
     /// Writes the declaration, with the types of the fields: `by_mail = (mail: String), unique`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -51,11 +61,8 @@ pub trait IndexRow: TableEntity + ReadEntity + Sized {
     /// Returns the index row of an entity. `None` if a field of the index is `None`.
     fn of(entity: &Self::Entity) -> Option<Self>;
 
-    /// Returns the RowKey of the entity.
-    ///
-    /// # Errors
-    /// - `InvalidInput`: a field has no key text.
-    fn entity_row_key(&self) -> Result<String>;
+    /// Returns the RowKey of the entity. `key` is that of this row.
+    fn entity_row_key<'r>(&'r self, key: &'r Key<Self>) -> &'r str;
 
     /// Returns the entity, if the index covers it.
     fn into_entity(self) -> Option<Self::Entity>;
@@ -90,10 +97,13 @@ pub struct IndexWrite {
 }
 
 impl IndexWrite {
-    #[doc(hidden)]
-    pub fn add<R: IndexRow>(entity: &R::Entity, rows: &mut Vec<Self>) -> Result<()> {
-        let Some(row) = R::of(entity) else { return Ok(()) };
-        rows.push(Self {
+    /// Returns the write of the row of one index. `None` if a field of the index is `None`.
+    ///
+    /// # Errors
+    /// - `InvalidInput`: a field has no key text, or the RowKey is too long.
+    pub fn of<R: IndexRow>(entity: &R::Entity) -> Result<Option<Self>> {
+        let Some(row) = R::of(entity) else { return Ok(None) };
+        Ok(Some(Self {
             index: R::INDEX,
             row_key: Key::of(&row)?.row_key().to_owned(),
             write: if R::INDEX.is_unique {
@@ -101,8 +111,7 @@ impl IndexWrite {
             } else {
                 TableOperation::insert_or_replace(&row)
             },
-        });
-        Ok(())
+        }))
     }
 }
 
@@ -112,12 +121,6 @@ pub struct Index<R>(PhantomData<fn() -> R>);
 impl<R> Index<R> {
     #[doc(hidden)]
     pub const NEW: Self = Self(PhantomData);
-
-    #[doc(hidden)]
-    pub fn row_key_after(key: &Key<R>, parts: usize) -> Result<String> {
-        let rest = key.row_key().splitn(parts + 1, ' ').last();
-        Ok(rest.unwrap_or_default().to_owned())
-    }
 }
 
 impl<R> Clone for Index<R> {

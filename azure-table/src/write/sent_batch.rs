@@ -12,7 +12,7 @@ use azure_table_wire::value::guid::Guid;
 use bytes::Bytes;
 
 use crate::write::row_write::{RowWrite, WriteFacts};
-use crate::write::table_result::Requested;
+use crate::write::table_result::{BatchRowKey, Requested};
 
 /// A batch that was sent, or will be: operations of one partition, in order.
 #[derive(Debug, Default)]
@@ -111,11 +111,14 @@ impl SentBatch {
         })
     }
 
-    /// Returns the RowKey of each operation, as a range of a text that they share.
-    pub(crate) fn row_keys(&self) -> impl Iterator<Item = (Arc<str>, Range<usize>)> {
+    /// Returns the RowKey of each operation.
+    pub(crate) fn row_keys(&self) -> impl Iterator<Item = BatchRowKey> {
         let all: Arc<str> = Arc::from(self.row_keys.as_str());
         let places = self.places.iter();
-        places.map(move |place| (Arc::clone(&all), place.row_key.clone()))
+        places.map(move |place| BatchRowKey {
+            all: Arc::clone(&all),
+            own: place.row_key.clone(),
+        })
     }
 
     /// Returns the keys of the operation at `index`.

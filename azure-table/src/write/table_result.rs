@@ -55,6 +55,27 @@ impl Requested {
     }
 }
 
+/// The RowKey of an operation, as a part of a text that the operations of its batch share.
+#[derive(Clone)]
+pub(crate) struct BatchRowKey {
+    pub all: Arc<str>,
+    pub own: Range<usize>,
+}
+
+impl BatchRowKey {
+    fn as_str(&self) -> &str {
+        &self.all[self.own.clone()]
+    }
+}
+
+impl PartialEq for BatchRowKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for BatchRowKey {}
+
 /// The result of one operation.
 ///
 /// ```
@@ -76,7 +97,7 @@ impl Requested {
 /// ```
 ///
 /// Source: REST "Insert Entity", "Query Entities", "Performing entity group transactions".
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct TableResult {
     kind: OperationKind,
     status: u16,
@@ -87,8 +108,8 @@ pub struct TableResult {
     entity: Option<Bytes>,
     /// The variant that the entity is read as.
     variant: Option<&'static MarkedVariant>,
-    /// The RowKeys of the batch, and the range of the operation's own.
-    row_key: Option<(Arc<str>, Range<usize>)>,
+    /// The RowKey of an operation of a batch.
+    row_key: Option<BatchRowKey>,
     context: RowContext,
 }
 
@@ -140,7 +161,7 @@ impl TableResult {
 
     /// Returns the RowKey of the operation in its batch, to find a result by its key. `None` for a single operation.
     pub fn row_key(&self) -> Option<&str> {
-        self.row_key.as_ref().map(|(all, own)| &all[own.clone()])
+        self.row_key.as_ref().map(BatchRowKey::as_str)
     }
 
     /// Returns the HTTP status.
@@ -211,7 +232,7 @@ impl TableResult {
     }
 
     /// Returns this result as that of one operation of a batch.
-    pub(crate) fn in_batch(self, row_key: (Arc<str>, Range<usize>)) -> Self {
+    pub(crate) fn in_batch(self, row_key: BatchRowKey) -> Self {
         let row_key = Some(row_key);
         Self { row_key, ..self }
     }
@@ -225,20 +246,6 @@ impl TableResult {
         self.is_read_back
     }
 }
-
-/// Compares what the service returned, and the key within a batch.
-impl PartialEq for TableResult {
-    fn eq(&self, other: &Self) -> bool {
-        let parts = |it: &Self| (it.kind, it.status, it.is_read_back, it.variant.is_some());
-        parts(self) == parts(other)
-            && self.etag == other.etag
-            && self.entity == other.entity
-            && self.row_key() == other.row_key()
-            && self.context == other.context
-    }
-}
-
-impl Eq for TableResult {}
 
 impl fmt::Debug for TableResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

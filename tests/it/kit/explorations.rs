@@ -64,7 +64,7 @@ fn processes_that_crash_keep_the_promises() {
         "under their IDs",
         "with a new header",
         "append with keys",
-        "`Unique`",
+        "`Indexed`: two processes",
         "`Expiring`",
         "`TablePerPeriod`",
         "`bulk`",

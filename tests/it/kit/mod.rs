@@ -8,6 +8,7 @@ mod explore;
 mod explore_complete;
 mod explore_crashes;
 mod explore_pruning;
+mod index_calls;
 mod index_histories;
 mod indexes;
 mod patterns;

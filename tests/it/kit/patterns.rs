@@ -9,7 +9,7 @@ use azure_table::{
 };
 use azure_table::{TableServiceClient, Versioned};
 use azure_table_patterns::{Expiring, Fence, Leases, Log, Queue, Revision, Sequence};
-use azure_table_patterns::{TablePerPeriod, Unique, UniqueInTable};
+use azure_table_patterns::{TablePerPeriod, UniqueInTable};
 use futures::TryStreamExt;
 use tokio::time::Instant;
 use xtask::sources::root;
@@ -310,28 +310,6 @@ async fn sequence_has_the_documented_cost() -> Result<()> {
     costs.of("`next` within a block", sequence.next()).await?;
     costs.of("`next`, new block", sequence.next()).await?;
     costs.check("sequence.rs");
-    Ok(())
-}
-
-#[tokio::test]
-async fn unique_values_have_the_documented_cost() -> Result<()> {
-    let mut costs = Costs::new().await?;
-    let values = Unique::new(&costs.rows, "~");
-    costs.of("`insert`", values.insert(&row("1"), "m")).await?;
-    costs.of("`find`", values.find("g", "m")).await?;
-    let rows = costs.rows.clone();
-    let read = || async { Ok::<Versioned<Row>, azure_table::Error>(rows.get(("g", "1")).versioned().await?.unwrap()) };
-    let entity = read().await?;
-    costs
-        .of("`replace`, same value", values.replace(&entity, "m", "m"))
-        .await?;
-    let entity = read().await?;
-    costs
-        .of("`replace`, new value", values.replace(&entity, "m", "n"))
-        .await?;
-    let entity = read().await?;
-    costs.of("`delete`", values.delete(&entity, "n")).await?;
-    costs.check("unique.rs");
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 //! Contains the explorations of `Fence`, `Sequence` and `Leases`, and the shared code.
 
 mod expiry;
+mod index_calls;
 pub mod indexes;
 mod log;
 mod queue;
@@ -24,7 +25,8 @@ use crate::promises::{Place, Promise, at, count};
 pub fn all() -> impl Iterator<Item = &'static Case> {
     let first = ALL.iter().chain(&unique::ALL);
     let second = first.chain(&log::ALL).chain(&queue::ALL);
-    second.chain(&expiry::ALL).chain(&snapshot::ALL).chain(indexes::ALL)
+    let third = second.chain(&expiry::ALL).chain(&snapshot::ALL);
+    third.chain(indexes::ALL).chain(&index_calls::ALL)
 }
 
 /// Returns the promises of every pattern.

@@ -2,25 +2,26 @@
 
 use azure_table::testing::{Simulation, explore};
 use azure_table::{Guid, Result, TableEntity, TableServiceClient};
-use azure_table_patterns::Unique;
+use azure_table_patterns::Indexed;
 use futures::future::try_join;
 
-use super::{CrashCase, RowId, TABLE, behind, settle, stored, table, unless_changed};
+use super::{CrashCase, TABLE, behind, settle, table, unless_changed};
 
 pub(super) const ALL: [CrashCase; 2] = [
     CrashCase {
-        name: "`Unique`: two processes insert one value",
+        name: "`Indexed`: two processes insert one value",
         processes: 2,
         explore: |bounds| bounds.of(explore(insert)).isolated().run(),
     },
     CrashCase {
-        name: "`Unique`: a value is freed, and taken",
+        name: "`Indexed`: a value is freed, and taken",
         processes: 2,
         explore: |bounds| bounds.of(explore(replace)).isolated().run(),
     },
 ];
 
 #[derive(TableEntity, Clone, Debug)]
+#[table(index(by_mail = (mail), unique))]
 pub(super) struct User {
     #[table(partition_key)]
     pub(super) group: String,
@@ -40,30 +41,33 @@ pub(super) fn user(group: &str, id: &str, mail: &str) -> User {
     }
 }
 
-fn mails(service: &TableServiceClient) -> Unique<User> {
-    Unique::new(&table(service), "~")
-}
-
-/// Checks that each mail has one user, and that a lookup finds it. Returns the users.
-async fn check(behind: &TableServiceClient) -> Result<Vec<User>> {
-    let users: Vec<User> = stored(behind, TABLE, "RowKey lt '~'").await;
-    for user in &users {
-        let with_mail = users.iter().filter(|other| other.mail == user.mail);
-        assert_eq!(with_mail.count(), 1, "{users:?} have one mail");
-        assert_eq!(mails(behind).find("g", &user.mail).await?.as_ref(), Some(&user.id));
-    }
-    let rows: Vec<RowId> = stored(behind, TABLE, "RowKey ge '~'").await;
-    assert_eq!(rows.len(), users.len(), "a value belongs to nobody");
+/// Returns the entities with a built index, read and written without ordered requests.
+async fn indexed_behind(simulation: &Simulation) -> Result<Indexed<User>> {
+    let users = Indexed::open(&table(&behind(simulation, &[TABLE]))).await?;
+    users.build(User::BY_MAIL).await?;
     Ok(users)
 }
 
+/// Checks that each mail has one user, and that a lookup finds it. Returns the users.
+async fn check(users: &Indexed<User>) -> Result<Vec<User>> {
+    let all = users.query().allow_table_scan().all().await?;
+    for user in &all {
+        let with_mail = all.iter().filter(|other| other.mail == user.mail);
+        assert_eq!(with_mail.count(), 1, "{all:?} have one mail");
+        let found = users.by(User::BY_MAIL, ("g", &*user.mail))?.first().await?;
+        assert_eq!(found.map(|found| found.id).as_ref(), Some(&user.id));
+    }
+    users.verify().await?.ensure_none()?;
+    Ok(all)
+}
+
 async fn insert(simulation: Simulation) -> Result<()> {
-    let behind = behind(&simulation, &[TABLE]);
+    let behind = indexed_behind(&simulation).await?;
     let add = |id: &'static str| {
         async move |service: TableServiceClient| -> Result<()> {
-            let inserted = mails(&service).insert(&user("g", id, "m"), "m").await;
-            // `None`: an earlier life has inserted the user.
-            unless_changed(inserted).map(drop)
+            let users = Indexed::open(&table::<User>(&service)).await?;
+            // `None`: an earlier life has inserted the user, or another user has the mail.
+            unless_changed(users.insert(&user("g", id, "m")).await).map(drop)
         }
     };
     try_join(simulation.process("a", add("1")), simulation.process("b", add("2"))).await?;
@@ -73,22 +77,18 @@ async fn insert(simulation: Simulation) -> Result<()> {
 }
 
 async fn replace(simulation: Simulation) -> Result<()> {
-    let behind = behind(&simulation, &[TABLE]);
-    mails(&behind).insert(&user("g", "1", "old"), "old").await?;
+    let behind = indexed_behind(&simulation).await?;
+    behind.insert(&user("g", "1", "old")).await?;
     let change = async |service: TableServiceClient| -> Result<()> {
-        loop {
-            let mut user = table::<User>(&service).get(("g", "1")).versioned().await?.unwrap();
-            if user.mail == "new" {
-                return Ok(());
-            }
-            user.mail = "new".into();
-            let changed = mails(&service).replace(&user, "old", "new").await;
-            assert_ne!(unless_changed(changed)?, Some(false), "nobody else has the value");
-        }
+        let users = Indexed::open(&table::<User>(&service)).await?;
+        users
+            .modify(("g", "1"), |user| user.mail = "new".into())
+            .await
+            .map(drop)
     };
     let take = async |service: TableServiceClient| -> Result<()> {
-        let inserted = mails(&service).insert(&user("g", "2", "old"), "old").await;
-        unless_changed(inserted).map(drop)
+        let users = Indexed::open(&table::<User>(&service)).await?;
+        unless_changed(users.insert(&user("g", "2", "old")).await).map(drop)
     };
     try_join(simulation.process("a", change), simulation.process("b", take)).await?;
     settle(&simulation, &[TABLE]).await?;

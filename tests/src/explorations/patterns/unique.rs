@@ -1,20 +1,20 @@
-//! The promises of unique values, within a partition and across.
+//! The promises of unique values: of a declared index within a partition, and across.
 
 use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::explore;
 use azure_table::{DynamicEntity, Guid, TableEntity};
-use azure_table_patterns::{Unique, UniqueInTable};
+use azure_table_patterns::{Indexed, UniqueInTable};
 use futures::future::{join, join_all};
 
 use super::{Case, MAX_TIME, Place, Promise, RowId, TABLE, TIME, at, clients, count, stored};
 
 pub(super) const ALL: [Case; 9] = [
     Case {
-        name: "`Unique`: two inserts of one value",
+        name: "`Indexed`: two entities of one value",
         explore: |faults| explore(at(insert)).isolated().faults(faults).run(),
     },
     Case {
-        name: "`Unique`: a value is freed and taken",
+        name: "`Indexed`: a value is freed and taken",
         explore: |faults| explore(at(replace)).isolated().faults(faults).run(),
     },
     Case {
@@ -65,11 +65,11 @@ pub(super) const ALL: [Case; 9] = [
 
 pub(super) const PROMISES: [Promise; 8] = [
     Promise {
-        name: "`Unique`: two inserts of one value",
+        name: "`Indexed`: two entities of one value",
         hold: |place| Box::pin(insert(place)),
     },
     Promise {
-        name: "`Unique`: a value is freed and taken",
+        name: "`Indexed`: a value is freed and taken",
         hold: |place| Box::pin(replace(place)),
     },
     Promise {
@@ -99,6 +99,7 @@ pub(super) const PROMISES: [Promise; 8] = [
 ];
 
 #[derive(TableEntity, Clone, Debug)]
+#[table(index(by_mail = (mail), unique))]
 struct User {
     #[table(partition_key)]
     group: String,
@@ -122,31 +123,45 @@ fn user(id: &str, mail: &str) -> User {
     user_in("g", id, mail)
 }
 
-/// Checks that each mail has one user, and that a lookup finds it.
-async fn check_mails(place: &Place, values: &Unique<User>) {
-    let users: Vec<User> = stored(place, "RowKey lt '~'").await;
-    for user in &users {
-        let with_mail = users.iter().filter(|other| other.mail == user.mail);
-        assert_eq!(with_mail.count(), 1, "{users:?} have one mail");
-        assert_eq!(values.find("g", &user.mail).await.unwrap().as_ref(), Some(&user.id));
-    }
-    let rows: Vec<RowId> = stored(place, "RowKey ge '~'").await;
-    assert_eq!(rows.len(), users.len(), "a value belongs to nobody");
+/// Returns the entities with a built index, read and written without the gate.
+async fn indexed_behind(place: &Place) -> Indexed<User> {
+    let users = Indexed::open(&place.behind().table(TABLE).unwrap()).await.unwrap();
+    users.build(User::BY_MAIL).await.unwrap();
+    users
 }
 
-/// Returns the values, read without the gate.
-fn mails_behind(place: &Place) -> Unique<User> {
-    Unique::new(&place.behind().table(TABLE).unwrap(), "~")
+/// Checks that each mail has one user, and that a lookup finds it.
+async fn check_mails(users: &Indexed<User>) {
+    let all = users.query().allow_table_scan().all().await.unwrap();
+    for user in &all {
+        let with_mail = all.iter().filter(|other| other.mail == user.mail);
+        assert_eq!(with_mail.count(), 1, "{all:?} have one mail");
+        let of_mail = users.by(User::BY_MAIL, ("g", &*user.mail)).unwrap();
+        assert_eq!(
+            of_mail.first().await.unwrap().map(|found| found.id).as_ref(),
+            Some(&user.id)
+        );
+    }
+    users.verify().await.unwrap().ensure_none().unwrap();
+}
+
+/// Returns `false` if another entity has the value.
+fn unless_taken(inserted: azure_table::Result<azure_table::ETag>) -> azure_table::Result<bool> {
+    match inserted {
+        Ok(_) => Ok(true),
+        Err(e) if Indexed::<User>::taken(&e).is_some() => Ok(false),
+        Err(e) => Err(e),
+    }
 }
 
 async fn insert(place: Place) {
-    let clients = clients::<User>(&place);
-    let add = clients
-        .iter()
-        .zip(["1", "2"])
-        .map(|(table, id)| async move { Unique::new(table, "~").insert(&user(id, "m"), "m").await });
+    let (clients, behind) = (clients::<User>(&place), indexed_behind(&place).await);
+    let add = clients.iter().zip(["1", "2"]).map(|(table, id)| async move {
+        let users = Indexed::open(table).await?;
+        unless_taken(users.insert(&user(id, "m")).await)
+    });
     let added = join_all(add).await;
-    check_mails(&place, &mails_behind(&place)).await;
+    check_mails(&behind).await;
     check_winner(&added);
 }
 
@@ -159,18 +174,16 @@ fn check_winner(added: &[azure_table::Result<bool>]) {
 }
 
 async fn replace(place: Place) {
-    let [a, b] = clients::<User>(&place);
-    let behind = mails_behind(&place);
-    assert!(behind.insert(&user("1", "old"), "old").await.unwrap());
+    let ([a, b], behind) = (clients::<User>(&place), indexed_behind(&place).await);
+    behind.insert(&user("1", "old")).await.unwrap();
     let change = async {
-        let mut first = a.get(("g", "1")).versioned().await?.unwrap();
-        first.mail = "new".into();
-        Unique::new(&a, "~").replace(&first, "old", "new").await
+        let users = Indexed::open(&a).await?;
+        users.modify(("g", "1"), |user| user.mail = "new".into()).await
     };
-    let take = async { Unique::new(&b, "~").insert(&user("2", "old"), "old").await };
+    let take = async { Indexed::open(&b).await?.insert(&user("2", "old")).await };
     let (changed, _) = join(change, take).await;
     count([&changed]);
-    check_mails(&place, &behind).await;
+    check_mails(&behind).await;
 }
 
 /// The claims of values have their own table.

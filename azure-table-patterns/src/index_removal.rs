@@ -1,0 +1,82 @@
+//! The removal of the rows of an index that is no longer declared.
+
+use azure_table::index::{INDEX_PREFIX, IndexedEntity};
+use azure_table::{Error, ReadEntity, Result, TableEntity};
+
+use super::conflict::was_unchanged;
+use super::index_state::StateRow;
+use super::indexed::Indexed;
+
+/// The key of an index row, whatever its index.
+#[derive(TableEntity)]
+struct IndexRowKey {
+    #[table(partition_key)]
+    partition: String,
+    #[table(row_key)]
+    index_row: String,
+}
+
+impl<E: IndexedEntity + ReadEntity> Indexed<E> {
+    /// Deletes all rows of an index whose declaration is gone from the program. Returns their number.
+    ///
+    /// First deploy all programs without the declaration: one that has it would write further rows. While the index is
+    /// being removed, [`open`](Self::open) rejects a type that declares it. After an interruption, call it again. Let
+    /// one call end before you begin another, and before you declare an index of this name again.
+    ///
+    /// ```
+    /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
+    /// # use azure_table_patterns::Indexed;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # #[derive(TableEntity, Clone)]
+    /// # #[table(index(by_mail = (mail), unique))]
+    /// # struct Person {
+    /// #     #[table(partition_key)]
+    /// #     tenant: String,
+    /// #     #[table(row_key)]
+    /// #     id: u32,
+    /// #     mail: String,
+    /// # }
+    /// # let table = TableServiceClient::from_transport(Emulator::new()).table::<Person>("People")?;
+    /// # table.create_table().await?;
+    /// let people = Indexed::open(&table).await?;
+    /// let removed = people.remove_index("by_name").await?; // `Person` had it once
+    /// # assert_eq!(removed, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// **Cost.** The service reads the whole table: one request for each page, one for each 100 index rows of a
+    /// partition, and four for the state of the index.
+    ///
+    /// # Errors
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the type declares the index, or no index can have this
+    ///   name.
+    /// - The errors of [`delete_where`](azure_table::TableClient::delete_where).
+    pub async fn remove_index(&self, name: &str) -> Result<u64> {
+        if E::INDEXES.iter().any(|index| index.name == name) {
+            let why = format!("the index `{name}` is declared: remove the declaration first");
+            return Err(Error::invalid_input(why));
+        }
+        // Of another name, rows of other indexes could begin with it.
+        if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+            return Err(Error::invalid_input(format!("no index has the name {name:?}")));
+        }
+        let states = self.table.typed::<StateRow>();
+        let mut state = StateRow::removed(name).stored(&states).await?;
+        // Marked first: whoever declares the index again waits until all its rows are gone.
+        if !state.is_removed {
+            state.entity = StateRow::removed(name);
+            state.etag = states.replace(&state).await?;
+        }
+        let of_index = IndexRowKey::INDEX_ROW.ge(format!("{INDEX_PREFIX}{name} "));
+        let of_index = of_index.and(IndexRowKey::INDEX_ROW.lt(format!("{INDEX_PREFIX}{name}!")));
+        let rows = self.table.typed::<IndexRowKey>();
+        let selected = rows.query().filter(of_index).allow_table_scan();
+        let report = rows.delete_where(selected).await.map_err(|e| e.into_error())?;
+        report.ensure_no_leftovers()?;
+        // Another call may have ended first.
+        was_unchanged(states.delete(&state).await)?;
+        Ok(report.applied())
+    }
+}

@@ -1,0 +1,167 @@
+//! Writes over all entities that a query selects, with their index rows.
+
+use azure_table::index::{IndexWrite, IndexedEntity};
+use azure_table::operation::ModifyOutcome;
+use azure_table::{Change, Error, ErrorKind, Key, ReadEntity, Result, TableQuery, Versioned};
+use futures_util::stream::{self, StreamExt as _};
+
+use super::indexed::{Indexed, rows_of};
+
+/// The result of [`Indexed::delete_where`] and [`Indexed::update_where`].
+#[derive(Debug)]
+#[non_exhaustive]
+#[must_use = "entities may be left: see `leftovers`"]
+pub struct IndexedReport<E> {
+    /// The number of entities that were deleted or written.
+    pub applied: u64,
+    /// The number of entities that the closure kept.
+    pub unchanged: u64,
+    /// The entities that were not written, and those in doubt, with their errors.
+    pub leftovers: Vec<(Key<E>, Error)>,
+}
+
+impl<E> IndexedReport<E> {
+    /// Returns the error of the first entity that was not written or is in doubt, if there is one.
+    ///
+    /// # Errors
+    /// - The error of the first leftover.
+    pub fn ensure_no_leftovers(self) -> Result<()> {
+        self.leftovers
+            .into_iter()
+            .next()
+            .map_or(Ok(()), |(_, error)| Err(error))
+    }
+}
+
+/// An entity to write, with the ETag with which it was read.
+struct Planned<E> {
+    key: Key<E>,
+    entity: Versioned<E>,
+    /// The index rows of the stored entity. `None` to delete the entity.
+    replaced: Option<Vec<IndexWrite>>,
+}
+
+impl<E: IndexedEntity + ReadEntity> Indexed<E> {
+    /// Deletes all entities that a [`query`](Self::query) selects, and their index rows.
+    ///
+    /// As with [`delete_where`](azure_table::TableClient::delete_where) of a table, each entity is deleted under the
+    /// ETag with which it was read. One that was changed in between is a leftover: call it again. Each entity is a
+    /// transaction of its own, so this takes more requests than on a table without indexes.
+    ///
+    /// ```
+    /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
+    /// # use azure_table_patterns::Indexed;
+    /// # #[derive(TableEntity, Clone)]
+    /// # #[table(index(by_mail = (mail), unique))]
+    /// # struct Person {
+    /// #     #[table(partition_key)]
+    /// #     tenant: String,
+    /// #     #[table(row_key)]
+    /// #     id: u32,
+    /// #     mail: String,
+    /// # }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let table = TableServiceClient::from_transport(Emulator::new()).table::<Person>("People")?;
+    /// # table.create_table().await?;
+    /// # let people = Indexed::open(&table).await?;
+    /// # people.insert(&Person { tenant: "contoso".into(), id: 7, mail: "ada@example.com".into() }).await?;
+    /// let contoso = people.query().partition("contoso");
+    /// let lower = |person: &mut Person| person.mail = person.mail.to_lowercase();
+    /// people.update_where(contoso.clone(), lower).await?.ensure_no_leftovers()?;
+    /// assert_eq!(people.delete_where(contoso).await?.applied, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// - The error of a page: see [`TableQuery`].
+    /// - An error that concerns no single entity, such as `Connection` or `Throttled`. Earlier entities were deleted.
+    pub async fn delete_where(&self, selected: TableQuery<E>) -> Result<IndexedReport<E>> {
+        self.write_where(selected, |_| Ok(None)).await
+    }
+
+    /// Reads all entities that a [`query`](Self::query) selects, changes each with the closure, and writes it with its
+    /// index rows.
+    ///
+    /// The closure returns the same as with [`update_where`](azure_table::TableClient::update_where) of a table. Each
+    /// entity is written under the ETag with which it was read. One that was changed in between is a leftover, and so
+    /// is one whose value of a unique index another entity has. Properties that the struct does not declare are
+    /// removed, as by [`replace`](Self::replace).
+    ///
+    /// It has no position to resume from: after an error, a second call changes the written entities again.
+    ///
+    /// # Errors
+    /// - The errors of [`delete_where`](Self::delete_where). Earlier entities were written.
+    /// - The error that the closure returns. In that case no entity of the page is written.
+    pub async fn update_where<R: ModifyOutcome>(
+        &self,
+        selected: TableQuery<E>,
+        mut change: impl FnMut(&mut E) -> R,
+    ) -> Result<IndexedReport<E>, R::Error> {
+        let plan = |entity: &mut E| change(entity).into_change().map(Some);
+        self.write_where(selected, plan).await
+    }
+
+    /// Writes the selected entities as planned: deletes those without a change.
+    async fn write_where<A: From<Error>>(
+        &self,
+        selected: TableQuery<E>,
+        mut plan: impl FnMut(&mut E) -> Result<Option<Change>, A>,
+    ) -> Result<IndexedReport<E>, A> {
+        let mut report = IndexedReport {
+            applied: 0,
+            unchanged: 0,
+            leftovers: Vec::new(),
+        };
+        // The next page is read after the writes of this one, so that its ETags are current.
+        let mut pages = selected.prefetch(0).versioned().pages();
+        while let Some(page) = pages.try_next().await? {
+            let mut planned = Vec::with_capacity(page.items().len());
+            for mut entity in page.into_items() {
+                let (key, old) = (Key::of(&entity.entity)?, rows_of(&entity.entity));
+                let replaced = match plan(&mut entity.entity)? {
+                    Some(Change::Keep) => {
+                        report.unchanged += 1;
+                        continue;
+                    }
+                    change => change.map(|_| old),
+                };
+                planned.push(Planned { key, entity, replaced });
+            }
+            let writes = planned.into_iter().map(|planned| self.write_planned(planned));
+            let mut written = stream::iter(writes).buffer_unordered(self.concurrency);
+            while let Some((key, result)) = written.next().await {
+                match result {
+                    Ok(()) => report.applied += 1,
+                    Err(e) if concerns_entity(&e) => report.leftovers.push((key, e)),
+                    Err(e) => return Err(e.into()),
+                }
+            }
+        }
+        Ok(report)
+    }
+
+    async fn write_planned(&self, planned: Planned<E>) -> (Key<E>, Result<()>) {
+        let Planned { key, entity, replaced } = planned;
+        let written = match replaced {
+            None => self.delete_read(&key, &entity).await,
+            Some(old) => self.replace_read(&key, &entity, &old).await.map(drop),
+        };
+        (key, written)
+    }
+}
+
+/// Returns `true` if other entities can be written nevertheless.
+fn concerns_entity(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::ConditionNotMet
+            | ErrorKind::NotFound
+            | ErrorKind::AlreadyExists
+            | ErrorKind::InvalidInput
+            | ErrorKind::Rejected
+            | ErrorKind::Contention
+            | ErrorKind::InDoubt
+    )
+}

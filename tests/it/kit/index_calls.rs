@@ -1,0 +1,333 @@
+//! Declared indexes: look-ups of unique values, writes by query, the removal of an index, concurrency.
+
+use std::time::Duration;
+
+use azure_table::emulator::SeedEntities as _;
+use azure_table::operation::OperationKind;
+use azure_table::testing::{Fault, FaultRule, Faults, Spy};
+use azure_table::{
+    Change, DynamicEntity, Emulator, Error, ErrorKind, Result, TableClient, TableEntity, TableServiceClient,
+};
+use azure_table_patterns::Indexed;
+use tokio::time::Instant;
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(index(by_mail = (mail), unique), index(by_name = (name)))]
+struct Person {
+    #[table(partition_key)]
+    tenant: String,
+    #[table(row_key)]
+    id: u32,
+    mail: String,
+    name: String,
+}
+
+/// The same after the index `by_name` was given up.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(index(by_mail = (mail), unique))]
+struct Later {
+    #[table(partition_key)]
+    tenant: String,
+    #[table(row_key)]
+    id: u32,
+    mail: String,
+    name: String,
+}
+
+fn person(id: u32) -> Person {
+    Person {
+        tenant: "t".into(),
+        id,
+        mail: format!("{id}@x"),
+        name: "Ada".into(),
+    }
+}
+
+async fn open(service: &TableServiceClient) -> Result<(TableClient<Person>, Indexed<Person>)> {
+    let table = service.table::<Person>("People")?;
+    table.create_table_if_not_exists().await?;
+    let people = Indexed::open(&table).await?;
+    people.build(Person::BY_MAIL).await?;
+    people.build(Person::BY_NAME).await?;
+    Ok((table, people))
+}
+
+/// Returns an emulator, and its table with the persons 1 to 4.
+async fn four() -> Result<(Emulator, TableClient<Person>, Indexed<Person>)> {
+    let emulator = Emulator::new();
+    let (table, people) = open(&TableServiceClient::from_transport(emulator.clone())).await?;
+    for id in 1..=4 {
+        people.insert(&person(id)).await?;
+    }
+    Ok((emulator, table, people))
+}
+
+async fn index_rows(table: &TableClient<Person>) -> Result<Vec<String>> {
+    let rows = table
+        .typed::<DynamicEntity>()
+        .query()
+        .partition("t")
+        .keys()
+        .all()
+        .await?;
+    let rows = rows.iter().map(|key| key.row_key().to_owned());
+    Ok(rows.filter(|row_key| row_key.starts_with('$')).collect())
+}
+
+#[tokio::test]
+async fn entity_of_a_unique_value_is_found_by_two_reads_of_one_key() -> Result<()> {
+    let spy = Spy::new(Emulator::new());
+    let (_, people) = open(&TableServiceClient::from_transport(spy.clone())).await?;
+    people.insert(&person(7)).await?;
+    spy.clear();
+    let found = people.by(Person::BY_MAIL, ("t", "7@x"))?.first().await?;
+    assert_eq!(found, Some(person(7)));
+    let requests = spy.exchanges();
+    assert_eq!(requests.len(), 2);
+    let filter = requests[0].parameter("$filter").unwrap();
+    assert_eq!(filter, "PartitionKey eq 't' and RowKey eq '$ix;by_mail 7@x'");
+    assert_eq!(requests[1].kind(), Some(OperationKind::Get));
+    assert_eq!(people.by(Person::BY_MAIL, ("t", "8@x"))?.first().await?, None);
+
+    people.insert(&person(8)).await?;
+    spy.clear();
+    let first = people.by(Person::BY_NAME, ("t",))?.first().await?;
+    assert_eq!((first, spy.exchanges().len()), (Some(person(7)), 2));
+    assert_eq!(people.by(Person::BY_NAME, ("t",))?.limit(0).first().await?, None);
+    Ok(())
+}
+
+#[tokio::test]
+async fn closure_of_modify_decides_as_that_of_a_table() -> Result<()> {
+    let (_, table, people) = four().await?;
+    let before = table.get(("t", 1)).versioned().await?.unwrap();
+    let kept = people
+        .modify(("t", 1), |person| {
+            person.name = "Eve".into();
+            Change::Keep
+        })
+        .await?;
+    assert_eq!(kept.etag, before.etag);
+    let error = people.modify(("t", 1), |_| Err::<(), _>(Error::other("not now"))).await;
+    assert!(error.unwrap_err().to_string().contains("not now"));
+    assert_eq!(table.get(("t", 1)).versioned().await?, Some(before));
+    Ok(())
+}
+
+#[tokio::test]
+async fn versioned_entity_is_deleted_only_in_that_version() -> Result<()> {
+    let (_, table, people) = four().await?;
+    let read = table.get(("t", 1)).versioned().await?.unwrap();
+    people.modify(("t", 1), |person| person.name = "Eve".into()).await?;
+    let error = people.delete(&read).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConditionNotMet);
+    let read = table.get(("t", 1)).versioned().await?.unwrap();
+    assert!(people.delete(&read).await? && !people.delete(&read).await?);
+    people.verify().await?.ensure_none()?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn selected_entities_are_deleted_with_their_index_rows() -> Result<()> {
+    let (_, table, people) = four().await?;
+    let report = people.delete_where(people.query().filter(Person::ID.ge(3))).await?;
+    assert_eq!((report.applied, report.leftovers.len()), (2, 0));
+    assert_eq!(
+        index_rows(&table).await?,
+        [
+            "$ix;by_mail 1@x",
+            "$ix;by_mail 2@x",
+            "$ix;by_name Ada 0000000001",
+            "$ix;by_name Ada 0000000002",
+        ]
+    );
+    assert_eq!(people.delete_where(people.query()).await?.applied, 2);
+    assert!(index_rows(&table).await?.is_empty());
+    Ok(())
+}
+
+#[tokio::test]
+async fn selected_entities_are_updated_with_their_index_rows() -> Result<()> {
+    let (emulator, table, people) = four().await?;
+    let report = people
+        .update_where(people.query().partition("t"), |person| {
+            person.name = "Eve".into();
+            match person.id {
+                1 => return Change::Keep,
+                // Another entity has this value.
+                3 => person.mail = "1@x".into(),
+                // Written by another client, after the page was read.
+                4 => emulator
+                    .seed(
+                        "People",
+                        [Person {
+                            tenant: "t".into(),
+                            ..person.clone()
+                        }],
+                    )
+                    .unwrap(),
+                _ => {}
+            }
+            Change::Save
+        })
+        .await?;
+    assert_eq!((report.applied, report.unchanged), (1, 1));
+    let mut left: Vec<_> = report
+        .leftovers
+        .iter()
+        .map(|(key, e)| (key.row_key(), e.kind()))
+        .collect();
+    left.sort_by_key(|left| left.0);
+    assert_eq!(
+        left,
+        [
+            ("0000000003", ErrorKind::AlreadyExists),
+            ("0000000004", ErrorKind::ConditionNotMet),
+        ]
+    );
+    let error = report.ensure_no_leftovers().unwrap_err();
+    assert!([ErrorKind::AlreadyExists, ErrorKind::ConditionNotMet].contains(&error.kind()));
+    let eve = people.by(Person::BY_NAME, ("t", "Eve"))?.all().await?;
+    assert_eq!(eve.iter().map(|person| person.id).collect::<Vec<_>>(), [2]);
+
+    let error = people
+        .update_where(people.query(), |_| Err::<(), _>(Error::other("not now")))
+        .await;
+    assert!(error.unwrap_err().to_string().contains("not now"));
+    let moved = people
+        .update_where(people.query().filter(Person::ID.eq(1)), |person| person.id = 9)
+        .await?;
+    assert_eq!(moved.leftovers[0].1.kind(), ErrorKind::InvalidInput);
+    assert_eq!(table.get(("t", 9)).await?, None);
+    Ok(())
+}
+
+#[tokio::test]
+async fn index_rows_are_removed_after_their_declaration() -> Result<()> {
+    let (_, table, people) = four().await?;
+    let error = people.remove_index("by_name").await.unwrap_err();
+    let why = "the index `by_name` is declared: remove the declaration first";
+    assert!(
+        error.kind() == ErrorKind::InvalidInput && error.to_string().contains(why),
+        "{error}"
+    );
+
+    let later = Indexed::open(&table.typed::<Later>()).await?;
+    for name in ["", "by name", "by_name 1", "by_name;"] {
+        assert_eq!(
+            later.remove_index(name).await.unwrap_err().kind(),
+            ErrorKind::InvalidInput,
+            "{name}"
+        );
+    }
+    assert_eq!(
+        (later.remove_index("by").await?, index_rows(&table).await?.len()),
+        (0, 8)
+    );
+    assert_eq!(later.remove_index("by_name").await?, 4);
+    assert_eq!(index_rows(&table).await?.len(), 4);
+    assert_eq!(later.by(Later::BY_MAIL, ("t", "2@x"))?.first().await?.unwrap().id, 2);
+    later.verify().await?.ensure_none()?;
+
+    // The name is free again.
+    let people = Indexed::open(&table).await?;
+    assert!(people.by(Person::BY_NAME, ("t",)).is_err(), "it was never built");
+    assert_eq!(people.build(Person::BY_NAME).await?.indexed, 4);
+    people.verify().await?.ensure_none()?;
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn index_that_is_being_removed_cannot_be_declared() -> Result<()> {
+    let faults = Faults::new(Emulator::new());
+    let (table, before) = open(&TableServiceClient::from_transport(faults.clone())).await?;
+    for id in 1..=4 {
+        before.insert(&person(id)).await?;
+    }
+    let later = Indexed::open(&table.typed::<Later>()).await?;
+    let rule = faults.add(FaultRule::new(Fault::NoConnection).on(OperationKind::Batch));
+    assert!(later.remove_index("by_name").await.is_err());
+    faults.remove(&rule);
+
+    let why = "the index `by_name` is being removed: call `remove_index` again";
+    let error = Indexed::open(&table).await.unwrap_err();
+    assert!(
+        error.kind() == ErrorKind::InvalidInput && error.to_string().contains(why),
+        "{error}"
+    );
+    let error = before.build(Person::BY_NAME).await.unwrap_err();
+    assert!(
+        error.kind() == ErrorKind::InvalidInput && error.to_string().contains(why),
+        "{error}"
+    );
+    assert_eq!(later.remove_index("by_name").await?, 4);
+    Indexed::open(&table).await?.build(Person::BY_NAME).await?;
+    Ok(())
+}
+
+/// A writer that does not know the index has deleted the entity.
+#[tokio::test]
+async fn build_drops_a_unique_row_whose_entity_is_gone() -> Result<()> {
+    let service = TableServiceClient::from_transport(Emulator::new());
+    let table = service.table::<Person>("People")?;
+    table.create_table().await?;
+    let people = Indexed::open(&table).await?;
+    people.insert(&person(1)).await?;
+    table.delete(("t", 1)).await?;
+    table
+        .insert(&Person {
+            mail: "1@x".into(),
+            ..person(2)
+        })
+        .await?;
+    let built = people.build(Person::BY_MAIL).await?;
+    assert_eq!((built.indexed, built.taken), (1, Vec::new()));
+    assert_eq!(people.by(Person::BY_MAIL, ("t", "1@x"))?.first().await?.unwrap().id, 2);
+    Ok(())
+}
+
+/// Each batch takes a second.
+#[tokio::test(start_paused = true)]
+async fn entities_are_written_several_at_a_time() -> Result<()> {
+    let faults = Faults::new(Emulator::new());
+    let service = TableServiceClient::from_transport(faults.clone());
+    let table = service.table::<Person>("People")?;
+    table.create_table().await?;
+    assert_eq!(table.bulk().insert((0..8).map(person)).await?.applied(), 8);
+    faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(1))).on(OperationKind::Batch));
+    let people = Indexed::open(&table).await?;
+    let start = Instant::now();
+    assert_eq!(people.build(Person::BY_NAME).await?.indexed, 8);
+    assert_eq!(start.elapsed().as_secs(), 2, "4 at a time");
+    let start = Instant::now();
+    assert_eq!(people.clone().concurrency(8).build(Person::BY_MAIL).await?.indexed, 8);
+    assert_eq!(start.elapsed().as_secs(), 1);
+    let start = Instant::now();
+    let one = people.clone().concurrency(0);
+    assert_eq!(
+        one.update_where(one.query(), |person| person.name = "Eve".into())
+            .await?
+            .applied,
+        8
+    );
+    assert_eq!(start.elapsed().as_secs(), 8, "one at a time");
+    let start = Instant::now();
+    assert_eq!(people.delete_where(people.query()).await?.applied, 8);
+    assert_eq!(start.elapsed().as_secs(), 2);
+    Ok(())
+}
+
+#[tokio::test]
+async fn calls_run_on_a_task() -> Result<()> {
+    let (_, _, people) = four().await?;
+    let task = tokio::spawn(async move {
+        people.build(Person::BY_NAME).await?;
+        people
+            .update_where(people.query(), |person| person.name.push('!'))
+            .await?
+            .ensure_no_leftovers()?;
+        people.by(Person::BY_MAIL, ("t", "1@x"))?.first().await
+    });
+    assert_eq!(task.await.unwrap()?.unwrap().name, "Ada!");
+    Ok(())
+}
