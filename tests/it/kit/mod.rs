@@ -9,6 +9,7 @@ mod explore_complete;
 mod explore_crashes;
 mod explore_pruning;
 mod index_calls;
+mod index_deployment;
 mod index_histories;
 mod indexes;
 mod patterns;

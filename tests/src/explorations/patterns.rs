@@ -26,7 +26,8 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
     let first = ALL.iter().chain(&unique::ALL);
     let second = first.chain(&log::ALL).chain(&queue::ALL);
     let third = second.chain(&expiry::ALL).chain(&snapshot::ALL);
-    third.chain(indexes::ALL).chain(&index_calls::ALL)
+    let fourth = third.chain(indexes::ALL).chain(indexes::deployment::ALL);
+    fourth.chain(&index_calls::ALL)
 }
 
 /// Returns the promises of every pattern.

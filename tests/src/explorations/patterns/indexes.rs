@@ -244,6 +244,8 @@ async fn beside(place: Place, processes: Option<&Simulation>, calls: &[Call], is
         let touched = calls.iter().any(|call| call.touches());
         check_order(&writes, &outcomes, [&before, &after], touched, is_calm);
     }
+    // Opened again: another handle may have built an index.
+    let people = Indexed::open(&place.behind().table(TABLE).unwrap()).await.unwrap();
     let mut found = people.verify().await.unwrap();
     let is_built = calls
         .iter()
