@@ -1,7 +1,7 @@
 //! The removal of the rows of an index that is no longer declared.
 
 use azure_table::index::{INDEX_PREFIX, IndexedEntity};
-use azure_table::{Error, ReadEntity, Result, TableEntity};
+use azure_table::{Error, Filter, ReadEntity, Result, TableEntity};
 
 use super::conflict::was_unchanged;
 use super::index_state::StateRow;
