@@ -6,6 +6,7 @@ use azure_table::{Continuation, Error, ErrorKind, Key, ReadEntity, Result, Table
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::conflict::is_conflict;
+use super::index_removal::IndexRowKey;
 use super::index_state::{StateRow, check_declaration};
 use super::indexed::{Holder, Indexed};
 
@@ -26,6 +27,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// the transaction with its index row, so its ETag changes. After an interruption, call it again: it continues at
     /// the page it had reached. An index that is ready is not built again.
     ///
+    /// First, rows without an entity are deleted: writers without the index may have left them during the deployment.
+    /// That reads the rows of the index, and for each its entity.
+    ///
     /// [`concurrency`](Self::concurrency) sets how many entities are written at a time; 1 leaves the most room for
     /// other clients.
     ///
@@ -43,6 +47,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         self.states.set(&R::INDEX, state.is_ready);
         if state.is_ready {
             return Ok(built);
+        }
+        if state.position.is_none() {
+            self.drop_left_over(R::INDEX.name).await?;
         }
         let start = Continuation::default();
         let position = state.position.as_deref().map_or(Ok(start), str::parse)?;
@@ -89,6 +96,20 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         }
         self.states.set(&R::INDEX, state.is_ready);
         Ok(built)
+    }
+
+    /// Deletes the rows of an index that have no entity. While writers were deployed, those without the index have
+    /// changed entities of those with it.
+    async fn drop_left_over(&self, name: &str) -> Result<()> {
+        let rows = self.table.typed::<IndexRowKey>();
+        let query = rows.query().filter(IndexRowKey::of_index(name));
+        let mut rows = query.allow_table_scan().stream();
+        while let Some(row) = rows.try_next().await? {
+            if let Holder::Nobody(row) = self.holder(&row.partition, &row.index_row).await? {
+                self.drop_row(&row).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes an index row of an entity in a transaction with the entity, which stays as it is.

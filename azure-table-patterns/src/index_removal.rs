@@ -1,7 +1,7 @@
 //! The removal of the rows of an index that is no longer declared.
 
 use azure_table::index::{INDEX_PREFIX, IndexedEntity};
-use azure_table::{Error, ReadEntity, Result, TableEntity};
+use azure_table::{Error, Filter, ReadEntity, Result, TableEntity};
 
 use super::conflict::was_unchanged;
 use super::index_state::StateRow;
@@ -9,11 +9,19 @@ use super::indexed::Indexed;
 
 /// The key of an index row, whatever its index.
 #[derive(TableEntity)]
-struct IndexRowKey {
+pub(super) struct IndexRowKey {
     #[table(partition_key)]
-    partition: String,
+    pub(super) partition: String,
     #[table(row_key)]
-    index_row: String,
+    pub(super) index_row: String,
+}
+
+impl IndexRowKey {
+    /// Returns the filter of all rows of an index.
+    pub(super) fn of_index(name: &str) -> Filter<Self> {
+        let first = Self::INDEX_ROW.ge(format!("{INDEX_PREFIX}{name} "));
+        first.and(Self::INDEX_ROW.lt(format!("{INDEX_PREFIX}{name}!")))
+    }
 }
 
 impl<E: IndexedEntity + ReadEntity> Indexed<E> {
@@ -69,10 +77,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             state.entity = StateRow::removed(name);
             state.etag = states.replace(&state).await?;
         }
-        let of_index = IndexRowKey::INDEX_ROW.ge(format!("{INDEX_PREFIX}{name} "));
-        let of_index = of_index.and(IndexRowKey::INDEX_ROW.lt(format!("{INDEX_PREFIX}{name}!")));
         let rows = self.table.typed::<IndexRowKey>();
-        let selected = rows.query().filter(of_index).allow_table_scan();
+        let selected = rows.query().filter(IndexRowKey::of_index(name)).allow_table_scan();
         let report = rows.delete_where(selected).await.map_err(|e| e.into_error())?;
         report.ensure_no_leftovers()?;
         // Another call may have ended first.

@@ -7,6 +7,8 @@ use azure_table::testing::Exploration;
 use crate::promises::count;
 
 pub mod crashes;
+pub mod index_histories;
+mod index_writes;
 pub mod mistakes;
 pub mod operations;
 pub mod patterns;

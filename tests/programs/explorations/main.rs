@@ -5,14 +5,21 @@
 //!
 //! `crashes` has processes that crash once in a run, each for at most a minute, or the seconds after the word. It ends
 //! with exit code 1 if one fails.
+//!
+//! `indexes` has two and three calls of declared indexes beside each other, on both services, calm and at their worst,
+//! with faults, crashes, and both. It takes a word of the calls or the service, and the seconds of each: 2 by default.
+//!
+//! `histories` runs random histories of declared indexes. It takes a word of the names of their services, and the
+//! numbers of seeds and of calls.
 
 #![expect(clippy::print_stdout, reason = "a program for the command line")]
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use azure_table_tests::explorations::crashes::{CrashBounds, CrashCase};
-use azure_table_tests::explorations::{Case, crashes, operations, patterns};
+use azure_table_tests::explorations::patterns::indexes::matrix::{IndexCase, IndexSetting};
+use azure_table_tests::explorations::{Case, crashes, index_histories, operations, patterns};
 
 /// The seconds of an exploration with crashes.
 const SECONDS: u64 = 60;
@@ -27,8 +34,13 @@ fn main() -> ExitCode {
         Some("operations") => (operations::ALL.iter().collect(), Vec::new()),
         Some("patterns") => (patterns::all().collect(), Vec::new()),
         Some("crashes") => (Vec::new(), crashes::all().collect()),
+        Some("indexes") => return explore_indexes(arguments),
+        Some("histories") => return run_histories(arguments),
         Some(other) => {
-            println!("{other:?} is not a list of explorations: expected `operations`, `patterns` or `crashes`");
+            println!(
+                "{other:?} is not a list of explorations: expected `operations`, `patterns`, `crashes`, `indexes` or \
+                 `histories`"
+            );
             return ExitCode::from(2);
         }
     };
@@ -99,4 +111,85 @@ fn explore_crashes(cases: &[&CrashCase], seconds: u64) -> bool {
         }
     }
     holds
+}
+
+/// The number of calls of a history.
+const CALLS: usize = 10_000;
+
+/// Runs histories of declared indexes, from the first seed on. A history that fails panics.
+fn run_histories(mut arguments: impl Iterator<Item = String>) -> ExitCode {
+    let word = arguments.next().unwrap_or_default();
+    let numbers: Result<Vec<usize>, _> = arguments.map(|number| number.parse()).collect();
+    let Ok(numbers) = numbers else {
+        println!("after the word, `histories` takes the numbers of seeds and of calls");
+        return ExitCode::from(2);
+    };
+    let seeds = numbers.first().copied().unwrap_or(1) as u64;
+    let calls = numbers.get(1).copied().unwrap_or(CALLS);
+    println!("| service | seed | calls | time |");
+    println!("|---|--:|---|--:|");
+    let settings = index_histories::Setting::ALL.into_iter();
+    for setting in settings.filter(|setting| setting.name.to_lowercase().contains(&word.to_lowercase())) {
+        for seed in 0..seeds {
+            let start = Instant::now();
+            let counts = index_histories::run(setting, seed, calls);
+            println!(
+                "| {} | {seed} | {counts} | {} ms |",
+                setting.name,
+                start.elapsed().as_millis()
+            );
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// The seconds of each exploration of indexes.
+const INDEX_SECONDS: u64 = 2;
+
+/// Explores all calls of declared indexes under every setting. One that fails ends with exit code 1.
+fn explore_indexes(mut arguments: impl Iterator<Item = String>) -> ExitCode {
+    let word = arguments.next().unwrap_or_default().to_lowercase();
+    let seconds = arguments.next().map_or(Ok(INDEX_SECONDS), |seconds| seconds.parse());
+    let Ok(seconds) = seconds else {
+        println!("after the word, `indexes` takes the number of seconds");
+        return ExitCode::from(2);
+    };
+    println!("| calls | service | faults | crashes | schedules | crashes executed | late writes | time | |");
+    println!("|---|---|--:|--:|--:|--:|--:|--:|---|");
+    let (mut explored, mut whole, mut failed) = (0, 0, 0);
+    for case in IndexCase::all() {
+        for setting in IndexSetting::all() {
+            let name = format!("{} | {}", case.name(), setting.service);
+            if !name.to_lowercase().contains(&word) {
+                continue;
+            }
+            let found = case.explore(setting, Duration::from_secs(seconds));
+            let verdict = match (found.failure(), found.stop_reason()) {
+                (Some(_), _) => "FAILED".to_owned(),
+                (None, Some(bound)) => bound.to_string(),
+                (None, None) => "all seen".to_owned(),
+            };
+            println!(
+                "| {name} | {} | {} | {} | {} | {} | {} ms | {verdict} |",
+                setting.faults,
+                setting.crashes,
+                found.schedules(),
+                found.crashes(),
+                found.late_writes(),
+                found.elapsed().as_millis()
+            );
+            if let Some(failure) = found.failure() {
+                println!("\n{failure}\n");
+                failed += 1;
+            }
+            explored += 1;
+            whole += usize::from(found.is_proof());
+        }
+    }
+    println!("\n{explored} explorations: {whole} have seen all orders, {failed} failed");
+    if failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }

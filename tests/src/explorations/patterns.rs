@@ -5,7 +5,7 @@
 mod expiry;
 mod index_calls;
 mod index_queries;
-mod indexes;
+pub mod indexes;
 mod log;
 mod queue;
 mod snapshot;
@@ -27,8 +27,8 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
     let first = ALL.iter().chain(&unique::ALL);
     let second = first.chain(&log::ALL).chain(&queue::ALL);
     let third = second.chain(&expiry::ALL).chain(&snapshot::ALL);
-    let indexes = indexes::ALL.iter().chain(&index_calls::ALL);
-    third.chain(indexes).chain(&index_queries::ALL)
+    let fourth = third.chain(indexes::ALL).chain(indexes::deployment::ALL);
+    fourth.chain(&index_calls::ALL).chain(&index_queries::ALL)
 }
 
 /// Returns the promises of every pattern.
@@ -39,6 +39,7 @@ pub fn promises() -> impl Iterator<Item = &'static Promise> {
         .chain(&queue::PROMISES)
         .chain(&expiry::PROMISES)
         .chain(&snapshot::PROMISES)
+        .chain(indexes::PROMISES)
 }
 
 const ALL: [Case; 7] = [

@@ -1,56 +1,75 @@
-//! The explorations of declared indexes: writes beside each other, beside `build` and beside `repair`, with a lost
-//! request or response, and with a crash.
+//! The promises of declared indexes to calls beside each other: writes, queries, `build`, `verify` and `repair`.
+//!
+//! Has the calls, their checks, and the cases of ordinary tests. `indexes/matrix.rs` has all calls beside each other
+//! under every setting, for the program, and `indexes/deployment.rs` a changed index.
+
+pub mod deployment;
+pub mod matrix;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use azure_table::testing::{Exploration, Simulation, explore};
-use azure_table::{DynamicEntity, ErrorKind, Guid, Result, TableEntity, TableServiceClient};
+use azure_table::{Result, TableServiceClient, Versioned};
 use azure_table_patterns::Indexed;
-use futures::future::join;
+use futures::future::join_all;
 
-use super::MAX_TIME;
+use super::{MAX_TIME, TABLE};
 use crate::explorations::Case;
+use crate::explorations::index_writes::{Id, Outcome, Person, State, Write, explains, stored};
+use crate::promises::{Place, Promise};
 
-#[derive(TableEntity, Clone, Debug, PartialEq)]
-#[table(index(by_mail = (mail), unique), index(by_name = (name)))]
-struct Person {
-    #[table(partition_key)]
-    tenant: String,
-    #[table(row_key)]
-    id: u8,
-    mail: Option<String>,
-    name: String,
-    #[table(write_id)]
-    write: Option<Guid>,
-}
+/// The names of the tasks.
+const TASKS: [&str; 3] = ["a", "b", "c"];
+/// The entity that exists before, and which writes change.
+const FIRST: Id = ("t", 1);
+/// The entity whose index row dangles.
+const DANGLING: Id = ("t", 3);
+/// The entity that exists before, and that no call changes.
+const UNCHANGED: Id = ("t", 4);
 
-fn person(id: u8, mail: &str, name: &str) -> Person {
+fn person(id: u8, mail: &str) -> Person {
     Person {
         tenant: "t".into(),
         id,
         mail: Some(mail.into()),
-        name: name.into(),
-        write: None,
+        code: None,
+        team: Some("team".into()),
+        grade: 1,
+        name: mail.into(),
+        note: String::new(),
     }
 }
 
-/// Returns an entity without a value of the unique index.
+/// Returns an entity without a value of a unique index.
 fn dangling() -> Person {
     Person {
         mail: None,
-        ..person(3, "", "Dan")
+        ..person(DANGLING.1, "Dan")
     }
 }
 
 /// A call of one task.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Call {
-    /// Inserts the entity 1 or 2 with this mail address.
+pub(in crate::explorations) enum Call {
+    /// Inserts this entity with this mail address.
     Insert(u8, &'static str),
-    /// Inserts or replaces the entity 1.
+    /// Inserts or replaces the first entity.
     Upsert(&'static str),
-    /// Sets mail address and name of the entity 1.
+    /// Sets mail address and name of the first entity.
     Modify(&'static str),
+    /// Replaces the first entity as it was stored before.
+    Replace(&'static str),
+    /// Changes what no index but a covering one has.
+    Note,
+    /// Deletes the first entity.
     Delete,
+    /// Reads all entities by a covering index.
+    Query,
+    /// Reads all entities by an index without their properties.
+    QueryKeys,
+    /// Builds a unique index and a covering one.
     Build,
+    Verify,
     Repair,
     /// Inserts the entity 2 as a writer that does not know the indexes.
     InsertUnindexed,
@@ -61,103 +80,262 @@ enum Call {
 }
 
 impl Call {
-    async fn run(self, service: &TableServiceClient) -> Result<()> {
-        let table = service.table::<Person>("People")?;
-        if let Self::InsertUnindexed = self {
-            return table.insert(&person(2, "c@x", "Cid")).await.map(drop);
-        }
-        let people = Indexed::open(&table).await?;
-        match self {
-            Self::Insert(id, mail) => people.insert(&person(id, mail, mail)).await.map(drop),
-            Self::Upsert(mail) => people.insert_or_replace(&person(1, mail, mail)).await.map(drop),
-            Self::Modify(mail) => {
-                let change = |person: &mut Person| (person.mail, person.name) = (Some(mail.into()), mail.into());
-                people.modify(("t", 1), change).await.map(drop)
+    /// Returns the write, if it is one of a writer that knows the indexes.
+    fn as_write(self, before: &BTreeMap<Id, Versioned<Person>>) -> Option<Write> {
+        let first = |mail| Person {
+            note: "changed".into(),
+            ..person(FIRST.1, mail)
+        };
+        Some(match self {
+            Self::Insert(id, mail) => Write::Insert(person(id, mail)),
+            Self::Upsert(mail) => Write::Upsert(first(mail)),
+            Self::Modify(mail) => Write::Modify(first(mail)),
+            Self::Replace(mail) => Write::Replace(Versioned {
+                entity: first(mail),
+                ..before[&FIRST].clone()
+            }),
+            Self::Note => Write::Modify(Person {
+                note: "noted".into(),
+                ..person(FIRST.1, "a@x")
+            }),
+            Self::Delete => Write::Delete(FIRST),
+            Self::ModifyAbsent => Write::Modify(person(DANGLING.1, "e@x")),
+            Self::InsertOverDangling => Write::Insert(dangling()),
+            Self::Query | Self::QueryKeys | Self::Build | Self::Verify | Self::Repair | Self::InsertUnindexed => {
+                return None;
             }
-            Self::Delete => people.delete(("t", 1)).await.map(drop),
-            Self::ModifyAbsent => people
-                .modify(("t", 3), |person| person.name = "Eve".into())
-                .await
-                .map(drop),
-            Self::Build => {
-                people.build(Person::BY_MAIL).await?;
-                people.build(Person::BY_NAME).await.map(drop)
-            }
-            Self::Repair => {
-                let found = people.verify().await?;
-                people.repair(&found).await.map(drop)
-            }
-            Self::InsertUnindexed => Ok(()),
-            Self::InsertOverDangling => people.insert(&dangling()).await.map(drop),
-        }
+        })
     }
 
     /// Returns `true` if it leaves index rows that no writer repairs.
     fn leaves_holes(self) -> bool {
-        matches!(self, Self::InsertUnindexed)
+        self == Self::InsertUnindexed
+    }
+
+    /// Returns `true` if entities get new ETags that are not changed.
+    fn touches(self) -> bool {
+        matches!(self, Self::Build | Self::Repair)
     }
 }
 
-/// Runs the calls beside each other, the first as a process. Then each index row has its entity, and each entity its
-/// index rows.
-async fn beside(simulation: Simulation, calls: [Call; 2]) -> Result<()> {
-    let _ = simulation.table::<Person>("People");
-    let behind = TableServiceClient::from_transport(simulation.emulator().clone());
-    let people = Indexed::open(&behind.table::<Person>("People")?).await?;
-    people.insert(&person(1, "a@x", "Ada")).await?;
-    if calls.contains(&Call::InsertOverDangling) {
-        people.insert(&dangling()).await?;
-        behind.table::<Person>("People")?.delete(("t", 3)).await?;
+/// The calls of a run.
+#[derive(Clone, Copy, Debug)]
+struct Run<'a> {
+    calls: &'a [Call],
+    place: &'a Place,
+    before: &'a BTreeMap<Id, Versioned<Person>>,
+}
+
+impl Run<'_> {
+    fn has(self, call: Call) -> bool {
+        self.calls.contains(&call)
     }
-    let first = simulation.process("a", async |service: TableServiceClient| calls[0].run(&service).await);
-    let service = simulation.client("b");
-    let (first, second) = join(first, calls[1].run(&service)).await;
-    for result in [first, second] {
-        let expected = [
-            ErrorKind::AlreadyExists,
-            ErrorKind::NotFound,
-            ErrorKind::ConditionNotMet,
-        ];
-        if let Err(e) = result
-            && !expected.contains(&e.kind())
-            && !e.may_have_applied()
-            && !matches!(e.kind(), ErrorKind::Connection | ErrorKind::Timeout)
-        {
-            return Err(e);
+
+    async fn call(self, call: Call, service: &TableServiceClient) -> Outcome {
+        let table = service.table::<Person>(TABLE).unwrap();
+        if let Call::InsertUnindexed = call {
+            return Outcome::of(table.insert(&person(2, "c@x")).await, |_| Outcome::Done);
+        }
+        let people = match Indexed::open(&table).await {
+            Ok(people) => people,
+            Err(e) => return Outcome::of(Err::<(), _>(e), |()| Outcome::Done),
+        };
+        if let Some(write) = call.as_write(self.before) {
+            return write.run(&people).await;
+        }
+        let done = match call {
+            Call::Build => build(&people).await,
+            Call::Repair => async { people.repair(&people.verify().await?).await.map(drop) }.await,
+            Call::Verify => people.verify().await.map(|found| {
+                let is_exact = !self.calls.iter().any(|call| call.leaves_holes())
+                    && !self.has(Call::InsertOverDangling)
+                    && !self.has(Call::Build);
+                assert!(found.faults.is_empty() || !is_exact, "{:?}", found.faults);
+            }),
+            // Before it is built, it is rejected.
+            Call::Query => match people.by(Person::BY_NAME, ("t",)) {
+                Ok(query) => query.all().await.map(|found| self.check(&found, self.place.is_adverse)),
+                Err(e) => not_ready(self, e),
+            },
+            _ => match people.by(Person::BY_TEAM, ("t", "team")) {
+                // The team of no entity changes, so the number of pages does not matter.
+                Ok(query) => query.all().await.map(|found| self.check(&found, false)),
+                Err(e) => not_ready(self, e),
+            },
+        };
+        Outcome::of(done, |()| Outcome::Done)
+    }
+
+    /// Checks that entities which exist all the time come once. One that moves may come twice, or not at all, if it
+    /// moves between two pages.
+    fn check(self, found: &[Person], may_move: bool) {
+        let times = |id: Id| found.iter().filter(|person| person.key() == id).count();
+        assert_eq!(times(UNCHANGED), 1, "{found:?}");
+        if !may_move && !self.has(Call::Delete) {
+            assert_eq!(times(FIRST), 1, "{found:?}");
         }
     }
-    let mut found = people.verify().await?;
-    if calls.iter().any(|call| call.leaves_holes()) {
-        people.repair(&found).await?;
-        found = people.verify().await?;
-    }
-    assert!(found.faults.is_empty(), "{:?} after {calls:?}", found.faults);
-    let all = behind.dynamic_table("People")?.query().partition("t").all().await?;
-    let mails: Vec<_> = all.iter().filter_map(|row: &DynamicEntity| row.get("mail")).collect();
-    let distinct = mails.iter().enumerate().all(|(at, mail)| !mails[..at].contains(mail));
-    assert!(distinct, "two entities have one mail address: {mails:?}");
+}
+
+fn not_ready(run: Run<'_>, e: azure_table::Error) -> Result<()> {
+    assert!(run.has(Call::Build), "{e}");
     Ok(())
 }
 
-fn explored(calls: [Call; 2], faults: usize, crashes: usize) -> Exploration {
-    let body = async move |simulation: Simulation| beside(simulation, calls).await;
+async fn build(people: &Indexed<Person>) -> Result<()> {
+    let taken = people.build(Person::BY_MAIL).await?.taken;
+    assert!(taken.is_empty(), "{taken:?}");
+    people.build(Person::BY_NAME).await.map(drop)
+}
+
+/// Stores the rows that exist before the calls.
+async fn start(service: &TableServiceClient, calls: &[Call]) -> Result<Indexed<Person>> {
+    let table = service.table::<Person>(TABLE)?;
+    let people = Indexed::open(&table).await?;
+    if calls.contains(&Call::Build) {
+        // A writer that does not know the indexes has written one of them.
+        table.insert(&person(UNCHANGED.1, "z@x")).await?;
+    } else {
+        people.insert(&person(UNCHANGED.1, "z@x")).await?;
+        if calls.contains(&Call::Query) || calls.contains(&Call::QueryKeys) {
+            people.build(Person::BY_NAME).await?;
+            people.build(Person::BY_TEAM).await?;
+        }
+    }
+    people.insert(&person(FIRST.1, "a@x")).await?;
+    if calls.contains(&Call::InsertOverDangling) {
+        people.insert(&dangling()).await?;
+        table.delete(DANGLING).await?;
+    }
+    Ok(people)
+}
+
+/// Runs the calls beside each other, each as a process if the simulation is given.
+///
+/// Some order of the writes explains their results and the stored entities. Each index row has its entity, and each
+/// entity its index rows.
+async fn beside(place: Place, processes: Option<&Simulation>, calls: &[Call], is_calm: bool) {
+    let _ = place.clients::<Person>(TABLE);
+    let people = start(&place.behind(), calls).await.unwrap();
+    let before = stored(&people).await;
+    let run = Run {
+        calls,
+        place: &place,
+        before: &before,
+    };
+    let tasks = calls.iter().zip(TASKS).map(async |(call, name)| match processes {
+        Some(simulation) => {
+            let live = async |service: TableServiceClient| run.call(*call, &service).await;
+            simulation.process(name, live).await
+        }
+        None => run.call(*call, &place.client(name)).await,
+    });
+    let outcomes = join_all(tasks).await;
+    if processes.is_some() {
+        // A late write may arrive before it.
+        let rows = place.service().dynamic_table(TABLE).unwrap();
+        drop(rows.query().allow_table_scan().count().await);
+    }
+
+    let after = stored(&people).await;
+    let has_holes = calls.iter().any(|call| call.leaves_holes());
+    if !has_holes {
+        let writes: Vec<Option<Write>> = calls.iter().map(|call| call.as_write(&before)).collect();
+        let touched = calls.iter().any(|call| call.touches());
+        check_order(&writes, &outcomes, [&before, &after], touched, is_calm);
+    }
+    // Opened again: another handle may have built an index.
+    let people = Indexed::open(&place.behind().table(TABLE).unwrap()).await.unwrap();
+    let mut found = people.verify().await.unwrap();
+    let is_built = calls
+        .iter()
+        .zip(&outcomes)
+        .any(|call| matches!(call, (Call::Build, Outcome::Done)));
+    if is_built {
+        people.build(Person::BY_TEAM).await.unwrap();
+        found = people.verify().await.unwrap();
+        let by_name = people.by(Person::BY_NAME, ("t",)).unwrap().all().await.unwrap();
+        assert_eq!(by_name.len(), after.len(), "{by_name:?}");
+    } else if has_holes || calls.contains(&Call::Build) {
+        people.repair(&found).await.unwrap();
+        found = people.verify().await.unwrap();
+    }
+    let has_left_over = calls.contains(&Call::InsertOverDangling);
+    assert!(
+        found.faults.is_empty() || has_left_over && !is_calm,
+        "{:?} after {calls:?}: {outcomes:?}",
+        found.faults
+    );
+    let mails: Vec<_> = after.values().filter_map(|person| person.mail.as_ref()).collect();
+    let distinct = mails.iter().enumerate().all(|(at, mail)| !mails[..at].contains(mail));
+    assert!(distinct || has_holes, "two entities have one mail address: {mails:?}");
+}
+
+/// Checks that some order of the writes explains their results and the stored entities.
+fn check_order(
+    writes: &[Option<Write>],
+    outcomes: &[Outcome],
+    [before, after]: [&BTreeMap<Id, Versioned<Person>>; 2],
+    touched: bool,
+    is_calm: bool,
+) {
+    let of = |state: &BTreeMap<Id, Versioned<Person>>| -> State {
+        state.iter().map(|(id, person)| (*id, person.entity.clone())).collect()
+    };
+    let calls = || {
+        writes
+            .iter()
+            .zip(outcomes)
+            .filter_map(|(write, outcome)| Some((write.as_ref()?, outcome)))
+    };
+    let mut left: Vec<_> = calls()
+        .map(|(write, outcome)| match (write, outcome) {
+            // It was touched since, and no more.
+            (Write::Replace(_), Outcome::Rejected(_)) if touched => (write, &Outcome::Failed),
+            _ => (write, outcome),
+        })
+        .collect();
+    if !is_calm {
+        // A process that crashes writes again, and so does a client whose row another has deleted since.
+        left.extend(calls().map(|(write, _)| (write, &Outcome::InDoubt)));
+    }
+    assert!(
+        explains(of(before), &BTreeSet::new(), &left, &of(after)),
+        "no order explains {writes:#?}: {outcomes:?}\n{after:#?}"
+    );
+}
+
+fn explored<const N: usize>(calls: [Call; N], faults: usize, crashes: usize) -> Exploration {
+    let body = async move |simulation: Simulation| {
+        let place = Place::explored(simulation.clone());
+        let processes = Some(&simulation).filter(|_| crashes > 0);
+        beside(place, processes, &calls, faults + crashes == 0).await;
+    };
     let exploration = explore(body).isolated().faults(faults).crashes(crashes);
     exploration.max_schedules(200_000).max_time(MAX_TIME).run()
 }
 
 macro_rules! cases {
-    ($($name:literal: $first:expr, $second:expr;)*) => {
-        [$(
-            Case { name: $name, explore: |faults| explored([$first, $second], faults, 0) },
-            Case { name: concat!($name, ", the first crashes"), explore: |faults| explored([$first, $second], faults, 1) },
-        )*]
+    ($($name:literal: $($call:expr),+;)*) => {
+        /// The calls beside each other.
+        pub(super) const ALL: &[Case] = &[$(
+            Case { name: $name, explore: |faults| explored([$($call),+], faults, 0) },
+            Case { name: concat!($name, ", one crashes"), explore: |faults| explored([$($call),+], faults, 1) },
+        )*];
+
+        /// The same under every fault, and on adverse services.
+        pub(super) const PROMISES: &[Promise] = &[$(
+            Promise { name: $name, hold: |place| Box::pin(beside(place, None, &[$($call),+], false)) },
+        )*];
     };
 }
 
-use Call::{Build, Delete, Insert, InsertOverDangling, InsertUnindexed, Modify, ModifyAbsent, Repair, Upsert};
+use Call::{
+    Build, Delete, Insert, InsertOverDangling, InsertUnindexed, Modify, ModifyAbsent, Note, Query, QueryKeys, Repair,
+    Replace, Upsert, Verify,
+};
 
-/// The calls, two beside each other.
-pub(super) const ALL: [Case; 28] = cases![
+cases![
     "`Indexed`: two inserts of one entity": Insert(2, "c@x"), Insert(2, "d@x");
     "`Indexed`: two inserts of one unique value": Insert(2, "c@x"), Upsert("c@x");
     "`Indexed`: `modify` by two": Modify("b@x"), Modify("c@x");
@@ -165,8 +343,13 @@ pub(super) const ALL: [Case; 28] = cases![
     "`Indexed`: `modify` and `delete`": Modify("b@x"), Delete;
     "`Indexed`: `insert_or_replace` and `delete`": Upsert("b@x"), Delete;
     "`Indexed`: `insert_or_replace` and `modify`": Upsert("b@x"), Modify("c@x");
+    "`Indexed`: `replace` and `modify`": Replace("b@x"), Modify("c@x");
+    "`Indexed`: `modify` of covered properties by two": Note, Modify("c@x");
     "`Indexed`: `modify` of an absent entity, and its insert": ModifyAbsent, Insert(3, "c@x");
     "`Indexed`: `delete` by two": Delete, Delete;
+    "`Indexed`: a query, and `modify`": Query, Modify("b@x");
+    "`Indexed`: a query that reads by key, and `delete`": QueryKeys, Delete;
+    "`Indexed`: `verify` and `modify`": Verify, Modify("b@x");
     "`Indexed`: `build` and `modify`": Build, Modify("b@x");
     "`Indexed`: `build` and `delete`": Build, Delete;
     "`Indexed`: `repair` and `modify`": Repair, Modify("b@x");

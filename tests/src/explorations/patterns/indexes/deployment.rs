@@ -1,0 +1,206 @@
+//! A changed index: it gets a new name, all writers are deployed with both, it is built and queried, and the old one is
+//! removed.
+//!
+//! Old and new writers write beside each step. A deployment ends before the next step begins, so an old writer runs
+//! beside new ones, and none of it beside `build`.
+
+use azure_table::index::IndexedEntity;
+use azure_table::testing::{Exploration, Simulation, explore};
+use azure_table::{ErrorKind, ReadEntity, Result, TableEntity, TableServiceClient};
+use azure_table_patterns::Indexed;
+use futures::future::join;
+
+use super::super::{MAX_TIME, TABLE};
+use super::TASKS;
+use crate::explorations::Case;
+
+macro_rules! generations {
+    ($($(#[$doc:meta])* $name:ident: $(#[$index:meta])+)*) => {$(
+        $(#[$doc])*
+        #[derive(TableEntity, Clone, Debug, PartialEq)]
+        $(#[$index])+
+        struct $name {
+            #[table(partition_key)]
+            tenant: String,
+            #[table(row_key)]
+            id: u8,
+            mail: String,
+            team: String,
+        }
+
+        impl $name {
+            fn new(id: u8, mail: &str) -> Self {
+                let (tenant, mail, team) = ("t".to_owned(), mail.to_owned(), "team".to_owned());
+                Self { tenant, id, mail, team }
+            }
+        }
+
+        impl Generation for $name {
+            fn of(id: u8, mail: &str) -> Self {
+                Self::new(id, mail)
+            }
+
+            fn set_mail(&mut self, mail: &str) {
+                self.mail = mail.to_owned();
+            }
+        }
+    )*};
+}
+
+/// A generation of the program.
+trait Generation: IndexedEntity + ReadEntity {
+    fn of(id: u8, mail: &str) -> Self;
+    fn set_mail(&mut self, mail: &str);
+}
+
+generations! {
+    /// The first one.
+    Old: #[table(index(by_mail = (mail), unique))]
+    /// With both indexes, while writers are deployed.
+    Both: #[table(index(by_mail = (mail), unique))] #[table(index(by_mail_and_team = (mail, team), covers))]
+    /// Without the old index.
+    New: #[table(index(by_mail_and_team = (mail, team), covers))]
+}
+
+/// A step beside a writer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Step {
+    /// Writers of the first generation beside those with both indexes.
+    Deploy,
+    /// The new index is built beside a writer with both.
+    Build,
+    /// Writers with both indexes beside those of the last generation.
+    Undeploy,
+    /// The old index is removed beside a writer of the last generation.
+    Remove,
+}
+
+/// Changes the mail address of an entity, or inserts it.
+async fn write<E: Generation>(service: &TableServiceClient, id: u8, mail: &str) -> Result<()> {
+    let people = Indexed::open(&service.table::<E>(TABLE)?).await?;
+    if id == 1 {
+        return people
+            .modify(("t", 1), |person: &mut E| person.set_mail(mail))
+            .await
+            .map(drop);
+    }
+    people.insert_or_replace(&E::of(id, mail)).await.map(drop)
+}
+
+async fn build(service: &TableServiceClient) -> Result<()> {
+    let people = Indexed::open(&service.table::<Both>(TABLE)?).await?;
+    people.build(Both::BY_MAIL_AND_TEAM).await.map(drop)
+}
+
+async fn remove(service: &TableServiceClient) -> Result<()> {
+    let people = Indexed::open(&service.table::<New>(TABLE)?).await?;
+    people.remove_index("by_mail").await.map(drop)
+}
+
+impl Step {
+    /// Runs the step beside a writer. Each is a process.
+    async fn run(self, simulation: &Simulation) {
+        let step = async |service: TableServiceClient| match self {
+            Self::Deploy => write::<Both>(&service, 1, "b@x").await,
+            Self::Build => build(&service).await,
+            Self::Undeploy => write::<New>(&service, 3, "c@x").await,
+            Self::Remove => remove(&service).await,
+        };
+        let writer = async |service: TableServiceClient| match self {
+            Self::Deploy => write::<Old>(&service, 1, "d@x").await,
+            Self::Build => write::<Both>(&service, 1, "e@x").await,
+            Self::Undeploy => write::<Both>(&service, 1, "f@x").await,
+            Self::Remove => write::<New>(&service, 1, "g@x").await,
+        };
+        let stepping = simulation.process(TASKS[0], step);
+        let writing = simulation.process(TASKS[1], writer);
+        let (stepped, written) = join(stepping, writing).await;
+        for result in [stepped, written] {
+            if let Err(e) = result {
+                assert!(
+                    e.may_have_applied() || e.kind() == ErrorKind::Connection,
+                    "{self:?}: {e}"
+                );
+            }
+        }
+        // A late write may arrive before it.
+        let rows = simulation.service().dynamic_table(TABLE).unwrap();
+        drop(rows.query().allow_table_scan().count().await);
+    }
+}
+
+/// Runs the steps before `explored` in order, without a simulation, explores that one, and runs the rest.
+async fn deploy(simulation: Simulation, explored: Step) -> Result<()> {
+    let _ = simulation.table::<Old>(TABLE);
+    let service = TableServiceClient::from_transport(simulation.emulator().clone());
+    let old = Indexed::open(&service.table::<Old>(TABLE)?).await?;
+    old.build(Old::BY_MAIL).await?;
+    for (id, mail) in [(1, "a@x"), (4, "z@x")] {
+        old.insert(&Old::new(id, mail)).await?;
+    }
+    if explored == Step::Deploy {
+        explored.run(&simulation).await;
+    }
+    // While old writers run, the old index is exact, and the new one is not queried.
+    if matches!(explored, Step::Deploy) {
+        check_mails(&old, old.by(Old::BY_MAIL, ("t",))?.all().await?.len()).await?;
+    }
+    let both = Indexed::open(&service.table::<Both>(TABLE)?).await?;
+    assert!(both.by(Both::BY_MAIL_AND_TEAM, ("t",)).is_err(), "it is not built");
+    if explored == Step::Build {
+        explored.run(&simulation).await;
+    }
+    // After a step that failed, it is repeated.
+    both.build(Both::BY_MAIL_AND_TEAM).await?;
+    check_mails(&both, both.by(Both::BY_MAIL_AND_TEAM, ("t",))?.all().await?.len()).await?;
+    check_mails(&both, both.by(Both::BY_MAIL, ("t",))?.all().await?.len()).await?;
+    both.verify().await?.ensure_none()?;
+    if explored == Step::Undeploy {
+        explored.run(&simulation).await;
+    }
+    let new = Indexed::open(&service.table::<New>(TABLE)?).await?;
+    check_mails(&new, new.by(New::BY_MAIL_AND_TEAM, ("t",))?.all().await?.len()).await?;
+    if explored == Step::Remove {
+        explored.run(&simulation).await;
+    }
+    new.remove_index("by_mail").await?;
+    new.verify().await?.ensure_none()?;
+    check_mails(&new, new.by(New::BY_MAIL_AND_TEAM, ("t",))?.all().await?.len()).await?;
+    let rows = service.dynamic_table(TABLE)?.query().partition("t").all().await?;
+    let left: Vec<_> = rows
+        .iter()
+        .filter(|row| row.row_key.starts_with("$ix;by_mail "))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    Ok(())
+}
+
+/// Checks that a query by an index found all entities.
+async fn check_mails<E: Generation>(people: &Indexed<E>, found: usize) -> Result<()> {
+    let stored = people.query().partition("t").count().await?;
+    assert_eq!(found, stored, "a query by an index has not all entities");
+    Ok(())
+}
+
+fn explored(step: Step, faults: usize, crashes: usize) -> Exploration {
+    let body = async move |simulation: Simulation| deploy(simulation, step).await;
+    let exploration = explore(body).isolated().faults(faults).crashes(crashes);
+    exploration.max_schedules(200_000).max_time(MAX_TIME).run()
+}
+
+macro_rules! cases {
+    ($($name:literal: $step:expr;)*) => {
+        /// Each step beside a writer.
+        pub(in super::super) const ALL: &[Case] = &[$(
+            Case { name: $name, explore: |faults| explored($step, faults, 0) },
+            Case { name: concat!($name, ", one crashes"), explore: |faults| explored($step, faults, 1) },
+        )*];
+    };
+}
+
+cases![
+    "`Indexed`: a changed index, old and new writers": Step::Deploy;
+    "`Indexed`: a changed index, `build` and a writer": Step::Build;
+    "`Indexed`: a changed index, writers with and without the old one": Step::Undeploy;
+    "`Indexed`: a changed index, its removal and a writer": Step::Remove;
+];
