@@ -11,7 +11,8 @@ use std::task::Poll;
 
 use azure_table_emulator::Emulator;
 use azure_table_testing::explore::event::MAIN;
-use azure_table_testing::explore::gate::{Gate, GatedTransport, Life};
+use azure_table_testing::explore::gate::{Gate, GatedTransport};
+use azure_table_testing::explore::life::Life;
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use azure_table_wire::value::datetime::DateTime;
 use bytes::Bytes;
@@ -118,13 +119,13 @@ impl Simulation {
                 let (own, number) = (Arc::new(Life::default()), self.lives.fetch_add(1, Ordering::Relaxed));
                 // A life that drew the numbers of an earlier one would repeat its ids.
                 fastrand::seed(SEED + 1 + number);
-                let mut running = pin!(life(self.client_named(&name, Some(Arc::clone(&own)))));
+                let _running = self.gate.begin(&name, &own);
+                let mut living = pin!(life(self.client_named(&name, Some(Arc::clone(&own)))));
                 let output = poll_fn(|cx| match own.poll_over(cx) {
                     Poll::Ready(()) => Poll::Ready(None),
-                    Poll::Pending => running.as_mut().poll(cx).map(Some),
+                    Poll::Pending => living.as_mut().poll(cx).map(Some),
                 });
                 if let Some(output) = output.await {
-                    self.gate.retire(&own);
                     return output;
                 }
             }
