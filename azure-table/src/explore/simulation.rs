@@ -2,6 +2,7 @@
 //!
 //! Defines [`Simulation`], and an emulator whose clock follows tokio's.
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::iter;
 use std::pin::pin;
@@ -130,6 +131,22 @@ impl Simulation {
                 }
             }
         }
+    }
+
+    /// Runs a [process](Self::process) that never begins again. Returns `None` if it has crashed.
+    ///
+    /// Use it for a claim of safety: no other process waits for this one. A claim that work ends needs a process that
+    /// begins again.
+    ///
+    /// # Panics
+    /// The cases of [`client`](Self::client).
+    pub async fn process_once<T>(&self, name: &str, life: impl AsyncFnOnce(TableServiceClient) -> T) -> Option<T> {
+        let first = Cell::new(Some(life));
+        let live = async |service| match first.take() {
+            Some(life) => Some(life(service).await),
+            None => None,
+        };
+        self.process(name, live).await
     }
 
     /// Creates a table, and returns a client for it. The creation is not one of the ordered requests.
