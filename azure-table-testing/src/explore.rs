@@ -1,6 +1,7 @@
 //! The search through the orders of concurrent requests.
 //!
-//! Requests wait at the gate (`gate.rs`) until all tasks are blocked. Then the search chooses one of them.
+//! Requests wait at the gate (`gate.rs`) until all tasks are blocked. Then the search chooses one of them, or the crash
+//! of a process (`life.rs`).
 //! `footprint.rs` determines the rows that a request reads and writes, `event.rs` describes a chosen request.
 //! `races.rs` decides which two events commute, and finds the races of a run. `tree.rs` walks the tree of choices with
 //! the help of these races. `schedule.rs` is the text of a run's choices, `switches.rs` shortens a failed one, and
@@ -13,6 +14,7 @@ pub mod dated_rows;
 pub mod event;
 pub mod footprint;
 pub mod gate;
+pub mod life;
 pub mod races;
 pub mod schedule;
 pub mod search;

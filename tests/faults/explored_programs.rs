@@ -182,6 +182,8 @@ struct Program {
     jump: Option<Duration>,
     /// The first task is a process, which may crash this often.
     crashes: usize,
+    /// Each task waits before its first step, the first one for the longest time: it may crash in between.
+    waits: bool,
 }
 
 impl Program {
@@ -202,6 +204,7 @@ impl Program {
             faults: usize::from(random.u32(..5) == 0),
             jump: [None, Some(Duration::from_secs(10)), Some(Duration::from_secs(90))][random.usize(..3)],
             crashes: [0, 0, 1, 1, 2][random.usize(..5)],
+            waits: random.bool(),
         }
     }
 
@@ -211,6 +214,9 @@ impl Program {
         let results = RefCell::new(vec![Vec::new(); self.tasks.len()]);
         let (results, simulation) = (&results, &simulation);
         let steps = async |task: usize, [rows, spawned]: [TableClient<Mark>; 2]| {
+            if self.waits {
+                sleep(Duration::from_secs(40 - 10 * task as u64)).await;
+            }
             for (number, step) in self.tasks[task].iter().enumerate() {
                 let by = (100 * task + 10 * number) as i32;
                 let result = step.run(by, &rows, &spawned).await;

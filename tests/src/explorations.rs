@@ -6,6 +6,7 @@ use azure_table::testing::Exploration;
 
 use crate::promises::count;
 
+pub mod adverse;
 pub mod crashes;
 pub mod index_histories;
 mod index_writes;

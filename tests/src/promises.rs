@@ -98,6 +98,16 @@ impl Place {
         }
     }
 
+    /// A run of an exploration on a service that does its worst.
+    pub fn explored_on_adverse_service(simulation: Simulation) -> Self {
+        Self {
+            recovers: false,
+            retries_succeed: false,
+            is_adverse: true,
+            ..Self::explored(simulation)
+        }
+    }
+
     /// An emulator without gate and faults, whose clock follows tokio's. All tasks share the client.
     pub fn on_emulator() -> Self {
         let emulator = following_tokio();

@@ -53,6 +53,8 @@ pub enum Step {
     Request(RequestId),
     /// A write arrives whose future was dropped. No task sees it.
     Late(RequestId),
+    /// A process crashes while it waits for a timer, before it sends this request.
+    Death(RequestId),
     /// The clock advances while requests wait.
     Clock,
 }
@@ -91,27 +93,41 @@ pub enum Cause {
     AllOf(usize),
 }
 
-/// A request that waits at the gate.
+/// A step that can be chosen: a request that waits at the gate, or the crash of a process that waits for a timer.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     pub id: RequestId,
     /// Method, path and query, without the account.
     pub line: Arc<str>,
     pub footprint: Arc<Footprint>,
-    /// A write whose future was dropped.
-    pub is_late: bool,
+    pub kind: WaitingKind,
     /// It belongs to a process, which may crash.
     pub is_of_process: bool,
     pub cause: Cause,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitingKind {
+    Request,
+    /// A write whose future was dropped. It need not arrive.
+    Late,
+    /// The crash of a process that waits for a timer. It need not happen.
+    Death,
+}
+
 impl Waiting {
+    /// Returns `true` if a task waits for its response.
+    pub fn is_request(&self) -> bool {
+        self.kind == WaitingKind::Request
+    }
+
     /// Returns the step that executes the request.
     pub fn step(&self) -> Step {
-        if self.is_late {
-            Step::Late(self.id.clone())
-        } else {
-            Step::Request(self.id.clone())
+        let id = self.id.clone();
+        match self.kind {
+            WaitingKind::Request => Step::Request(id),
+            WaitingKind::Late => Step::Late(id),
+            WaitingKind::Death => Step::Death(id),
         }
     }
 }
@@ -119,7 +135,7 @@ impl Waiting {
 impl PartialEq for Waiting {
     /// Compares everything except the cause: a request may wait longer in one run than in another.
     fn eq(&self, other: &Self) -> bool {
-        let is_same = self.id == other.id && self.is_late == other.is_late;
+        let is_same = self.id == other.id && self.kind == other.kind;
         is_same && self.line == other.line && self.footprint == other.footprint
     }
 }
@@ -154,7 +170,7 @@ impl Step {
     /// Returns the client whose task sees the step, if one does.
     pub fn client(&self) -> Option<&Arc<str>> {
         match self {
-            Self::Request(id) => Some(&id.client),
+            Self::Request(id) | Self::Death(id) => Some(&id.client),
             Self::Late(_) | Self::Clock => None,
         }
     }

@@ -19,8 +19,9 @@ use bytes::Bytes;
 use http::{Request, Response};
 
 use crate::address::Address;
-use crate::explore::event::{Cause, Choice, Event, RequestId, RequestOutcome, Step, Waiting};
+use crate::explore::event::{Cause, Choice, Event, RequestId, RequestOutcome, Step, Waiting, WaitingKind};
 use crate::explore::footprint::Footprint;
+use crate::explore::life::{Life, Processes};
 use crate::explore::story::StoryLine;
 use crate::fault::Fault;
 
@@ -69,6 +70,7 @@ struct State {
     /// The responses that no future has collected yet.
     responses: HashMap<RequestId, TransportResult>,
     sent: HashMap<Arc<str>, u32>,
+    processes: Processes,
     events: Vec<Event>,
     cancelled: Vec<Cancelled>,
     /// The number of writes that were dropped while they waited, so far and before the last step.
@@ -92,46 +94,6 @@ struct Held {
     waker: Option<Waker>,
     /// The life of the process that sent it, if a process did.
     life: Option<Arc<Life>>,
-}
-
-/// One life of a process: from a start to its crash or its end.
-#[derive(Debug, Default)]
-pub struct Life(Mutex<LifeState>);
-
-#[derive(Debug, Default)]
-struct LifeState {
-    is_over: bool,
-    /// Its process has returned: tasks that it left run on, and crash with nobody.
-    has_returned: bool,
-    process: Option<Waker>,
-}
-
-impl Life {
-    /// Waits until the process crashes.
-    pub fn poll_over(&self, cx: &Context<'_>) -> Poll<()> {
-        let mut state = self.state();
-        state.process = Some(cx.waker().clone());
-        if state.is_over { Poll::Ready(()) } else { Poll::Pending }
-    }
-
-    fn can_crash(&self) -> bool {
-        !self.state().has_returned
-    }
-
-    fn is_over(&self) -> bool {
-        self.state().is_over
-    }
-
-    /// Ends the life. Returns the waker of the process.
-    fn end(&self) -> Option<Waker> {
-        let mut state = self.state();
-        state.is_over = true;
-        state.process.take()
-    }
-
-    fn state(&self) -> MutexGuard<'_, LifeState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A request whose future was dropped before it was polled with the response.
@@ -171,16 +133,18 @@ impl Gate {
         if state.end.is_some() {
             return;
         }
-        if state.waiting.iter().all(|waiting| waiting.is_late) {
+        let number = state.events.len();
+        if !state.waiting.iter().any(Waiting::is_request) {
             // The next timer fires, and its effects come after all previous events.
-            state.cause = Cause::AllOf(state.events.len());
+            state.cause = Cause::AllOf(number);
+            state.processes.timer_fires(number);
             return;
         }
-        let next = match state.events.len() {
+        let next = match number {
             MAX_REQUESTS.. => Err(End::TooLong),
             _ => {
                 let mut chooser = self.chooser.lock().unwrap_or_else(PoisonError::into_inner);
-                chooser.choose(&state.waiting, &state.events)
+                chooser.choose(&state.choosable(), &state.events)
             }
         };
         let waker = match next {
@@ -211,10 +175,18 @@ impl Gate {
         std::mem::take(&mut self.state().clock_is_chosen)
     }
 
+    /// Begins a life of a process. It may crash until the value is dropped.
+    pub fn begin(&self, name: &Arc<str>, life: &Arc<Life>) -> Running<'_> {
+        let (name, life) = (Arc::clone(name), Arc::clone(life));
+        self.state().processes.begin(name, Arc::clone(&life));
+        Running { gate: self, life }
+    }
+
     /// Notes that a process has returned, and crashes no more.
-    pub fn retire(&self, life: &Arc<Life>) {
-        life.state().has_returned = true;
+    fn retire(&self, life: &Arc<Life>) {
+        life.retire();
         let state = &mut *self.state();
+        state.processes.end(life);
         for waiting in &mut state.waiting {
             let own = state.held.get(&waiting.id).and_then(|held| held.life.as_ref());
             waiting.is_of_process &= own.is_none_or(|own| !Arc::ptr_eq(own, life));
@@ -278,12 +250,41 @@ impl State {
             id: id.clone(),
             line: format!("{} {}{query}{}", request.method(), address.path, address.query).into(),
             footprint: Arc::new(Footprint::of(request)),
-            is_late: false,
+            kind: WaitingKind::Request,
             is_of_process: held.life.as_ref().is_some_and(|life| life.can_crash()),
             cause: self.cause,
         });
         self.held.insert(id.clone(), held);
         id
+    }
+
+    /// Returns the steps that can be chosen: the waiting requests, and the crashes of processes without one.
+    fn choosable(&self) -> Vec<Waiting> {
+        let is_waiting = |life| self.in_flight(life).next().is_some();
+        let idle = self.processes.idle(&self.events).filter(|(_, life)| !is_waiting(life));
+        let deaths = idle.map(|(name, _)| Waiting {
+            id: RequestId {
+                client: Arc::clone(name),
+                number: self.sent.get(name).copied().unwrap_or_default(),
+            },
+            line: "waits for a timer".into(),
+            footprint: Arc::new(Footprint::nothing()),
+            kind: WaitingKind::Death,
+            is_of_process: true,
+            cause: self.processes.last_timer(),
+        });
+        self.waiting.iter().cloned().chain(deaths).collect()
+    }
+
+    /// Returns the requests of a life that wait, except late ones.
+    fn in_flight<'a>(&'a self, life: &'a Arc<Life>) -> impl Iterator<Item = &'a RequestId> {
+        let ids = self
+            .waiting
+            .iter()
+            .filter(|waiting| waiting.is_request())
+            .map(|waiting| &waiting.id);
+        let life_of = |id| self.held.get(id).and_then(|held| held.life.as_ref());
+        ids.filter(move |id| life_of(id).is_some_and(|own| Arc::ptr_eq(own, life)))
     }
 
     /// Executes and records a choice. Returns the waker of the chosen request.
@@ -293,7 +294,7 @@ impl State {
         let could_go_on = self
             .waiting
             .iter()
-            .any(|waiting| !waiting.is_late && last == Some(&waiting.id.client));
+            .any(|waiting| waiting.is_request() && last == Some(&waiting.id.client));
         let is_switch = could_go_on && last != choice.step.client();
         self.may_be_late = self.dropped_writes;
         let mut event = Event {
@@ -307,7 +308,16 @@ impl State {
         let mut waker = match &event.choice.step {
             Step::Clock => {
                 self.clock_is_chosen = true;
+                self.processes.timer_fires(number + 1);
                 story.into_iter().for_each(|story| story.push(StoryLine::clock()));
+                None
+            }
+            Step::Death(id) => {
+                story
+                    .into_iter()
+                    .for_each(|story| story.push(StoryLine::death(&id.client)));
+                crashed = Some(Arc::clone(self.processes.life(&id.client)?));
+                event.cause = self.processes.last_timer();
                 None
             }
             step @ (Step::Request(id) | Step::Late(id)) => {
@@ -316,11 +326,11 @@ impl State {
                 let held = self.held.get(id)?;
                 let before = self.waiting[..at].iter();
                 event.place = before
-                    .filter(|other| other.id.client == id.client && other.is_late == taken.is_late)
+                    .filter(|other| other.id.client == id.client && other.kind == taken.kind)
                     .count();
                 event.cause = taken.cause;
                 if outcome.is_executed() {
-                    event.footprint = taken.footprint;
+                    event.footprint = Arc::clone(&taken.footprint);
                 }
                 let response = execute(held, outcome);
                 if let Some(story) = story {
@@ -333,7 +343,7 @@ impl State {
                     self.waiting.remove(at);
                     self.held.remove(id)?.waker
                 };
-                if !taken.is_late && crashed.is_none() {
+                if taken.is_request() && crashed.is_none() {
                     self.responses.insert(taken.id, response);
                 }
                 waker
@@ -349,14 +359,8 @@ impl State {
 
     /// Ends the life of a process in the event of this number. Returns the waker of the process.
     fn crash(&mut self, life: &Arc<Life>, number: usize) -> Option<Waker> {
-        let is_own = |held: &Held| held.life.as_ref().is_some_and(|own| Arc::ptr_eq(own, life));
-        let in_flight = self
-            .waiting
-            .iter()
-            .filter(|waiting| !waiting.is_late)
-            .map(|waiting| &waiting.id);
-        let own = in_flight.filter(|id| self.held.get(id).is_some_and(is_own)).cloned();
-        for id in own.collect::<Vec<_>>() {
+        self.processes.end(life);
+        for id in self.in_flight(life).cloned().collect::<Vec<_>>() {
             self.abandon(&id);
             let during = number..number + 1;
             self.cancelled.push(Cancelled { id, during });
@@ -366,14 +370,14 @@ impl State {
 
     /// Leaves a waiting request without its future: a write may still arrive late, a read is removed.
     fn abandon(&mut self, id: &RequestId) {
-        let is_meant = |waiting: &Waiting| waiting.id == *id && !waiting.is_late;
+        let is_meant = |waiting: &Waiting| waiting.id == *id && waiting.is_request();
         let Some(at) = self.waiting.iter().position(is_meant) else {
             return;
         };
         let waiting = &mut self.waiting[at];
         match self.held.get_mut(id).filter(|_| waiting.footprint.writes()) {
             Some(held) => {
-                (waiting.is_late, waiting.cause) = (true, self.cause);
+                (waiting.kind, waiting.cause) = (WaitingKind::Late, self.cause);
                 held.waker = None;
                 self.dropped_writes += 1;
             }
@@ -382,6 +386,19 @@ impl State {
                 self.held.remove(id);
             }
         }
+    }
+}
+
+/// A life that may crash, until this is dropped: its process has returned, or nobody waits for it any more.
+#[derive(Debug)]
+pub struct Running<'g> {
+    gate: &'g Gate,
+    life: Arc<Life>,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.gate.retire(&self.life);
     }
 }
 
@@ -420,7 +437,7 @@ struct Pass<'g> {
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
         let state = &mut *self.gate.state();
-        let is_own = |waiting: &Waiting| waiting.id == self.id && !waiting.is_late;
+        let is_own = |waiting: &Waiting| waiting.id == self.id && waiting.is_request();
         let waits = state.waiting.iter().any(is_own);
         let response = state.responses.remove(&self.id);
         // An early end of a run drops the futures of all requests: they are not cancelled.

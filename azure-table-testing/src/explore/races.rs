@@ -33,7 +33,9 @@ impl Dependence {
         let is_ordered = match (a.0, b.0) {
             // The clock advances for all tasks.
             (Step::Clock, _) | (_, Step::Clock) => true,
-            (Step::Request(first), Step::Request(second)) => self.orders(&first.client, &second.client),
+            (Step::Request(first) | Step::Death(first), Step::Request(second) | Step::Death(second)) => {
+                self.orders(&first.client, &second.client)
+            }
             // A late write meets others in the service alone, those of its own client too.
             (Step::Late(_), _) | (_, Step::Late(_)) => !self.is_isolated,
         };

@@ -3,12 +3,13 @@
 //! Defines [`Schedule`]. `a*2 b:lost a` chooses two requests of the client `a`, then one of `b` that never arrives,
 //! then one of `a`. `b:unanswered` loses the response, and `b:late` is a write of `b` that arrives after its future was
 //! dropped. At `b:crash` the process `b` crashes with its request in flight, at `b:crash-after` once the service has
-//! executed it. `clock` advances the clock, and `b.2` is the second of the waiting requests of `b`.
+//! executed it, and at `b:crash-waiting` while it waits for a timer. `clock` advances the clock, and `b.2` is the
+//! second of the waiting requests of `b`.
 
 use std::fmt;
 use std::str::FromStr;
 
-use crate::explore::event::{Choice, Event, RequestOutcome, Step, Waiting};
+use crate::explore::event::{Choice, Event, RequestOutcome, Step, Waiting, WaitingKind};
 use crate::explore::gate::{Chooser, End};
 
 /// The choices of one run.
@@ -31,16 +32,18 @@ enum ScheduledChoice {
 enum Fate {
     InTime(RequestOutcome),
     Late,
+    Death,
 }
 
 impl Fate {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::InTime(RequestOutcome::Delivered),
         Self::InTime(RequestOutcome::RequestLost),
         Self::InTime(RequestOutcome::ResponseLost),
         Self::InTime(RequestOutcome::Crash),
         Self::InTime(RequestOutcome::CrashAfter),
         Self::Late,
+        Self::Death,
     ];
 
     /// Returns the word after the client's name.
@@ -52,6 +55,16 @@ impl Fate {
             Self::InTime(RequestOutcome::Crash) => "crash",
             Self::InTime(RequestOutcome::CrashAfter) => "crash-after",
             Self::Late => "late",
+            Self::Death => "crash-waiting",
+        }
+    }
+
+    /// Returns the kind and the outcome of what is chosen.
+    fn parts(self) -> (WaitingKind, RequestOutcome) {
+        match self {
+            Self::InTime(outcome) => (WaitingKind::Request, outcome),
+            Self::Late => (WaitingKind::Late, RequestOutcome::Delivered),
+            Self::Death => (WaitingKind::Death, RequestOutcome::Crash),
         }
     }
 }
@@ -61,11 +74,12 @@ impl Schedule {
     pub fn of(events: &[Event]) -> Self {
         let turn = |event: &Event| match &event.choice.step {
             Step::Clock => ScheduledChoice::Clock,
-            step @ (Step::Request(id) | Step::Late(id)) => ScheduledChoice::Request {
+            step @ (Step::Request(id) | Step::Late(id) | Step::Death(id)) => ScheduledChoice::Request {
                 client: id.client.to_string(),
                 place: event.place,
                 fate: match step {
                     Step::Late(_) => Fate::Late,
+                    Step::Death(_) => Fate::Death,
                     _ => Fate::InTime(event.choice.outcome),
                 },
             },
@@ -83,16 +97,12 @@ impl Chooser for Replayed {
         let choice = match self.0.0.get(events.len()) {
             None => waiting
                 .iter()
-                .find(|waiting| !waiting.is_late)
+                .find(|waiting| waiting.is_request())
                 .map(|waiting| Choice::of(waiting, RequestOutcome::Delivered)),
             Some(ScheduledChoice::Clock) => Some(Choice::clock()),
             Some(ScheduledChoice::Request { client, place, fate }) => {
-                let outcome = match fate {
-                    Fate::InTime(outcome) => *outcome,
-                    Fate::Late => RequestOutcome::Delivered,
-                };
-                let is_meant =
-                    |waiting: &&Waiting| *waiting.id.client == **client && waiting.is_late == (*fate == Fate::Late);
+                let (kind, outcome) = fate.parts();
+                let is_meant = |waiting: &&Waiting| *waiting.id.client == **client && waiting.kind == kind;
                 let waiting = waiting.iter().filter(is_meant).nth(*place);
                 waiting.map(|waiting| Choice::of(waiting, outcome))
             }

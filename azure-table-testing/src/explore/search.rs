@@ -136,7 +136,7 @@ fn walk(
         may_be_late = may_be_late.max(finished.ran.may_be_late);
         let events = &finished.ran.events;
         let count = |is_counted: fn(&Event) -> bool| events.iter().filter(|event| is_counted(event)).count() as u64;
-        found.requests += count(|event| event.choice.step != Step::Clock);
+        found.requests += count(|event| matches!(event.choice.step, Step::Request(_) | Step::Late(_)));
         found.crashes += count(|event| event.choice.outcome.is_crash());
         found.late_writes += count(|event| matches!(event.choice.step, Step::Late(_)));
         let failure = match finished.ran.end {

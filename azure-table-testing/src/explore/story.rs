@@ -41,6 +41,16 @@ impl StoryLine {
         }
     }
 
+    /// Returns the line of the crash of a process that waits for a timer.
+    pub fn death(process: &str) -> Self {
+        Self {
+            task: process.to_owned(),
+            request: "waits for a timer".to_owned(),
+            response_text: "its process crashes".to_owned(),
+            ..Self::default()
+        }
+    }
+
     /// Returns the line of an executed request.
     pub fn of(choice: &Choice, request: &Request<Bytes>, response: &Result<Response<Bytes>, TransportError>) -> Self {
         let address = Address::of(request.uri());
@@ -73,7 +83,7 @@ impl StoryLine {
                 line.task = id.client.to_string();
                 line.response_text += ", arrived late";
             }
-            Step::Clock => {}
+            Step::Death(_) | Step::Clock => {}
         }
         line
     }

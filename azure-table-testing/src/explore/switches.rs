@@ -79,13 +79,13 @@ fn choices(waiting: &[Waiting], events: &[Event], left: Left) -> Vec<(Choice, bo
     let last = events.last().and_then(Event::client);
     let could_go_on = waiting
         .iter()
-        .any(|waiting| !waiting.is_late && last == Some(&waiting.id.client));
+        .any(|waiting| waiting.is_request() && last == Some(&waiting.id.client));
     let mut choices = Vec::new();
     if left.allowance.clock > 0 {
         choices.push((Choice::clock(), false));
     }
     for waiting in waiting.iter().rev() {
-        let is_switch = !waiting.is_late && could_go_on && last != Some(&waiting.id.client);
+        let is_switch = waiting.is_request() && could_go_on && last != Some(&waiting.id.client);
         if is_switch && left.switches == 0 {
             continue;
         }

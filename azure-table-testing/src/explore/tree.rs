@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use crate::explore::event::{Choice, Event, RequestOutcome, Step, Waiting};
+use crate::explore::event::{Cause, Choice, Event, RequestOutcome, Step, Waiting, WaitingKind};
 use crate::explore::footprint::Footprint;
 use crate::explore::gate::{Chooser, End, Ran};
 use crate::explore::races::{self, Dependence};
@@ -38,19 +38,22 @@ impl Allowance {
 
     /// Returns the possible outcomes of a request in reverse: the last one is tried first.
     pub fn outcomes(self, request: &Waiting) -> Vec<RequestOutcome> {
+        if request.kind == WaitingKind::Death {
+            return vec![RequestOutcome::Crash; self.crashes.min(1)];
+        }
         // A late write that is lost is never chosen. For a read, losing the response has the same effect as losing the
         // request. A crash between two requests has the same effect as one while the later of them is in flight.
         let writes = request.footprint.writes();
         let (may_fail, may_crash) = (
-            !request.is_late && self.faults > 0,
-            !request.is_late && self.crashes > 0 && request.is_of_process,
+            request.is_request() && self.faults > 0,
+            request.is_request() && self.crashes > 0 && request.is_of_process,
         );
         let outcomes = [
             (RequestOutcome::CrashAfter, may_crash && writes),
             (RequestOutcome::Crash, may_crash),
             (RequestOutcome::ResponseLost, may_fail && writes),
             (RequestOutcome::RequestLost, may_fail),
-            (RequestOutcome::Delivered, !request.is_late || self.late > 0),
+            (RequestOutcome::Delivered, request.is_request() || self.late > 0),
         ];
         let possible = outcomes.into_iter().filter(|(_, is_possible)| *is_possible);
         possible.map(|(outcome, _)| outcome).collect()
@@ -114,19 +117,23 @@ impl Tree {
     }
 
     /// Returns the steps that sleep after the last event, and the remaining allowance.
-    fn heritage(&self, events: &[Event]) -> (Vec<(Step, Arc<Footprint>)>, Allowance) {
+    fn heritage(&self, waiting: &[Waiting], events: &[Event]) -> (Vec<(Step, Arc<Footprint>)>, Allowance) {
         let (Some(node), Some(event)) = (self.nodes.last(), events.last()) else {
             return (Vec::new(), self.allowance);
         };
         let left = node.left.after(&node.chosen);
-        if let Step::Late(_) = event.choice.step {
-            // A run may end before an equal order in which the write arrives later.
+        if let Step::Late(_) | Step::Death(_) = event.choice.step {
+            // A run may end before an equal order in which the write arrives or the process crashes later.
             return (Vec::new(), left);
         }
+        // A crash before a timer has fired is another one than a crash after it.
+        let has_fired = waiting
+            .iter()
+            .any(|waiting| waiting.cause == Cause::AllOf(events.len()));
         let sleeps = |(step, footprint): &&(Step, Arc<Footprint>)| {
-            !self
-                .dependence
-                .holds((&event.choice.step, &event.footprint), (step, footprint))
+            let is_other = has_fired && matches!(step, Step::Death(_));
+            let taken = (&event.choice.step, &*event.footprint);
+            !is_other && !self.dependence.holds(taken, (step, footprint))
         };
         let asleep = node.asleep.iter().filter(sleeps).cloned().collect();
         (asleep, left)
@@ -141,17 +148,20 @@ impl Chooser for Tree {
                 Some(difference) => Err(End::Differs(difference)),
             };
         }
-        let (asleep, left) = self.heritage(events);
+        let (asleep, left) = self.heritage(waiting, events);
         let is_awake = |waiting: &&Waiting| !asleep.iter().any(|(step, _)| is(step, waiting));
         // The same task continues, for few switches.
         let last = events.last().and_then(Event::client);
-        let (late, awake): (Vec<_>, Vec<_>) = waiting.iter().filter(is_awake).partition(|waiting| waiting.is_late);
+        let awake = waiting.iter().filter(is_awake);
+        let (awake, optional): (Vec<_>, Vec<_>) = awake.partition(|waiting| waiting.is_request());
         let first = awake.iter().find(|waiting| last == Some(&waiting.id.client));
         let first = first.or_else(|| awake.first()).copied();
-        // A late write need not arrive, so no race of a run without it shows that it could. It is tried first, and
-        // sleeps then until a step follows that it does not commute with.
-        let late = late.into_iter().filter(|_| left.late > 0);
-        let mut wanted: Vec<Step> = late.chain(first).map(Waiting::step).collect();
+        // A late write need not arrive, and a process need not crash, so no race of a run without it shows that it
+        // could. It is tried first, and sleeps then until a step follows that it does not commute with.
+        let optional = optional
+            .into_iter()
+            .filter(|waiting| !left.outcomes(waiting).is_empty());
+        let mut wanted: Vec<Step> = optional.chain(first).map(Waiting::step).collect();
         // The clock commutes with no step, so it never sleeps here.
         if left.clock > 0 {
             wanted.push(Step::Clock);
@@ -194,7 +204,7 @@ impl Node {
             Some(step) => self.wanted.push(step.clone()),
             // None of them waits here: any waiting request may lead to it.
             None => {
-                let all = self.waiting.iter().filter(|waiting| !waiting.is_late);
+                let all = self.waiting.iter().filter(|waiting| waiting.is_request());
                 let all = all.map(Waiting::step);
                 let others: Vec<Step> = all.filter(|step| !self.wanted.contains(step)).collect();
                 self.wanted.extend(others);

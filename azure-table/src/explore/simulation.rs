@@ -2,6 +2,7 @@
 //!
 //! Defines [`Simulation`], and an emulator whose clock follows tokio's.
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::iter;
 use std::pin::pin;
@@ -11,7 +12,8 @@ use std::task::Poll;
 
 use azure_table_emulator::Emulator;
 use azure_table_testing::explore::event::MAIN;
-use azure_table_testing::explore::gate::{Gate, GatedTransport, Life};
+use azure_table_testing::explore::gate::{Gate, GatedTransport};
+use azure_table_testing::explore::life::Life;
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use azure_table_wire::value::datetime::DateTime;
 use bytes::Bytes;
@@ -118,17 +120,33 @@ impl Simulation {
                 let (own, number) = (Arc::new(Life::default()), self.lives.fetch_add(1, Ordering::Relaxed));
                 // A life that drew the numbers of an earlier one would repeat its ids.
                 fastrand::seed(SEED + 1 + number);
-                let mut running = pin!(life(self.client_named(&name, Some(Arc::clone(&own)))));
+                let _running = self.gate.begin(&name, &own);
+                let mut living = pin!(life(self.client_named(&name, Some(Arc::clone(&own)))));
                 let output = poll_fn(|cx| match own.poll_over(cx) {
                     Poll::Ready(()) => Poll::Ready(None),
-                    Poll::Pending => running.as_mut().poll(cx).map(Some),
+                    Poll::Pending => living.as_mut().poll(cx).map(Some),
                 });
                 if let Some(output) = output.await {
-                    self.gate.retire(&own);
                     return output;
                 }
             }
         }
+    }
+
+    /// Runs a [process](Self::process) that never begins again. Returns `None` if it has crashed.
+    ///
+    /// Use it for a claim of safety: no other process waits for this one. A claim that work ends needs a process that
+    /// begins again.
+    ///
+    /// # Panics
+    /// The cases of [`client`](Self::client).
+    pub async fn process_once<T>(&self, name: &str, life: impl AsyncFnOnce(TableServiceClient) -> T) -> Option<T> {
+        let first = Cell::new(Some(life));
+        let live = async |service| match first.take() {
+            Some(life) => Some(life(service).await),
+            None => None,
+        };
+        self.process(name, live).await
     }
 
     /// Creates a table, and returns a client for it. The creation is not one of the ordered requests.

@@ -7,6 +7,7 @@ mod explorations;
 mod explore;
 mod explore_complete;
 mod explore_crashes;
+mod explore_deaths;
 mod explore_pruning;
 mod index_calls;
 mod index_deployment;

@@ -1,10 +1,11 @@
 //! Prints every exploration as a table: its orders, without and with one fault, and its time.
 //!
-//! `cargo program explorations` takes some minutes. After `--` it takes `operations`, `patterns` or `crashes`, and a
-//! word of the names. It ends with exit code 1 if something is not proven.
+//! `cargo program explorations` takes some minutes. After `--` it takes `operations`, `patterns`, `crashes` or `adverse`,
+//! and a word of the names. It ends with exit code 1 if something is not proven.
 //!
+//! `adverse`, which must be named, has the promises of the patterns on services that do their worst.
 //! `crashes` has processes that crash once in a run, each for at most a minute, or the seconds after the word. It ends
-//! with exit code 1 if one fails.
+//! with exit code 1 if one fails. So does `adverse`, with the same time for all seeds of a promise.
 //!
 //! `indexes` has two and three calls of declared indexes beside each other, on both services, calm and at their worst,
 //! with faults, crashes, and both. It takes a word of the calls or the service, and the seconds of each: 2 by default.
@@ -17,15 +18,21 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use azure_table::testing::Exploration;
+use azure_table_tests::explorations::adverse::on_adverse_service;
 use azure_table_tests::explorations::crashes::{CrashBounds, CrashCase};
 use azure_table_tests::explorations::patterns::indexes::matrix::{IndexCase, IndexSetting};
 use azure_table_tests::explorations::{Case, crashes, index_histories, operations, patterns};
+use azure_table_tests::promises::Promise;
 
-/// The seconds of an exploration with crashes.
+/// The seconds of an exploration with crashes, and of a promise on adverse services.
 const SECONDS: u64 = 60;
+/// The seeds of adverse services.
+const SEEDS: u64 = 6;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
+    let mut promises: Vec<&Promise> = Vec::new();
     let (mut cases, mut crashing): (Vec<&Case>, Vec<&CrashCase>) = match arguments.next().as_deref() {
         None => (
             operations::ALL.iter().chain(patterns::all()).collect(),
@@ -36,10 +43,14 @@ fn main() -> ExitCode {
         Some("crashes") => (Vec::new(), crashes::all().collect()),
         Some("indexes") => return explore_indexes(arguments),
         Some("histories") => return run_histories(arguments),
+        Some("adverse") => {
+            promises = patterns::promises().collect();
+            (Vec::new(), Vec::new())
+        }
         Some(other) => {
             println!(
-                "{other:?} is not a list of explorations: expected `operations`, `patterns`, `crashes`, `indexes` or \
-                 `histories`"
+                "{other:?} is not a list of explorations: expected `operations`, `patterns`, `crashes`, `adverse`, \
+                 `indexes` or `histories`"
             );
             return ExitCode::from(2);
         }
@@ -48,7 +59,8 @@ fn main() -> ExitCode {
         let is_named = |name: &str| name.to_lowercase().contains(&word.to_lowercase());
         cases.retain(|case| is_named(case.name));
         crashing.retain(|case| is_named(case.name));
-        if cases.is_empty() && crashing.is_empty() {
+        promises.retain(|promise| is_named(promise.name));
+        if cases.is_empty() && crashing.is_empty() && promises.is_empty() {
             println!("no exploration has {word:?} in its name");
             return ExitCode::from(2);
         }
@@ -59,7 +71,8 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let is_proven = cases.is_empty() || explore(&cases);
-    if (crashing.is_empty() || explore_crashes(&crashing, seconds)) && is_proven {
+    let holds = crashing.is_empty() || explore_crashes(&crashing, seconds);
+    if (promises.is_empty() || explore_adverse(&promises, seconds)) && holds && is_proven {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
@@ -109,6 +122,35 @@ fn explore_crashes(cases: &[&CrashCase], seconds: u64) -> bool {
             println!("\n{failure}\n");
             holds = false;
         }
+    }
+    holds
+}
+
+/// Returns `true` if no promise fails.
+fn explore_adverse(promises: &[&Promise], seconds: u64) -> bool {
+    println!("| promise on adverse services | seeds | orders | requests | time | |");
+    println!("|---|--:|--:|--:|--:|---|");
+    let mut holds = true;
+    for promise in promises {
+        let each = Duration::from_secs(seconds) / SEEDS as u32;
+        let found: Vec<Exploration> = (0..SEEDS).map(|seed| on_adverse_service(promise, seed, each)).collect();
+        let sum = |count: fn(&Exploration) -> u64| found.iter().map(count).sum::<u64>();
+        let failures: Vec<_> = found.iter().filter_map(Exploration::failure).collect();
+        let seen = found.iter().filter(|found| found.is_proof()).count();
+        println!(
+            "| {} | {SEEDS} | {} | {} | {} ms | {} |",
+            promise.name,
+            sum(Exploration::schedules),
+            sum(Exploration::requests),
+            sum(|found| found.elapsed().as_millis() as u64),
+            if failures.is_empty() {
+                format!("all seen of {seen}")
+            } else {
+                "FAILED".to_owned()
+            }
+        );
+        failures.iter().for_each(|failure| println!("\n{failure}\n"));
+        holds &= failures.is_empty();
     }
     holds
 }

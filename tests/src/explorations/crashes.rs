@@ -10,6 +10,7 @@ mod logs;
 mod partitions;
 mod positions;
 mod queue;
+mod tables;
 mod unique;
 mod unique_in_table;
 mod writes;
@@ -94,7 +95,8 @@ pub fn all() -> impl Iterator<Item = &'static CrashCase> {
     let first = leases::ALL.iter().chain(&queue::ALL).chain(&partitions::ALL);
     let second = first.chain(&unique::ALL).chain(&unique_in_table::ALL);
     let third = second.chain(&expiry::ALL).chain(&writes::ALL);
-    third.chain(&positions::ALL).chain(&channel::ALL).chain(&logs::ALL)
+    let fourth = third.chain(&positions::ALL).chain(&channel::ALL);
+    fourth.chain(&logs::ALL).chain(&tables::ALL)
 }
 
 const TABLE: &str = "Rows";
