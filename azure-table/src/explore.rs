@@ -145,7 +145,8 @@ impl<B> Explore<B> {
     /// Sets the maximum number of crashes per run: 0 by default.
     ///
     /// A [process](Simulation::process) may crash while any of its requests is in flight. That request was executed, or
-    /// never arrives, or arrives [late](Self::late), after the process has begun again.
+    /// never arrives, or arrives [late](Self::late), after the process has begun again. A process that waits for a
+    /// timer may crash while a request of another task waits.
     pub fn crashes(mut self, most: usize) -> Self {
         self.settings.crashes = most;
         self

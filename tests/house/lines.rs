@@ -25,6 +25,7 @@ const LINES: [(&str, usize); 6] = [
     // 70 for secrets that a log hides, headers of a read-back, and errors of redirects: a reading found them missing.
     // A guide more is among them. 90 for the key of a result, a client from the URL of a table, and signatures that are
     // parsed, changed and signed again: they replaced programs that matched indices and cut URLs.
+    // 10 for processes that stay dead: they replaced bodies that count their lives.
     // 39 for processes that crash: they replaced bodies that begin with the rows of a crash. 8 for the URL of
     // an entity. 87 for declared indexes as data: they replaced index rows by hand. 53 for parts of signatures that are
     // checked before they are signed again, and URLs that errors of a service repeat: a reading found them missing.
@@ -49,8 +50,8 @@ const LINES: [(&str, usize); 6] = [
     // carry: it replaced a thread-local in the model of entities. 1 for a kind of errors.
     // 117 for crashes of processes as outcomes of their requests, and their counts: they replaced nothing. 2 for
     // headers of a trace, which no spy showed. 24 for failures with the fewest crashes, and for processes that have
-    // returned.
-    ("azure-table-testing", 3_970),
+    // returned. 130 for crashes of processes that wait for a timer: no order had them.
+    ("azure-table-testing", 4_100),
     // 25 `#[inline]`: they replaced the inlining within one crate, which a page had lost. 8 to read text or `null`:
     // they replaced a value between. 83 for values that are borrowed and move as whole words: they replaced stalls, a
     // fifth of the time of a row. 5 `#[inline]` for the writers of EDM types.

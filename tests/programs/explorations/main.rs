@@ -1,7 +1,7 @@
 //! Prints every exploration as a table: its orders, without and with one fault, and its time.
 //!
-//! `cargo program explorations` takes some minutes. After `--` it takes `operations`, `patterns`, `crashes` or `adverse`,
-//! and a word of the names. It ends with exit code 1 if something is not proven.
+//! `cargo program explorations` takes some minutes. After `--` it takes `operations`, `patterns`, `crashes` or
+//! `adverse`, and a word of the names. It ends with exit code 1 if something is not proven.
 //!
 //! `adverse`, which must be named, has the promises of the patterns on services that do their worst.
 //! `crashes` has processes that crash once in a run, each for at most a minute, or the seconds after the word. It ends
@@ -144,7 +144,7 @@ fn explore_adverse(promises: &[&Promise], seconds: u64) -> bool {
             sum(Exploration::requests),
             sum(|found| found.elapsed().as_millis() as u64),
             if failures.is_empty() {
-                format!("all seen of {seen}")
+                format!("holds, all orders seen of {seen} seeds")
             } else {
                 "FAILED".to_owned()
             }

@@ -19,6 +19,7 @@ use azure_table::{DynamicEntity, Guid, TableClient, TableEntity, TableOperation}
 use azure_table_patterns::{Fence, Leases, Sequence};
 use futures::future::{join, join3};
 
+use super::crashes::{self, RowId};
 use super::{Case, Tally};
 use crate::promises::{Place, Promise, at, count};
 
@@ -124,21 +125,7 @@ fn clients<E>(place: &Place) -> [TableClient<E>; 2] {
 
 /// Returns the stored rows that match, read without the gate.
 async fn stored<E: TableEntity + azure_table::ReadEntity>(place: &Place, filter: &str) -> Vec<E> {
-    let table = place.behind().table::<E>(TABLE).unwrap();
-    let mut query = table.query().allow_table_scan();
-    if !filter.is_empty() {
-        query = query.filter(azure_table::Filter::raw(filter.to_owned()));
-    }
-    query.all().await.unwrap()
-}
-
-/// The key of any row. A check that reads no Timestamp leaves the order of writes to different rows open.
-#[derive(TableEntity, Debug)]
-struct RowId {
-    #[table(partition_key)]
-    _partition: String,
-    #[table(row_key)]
-    _row: String,
+    crashes::stored(&place.behind(), TABLE, filter).await
 }
 
 #[derive(TableEntity, Clone, Debug)]

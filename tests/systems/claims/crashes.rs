@@ -4,19 +4,17 @@
 //! such cases in `azure_table_tests::explorations::crashes`, with the types of these.
 
 use std::cell::RefCell;
-use std::iter;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::{Simulation, explore};
-use azure_table::{DateTime, DynamicEntity, ErrorKind, PropertyGroup, Result, TableEntity, TableServiceClient};
+use azure_table::{DateTime, ErrorKind, PropertyGroup, Result, TableServiceClient};
 use azure_table_systems::catalogue::{Catalogue, Leaf, Selection};
 use azure_table_systems::durable_execution::{Histories, Status, Step, Worker};
 use azure_table_systems::event_streams::{Event, Partition, WriteError};
 use azure_table_systems::membership::{Membership, Silo};
 use azure_table_systems::transactional_state::{Prepared, StateStorage, Update};
-use azure_table_tests::explorations::crashes::CrashCase;
+use azure_table_tests::explorations::crashes::{CrashCase, behind, settle};
 use futures::future::try_join;
 use tokio::time::sleep;
 
@@ -80,33 +78,6 @@ fn systems_keep_their_claims_after_crashes() {
 const TABLE: &str = "Rows";
 /// The time of a lease.
 const TIME: Duration = Duration::from_secs(30);
-
-/// Creates the tables, and returns a client that is not explored.
-fn behind(simulation: &Simulation, tables: &[&str]) -> TableServiceClient {
-    for table in tables {
-        let none = iter::empty::<DynamicEntity>();
-        simulation.emulator().seed(table, none).unwrap();
-    }
-    TableServiceClient::from_transport(simulation.emulator().clone())
-}
-
-/// Reads the tables in an ordered request. A late write may arrive before it, after the processes have ended.
-async fn settle(simulation: &Simulation, tables: &[&str]) -> Result<()> {
-    for table in tables {
-        let rows = simulation.service().table::<RowId>(*table)?;
-        rows.query().allow_table_scan().count().await?;
-    }
-    Ok(())
-}
-
-/// The key of any row.
-#[derive(TableEntity)]
-struct RowId {
-    #[table(partition_key)]
-    _partition: String,
-    #[table(row_key)]
-    _row: String,
-}
 
 #[derive(PropertyGroup, Clone, Debug, PartialEq)]
 struct Text {
