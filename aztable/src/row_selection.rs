@@ -67,7 +67,7 @@ impl RowSelection {
 ///
 /// # Errors
 /// It does.
-pub(crate) fn refuse_scan(query: &TableQuery<DynamicEntity>) -> Done<()> {
+pub(crate) fn reject_scan(query: &TableQuery<DynamicEntity>) -> Done<()> {
     match query.plan()?.path() {
         AccessPath::TableScan => Err(Failure::usage(
             "this filter reads the whole table: name a --partition, or add --scan",

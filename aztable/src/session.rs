@@ -1,4 +1,4 @@
-//! What every command uses: connections, the terminal, signals.
+//! The parts that every command uses: connections, the terminal, signals.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a person or a program sees while a command runs: notes, plans, questions, progress.
+//! Notes, plans, questions and progress of a command, for a person or a program.
 //!
 //! Results go to the standard output, everything else to the standard error. With `--json` both are JSON lines.
 
@@ -78,9 +78,9 @@ impl Terminal {
             return Err(Failure::usage("nothing was written: add --yes to run this plan"));
         }
         eprint!("go on? [y/N] ");
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        match answer.trim() {
+        let mut reply = String::new();
+        io::stdin().lock().read_line(&mut reply)?;
+        match reply.trim() {
             "y" | "Y" | "yes" => Ok(()),
             _ => Err(Failure::new("nothing was written")),
         }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::failure::Done;
 use crate::printed_rows::{Form, PrintedRows};
-use crate::row_selection::{RowSelection, refuse_scan};
+use crate::row_selection::{RowSelection, reject_scan};
 use crate::session::Session;
 
 /// The rows of a table on the terminal, if the user names no limit.
@@ -51,7 +51,7 @@ impl Query {
         // The first rows of a table are a page, not a scan.
         let is_first_page = self.rows.is_everything() && limit.is_some_and(|limit| limit <= PAGE);
         if !self.scan && !is_first_page {
-            refuse_scan(&query)?;
+            reject_scan(&query)?;
         }
         let plan = query.plan()?;
         let path = match is_first_page {
