@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{completions, entity, export, import, query, tables};
+use crate::command::{completions, entity, export, import, query, tables, ui};
 use crate::connection::AccountOptions;
 use crate::terminal::Terminal;
 
@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Export(export::Export),
     /// Write the rows of a file to a table
     Import(import::Import),
+    /// Open a page for the tables on this machine
+    Ui(ui::Ui),
     /// Print a completion script of a shell
     Completions(completions::Completions),
     /// Print the manual page

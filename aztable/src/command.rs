@@ -6,6 +6,7 @@ pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod query;
 pub(crate) mod tables;
+pub(crate) mod ui;
 
 use crate::arguments::Command;
 use crate::failure::Done;
@@ -27,6 +28,7 @@ pub(crate) async fn run(command: Command, session: &Session) -> Done<()> {
         Command::Query(query) => query.run(session).await,
         Command::Export(export) => export.run(session).await,
         Command::Import(import) => import.run(session).await,
+        Command::Ui(ui) => ui.run(session).await,
         Command::Completions(completions) => completions.run(),
         Command::Man => completions::man(),
     }

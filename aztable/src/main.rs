@@ -21,6 +21,7 @@ mod rows;
 mod session;
 mod tally;
 mod terminal;
+mod ui;
 mod value;
 
 use std::process::ExitCode;

@@ -181,6 +181,7 @@ impl<'s> RowWriter<'s> {
             next: 0,
             tally,
         }));
+        self.session.interrupt.wait_for_position();
         let interrupt = self.session.interrupt.clone();
         let operations = pages
             .take_while(move |_| std::future::ready(!interrupt.is_set()))

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::failure::{Done, Failure};
 
 /// The names of types on the command line, beside those of the service.
-const SHORT_NAMES: [(&str, EdmType); 8] = [
+pub(crate) const SHORT_NAMES: [(&str, EdmType); 8] = [
     ("string", EdmType::String),
     ("bool", EdmType::Boolean),
     ("int32", EdmType::Int32),

@@ -97,6 +97,7 @@ impl Export {
             false => query.select_names(self.select.clone()).scan(),
         };
         let mut pages = scan.resume_from(position.scan.clone()).stream();
+        session.interrupt.wait_for_position();
         let mut progress = session.progress(None);
         let mut lines = Vec::new();
         while let Some(page) = pages.try_next_page().await? {
