@@ -10,13 +10,14 @@ use std::time::SystemTime;
 use crate::sources::{SourceFile, Sources, root, rust_files};
 
 /// The folders of code whose comments are checked.
-const CODE: [&str; 8] = [
+const CODE: [&str; 9] = [
     "azure-table/src",
     "azure-table-wire/src",
     "azure-table-derive/src",
     "azure-table-emulator/src",
     "azure-table-patterns/src",
     "azure-table-testing/src",
+    "aztable",
     "examples",
     "tests",
 ];

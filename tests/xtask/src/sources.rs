@@ -9,13 +9,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of product code, from the root of a checkout.
-pub const CRATES: [&str; 6] = [
+pub const CRATES: [&str; 7] = [
     "azure-table/src",
     "azure-table-wire/src",
     "azure-table-derive/src",
     "azure-table-emulator/src",
     "azure-table-patterns/src",
     "azure-table-testing/src",
+    "aztable/src",
 ];
 
 /// A file of product code.

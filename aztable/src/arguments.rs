@@ -1,0 +1,57 @@
+//! The command line: its commands, and the options of all of them.
+
+use clap::{Parser, Subcommand};
+
+use crate::command::{completions, entity, export, import, query, tables, ui};
+use crate::connection::AccountOptions;
+use crate::terminal::Terminal;
+
+const AFTER_HELP: &str = "\
+Tables are named TABLE, ACCOUNT/TABLE, @FILE/TABLE (a file with a connection string or the URL of a SAS) or \
+local:DIR/TABLE (tables in a folder).
+
+Exit codes: 0 if everything is done, 1 if something failed, differs or is left, 2 if the command line cannot be used, \
+130 after a signal.";
+
+/// Tables of Azure Storage and Cosmos DB: query, export, import, copy, compare, back up.
+#[derive(Parser)]
+#[command(version, after_help = AFTER_HELP, arg_required_else_help = true, infer_subcommands = false)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) account: AccountOptions,
+    #[command(flatten)]
+    pub(crate) terminal: Terminal,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// List the tables of an account
+    Ls(tables::List),
+    /// Create a table
+    Create(tables::Create),
+    /// Delete a table with its rows
+    Rm(tables::Remove),
+    /// Print a row
+    Get(entity::Get),
+    /// Insert a row, or replace the stored one
+    Put(entity::Put),
+    /// Set properties of a row, and keep the others
+    Set(entity::Set),
+    /// Delete a row
+    Del(entity::Delete),
+    /// Print rows, after the plan of the query
+    Query(query::Query),
+    /// Write rows to a file: JSON lines, CSV or Parquet
+    Export(export::Export),
+    /// Write the rows of a file to a table
+    Import(import::Import),
+    /// Open a page for the tables on this machine
+    Ui(ui::Ui),
+    /// Print a completion script of a shell
+    Completions(completions::Completions),
+    /// Print the manual page
+    #[command(hide = true)]
+    Man,
+}

@@ -1,0 +1,35 @@
+//! The commands, one file for each idea.
+
+pub(crate) mod completions;
+pub(crate) mod entity;
+pub(crate) mod export;
+pub(crate) mod import;
+pub(crate) mod query;
+pub(crate) mod tables;
+pub(crate) mod ui;
+
+use crate::arguments::Command;
+use crate::failure::Done;
+use crate::session::Session;
+
+/// Runs a command.
+///
+/// # Errors
+/// The error of the command.
+pub(crate) async fn run(command: Command, session: &Session) -> Done<()> {
+    match command {
+        Command::Ls(list) => list.run(session).await,
+        Command::Create(create) => create.run(session).await,
+        Command::Rm(remove) => remove.run(session).await,
+        Command::Get(get) => get.run(session).await,
+        Command::Put(put) => put.run(session).await,
+        Command::Set(set) => set.run(session).await,
+        Command::Del(delete) => delete.run(session).await,
+        Command::Query(query) => query.run(session).await,
+        Command::Export(export) => export.run(session).await,
+        Command::Import(import) => import.run(session).await,
+        Command::Ui(ui) => ui.run(session).await,
+        Command::Completions(completions) => completions.run(),
+        Command::Man => completions::man(),
+    }
+}

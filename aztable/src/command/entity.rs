@@ -1,0 +1,143 @@
+//! Single rows: get, put, set, delete, with `--if-match`.
+
+use azure_table::{DynamicEntity, ETag, TableOperation};
+use clap::Args;
+
+use crate::doubt::was_applied;
+use crate::failure::{Done, Failure};
+use crate::printed_rows::{Form, PrintedRows};
+use crate::session::Session;
+use crate::value;
+
+/// The key of a row.
+#[derive(Args)]
+struct RowKeys {
+    table: String,
+    #[arg(value_name = "PARTITION_KEY")]
+    partition: String,
+    #[arg(value_name = "ROW_KEY")]
+    row: String,
+}
+
+/// The condition of a write.
+#[derive(Args)]
+struct Match {
+    /// Write only if the stored row has this ETag, which `get` prints
+    #[arg(long, value_name = "ETAG")]
+    if_match: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Get {
+    #[command(flatten)]
+    key: RowKeys,
+    /// Only these properties
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
+    select: Vec<String>,
+}
+
+impl Get {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        let table = session.table(&self.key.table)?;
+        let get = table.get((&self.key.partition, &self.key.row));
+        let row: Option<DynamicEntity> = match self.select.is_empty() {
+            true => get.await?,
+            false => get.select_names(self.select).await?,
+        };
+        let Some(row) = row else {
+            let (partition, row) = (self.key.partition, self.key.row);
+            return Err(Failure::new(format!("no row ({partition:?}, {row:?})")));
+        };
+        let form = if session.terminal.json {
+            Form::JsonLines
+        } else {
+            Form::Properties
+        };
+        let mut rows = PrintedRows::new(form, Vec::new());
+        rows.add(row)?;
+        rows.end()
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Put {
+    #[command(flatten)]
+    key: RowKeys,
+    /// Name=text, or Name:TYPE=value: bool, int32, int64, double, datetime, guid, binary
+    properties: Vec<String>,
+    /// Fail if the row exists
+    #[arg(long, conflicts_with = "if_match")]
+    insert: bool,
+    #[command(flatten)]
+    condition: Match,
+}
+
+impl Put {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        let entity = value::entity(&self.key.partition, &self.key.row, &self.properties)?;
+        let operation = match (self.insert, &self.condition.if_match) {
+            (true, _) => TableOperation::insert(&entity),
+            (false, None) => TableOperation::insert_or_replace(&entity),
+            (false, Some(_)) => TableOperation::replace(&entity),
+        };
+        write(session, &self.key, operation, self.condition).await
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Set {
+    #[command(flatten)]
+    key: RowKeys,
+    /// Name=text, or Name:TYPE=value
+    #[arg(required = true)]
+    properties: Vec<String>,
+    #[command(flatten)]
+    condition: Match,
+}
+
+impl Set {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        let entity = value::entity(&self.key.partition, &self.key.row, &self.properties)?;
+        let operation = match &self.condition.if_match {
+            None => TableOperation::insert_or_merge(&entity),
+            Some(_) => TableOperation::merge(&entity),
+        };
+        write(session, &self.key, operation, self.condition).await
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Delete {
+    #[command(flatten)]
+    key: RowKeys,
+    #[command(flatten)]
+    condition: Match,
+}
+
+impl Delete {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        let operation = TableOperation::delete::<DynamicEntity>((&self.key.partition, &self.key.row));
+        write(session, &self.key, operation, self.condition).await
+    }
+}
+
+/// Writes a row, and prints its ETag.
+async fn write(session: &Session, key: &RowKeys, operation: TableOperation, condition: Match) -> Done<()> {
+    let (service, table) = session.connections.service_and_table(&key.table)?;
+    let operation = match condition.if_match {
+        Some(etag) => operation.if_match(ETag::new(etag)),
+        None => operation,
+    };
+    match table.execute(operation).await {
+        Ok(result) => session
+            .terminal
+            .note(result.etag().map_or("done", |etag| etag.as_str())),
+        Err(error) if error.may_have_applied() => match was_applied(&service, &error).await {
+            Some(true) => session.terminal.note("done, after a response was lost"),
+            Some(false) => return Err(Failure::new(format!("not written: {}", Failure::from(error)))),
+            None => return Err(Failure::new(format!("it may be written: {}", Failure::from(error)))),
+        },
+        Err(error) => return Err(error.into()),
+    }
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! `import`: the rows of a file in a table, resumable.
+
+use std::path::PathBuf;
+
+use azure_table::TableOperation;
+use clap::Args;
+use futures_util::stream;
+use indicatif::HumanBytes;
+
+use crate::connection::place_of;
+use crate::failure::{Done, Failure};
+use crate::row_writer::{Item, RowWriter, WriteOptions};
+use crate::rows::compression::open;
+use crate::rows::file_format::{FileFormat, RowForm};
+use crate::rows::json_lines::{self, ReadRow};
+use crate::session::Session;
+
+/// The rows between two positions.
+const PAGE: usize = 1_000;
+
+#[derive(Args)]
+pub(crate) struct Import {
+    /// The file: *.jsonl, *.csv, *.parquet, with .gz or .zst; or - for the standard input
+    file: PathBuf,
+    table: String,
+    /// The format, if the ending does not name it
+    #[arg(long)]
+    format: Option<RowForm>,
+    /// Insert rows, and reject those whose key exists with other properties
+    #[arg(long)]
+    insert: bool,
+    #[command(flatten)]
+    options: WriteOptions,
+}
+
+impl Import {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        let is_pipe = self.file.as_os_str() == "-";
+        let format = match is_pipe && self.format.is_none() {
+            true => FileFormat::of("-.jsonl".as_ref(), None)?,
+            false => FileFormat::of(&self.file, self.format)?,
+        };
+        if format.form != RowForm::JsonLines {
+            return Err(Failure::new("not yet"));
+        }
+        let account = session.connections.described(&place_of(&self.table)?.account)?;
+        let length = match is_pipe {
+            true => 0,
+            false => std::fs::metadata(&self.file)
+                .map_err(|error| Failure::of_file(&self.file, error))?
+                .len(),
+        };
+        let file_name = self.file.display().to_string();
+        let default = PathBuf::from(format!("{file_name}.position"));
+        // The number of rows belongs to this file as it is.
+        let job = [
+            &*account,
+            &self.table,
+            &file_name,
+            &length.to_string(),
+            if self.insert { "insert" } else { "" },
+        ];
+        let writer = RowWriter::new(session, &self.table, self.options.clone(), &default, &job)?;
+        let before = writer.resumed::<u64>()?.unwrap_or_default();
+        let mode = if self.insert { "insert" } else { "insert or replace" };
+        session.terminal.confirm(&format!(
+            "{mode} the rows of {file_name}{} in {} at {account}",
+            match length {
+                0 => String::new(),
+                length => format!(" ({})", HumanBytes(length)),
+            },
+            self.table
+        ))?;
+        session.table(&self.table)?.create_table_if_not_exists().await?;
+
+        let mut reader = open(&self.file, format.compression)?;
+        let mut skipped = 0;
+        while skipped < before {
+            let most = usize::try_from(before - skipped).unwrap_or(PAGE).min(PAGE);
+            let rows = json_lines::read(&mut reader, most)?;
+            if rows.is_empty() {
+                let text = format!("it has {skipped} rows, its position is {before}: the file has changed");
+                return Err(Failure::of_file(&self.file, text));
+            }
+            skipped += rows.len() as u64;
+        }
+        let insert = self.insert;
+        let pages = stream::try_unfold((reader, before), move |(mut reader, rows)| async move {
+            let read = json_lines::read(&mut reader, PAGE)?;
+            if read.is_empty() {
+                return Ok(None);
+            }
+            let rows = rows + read.len() as u64;
+            let items = read.into_iter().map(|row| item(row, insert)).collect();
+            Ok(Some(((items, rows), (reader, rows))))
+        });
+        writer.write(pages, None).await
+    }
+}
+
+fn item(row: ReadRow, insert: bool) -> Item {
+    match row {
+        Ok(mut row) => {
+            (row.etag, row.timestamp) = (None, None);
+            Item::Write(match insert {
+                true => TableOperation::insert(&row),
+                false => TableOperation::insert_or_replace(&row),
+            })
+        }
+        Err((text, why)) => Item::Bad { text, why },
+    }
+}

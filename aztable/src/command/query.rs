@@ -1,0 +1,99 @@
+//! `query`: the plan first, then rows.
+
+use azure_table::filter::AccessPath;
+use clap::Args;
+use serde_json::json;
+
+use crate::failure::Done;
+use crate::printed_rows::{Form, PrintedRows};
+use crate::row_selection::{RowSelection, reject_scan};
+use crate::session::Session;
+
+/// The rows of a table on the terminal, if the user names no limit.
+const TABLE_LIMIT: usize = 100;
+/// The rows of a page.
+const PAGE: usize = 1_000;
+
+#[derive(Args)]
+pub(crate) struct Query {
+    table: String,
+    #[command(flatten)]
+    rows: RowSelection,
+    /// Only these properties
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
+    select: Vec<String>,
+    /// The number of rows: 100 in a table on the terminal, otherwise all
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Read the whole table if the filter needs it
+    #[arg(long)]
+    scan: bool,
+    /// Print the number of rows
+    #[arg(long, conflicts_with_all = ["csv", "select", "limit"])]
+    count: bool,
+    /// Print CSV
+    #[arg(long)]
+    csv: bool,
+}
+
+impl Query {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        let table = session.table(&self.table)?;
+        let form = match (session.terminal.json, self.csv) {
+            (true, _) => Form::JsonLines,
+            (false, true) => Form::Csv,
+            (false, false) => Form::Table,
+        };
+        let limit = self
+            .limit
+            .or((form == Form::Table && !self.count).then_some(TABLE_LIMIT));
+        let mut query = self.rows.query(&table)?;
+        // The first rows of a table are a page, not a scan.
+        let is_first_page = self.rows.is_everything() && limit.is_some_and(|limit| limit <= PAGE);
+        if !self.scan && !is_first_page {
+            reject_scan(&query)?;
+        }
+        let plan = query.plan()?;
+        let path = match is_first_page {
+            true => "the first page".into(),
+            false => plan.path().to_string(),
+        };
+        session.terminal.note(&format!(
+            "plan: {path}, {} and one more for each {PAGE} rows\n  {}",
+            match plan.requests() {
+                1 => "1 request".into(),
+                requests => format!("{requests} requests"),
+            },
+            plan.request_text().lines().next().unwrap_or_default()
+        ));
+        if plan.path() == AccessPath::TableScan {
+            query = query.allow_table_scan();
+        }
+        if self.count {
+            let count = query.count().await?;
+            return match session.terminal.json {
+                true => session.terminal.result(json!({ "count": count })),
+                false => session.terminal.result(count),
+            };
+        }
+        if let Some(limit) = limit {
+            query = query.limit(limit);
+        }
+        let mut rows = match self.select.is_empty() {
+            true => query.stream(),
+            false => query.select_names(self.select.clone()).stream(),
+        };
+        let mut printed = PrintedRows::new(form, self.select);
+        let mut count = 0;
+        while let Some(row) = rows.try_next().await? {
+            printed.add(row)?;
+            count += 1;
+        }
+        printed.end()?;
+        session.terminal.note(&format!("{count} rows"));
+        if self.limit.is_none() && limit == Some(count) {
+            session.terminal.note("there may be more: --limit N");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,71 @@
+//! Tables: list, create, delete.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::connection::place_of;
+use crate::failure::{Done, Failure};
+use crate::place::AccountPlace;
+use crate::session::Session;
+
+#[derive(Args)]
+pub(crate) struct List {
+    /// An account: NAME, @FILE or local:DIR
+    account: Option<String>,
+    /// Only tables whose names begin so
+    #[arg(long)]
+    prefix: Option<String>,
+}
+
+impl List {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        let place = match self.account {
+            None => AccountPlace::Default,
+            Some(text) => text.parse().map_err(Failure::usage)?,
+        };
+        let mut tables = session.connections.service(&place)?.list_tables();
+        if let Some(prefix) = self.prefix {
+            tables = tables.starting_with(prefix);
+        }
+        let mut names = tables.stream();
+        while let Some(name) = names.try_next().await? {
+            match session.terminal.json {
+                true => session.terminal.result(json!({ "table": name }))?,
+                false => session.terminal.result(name)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Create {
+    table: String,
+}
+
+impl Create {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        session.table(&self.table)?.create_table().await?;
+        session.terminal.note(&format!("created {}", self.table));
+        Ok(())
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct Remove {
+    table: String,
+}
+
+impl Remove {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        let table = session.table(&self.table)?;
+        let account = session.connections.described(&place_of(&self.table)?.account)?;
+        let name = table.name();
+        session
+            .terminal
+            .confirm(&format!("delete the table {name} at {account}, with all its rows"))?;
+        table.delete_table().await?;
+        session.terminal.note(&format!("deleted {name}"));
+        Ok(())
+    }
+}

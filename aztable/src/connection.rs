@@ -1,0 +1,198 @@
+//! The connections of a run: opens the places that a command names.
+//!
+//! Each place is opened once: a folder is locked by its first opening. All connections share one meter.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use azure_identity::DeveloperToolsCredential;
+use azure_table::emulator::SyncPolicy;
+use azure_table::telemetry::CostMeter;
+use azure_table::{DynamicEntity, Emulator, EntraCredential, TableClient, TableServiceClient};
+use clap::Args;
+
+use crate::failure::{Done, Failure, with_causes};
+use crate::place::{AccountPlace, TablePlace};
+
+/// The account of tables that are named without one.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Account")]
+#[group(multiple = false)]
+pub(crate) struct AccountOptions {
+    /// An account by name, or the URL of its endpoint, with Entra ID: sign in with `az login` first
+    #[arg(long, global = true, value_name = "NAME", conflicts_with_all = ["connection_string", "sas_url", "local"])]
+    account: Option<String>,
+    /// A file with a connection string; the environment variable AZURE_STORAGE_CONNECTION_STRING has one directly
+    #[arg(long, global = true, value_name = "@FILE", conflicts_with_all = ["sas_url", "local"])]
+    connection_string: Option<String>,
+    /// A file with the URL of an account and its SAS
+    #[arg(long, global = true, value_name = "@FILE", conflicts_with = "local")]
+    sas_url: Option<String>,
+    /// A folder with tables: no account, no server
+    #[arg(long, global = true, value_name = "DIR")]
+    local: Option<PathBuf>,
+}
+
+/// The variable with the connection string of the account.
+const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
+
+/// The connections of a run.
+pub(crate) struct Connections {
+    default: AccountPlace,
+    connection_string: Option<String>,
+    opened: Mutex<BTreeMap<String, TableServiceClient>>,
+    pub(crate) meter: CostMeter,
+}
+
+impl Connections {
+    /// Decides which account is meant, without opening it.
+    ///
+    /// # Errors
+    /// A secret is on the command line.
+    pub(crate) fn new(options: AccountOptions) -> Done<Self> {
+        let file = |option: &str, value: String| match value.strip_prefix('@') {
+            Some(file) => Ok(AccountPlace::File(file.into())),
+            None => Err(Failure::usage(format!(
+                "--{option} takes @FILE: a secret does not belong on the command line"
+            ))),
+        };
+        let connection_string = std::env::var(CONNECTION_STRING).ok().filter(|text| !text.is_empty());
+        let default = match (
+            options.account,
+            options.connection_string,
+            options.sas_url,
+            options.local,
+        ) {
+            (Some(name), ..) => name.parse().map_err(Failure::usage)?,
+            (_, Some(text), ..) => file("connection-string", text)?,
+            (_, _, Some(url), _) => file("sas-url", url)?,
+            (.., Some(folder)) => AccountPlace::Folder(folder),
+            _ => AccountPlace::Default,
+        };
+        Ok(Self {
+            default,
+            connection_string,
+            opened: Mutex::default(),
+            meter: CostMeter::new(),
+        })
+    }
+
+    /// Opens an account or a folder.
+    ///
+    /// # Errors
+    /// No account is named, its credential cannot be read, or the folder cannot be opened.
+    pub(crate) fn service(&self, place: &AccountPlace) -> Done<TableServiceClient> {
+        let place = match place {
+            AccountPlace::Default => &self.default,
+            place => place,
+        };
+        let name = match place {
+            AccountPlace::Folder(path) => {
+                fs::create_dir_all(path).map_err(|error| Failure::of_file(path, error))?;
+                path.canonicalize()
+                    .map_err(|error| Failure::of_file(path, error))?
+                    .display()
+                    .to_string()
+            }
+            place => place.to_string(),
+        };
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(service) = opened.get(&name) {
+            return Ok(service.clone());
+        }
+        let service = self
+            .open(place)?
+            .application_id(concat!("aztable/", env!("CARGO_PKG_VERSION")));
+        let service = service.observer(self.meter.clone());
+        opened.insert(name, service.clone());
+        Ok(service)
+    }
+
+    fn open(&self, place: &AccountPlace) -> Done<TableServiceClient> {
+        match place {
+            AccountPlace::Default => match &self.connection_string {
+                Some(text) => Ok(TableServiceClient::from_connection_string(text)?),
+                None => Err(Failure::usage(format!(
+                    "no account: set {CONNECTION_STRING}, or use --account NAME, --connection-string @FILE, \
+                     --sas-url @FILE or --local DIR"
+                ))),
+            },
+            AccountPlace::Named(name) => {
+                if let Some(text) = &self.connection_string {
+                    let service = TableServiceClient::from_connection_string(text)?;
+                    if service.account() == Some(name) {
+                        return Ok(service);
+                    }
+                }
+                let endpoint = match name.contains("://") {
+                    true => name.clone(),
+                    false => format!("https://{name}.table.core.windows.net"),
+                };
+                let credential =
+                    DeveloperToolsCredential::new(None).map_err(|error| Failure::new(with_causes(&error)))?;
+                Ok(TableServiceClient::new(&endpoint, EntraCredential::new(credential))?)
+            }
+            AccountPlace::File(path) => from_secret(path),
+            AccountPlace::Folder(path) => {
+                let emulator =
+                    Emulator::open(path, SyncPolicy::Always).map_err(|error| Failure::of_file(path, error))?;
+                Ok(TableServiceClient::from_transport(emulator))
+            }
+        }
+    }
+
+    /// Opens a table.
+    ///
+    /// # Errors
+    /// The text names no table, or the errors of [`service`](Self::service).
+    pub(crate) fn table(&self, text: &str) -> Done<TableClient<DynamicEntity>> {
+        Ok(self.service_and_table(text)?.1)
+    }
+
+    /// Opens a table and its account.
+    ///
+    /// # Errors
+    /// The errors of [`table`](Self::table).
+    pub(crate) fn service_and_table(&self, text: &str) -> Done<(TableServiceClient, TableClient<DynamicEntity>)> {
+        let place = place_of(text)?;
+        let service = self.service(&place.account)?;
+        let table = service.dynamic_table(&place.table)?;
+        Ok((service, table))
+    }
+
+    /// Returns the name of the account of a table, for the plan of a command and for its position.
+    pub(crate) fn described(&self, place: &AccountPlace) -> Done<String> {
+        let effective = match place {
+            AccountPlace::Default => &self.default,
+            place => place,
+        };
+        match effective {
+            AccountPlace::Folder(path) => Ok(format!("local:{}", path.display())),
+            place => {
+                let service = self.service(place)?;
+                Ok(service.endpoint().trim_end_matches('/').to_owned())
+            }
+        }
+    }
+}
+
+/// Returns the place that a text names.
+///
+/// # Errors
+/// The text names no table. The error does not repeat what may be a secret.
+pub(crate) fn place_of(text: &str) -> Done<TablePlace> {
+    text.parse().map_err(Failure::usage)
+}
+
+/// Connects with the secret in a file: a connection string, or a URL with a SAS.
+fn from_secret(path: &Path) -> Done<TableServiceClient> {
+    let secret = fs::read_to_string(path).map_err(|error| Failure::of_file(path, error))?;
+    let secret = secret.trim();
+    let service = match secret.starts_with("http://") || secret.starts_with("https://") {
+        true => TableServiceClient::from_sas_url(secret),
+        false => TableServiceClient::from_connection_string(secret),
+    };
+    service.map_err(|error| Failure::of_file(path, error))
+}

@@ -1,0 +1,107 @@
+//! The error of a command: one line, and the exit code of the program.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use azure_table::{Error, ErrorKind};
+
+/// The result of a part of a command.
+pub(crate) type Done<T> = Result<T, Failure>;
+
+/// The error of a command.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    text: String,
+    code: u8,
+}
+
+impl Failure {
+    /// The exit code of an error, of differences, and of rows that are left.
+    pub(crate) const FAILED: u8 = 1;
+    /// The exit code of a command line that cannot be used, as clap has it.
+    pub(crate) const USAGE: u8 = 2;
+    /// The exit code of a command that a signal has stopped at a position from which it resumes.
+    pub(crate) const INTERRUPTED: u8 = 130;
+
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            code: Self::FAILED,
+        }
+    }
+
+    /// An error of the command line.
+    pub(crate) fn usage(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            code: Self::USAGE,
+        }
+    }
+
+    pub(crate) fn interrupted(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            code: Self::INTERRUPTED,
+        }
+    }
+
+    /// An error of a file.
+    pub(crate) fn of_file(path: &Path, error: impl fmt::Display) -> Self {
+        Self::new(format!("{}: {error}", path.display()))
+    }
+
+    pub(crate) fn code(&self) -> u8 {
+        self.code
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let mut text = with_causes(&error);
+        if let Some(remedy) = remedy(error.kind()) {
+            text = format!("{text}: {remedy}");
+        }
+        Self::new(text)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+/// Returns an error and its causes in one line.
+pub(crate) fn with_causes(error: &dyn StdError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// Returns what the user can do about an error of the service, if the error does not say so.
+fn remedy(kind: ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::Unauthenticated => Some("sign in with `az login` or `azd auth login`, or check the key or SAS"),
+        ErrorKind::Forbidden => Some("the credential lacks a right: a role such as `Storage Table Data Contributor`"),
+        ErrorKind::TableNotFound => Some("`aztable ls` lists the tables"),
+        _ => None,
+    }
+}

@@ -1,0 +1,113 @@
+//! The places that commands name: accounts, folders, and tables in them.
+//!
+//! Defines the texts, not the connections: see `connection.rs`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use azure_table::TableName;
+
+/// An account, or a folder with tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AccountPlace {
+    /// The account that the options or the environment name.
+    Default,
+    /// An account by its name or the URL of its endpoint, with Entra ID.
+    Named(String),
+    /// An account whose connection string, or URL with a SAS, is in a file.
+    File(PathBuf),
+    /// A folder with tables.
+    Folder(PathBuf),
+}
+
+impl FromStr for AccountPlace {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let place = match text.strip_prefix("local:") {
+            Some(folder) => Self::Folder(folder.into()),
+            None => match text.strip_prefix('@') {
+                Some(file) => Self::File(file.into()),
+                None => Self::Named(text.into()),
+            },
+        };
+        match &place {
+            Self::Named(name) if name.contains("SharedAccessSignature") || name.contains("sig=") => {
+                Err("a secret does not belong on the command line: write it to a file, and name it as @FILE".into())
+            }
+            Self::Named(name) if name.is_empty() => Err("the account has no name".into()),
+            Self::Folder(path) | Self::File(path) if path.as_os_str().is_empty() => Err("the path is empty".into()),
+            _ => Ok(place),
+        }
+    }
+}
+
+impl fmt::Display for AccountPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("(default)"),
+            Self::Named(name) => f.write_str(name),
+            Self::File(path) => write!(f, "@{}", path.display()),
+            Self::Folder(path) => write!(f, "local:{}", path.display()),
+        }
+    }
+}
+
+/// A table of a place: `TABLE`, `ACCOUNT/TABLE`, `@FILE/TABLE` or `local:DIR/TABLE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TablePlace {
+    pub(crate) account: AccountPlace,
+    pub(crate) table: TableName,
+}
+
+impl FromStr for TablePlace {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (account, table) = match text.rsplit_once('/') {
+            None => (AccountPlace::Default, text),
+            Some((account, table)) => (account.parse()?, table),
+        };
+        let table = TableName::new(table).map_err(|error| error.to_string())?;
+        Ok(Self { account, table })
+    }
+}
+
+impl fmt::Display for TablePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.account {
+            AccountPlace::Default => write!(f, "{}", self.table),
+            _ => write!(f, "{}/{}", self.account, self.table),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_names_its_place() {
+        for (text, account) in [
+            ("Quakes", AccountPlace::Default),
+            ("contoso/Quakes", AccountPlace::Named("contoso".into())),
+            (
+                "https://contoso.table.core.windows.net/Quakes",
+                AccountPlace::Named("https://contoso.table.core.windows.net".into()),
+            ),
+            ("@secrets/staging/Quakes", AccountPlace::File("secrets/staging".into())),
+            ("local:/var/tables/Quakes", AccountPlace::Folder("/var/tables".into())),
+        ] {
+            let place: TablePlace = text.parse().unwrap();
+            assert_eq!((&place.account, place.table.as_str()), (&account, "Quakes"), "{text}");
+            assert_eq!(place.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_secret_is_rejected() {
+        let error = "https://contoso.table.core.windows.net/?sv=1&sig=abc/Quakes".parse::<TablePlace>();
+        assert!(error.unwrap_err().contains("@FILE"));
+    }
+}

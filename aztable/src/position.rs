@@ -1,0 +1,120 @@
+//! The position of a long command in a file, from which the same command resumes.
+//!
+//! A position belongs to one job: account, table, filter and file. A hash of them is in the file, and a position of
+//! another job is an error.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::failure::{Done, Failure};
+
+/// The time between two positions that are stored.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+#[derive(Serialize, Deserialize)]
+struct Stored<P> {
+    job: String,
+    position: P,
+}
+
+/// A file with the position of a job.
+pub(crate) struct PositionFile {
+    path: PathBuf,
+    job: String,
+    saved: Option<Instant>,
+}
+
+impl PositionFile {
+    /// Names the file of a job. `parts` are all that the position depends on.
+    pub(crate) fn new(path: impl Into<PathBuf>, parts: &[&str]) -> Self {
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
+        let job = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = path.into();
+        Self { path, job, saved: None }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the stored position, or `None` if the job begins.
+    ///
+    /// # Errors
+    /// The file cannot be read, or belongs to another job.
+    pub(crate) fn load<P: DeserializeOwned>(&self) -> Done<Option<P>> {
+        let json = match fs::read(&self.path) {
+            Ok(json) => json,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Failure::of_file(&self.path, error)),
+        };
+        let stored: Stored<P> = serde_json::from_slice(&json).map_err(|error| Failure::of_file(&self.path, error))?;
+        if stored.job != self.job {
+            let text = "this position is of another account, table, filter or file: name another file, or delete it";
+            return Err(Failure::of_file(&self.path, text));
+        }
+        Ok(Some(stored.position))
+    }
+
+    /// Returns `true` if the last position was stored some time ago.
+    pub(crate) fn is_due(&self) -> bool {
+        self.saved.is_none_or(|saved| saved.elapsed() >= INTERVAL)
+    }
+
+    /// Replaces the stored position. A crash leaves the old or the new one.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn save(&mut self, position: impl Serialize) -> Done<()> {
+        let job = self.job.clone();
+        replace_file(&self.path, &serde_json::to_vec(&Stored { job, position })?)?;
+        self.saved = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Deletes the file, after the end of the job.
+    ///
+    /// # Errors
+    /// The file cannot be deleted.
+    pub(crate) fn delete(&self) -> Done<()> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(Failure::of_file(&self.path, error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Creates a file that only the user can read.
+///
+/// # Errors
+/// The file cannot be created.
+pub(crate) fn create_private(path: &Path) -> Done<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map_err(|error| Failure::of_file(path, error))
+}
+
+/// Replaces a file by a rename, after its contents are on the disk.
+///
+/// # Errors
+/// The file cannot be written.
+pub(crate) fn replace_file(path: &Path, contents: &[u8]) -> Done<()> {
+    let mut new = path.to_owned().into_os_string();
+    new.push(".new");
+    let new = PathBuf::from(new);
+    let mut file = create_private(&new)?;
+    let written = file.write_all(contents).and_then(|()| file.sync_all());
+    let renamed = written.and_then(|()| fs::rename(&new, path));
+    renamed.map_err(|error| Failure::of_file(path, error))
+}

@@ -1,0 +1,77 @@
+//! The rows that a command selects: `--partition`, `--prefix`, `--filter`.
+
+use azure_table::filter::AccessPath;
+use azure_table::{DynamicEntity, Filter, KeyPrefix, TableClient, TableQuery};
+use clap::Args;
+
+use crate::failure::{Done, Failure};
+
+/// A selection of rows.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct RowSelection {
+    /// Only rows of this partition
+    #[arg(long, value_name = "PARTITION_KEY")]
+    partition: Option<String>,
+    /// Only rows whose RowKey begins so
+    #[arg(long, value_name = "ROW_KEY", requires = "partition")]
+    prefix: Option<String>,
+    /// Only rows that an OData filter selects: "Magnitude ge 5.0 and Place eq 'Banda Sea'"
+    #[arg(long, value_name = "ODATA")]
+    filter: Option<String>,
+}
+
+impl RowSelection {
+    /// Returns the query for the rows.
+    ///
+    /// # Errors
+    /// A key is not allowed.
+    pub(crate) fn query(&self, table: &TableClient<DynamicEntity>) -> Done<TableQuery<DynamicEntity>> {
+        let mut query = table.query();
+        match (&self.partition, &self.prefix) {
+            (Some(partition), Some(prefix)) => {
+                let prefix = KeyPrefix::from_text(partition.clone(), prefix.clone())?;
+                query = query.key_prefix(prefix);
+            }
+            (Some(partition), None) => query = query.partition(partition),
+            (None, _) => {}
+        }
+        if let Some(filter) = &self.filter {
+            query = query.filter(Filter::raw(filter.as_str()));
+        }
+        Ok(query)
+    }
+
+    /// Returns `true` for the whole table.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.partition.is_none() && self.filter.is_none()
+    }
+
+    /// Returns the selection as text, for plans and positions.
+    pub(crate) fn text(&self) -> String {
+        let parts = [
+            ("partition", &self.partition),
+            ("prefix", &self.prefix),
+            ("filter", &self.filter),
+        ];
+        let named = parts
+            .iter()
+            .filter_map(|(name, value)| Some(format!("{name} {:?}", value.as_ref()?)));
+        match named.collect::<Vec<_>>().join(", ") {
+            text if text.is_empty() => "all rows".into(),
+            text => text,
+        }
+    }
+}
+
+/// Checks that a query does not read the whole table by mistake.
+///
+/// # Errors
+/// It does.
+pub(crate) fn reject_scan(query: &TableQuery<DynamicEntity>) -> Done<()> {
+    match query.plan()?.path() {
+        AccessPath::TableScan => Err(Failure::usage(
+            "this filter reads the whole table: name a --partition, or add --scan",
+        )),
+        _ => Ok(()),
+    }
+}

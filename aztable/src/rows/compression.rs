@@ -1,0 +1,74 @@
+//! Compressed files. Each append is a member of its own, so that a file can be cut at any of them and continued.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write as _};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+use flate2::write::GzEncoder;
+
+use crate::failure::{Done, Failure};
+
+/// The level of Zstandard: its own default.
+const ZSTANDARD_LEVEL: i32 = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compression {
+    None,
+    Gzip,
+    Zstandard,
+}
+
+impl Compression {
+    /// Splits the ending of a compression from the name of a file.
+    pub(crate) fn of(name: &str) -> (&str, Self) {
+        if let Some(name) = name.strip_suffix(".gz") {
+            (name, Self::Gzip)
+        } else if let Some(name) = name.strip_suffix(".zst") {
+            (name, Self::Zstandard)
+        } else {
+            (name, Self::None)
+        }
+    }
+
+    /// Returns bytes as a member of a compressed file.
+    ///
+    /// # Errors
+    /// The compressor fails.
+    pub(crate) fn member(self, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        match self {
+            Self::None => Ok(bytes),
+            Self::Gzip => {
+                let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
+                encoder.write_all(&bytes)?;
+                encoder.finish()
+            }
+            Self::Zstandard => zstd::encode_all(bytes.as_slice(), ZSTANDARD_LEVEL),
+        }
+    }
+
+    /// Returns a reader of all members.
+    ///
+    /// # Errors
+    /// The decompressor fails.
+    pub(crate) fn reader(self, bytes: impl Read + Send + 'static) -> io::Result<Box<dyn BufRead + Send>> {
+        let bytes = BufReader::new(bytes);
+        Ok(match self {
+            Self::None => Box::new(bytes),
+            Self::Gzip => Box::new(BufReader::new(MultiGzDecoder::new(bytes))),
+            Self::Zstandard => Box::new(BufReader::new(zstd::Decoder::with_buffer(bytes)?)),
+        })
+    }
+}
+
+/// Opens a file, or the standard input for `-`.
+///
+/// # Errors
+/// The file cannot be opened.
+pub(crate) fn open(path: &Path, compression: Compression) -> Done<Box<dyn BufRead + Send>> {
+    let opened = match path.as_os_str() == "-" {
+        true => compression.reader(io::stdin()),
+        false => File::open(path).and_then(|file| compression.reader(file)),
+    };
+    opened.map_err(|error| Failure::of_file(path, error))
+}

@@ -1,0 +1,84 @@
+//! The format of a file, by the ending of its name.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use crate::failure::{Done, Failure};
+use crate::rows::compression::Compression;
+
+/// The form of the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowForm {
+    /// One JSON object a line: exact
+    #[value(name = "jsonl")]
+    JsonLines,
+    /// A column for each property, with its type in the header: Age:Edm.Int32
+    Csv,
+    /// A column for each property, for DuckDB, pandas, Spark
+    Parquet,
+}
+
+/// The form of the rows, and the compression around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileFormat {
+    pub(crate) form: RowForm,
+    pub(crate) compression: Compression,
+}
+
+impl FileFormat {
+    /// Returns the format of a file. `form` is what the user names, if the ending does not tell.
+    ///
+    /// # Errors
+    /// Neither tells the form, or a Parquet file is to be compressed as a whole.
+    pub(crate) fn of(path: &Path, form: Option<RowForm>) -> Done<Self> {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .to_ascii_lowercase();
+        let (name, compression) = Compression::of(&name);
+        let by_ending = match name.rsplit_once('.') {
+            Some((_, "jsonl" | "ndjson")) => Some(RowForm::JsonLines),
+            Some((_, "csv")) => Some(RowForm::Csv),
+            Some((_, "parquet")) => Some(RowForm::Parquet),
+            _ => None,
+        };
+        let Some(form) = form.or(by_ending) else {
+            let text = "the ending names no format: .jsonl, .csv, .parquet, or --format";
+            return Err(Failure::usage(format!("{}: {text}", path.display())));
+        };
+        if form == RowForm::Parquet && compression != Compression::None {
+            let text = "a Parquet file compresses its own columns";
+            return Err(Failure::usage(format!("{}: {text}", path.display())));
+        }
+        Ok(Self { form, compression })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ending_names_form_and_compression() {
+        for (name, form, compression) in [
+            ("a.jsonl", RowForm::JsonLines, Compression::None),
+            ("a.b.JSONL.gz", RowForm::JsonLines, Compression::Gzip),
+            ("a.csv.zst", RowForm::Csv, Compression::Zstandard),
+            ("a.parquet", RowForm::Parquet, Compression::None),
+        ] {
+            assert_eq!(
+                FileFormat::of(Path::new(name), None).unwrap(),
+                FileFormat { form, compression }
+            );
+        }
+        for name in ["a.parquet.gz", "a.txt", "jsonl"] {
+            assert_eq!(
+                FileFormat::of(Path::new(name), None).unwrap_err().code(),
+                Failure::USAGE,
+                "{name}"
+            );
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! JSON lines: a row is the JSON of the service, with the type of each property that JSON does not show.
+
+use std::io::BufRead;
+
+use azure_table::DynamicEntity;
+
+use crate::failure::Done;
+
+/// A row of a file, or the text that is none.
+pub(crate) type ReadRow = Result<DynamicEntity, (String, String)>;
+
+/// Appends a row. ETag and Timestamp are those of the stored row: `system` keeps them.
+///
+/// # Errors
+/// The row has no JSON form.
+pub(crate) fn write(lines: &mut Vec<u8>, mut row: DynamicEntity, system: bool) -> Done<()> {
+    if !system {
+        (row.etag, row.timestamp) = (None, None);
+    }
+    serde_json::to_writer(&mut *lines, &row)?;
+    lines.push(b'\n');
+    Ok(())
+}
+
+/// Reads up to `most` rows. Empty lines are none. An empty result is the end.
+///
+/// # Errors
+/// The file cannot be read.
+pub(crate) fn read(reader: &mut impl BufRead, most: usize) -> std::io::Result<Vec<ReadRow>> {
+    let (mut rows, mut line) = (Vec::new(), Vec::new());
+    while rows.len() < most {
+        line.clear();
+        if reader.read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        rows.push(serde_json::from_slice(&line).map_err(|error| {
+            let text = String::from_utf8_lossy(line.trim_ascii()).into_owned();
+            (text, error.to_string())
+        }));
+    }
+    Ok(rows)
+}

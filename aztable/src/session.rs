@@ -1,0 +1,88 @@
+//! The parts that every command uses: connections, the terminal, signals.
+
+use std::path::Path;
+
+use azure_table::{DynamicEntity, TableClient};
+
+use crate::connection::{AccountOptions, Connections};
+use crate::failure::{Done, Failure};
+use crate::interrupt::Interrupt;
+use crate::terminal::{Progress, Terminal};
+
+/// A run of the program.
+pub(crate) struct Session {
+    pub(crate) connections: Connections,
+    pub(crate) terminal: Terminal,
+    pub(crate) interrupt: Interrupt,
+}
+
+impl Session {
+    /// # Errors
+    /// A secret is on the command line.
+    pub(crate) fn new(account: AccountOptions, terminal: Terminal) -> Done<Self> {
+        Ok(Self {
+            connections: Connections::new(account)?,
+            terminal,
+            interrupt: Interrupt::listen(),
+        })
+    }
+
+    /// Opens a table by its text on the command line.
+    ///
+    /// # Errors
+    /// The errors of [`Connections::table`].
+    pub(crate) fn table(&self, text: &str) -> Done<TableClient<DynamicEntity>> {
+        self.connections.table(text)
+    }
+
+    /// Returns the error of a command that finds the position of an unfinished run.
+    pub(crate) fn unfinished(&self, position: &Path) -> Failure {
+        let path = position.display();
+        Failure::usage(format!(
+            "{path} is the position of an unfinished run: add --resume {path}, or delete it"
+        ))
+    }
+
+    /// Returns the error of a command that a signal has stopped, with the command that resumes.
+    pub(crate) fn interrupted(&self, rows: u64, position: Option<&Path>) -> Failure {
+        let text = format!("stopped after {rows} rows");
+        Failure::interrupted(match position {
+            Some(path) => format!("{text}; this goes on:\n  {}", resuming(path)),
+            None => text,
+        })
+    }
+
+    /// Returns the error of a command that leaves rows, with the command that resumes.
+    pub(crate) fn resumable(&self, error: Failure, position: &Path) -> Failure {
+        match position.exists() {
+            true => Failure::new(format!("{error}; this goes on:\n  {}", resuming(position))),
+            false => error,
+        }
+    }
+
+    /// Starts to show progress.
+    pub(crate) fn progress(&self, total: Option<u64>) -> Progress {
+        self.terminal.progress(total, &self.connections.meter)
+    }
+}
+
+/// Returns the command line that goes on from a position.
+fn resuming(position: &Path) -> String {
+    let mut words: Vec<String> = std::env::args().map(quoted).collect();
+    if !words
+        .iter()
+        .any(|word| word == "--resume" || word.starts_with("--resume="))
+    {
+        words.extend(["--resume".to_owned(), quoted(position.display().to_string())]);
+    }
+    words.join(" ")
+}
+
+/// Quotes a word for a shell, if it needs that.
+fn quoted(word: String) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}

@@ -1,0 +1,176 @@
+//! Notes, plans, questions and progress of a command, for a person or a program.
+//!
+//! Results go to the standard output, everything else to the standard error. With `--json` both are JSON lines.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+use azure_table::telemetry::CostMeter;
+use clap::Args;
+use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use crate::failure::{Done, Failure};
+
+/// The interval between lines of progress where no terminal shows a bar.
+const LINE_INTERVAL: Duration = Duration::from_secs(60);
+/// The interval between events of progress.
+const EVENT_INTERVAL: Duration = Duration::from_secs(1);
+
+#[derive(Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Terminal {
+    /// No progress and no notes
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Results and events as JSON lines, for programs
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Run without a question, as scripts need it
+    #[arg(long, short, global = true)]
+    pub(crate) yes: bool,
+}
+
+impl Terminal {
+    /// Prints a line about the command.
+    pub(crate) fn note(&self, text: &str) {
+        if self.json {
+            self.event("note", &json!({ "text": text }));
+        } else if !self.quiet {
+            eprintln!("{text}");
+        }
+    }
+
+    /// Prints an event for programs: `{"event": name, …}`.
+    pub(crate) fn event(&self, name: &str, members: &Value) {
+        if !self.json {
+            return;
+        }
+        let mut event = json!({ "event": name });
+        if let (Some(event), Some(members)) = (event.as_object_mut(), members.as_object()) {
+            event.extend(members.clone());
+        }
+        eprintln!("{event}");
+    }
+
+    /// Prints a line of results.
+    ///
+    /// # Errors
+    /// The standard output is closed.
+    pub(crate) fn result(&self, line: impl std::fmt::Display) -> Done<()> {
+        Ok(writeln!(io::stdout(), "{line}")?)
+    }
+
+    /// Prints what a command is about to write, and asks whether to go on.
+    ///
+    /// # Errors
+    /// The answer is no, or no person can answer and `--yes` is absent.
+    pub(crate) fn confirm(&self, plan: &str) -> Done<()> {
+        if self.json {
+            self.event("plan", &json!({ "text": plan }));
+        } else if !self.quiet || !self.yes {
+            eprintln!("{plan}");
+        }
+        if self.yes {
+            return Ok(());
+        }
+        if !io::stdin().is_terminal() {
+            return Err(Failure::usage("nothing was written: add --yes to run this plan"));
+        }
+        eprint!("go on? [y/N] ");
+        let mut reply = String::new();
+        io::stdin().lock().read_line(&mut reply)?;
+        match reply.trim() {
+            "y" | "Y" | "yes" => Ok(()),
+            _ => Err(Failure::new("nothing was written")),
+        }
+    }
+
+    /// Starts to show the progress of a command, of `total` rows if that is known.
+    pub(crate) fn progress(&self, total: Option<u64>, meter: &CostMeter) -> Progress {
+        let bar = match !self.quiet && !self.json && io::stderr().is_terminal() {
+            false => ProgressBar::hidden(),
+            true => {
+                let template = match total {
+                    Some(_) => "{bar:30} {percent}% {msg}, {eta} left",
+                    None => "{spinner} {msg}",
+                };
+                let style = ProgressStyle::with_template(template);
+                let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+                match style {
+                    Ok(style) => bar.with_style(style),
+                    Err(_) => bar,
+                }
+            }
+        };
+        let now = Instant::now();
+        Progress {
+            terminal: *self,
+            bar,
+            meter: meter.clone(),
+            started: now,
+            last: now,
+            first: None,
+        }
+    }
+}
+
+/// The progress of a command.
+pub(crate) struct Progress {
+    terminal: Terminal,
+    bar: ProgressBar,
+    meter: CostMeter,
+    started: Instant,
+    last: Instant,
+    /// The rows before the start, if the command resumes: they do not count for the rate.
+    first: Option<u64>,
+}
+
+impl Progress {
+    /// Shows the number of rows so far.
+    pub(crate) fn set(&mut self, rows: u64) {
+        let before = *self.first.get_or_insert(rows);
+        self.bar.set_position(rows);
+        let interval = match (self.terminal.json, self.bar.is_hidden()) {
+            (true, _) => EVENT_INTERVAL,
+            (false, true) => LINE_INTERVAL,
+            (false, false) => Duration::from_millis(100),
+        };
+        if self.last.elapsed() < interval {
+            return;
+        }
+        self.last = Instant::now();
+        let seconds = self.started.elapsed().as_secs_f64().max(0.001);
+        let rate = (rows.saturating_sub(before)) as f64 / seconds;
+        let cost = self.meter.total();
+        if self.terminal.json {
+            let members = json!({
+                "rows": rows, "rows_per_second": rate.round(), "requests": cost.requests, "throttled": cost.throttled,
+                "bytes_sent": cost.bytes_sent, "bytes_received": cost.bytes_received,
+            });
+            return self.terminal.event("progress", &members);
+        }
+        let text = format!(
+            "{} rows, {}, {} rows/s, {} requests{}",
+            HumanCount(rows),
+            HumanBytes(cost.bytes_sent + cost.bytes_received),
+            HumanCount(rate as u64),
+            HumanCount(cost.requests),
+            match cost.throttled {
+                0 => String::new(),
+                throttled => format!(", {throttled} throttled"),
+            }
+        );
+        match self.bar.is_hidden() {
+            true => self
+                .terminal
+                .note(&format!("{} {text}", HumanDuration(self.started.elapsed()))),
+            false => self.bar.set_message(text),
+        }
+    }
+
+    /// Stops to show the progress.
+    pub(crate) fn end(self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,302 @@
+//! The pages, as HTML. All text of the account is escaped.
+
+use axum::http::StatusCode;
+use azure_table::DynamicEntity;
+use maud::{DOCTYPE, Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::ui::Site;
+use crate::ui::tables::Typed;
+use crate::value::SHORT_NAMES;
+
+/// The cells of a table show so much of a value.
+const SHOWN: usize = 120;
+
+/// The plan of a query.
+pub(super) struct Plan {
+    pub(super) is_scan: bool,
+    pub(super) path: String,
+    pub(super) reason: String,
+    pub(super) request: String,
+    /// The price of a million rows.
+    pub(super) price: Option<f64>,
+}
+
+/// A row in a form.
+#[derive(Default)]
+pub(super) struct RowForm {
+    pub(super) partition: String,
+    pub(super) row: String,
+    /// Empty for a new row.
+    pub(super) etag: String,
+    pub(super) timestamp: Option<String>,
+    pub(super) properties: Vec<Property>,
+}
+
+#[derive(Default)]
+pub(super) struct Property {
+    pub(super) name: String,
+    pub(super) edm_type: String,
+    pub(super) value: String,
+}
+
+/// The rows of a page, and the continuation of the next one.
+pub(super) type RowPage = (Vec<DynamicEntity>, Option<String>);
+
+fn page(site: Option<&Site>, title: &str, body: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) " · aztable" }
+                link rel="icon" href="data:,";
+                link rel="stylesheet" href="/style.css";
+                script src="/page.js" defer {}
+            }
+            body {
+                header {
+                    strong { a href="/" { "aztable" } }
+                    @if let Some(site) = site {
+                        span { (site.account) @if site.is_read_only { " (read only)" } }
+                        a href="/log" { "Log" }
+                    }
+                }
+                main { h1 { (title) } (body) }
+            }
+        }
+    }
+}
+
+/// The page for a visitor without a session.
+pub(super) fn door() -> Markup {
+    let text = "Open the address that aztable printed, with all that follows the #.";
+    page(None, "Tables", &html! { p #door { (text) } })
+}
+
+pub(super) fn problem(status: StatusCode, text: &str) -> Markup {
+    page(None, status.canonical_reason().unwrap_or("Error"), &note(text))
+}
+
+pub(super) fn note(text: &str) -> Markup {
+    html! { p.note role="alert" { (text) } }
+}
+
+pub(super) fn tables(site: &Site, names: &[String]) -> Markup {
+    page(
+        Some(site),
+        "Tables",
+        &html! {
+            @if names.is_empty() { p { "No tables." } }
+            ul.names { @for name in names { li { a href={ "/tables/" (name) } { (name) } } } }
+        },
+    )
+}
+
+pub(super) fn log<'a>(site: &Site, lines: impl Iterator<Item = &'a String>) -> Markup {
+    page(
+        Some(site),
+        "Requests",
+        &html! {
+            p { "The requests of this page, the latest first. Keys and values are hidden." }
+            ol.log { @for line in lines { li { (line) } } }
+        },
+    )
+}
+
+pub(super) fn plan(plan: &Plan) -> Markup {
+    html! {
+        p {
+            strong { (plan.path) } ": " (plan.reason) ". "
+            @match plan.price {
+                None => "1 request for each 1,000 rows that it reads.",
+                Some(price) => { "1 request for each 1,000 rows that it reads: " (price) " for a million rows." }
+            }
+        }
+        p { code { (plan.request) } }
+    }
+}
+
+pub(super) fn rows(site: &Site, table: &str, typed: &Typed, shown: &Plan, found: Option<RowPage>) -> Markup {
+    page(
+        Some(site),
+        table,
+        &html! {
+            form #query.query {
+                label { "PartitionKey" input name="partition" value=(typed.partition); }
+                label { "RowKey begins with" input name="prefix" value=(typed.prefix); }
+                label { "Filter" input name="filter" value=(typed.filter) placeholder="Magnitude ge 5.0"; }
+                button { "Show" }
+            }
+            div #plan { (plan(shown)) }
+            @match found {
+                None => form {
+                    input type="hidden" name="partition" value=(typed.partition);
+                    input type="hidden" name="prefix" value=(typed.prefix);
+                    input type="hidden" name="filter" value=(typed.filter);
+                    button name="scan" value="yes" { "Read the whole table" }
+                },
+                Some((rows, next)) => {
+                    (row_table(table, &rows))
+                    nav {
+                        @if !site.is_read_only { a.button href={ "/tables/" (table) "/new" } { "New row" } }
+                        @if let Some(next) = next { a #next href=(next_address(table, typed, &next)) { "Next rows" } }
+                    }
+                }
+            }
+        },
+    )
+}
+
+fn row_table(table: &str, rows: &[DynamicEntity]) -> Markup {
+    let mut names: Vec<&String> = rows.iter().flat_map(|row| row.properties.keys()).collect();
+    names.sort();
+    names.dedup();
+    html! {
+        @if rows.is_empty() { p { "No rows." } }
+        @else {
+            div.scroll { table {
+                thead { tr { th { "PartitionKey" } th { "RowKey" } @for name in &names { th { (name) } } } }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            td { a href=(row_address(table, &row.partition_key, &row.row_key)) {
+                                (named(&row.partition_key))
+                            } }
+                            td { a href=(row_address(table, &row.partition_key, &row.row_key)) { (named(&row.row_key)) } }
+                            @for name in &names {
+                                td { @if let Some(value) = row.get(name) { (start_of(&value.to_string())) } }
+                            }
+                        }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+/// A link needs a text.
+fn named(key: &str) -> &str {
+    if key.is_empty() { "(empty)" } else { key }
+}
+
+fn start_of(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+pub(super) fn row(site: &Site, table: &str, form: &RowForm, problem: Option<&str>) -> Markup {
+    let is_new = form.etag.is_empty();
+    let title = match is_new {
+        true => format!("New row of {table}"),
+        false => format!("{} / {}", form.partition, form.row),
+    };
+    page(
+        Some(site),
+        &title,
+        &html! {
+            @if let Some(problem) = problem { (note(problem)) }
+            p { a href={ "/tables/" (table) } { "Rows of " (table) } }
+            @if let Some(timestamp) = &form.timestamp { p { "Last written " time { (timestamp) } } }
+            (row_form(site, table, form, if is_new { "Insert" } else { "Save" }))
+        },
+    )
+}
+
+/// Both versions, after the save of an old one.
+pub(super) fn conflict(site: &Site, table: &str, stored: Option<&RowForm>, typed: &RowForm) -> Markup {
+    page(
+        Some(site),
+        "The row has changed",
+        &html! {
+            (note("Another writer was faster: what you see below is not stored."))
+            h2 { "Stored now" }
+            @match stored {
+                None => p { "The row is deleted." },
+                Some(stored) => dl {
+                    @for property in &stored.properties {
+                        dt { (property.name) " " code { (property.edm_type) } } dd { (property.value) }
+                    }
+                }
+            }
+            @if stored.is_some() {
+                h2 { "Yours" }
+                (row_form(site, table, typed, "Save mine over the stored one"))
+            }
+        },
+    )
+}
+
+fn row_form(site: &Site, table: &str, form: &RowForm, button: &str) -> Markup {
+    let is_new = form.etag.is_empty();
+    let blank = Property {
+        edm_type: "string".into(),
+        ..Property::default()
+    };
+    html! {
+        form method="post" action={ "/tables/" (table) (if is_new { "/new" } else { "/row" }) } {
+            @if is_new {
+                label { "PartitionKey" input name="partition" value=(form.partition); }
+                label { "RowKey" input name="row" value=(form.row); }
+            } @else {
+                input type="hidden" name="partition" value=(form.partition);
+                input type="hidden" name="row" value=(form.row);
+                input type="hidden" name="etag" value=(form.etag);
+            }
+            h2 { "Properties" }
+            @for property in form.properties.iter().chain([&blank]) { (property_fields(property)) }
+            div.buttons {
+                @if !site.is_read_only {
+                    button { (button) }
+                    @if !is_new {
+                        details {
+                            summary { "Delete" }
+                            button.plain formaction={ "/tables/" (table) "/delete" } { "Delete the row" }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn property_fields(property: &Property) -> Markup {
+    html! {
+        div.property {
+            input name="name" value=(property.name) placeholder="new property" aria-label="name";
+            select name="type" aria-label="type" {
+                @for (name, _) in SHORT_NAMES { option selected[name == property.edm_type] { (name) } }
+            }
+            // HTML drops the first line break.
+            textarea name="value" rows="1" aria-label="value" { "\n" (property.value) }
+            @if !property.name.is_empty() {
+                label { input type="checkbox" name="remove" value="yes"; "remove" }
+            }
+        }
+    }
+}
+
+pub(super) fn row_address(table: &str, partition: &str, row: &str) -> String {
+    let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
+    format!(
+        "/tables/{table}/row?partition={}&row={}",
+        encoded(partition),
+        encoded(row)
+    )
+}
+
+fn next_address(table: &str, typed: &Typed, next: &str) -> String {
+    let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
+    let Typed {
+        partition,
+        prefix,
+        filter,
+        scan,
+        ..
+    } = typed;
+    let [partition, prefix, filter, scan, next] = [partition, prefix, filter, scan, next].map(encoded);
+    format!("/tables/{table}?partition={partition}&prefix={prefix}&filter={filter}&scan={scan}&from={next}")
+}
