@@ -42,15 +42,23 @@ struct CsvColumn {
 
 /// The columns of a CSV file.
 #[derive(Debug)]
-pub(crate) struct CsvColumns(Vec<CsvColumn>);
+pub(crate) struct CsvColumns {
+    columns: Vec<CsvColumn>,
+    /// The reader counts a line break of two characters to the next record.
+    uncounted: u64,
+}
 
 impl CsvColumns {
-    /// Reads the header.
+    /// Takes the header, behind which the reader counts the line `next`.
     ///
     /// # Errors
     /// The columns have no keys, a name twice, or `options` name a column that is absent.
-    pub(crate) fn new(headers: &StringRecord, options: &ColumnOptions) -> Done<Self> {
-        if let Some((absent, _)) = options.types.iter().find(|(name, _)| !headers.iter().any(|h| h == name)) {
+    pub(crate) fn new(headers: &StringRecord, next: u64, options: &ColumnOptions) -> Done<Self> {
+        if let Some((absent, _)) = options
+            .types
+            .iter()
+            .find(|(name, _)| !headers.iter().any(|h| h == name))
+        {
             return Err(Failure::usage(format!("--type: no column {absent:?}")));
         }
         let place = |name: &str| headers.iter().position(|header| header == name);
@@ -70,7 +78,10 @@ impl CsvColumns {
                     filled: false,
                 },
             };
-            if header.strip_suffix("@type").is_some_and(|described| place(described).is_some()) {
+            if header
+                .strip_suffix("@type")
+                .is_some_and(|described| place(described).is_some())
+            {
                 usage = Use::Ignored;
             }
             columns.push(CsvColumn {
@@ -79,7 +90,9 @@ impl CsvColumns {
                 source,
             });
         }
-        Ok(Self(columns))
+        let breaks = headers.iter().flat_map(str::bytes).filter(|byte| *byte == b'\n').count() as u64;
+        let uncounted = (breaks + 2).saturating_sub(next);
+        Ok(Self { columns, uncounted })
     }
 
     /// Returns whether the header says all types: then the file is an export, whose keys differ.
@@ -90,12 +103,12 @@ impl CsvColumns {
             Use::RowKey => column.header == "RowKey",
             Use::Ignored => true,
         };
-        self.0.iter().all(is_typed)
+        self.columns.iter().all(is_typed)
     }
 
     /// Returns a column whose type only its cells can show.
     pub(crate) fn untyped(&self) -> Option<&str> {
-        let mut untyped = self.0.iter().filter(|column| match column.usage {
+        let mut untyped = self.columns.iter().filter(|column| match column.usage {
             Use::Property(_) => matches!(column.source, TypeSource::Cells { .. }),
             _ => false,
         });
@@ -105,7 +118,7 @@ impl CsvColumns {
     /// Drops the types that the cells of a row do not have. A type may not change the text of the file: `0010`, `+49`
     /// and `1.10` are no numbers.
     pub(crate) fn narrow(&mut self, record: &StringRecord) {
-        for (column, cell) in self.0.iter_mut().zip(record) {
+        for (column, cell) in self.columns.iter_mut().zip(record) {
             if let TypeSource::Cells { fitting, filled } = &mut column.source
                 && !cell.is_empty()
             {
@@ -118,10 +131,15 @@ impl CsvColumns {
     /// Returns the keys of a row.
     pub(crate) fn keys<'r>(&self, record: &'r StringRecord) -> (&'r str, &'r str) {
         let cell = |usage: Use| {
-            let place = self.0.iter().position(|column| column.usage == usage);
+            let place = self.columns.iter().position(|column| column.usage == usage);
             place.and_then(|place| record.get(place)).unwrap_or_default()
         };
         (cell(Use::PartitionKey), cell(Use::RowKey))
+    }
+
+    /// Returns the line on which a row begins.
+    pub(crate) fn line(&self, record: &StringRecord) -> u64 {
+        record.position().map_or(0, Position::line) + self.uncounted
     }
 
     /// Returns a row of the file. Empty cells are absent properties.
@@ -129,10 +147,10 @@ impl CsvColumns {
     /// # Errors
     /// A cell is no value of its type; with line and column.
     pub(crate) fn row(&mut self, record: &StringRecord) -> Result<DynamicEntity, String> {
-        let line = record.position().map_or(0, Position::line);
+        let line = self.line(record);
         let (partition, row) = self.keys(record);
         let mut row = DynamicEntity::new(partition, row);
-        for (column, cell) in self.0.iter_mut().zip(record) {
+        for (column, cell) in self.columns.iter_mut().zip(record) {
             let Use::Property(name) = &column.usage else { continue };
             let value = column.source.value(cell, record);
             let value = value.map_err(|failure| format!("line {line}, {}: {failure}", column.header))?;
@@ -147,7 +165,7 @@ impl CsvColumns {
 
     /// Returns the types that cells show, for the plan.
     pub(crate) fn shown(&self) -> String {
-        let lines = self.0.iter().filter_map(|column| match &column.source {
+        let lines = self.columns.iter().filter_map(|column| match &column.source {
             TypeSource::Cells { .. } if matches!(column.usage, Use::Property(_)) => {
                 Some(format!("\n  {} {}", column.header, column.source.shown()))
             }

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-use csv::{ErrorKind, Position, Reader, StringRecord};
+use csv::{ErrorKind, Reader, StringRecord};
 
 use crate::failure::{Done, Failure};
 use crate::rows::compression::{Compression, open};
@@ -33,8 +33,9 @@ impl CsvReader {
     /// The file cannot be read, or has other columns than a table can have.
     pub(crate) fn open(path: PathBuf, compression: Compression, options: &ColumnOptions) -> Done<Self> {
         let mut records = Reader::from_reader(open(&path, compression)?);
-        let headers = records.headers().map_err(|error| Failure::of_file(&path, error))?;
-        let mut columns = CsvColumns::new(headers, options)?;
+        let headers = records.headers().cloned();
+        let headers = headers.map_err(|error| Failure::of_file(&path, error))?;
+        let mut columns = CsvColumns::new(&headers, records.position().line(), options)?;
         let is_pipe = path.as_os_str() == "-";
         if let Some(column) = columns.untyped().filter(|_| is_pipe) {
             let text = format!("{column} has no type, and a pipe is read once: --type {column}=…, or import a file");
@@ -88,7 +89,11 @@ fn unreadable(path: &Path, error: csv::Error) -> Done<String> {
 }
 
 /// Reads all records. Those that cannot be read are rejected when they are imported.
-fn each_record(path: &Path, compression: Compression, mut use_record: impl FnMut(&StringRecord) -> Done<()>) -> Done<()> {
+fn each_record(
+    path: &Path,
+    compression: Compression,
+    mut use_record: impl FnMut(&StringRecord) -> Done<()>,
+) -> Done<()> {
     let mut records = Reader::from_reader(open(path, compression)?);
     let mut record = StringRecord::new();
     loop {
@@ -126,7 +131,7 @@ fn survey(path: &Path, compression: Compression, columns: &mut CsvColumns) -> Do
     let mut lines = HashMap::new();
     each_record(path, compression, |record| {
         let (partition, row) = columns.keys(record);
-        let line = record.position().map_or(0, Position::line);
+        let line = columns.line(record);
         if equal.contains(&hash((partition, row)))
             && let Some(earlier) = lines.insert((partition.to_owned(), row.to_owned()), line)
         {

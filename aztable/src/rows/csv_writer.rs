@@ -62,7 +62,9 @@ impl CsvWriter {
 
     fn append(&mut self) -> Done<()> {
         let records = std::mem::replace(&mut self.records, writer());
-        let bytes = records.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
+        let bytes = records
+            .into_inner()
+            .map_err(|error| io::Error::other(error.to_string()))?;
         self.file.append(bytes)
     }
 }

@@ -44,7 +44,11 @@ pub(crate) fn uses(names: &[Name], keys: &[String]) -> Done<Vec<Use>> {
     for name in names {
         let text = &name.text;
         if text == partition || text == row {
-            let key = if text == partition { Use::PartitionKey } else { Use::RowKey };
+            let key = if text == partition {
+                Use::PartitionKey
+            } else {
+                Use::RowKey
+            };
             if uses.contains(&key) {
                 return Err(Failure::usage(format!("two columns are {text:?}")));
             }
@@ -57,7 +61,11 @@ pub(crate) fn uses(names: &[Name], keys: &[String]) -> Done<Vec<Use>> {
         }
         let property: String = text.chars().filter(|c| c.is_alphanumeric() || *c == '_').collect();
         // Names that the file gives with types are properties as they are.
-        let property = if name.edm_type.is_some() { text.clone() } else { property };
+        let property = if name.edm_type.is_some() {
+            text.clone()
+        } else {
+            property
+        };
         if let Some(other) = properties.insert((property.clone(), name.edm_type), text) {
             let text = format!("the columns {other:?} and {text:?} become one property: rename one of them");
             return Err(Failure::usage(text));

@@ -71,7 +71,9 @@ impl ParquetReader {
                 return Err(Failure::of_file(&path, format!("column {:?}: {why}", field.name())));
             }
             let fine = described.get(field.name()).and_then(|column| column.fine.as_deref());
-            let is_fine = described.values().any(|column| column.fine.as_deref() == Some(field.name()));
+            let is_fine = described
+                .values()
+                .any(|column| column.fine.as_deref() == Some(field.name()));
             columns.push(ParquetColumn {
                 usage: if is_fine { Use::Ignored } else { usage },
                 logical: field.get_basic_info().logical_type_ref().cloned(),

@@ -47,7 +47,11 @@ enum Values {
     Int32(Vec<i32>),
     Int64(Vec<i64>),
     Double(Vec<f64>),
-    Bytes { bytes: Vec<u8>, ends: Vec<usize>, is_fixed: bool },
+    Bytes {
+        bytes: Vec<u8>,
+        ends: Vec<usize>,
+        is_fixed: bool,
+    },
 }
 
 /// A column of the file: the values that are present, and for each row whether it has one.
@@ -77,8 +81,15 @@ impl ParquetWriter {
             let fine = column.has_fine_times.then(|| format!("{name}{FINE}"));
             let (physical, logical) = types(column.edm_type);
             let field = Type::primitive_type_builder(&name, physical).with_logical_type(logical);
-            let length = if physical == Physical::FIXED_LEN_BYTE_ARRAY { 16 } else { -1 };
-            let field = field.with_repetition(Repetition::OPTIONAL).with_length(length).build()?;
+            let length = if physical == Physical::FIXED_LEN_BYTE_ARRAY {
+                16
+            } else {
+                -1
+            };
+            let field = field
+                .with_repetition(Repetition::OPTIONAL)
+                .with_length(length)
+                .build()?;
             fields.push(Arc::new(field));
             chunks.push(Chunk::new(column.edm_type));
             if let Some(fine) = &fine {
