@@ -110,11 +110,16 @@ pub(crate) fn create_private(path: &Path) -> Done<File> {
 /// # Errors
 /// The file cannot be written.
 pub(crate) fn replace_file(path: &Path, contents: &[u8]) -> Done<()> {
-    let mut new = path.to_owned().into_os_string();
-    new.push(".new");
-    let new = PathBuf::from(new);
+    let new = with_ending(path, ".new");
     let mut file = create_private(&new)?;
     let written = file.write_all(contents).and_then(|()| file.sync_all());
     let renamed = written.and_then(|()| fs::rename(&new, path));
     renamed.map_err(|error| Failure::of_file(path, error))
+}
+
+/// Returns the path of a file that belongs to another one.
+pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.to_owned().into_os_string();
+    name.push(ending);
+    name.into()
 }

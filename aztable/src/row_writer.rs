@@ -240,7 +240,8 @@ impl<'s> RowWriter<'s> {
             count(&mut rows.tally, &outcome);
             if let Outcome::Rejected(row, why) = outcome {
                 if *printed < PRINTED {
-                    self.session.terminal.note(&format!("rejected {row}: {why}"));
+                    let row = row.to_string();
+                    self.session.terminal.note(&format!("rejected {row:.200}: {why:.1000}"));
                     *printed += 1;
                 }
                 if self.options.rejects.is_some() {

@@ -4,7 +4,7 @@ use std::error::Error;
 
 use lexopt::prelude::{Long, Value, ValueExt as _};
 
-/// The options and values of a command line, such as `--columns A,B Quakes`.
+/// The options and values of a command line, such as `--diff Quakes q.jsonl`.
 #[derive(Clone, Debug)]
 pub struct Arguments {
     usage: String,
@@ -49,12 +49,6 @@ impl Arguments {
     /// Returns the last value of an option.
     pub fn option<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         self.all(name).last()
-    }
-
-    /// Returns the parts of an option's value, which commas separate.
-    pub fn list(&self, name: &str) -> Vec<String> {
-        let parts = self.option(name).into_iter().flat_map(|value| value.split(','));
-        parts.map(|part| part.trim().to_owned()).collect()
     }
 
     /// Returns the values that belong to no option.

@@ -1,5 +1,9 @@
 //! `export`: the rows of a table in a file, resumable.
+//!
+//! CSV and Parquet have the columns of all rows: the rows go to JSON lines beside the file first, resumable as those,
+//! and from there to the file, which is replaced by a rename when it is complete.
 
+use std::fs;
 use std::path::PathBuf;
 
 use azure_table::query::ScanPosition;
@@ -8,16 +12,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::connection::place_of;
 use crate::failure::{Done, Failure};
-use crate::position::PositionFile;
+use crate::position::{PositionFile, create_private, with_ending};
 use crate::row_selection::RowSelection;
-use crate::rows::appended_file::AppendedFile;
+use crate::rows::appended_file::{APPENDED, AppendedFile};
+use crate::rows::columns::Columns;
+use crate::rows::compression::{Compression, open};
+use crate::rows::csv_writer::CsvWriter;
 use crate::rows::file_format::{FileFormat, RowForm};
-use crate::rows::json_lines;
+use crate::rows::json_lines::{self, JsonLines};
+use crate::rows::parquet_writer::ParquetWriter;
+use crate::rows::row_source::each_row;
 use crate::session::Session;
 use crate::tally::Tally;
-
-/// The bytes of rows that are appended together.
-const APPENDED: usize = 4 << 20;
 
 #[derive(Args)]
 pub(crate) struct Export {
@@ -51,15 +57,22 @@ struct Position {
     scan: ScanPosition,
 }
 
+/// The file that the scan of the table appends to: the target itself, or JSON lines from which it is made.
+struct Scanned {
+    path: PathBuf,
+    compression: Compression,
+    /// The folder of JSON lines for the standard output.
+    _folder: Option<tempfile::TempDir>,
+}
+
 impl Export {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let format = match self.file.as_os_str() == "-" && self.format.is_none() {
+        let is_pipe = self.file.as_os_str() == "-";
+        let format = match is_pipe && self.format.is_none() {
             true => FileFormat::of("-.jsonl".as_ref(), None)?,
             false => FileFormat::of(&self.file, self.format)?,
         };
-        if format.form != RowForm::JsonLines {
-            return Err(Failure::new("not yet"));
-        }
+        let scanned = self.scanned(format, is_pipe)?;
         let table = session.table(&self.table)?;
         let account = session.connections.described(&place_of(&self.table)?.account)?;
         let (selected, columns) = (self.rows.text(), self.select.join(","));
@@ -69,6 +82,7 @@ impl Export {
             .clone()
             .unwrap_or_else(|| format!("{file_name}.position").into());
         let system = if self.system { "system" } else { "" };
+        let form = format!("{:?}", format.form);
         let job = [
             &*account,
             table.name().as_str(),
@@ -76,17 +90,24 @@ impl Export {
             &columns,
             &file_name,
             system,
+            &form,
         ];
         let mut stored = PositionFile::new(position_path, &job);
-        let is_pipe = file_name == "-";
         let mut position = match (is_pipe, stored.load::<Position>()?) {
             (false, Some(position)) if self.resume.is_some() => position,
             (false, Some(_)) => return Err(session.unfinished(stored.path())),
             _ => Position::default(),
         };
+        let is_target = format.form == RowForm::JsonLines;
+        if !is_target && !is_pipe && !self.overwrite && self.file.exists() {
+            return Err(Failure::usage(format!("{file_name} exists: add --overwrite")));
+        }
         let mut file = match position.rows {
-            0 => AppendedFile::create(&self.file, format.compression, self.overwrite || self.resume.is_some())?,
-            _ => AppendedFile::resume(&self.file, format.compression, position.bytes)?,
+            0 => {
+                let overwrite = !is_target || self.overwrite || self.resume.is_some();
+                AppendedFile::create(&scanned.path, scanned.compression, overwrite)?
+            }
+            _ => AppendedFile::resume(&scanned.path, scanned.compression, position.bytes)?,
         };
         session
             .terminal
@@ -100,28 +121,38 @@ impl Export {
         session.interrupt.wait_for_position();
         let mut progress = session.progress(None);
         let mut lines = Vec::new();
-        while let Some(page) = pages.try_next_page().await? {
-            position.rows += page.len() as u64;
-            for row in page {
+        loop {
+            let page = pages.try_next_page().await?;
+            let is_end = page.is_none();
+            let rows = page.unwrap_or_default();
+            position.rows += rows.len() as u64;
+            for row in rows {
                 json_lines::write(&mut lines, row, self.system)?;
             }
             progress.set(position.rows);
             let stop = session.interrupt.is_set();
-            if stop || lines.len() >= APPENDED || stored.is_due() {
+            if stop || is_end || lines.len() >= APPENDED || stored.is_due() {
                 file.append(std::mem::take(&mut lines))?;
                 position.bytes = file.length();
                 position.scan = pages.position().clone();
-                if !is_pipe {
+                // Behind the end of JSON lines there is nothing to resume, behind that of rows for columns there is.
+                let is_done = is_end && is_target;
+                if !is_pipe && !is_done {
                     stored.save(&position)?;
                 }
+            }
+            if is_end {
+                break;
             }
             if stop {
                 progress.end();
                 return Err(session.interrupted(position.rows, (!is_pipe).then(|| stored.path())));
             }
         }
-        file.append(lines)?;
         progress.end();
+        if !is_target && !self.write_columns(session, format, &scanned, position.rows)? {
+            return Err(session.interrupted(position.rows, (!is_pipe).then(|| stored.path())));
+        }
         if !is_pipe {
             stored.delete()?;
         }
@@ -131,5 +162,74 @@ impl Export {
             ..Tally::default()
         }
         .report(&session.terminal)
+    }
+
+    /// Names the file of the scan.
+    fn scanned(&self, format: FileFormat, is_pipe: bool) -> Done<Scanned> {
+        let (path, folder) = match (format.form, is_pipe) {
+            (RowForm::JsonLines, _) => (self.file.clone(), None),
+            (RowForm::Csv, true) => {
+                let folder = tempfile::Builder::new().prefix("aztable-").tempdir()?;
+                (folder.path().join("rows.jsonl.zst"), Some(folder))
+            }
+            (RowForm::Csv | RowForm::Parquet, false) => (with_ending(&self.file, ".rows.jsonl.zst"), None),
+            (RowForm::Parquet, true) => return Err(Failure::usage("Parquet needs a file, not the standard output")),
+            (RowForm::Json, _) => return Err(Failure::usage("JSON is exported as .jsonl, a row a line")),
+        };
+        let compression = match format.form {
+            RowForm::JsonLines => format.compression,
+            _ => Compression::Zstandard,
+        };
+        Ok(Scanned {
+            path,
+            compression,
+            _folder: folder,
+        })
+    }
+
+    /// Writes the file with columns from the rows of the scan, and deletes those. Returns `false` if a signal came.
+    fn write_columns(&self, session: &Session, format: FileFormat, scanned: &Scanned, rows: u64) -> Done<bool> {
+        let source = || -> Done<JsonLines> {
+            let reader = open(&scanned.path, scanned.compression)?;
+            Ok(JsonLines::new(scanned.path.clone(), reader))
+        };
+        let interrupt = &session.interrupt;
+        let mut columns = Columns::new(self.system);
+        let is_read = each_row(source()?, interrupt, |row| {
+            columns.add(row);
+            Ok(())
+        })?;
+        let columns = columns.into_vec();
+        session
+            .terminal
+            .note(&format!("{rows} rows in {} columns", columns.len()));
+        let new = match self.file.as_os_str() == "-" {
+            true => self.file.clone(),
+            false => with_ending(&self.file, ".new"),
+        };
+        let failed = |error| Failure::of_file(&new, error);
+        let is_whole = is_read
+            && match format.form {
+                RowForm::Parquet => {
+                    let file = create_private(&new)?;
+                    let mut parquet = ParquetWriter::new(file, columns).map_err(failed)?;
+                    let is_whole = each_row(source()?, interrupt, |row| parquet.add(row).map_err(failed))?;
+                    let file = parquet.end().map_err(failed)?;
+                    file.sync_all()?;
+                    is_whole
+                }
+                _ => {
+                    let file = AppendedFile::create(&new, format.compression, true)?;
+                    let mut csv = CsvWriter::new(file, columns)?;
+                    let is_whole = each_row(source()?, interrupt, |row| csv.add(row))?;
+                    csv.end()?;
+                    is_whole
+                }
+            };
+        if is_whole && new != self.file {
+            fs::rename(&new, &self.file).map_err(|error| Failure::of_file(&self.file, error))?;
+            fs::remove_file(&scanned.path).map_err(|error| Failure::of_file(&scanned.path, error))?;
+        }
+        Ok(is_whole)
     }
 }

@@ -10,17 +10,14 @@ use indicatif::HumanBytes;
 use crate::connection::place_of;
 use crate::failure::{Done, Failure};
 use crate::row_writer::{Item, RowWriter, WriteOptions};
-use crate::rows::compression::open;
 use crate::rows::file_format::{FileFormat, RowForm};
-use crate::rows::json_lines::{self, ReadRow};
+use crate::rows::json_lines::ReadRow;
+use crate::rows::row_source::{ColumnOptions, PAGE, open_rows};
 use crate::session::Session;
-
-/// The rows between two positions.
-const PAGE: usize = 1_000;
 
 #[derive(Args)]
 pub(crate) struct Import {
-    /// The file: *.jsonl, *.csv, *.parquet, with .gz or .zst; or - for the standard input
+    /// The file: *.jsonl, *.json, *.csv, *.parquet, with .gz or .zst; or - for the standard input
     file: PathBuf,
     table: String,
     /// The format, if the ending does not name it
@@ -29,6 +26,8 @@ pub(crate) struct Import {
     /// Insert rows, and reject those whose key exists with other properties
     #[arg(long)]
     insert: bool,
+    #[command(flatten)]
+    columns: ColumnOptions,
     #[command(flatten)]
     options: WriteOptions,
 }
@@ -40,9 +39,6 @@ impl Import {
             true => FileFormat::of("-.jsonl".as_ref(), None)?,
             false => FileFormat::of(&self.file, self.format)?,
         };
-        if format.form != RowForm::JsonLines {
-            return Err(Failure::new("not yet"));
-        }
         let account = session.connections.described(&place_of(&self.table)?.account)?;
         let length = match is_pipe {
             true => 0,
@@ -52,32 +48,35 @@ impl Import {
         };
         let file_name = self.file.display().to_string();
         let default = PathBuf::from(format!("{file_name}.position"));
-        // The number of rows belongs to this file as it is.
+        // The number of rows belongs to this file as it is, and to the meaning of its columns.
+        let columns = format!("{:?} {:?}", format.form, self.columns);
         let job = [
             &*account,
             &self.table,
             &file_name,
             &length.to_string(),
             if self.insert { "insert" } else { "" },
+            &columns,
         ];
         let writer = RowWriter::new(session, &self.table, self.options.clone(), &default, &job)?;
         let before = writer.resumed::<u64>()?.unwrap_or_default();
+        let mut source = open_rows(&self.file, format, &self.columns)?;
         let mode = if self.insert { "insert" } else { "insert or replace" };
         session.terminal.confirm(&format!(
-            "{mode} the rows of {file_name}{} in {} at {account}",
+            "{mode} the rows of {file_name}{} in {} at {account}{}",
             match length {
                 0 => String::new(),
                 length => format!(" ({})", HumanBytes(length)),
             },
-            self.table
+            self.table,
+            source.plan().map(|plan| format!("\n{plan}")).unwrap_or_default()
         ))?;
         session.table(&self.table)?.create_table_if_not_exists().await?;
 
-        let mut reader = open(&self.file, format.compression)?;
         let mut skipped = 0;
         while skipped < before {
             let most = usize::try_from(before - skipped).unwrap_or(PAGE).min(PAGE);
-            let rows = json_lines::read(&mut reader, most)?;
+            let rows = source.read(most)?;
             if rows.is_empty() {
                 let text = format!("it has {skipped} rows, its position is {before}: the file has changed");
                 return Err(Failure::of_file(&self.file, text));
@@ -85,14 +84,14 @@ impl Import {
             skipped += rows.len() as u64;
         }
         let insert = self.insert;
-        let pages = stream::try_unfold((reader, before), move |(mut reader, rows)| async move {
-            let read = json_lines::read(&mut reader, PAGE)?;
+        let pages = stream::try_unfold((source, before), move |(mut source, rows)| async move {
+            let read = source.read(PAGE)?;
             if read.is_empty() {
                 return Ok(None);
             }
             let rows = rows + read.len() as u64;
             let items = read.into_iter().map(|row| item(row, insert)).collect();
-            Ok(Some(((items, rows), (reader, rows))))
+            Ok(Some(((items, rows), (source, rows))))
         });
         writer.write(pages, None).await
     }

@@ -8,6 +8,9 @@ use crate::failure::{Done, Failure};
 use crate::position::create_private;
 use crate::rows::compression::Compression;
 
+/// The bytes of rows that are appended together.
+pub(crate) const APPENDED: usize = 4 << 20;
+
 /// A file, or the standard output.
 pub(crate) struct AppendedFile {
     path: PathBuf,

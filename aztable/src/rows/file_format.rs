@@ -13,6 +13,8 @@ pub(crate) enum RowForm {
     /// One JSON object a line: exact
     #[value(name = "jsonl")]
     JsonLines,
+    /// An array of JSON objects, as AzCopy 7 wrote them: only to import
+    Json,
     /// A column for each property, with its type in the header: Age:Edm.Int32
     Csv,
     /// A column for each property, for DuckDB, pandas, Spark
@@ -40,12 +42,13 @@ impl FileFormat {
         let (name, compression) = Compression::of(&name);
         let by_ending = match name.rsplit_once('.') {
             Some((_, "jsonl" | "ndjson")) => Some(RowForm::JsonLines),
+            Some((_, "json")) => Some(RowForm::Json),
             Some((_, "csv")) => Some(RowForm::Csv),
             Some((_, "parquet")) => Some(RowForm::Parquet),
             _ => None,
         };
         let Some(form) = form.or(by_ending) else {
-            let text = "the ending names no format: .jsonl, .csv, .parquet, or --format";
+            let text = "the ending names no format: .jsonl, .json, .csv, .parquet, or --format";
             return Err(Failure::usage(format!("{}: {text}", path.display())));
         };
         if form == RowForm::Parquet && compression != Compression::None {

@@ -1,10 +1,12 @@
 //! JSON lines: a row is the JSON of the service, with the type of each property that JSON does not show.
 
 use std::io::BufRead;
+use std::path::PathBuf;
 
 use azure_table::DynamicEntity;
 
-use crate::failure::Done;
+use crate::failure::{Done, Failure};
+use crate::rows::row_source::RowSource;
 
 /// A row of a file, or the text that is none.
 pub(crate) type ReadRow = Result<DynamicEntity, (String, String)>;
@@ -42,4 +44,22 @@ pub(crate) fn read(reader: &mut impl BufRead, most: usize) -> std::io::Result<Ve
         }));
     }
     Ok(rows)
+}
+
+/// A file of JSON lines that is read.
+pub(crate) struct JsonLines {
+    path: PathBuf,
+    reader: Box<dyn BufRead + Send>,
+}
+
+impl JsonLines {
+    pub(crate) fn new(path: PathBuf, reader: Box<dyn BufRead + Send>) -> Self {
+        Self { path, reader }
+    }
+}
+
+impl RowSource for JsonLines {
+    fn read(&mut self, most: usize) -> Done<Vec<ReadRow>> {
+        read(&mut self.reader, most).map_err(|error| Failure::of_file(&self.path, error))
+    }
 }

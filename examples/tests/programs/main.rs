@@ -12,12 +12,7 @@ mod delete_channel;
 #[cfg(feature = "entra")]
 mod entra;
 mod expenses;
-mod export;
-#[cfg(feature = "parquet")]
-mod export_parquet;
 mod heartbeat_and_logs;
-#[cfg(feature = "csv")]
-mod import_csv;
 mod latest_first;
 mod online_store;
 mod partition_granularity;
@@ -31,7 +26,6 @@ mod readme;
 mod retry_policies;
 mod sas;
 mod schema_upgrade;
-mod show_table;
 #[cfg(feature = "stress")]
 mod stress;
 mod summary_row;

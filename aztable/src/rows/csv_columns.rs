@@ -1,0 +1,224 @@
+//! The columns of a CSV file: the type of each, as the file says it or as all its cells show it.
+
+use azure_table::{DynamicEntity, EdmType, EdmValue};
+use csv::{Position, StringRecord};
+
+use crate::failure::{Done, Failure};
+use crate::rows::csv_writer;
+use crate::rows::named_columns::{Name, Use, uses};
+use crate::rows::row_source::ColumnOptions;
+use crate::value::{type_named, value_of};
+
+/// The types that cells can show, the narrowest first.
+const SHOWN: [EdmType; 6] = [
+    EdmType::Int32,
+    EdmType::Int64,
+    EdmType::Double,
+    EdmType::Boolean,
+    EdmType::DateTime,
+    EdmType::Guid,
+];
+
+/// The source of the type of a cell.
+#[derive(Debug)]
+enum TypeSource {
+    /// The header, as `export` writes it: `Age:Edm.Int32`.
+    Header(EdmType),
+    /// The command line.
+    Named(EdmType),
+    /// A cell of the same row, in the column `Age@type` of Storage Explorer. Some of its versions name a type in the
+    /// first row only: it is that of the rows without one.
+    Beside { column: usize, last: EdmType },
+    /// All cells: the types whose text each of them is. Text if none is left.
+    Cells { fitting: Vec<EdmType>, filled: bool },
+}
+
+#[derive(Debug)]
+struct CsvColumn {
+    header: String,
+    usage: Use,
+    source: TypeSource,
+}
+
+/// The columns of a CSV file.
+#[derive(Debug)]
+pub(crate) struct CsvColumns {
+    columns: Vec<CsvColumn>,
+    /// The reader counts a line break of two characters to the next record.
+    uncounted: u64,
+}
+
+impl CsvColumns {
+    /// Takes the header, behind which the reader counts the line `next`.
+    ///
+    /// # Errors
+    /// The columns have no keys, a name twice, or `options` name a column that is absent.
+    pub(crate) fn new(headers: &StringRecord, next: u64, options: &ColumnOptions) -> Done<Self> {
+        if let Some((absent, _)) = options
+            .types
+            .iter()
+            .find(|(name, _)| !headers.iter().any(|h| h == name))
+        {
+            return Err(Failure::usage(format!("--type: no column {absent:?}")));
+        }
+        let place = |name: &str| headers.iter().position(|header| header == name);
+        let names: Vec<_> = headers.iter().map(name).collect();
+        let mut columns = Vec::with_capacity(names.len());
+        for ((header, name), mut usage) in headers.iter().zip(&names).zip(uses(&names, &options.keys)?) {
+            let named = options.types.iter().find(|(column, _)| column == header);
+            let source = match (name.edm_type, named, place(&format!("{header}@type"))) {
+                (_, Some((_, edm_type)), _) => TypeSource::Named(*edm_type),
+                (Some(edm_type), ..) => TypeSource::Header(edm_type),
+                (.., Some(column)) => TypeSource::Beside {
+                    column,
+                    last: EdmType::String,
+                },
+                _ => TypeSource::Cells {
+                    fitting: SHOWN.to_vec(),
+                    filled: false,
+                },
+            };
+            if header
+                .strip_suffix("@type")
+                .is_some_and(|described| place(described).is_some())
+            {
+                usage = Use::Ignored;
+            }
+            columns.push(CsvColumn {
+                header: header.to_owned(),
+                usage,
+                source,
+            });
+        }
+        let breaks = headers.iter().flat_map(str::bytes).filter(|byte| *byte == b'\n').count() as u64;
+        let uncounted = (breaks + 2).saturating_sub(next);
+        Ok(Self { columns, uncounted })
+    }
+
+    /// Returns whether the header says all types: then the file is an export, whose keys differ.
+    pub(crate) fn is_export(&self) -> bool {
+        let is_typed = |column: &CsvColumn| match column.usage {
+            Use::Property(_) => matches!(column.source, TypeSource::Header(_)),
+            Use::PartitionKey => column.header == "PartitionKey",
+            Use::RowKey => column.header == "RowKey",
+            Use::Ignored => true,
+        };
+        self.columns.iter().all(is_typed)
+    }
+
+    /// Returns a column whose type only its cells can show.
+    pub(crate) fn untyped(&self) -> Option<&str> {
+        let mut untyped = self.columns.iter().filter(|column| match column.usage {
+            Use::Property(_) => matches!(column.source, TypeSource::Cells { .. }),
+            _ => false,
+        });
+        untyped.next().map(|column| column.header.as_str())
+    }
+
+    /// Drops the types that the cells of a row do not have. A type may not change the text of the file: `0010`, `+49`
+    /// and `1.10` are no numbers.
+    pub(crate) fn narrow(&mut self, record: &StringRecord) {
+        for (column, cell) in self.columns.iter_mut().zip(record) {
+            if let TypeSource::Cells { fitting, filled } = &mut column.source
+                && !cell.is_empty()
+            {
+                *filled = true;
+                fitting.retain(|edm_type| value_of(*edm_type, cell).is_ok_and(|value| is_same(&value, cell)));
+            }
+        }
+    }
+
+    /// Returns the keys of a row.
+    pub(crate) fn keys<'r>(&self, record: &'r StringRecord) -> (&'r str, &'r str) {
+        let cell = |usage: Use| {
+            let place = self.columns.iter().position(|column| column.usage == usage);
+            place.and_then(|place| record.get(place)).unwrap_or_default()
+        };
+        (cell(Use::PartitionKey), cell(Use::RowKey))
+    }
+
+    /// Returns the line on which a row begins.
+    pub(crate) fn line(&self, record: &StringRecord) -> u64 {
+        record.position().map_or(0, Position::line) + self.uncounted
+    }
+
+    /// Returns a row of the file. Empty cells are absent properties.
+    ///
+    /// # Errors
+    /// A cell is no value of its type; with line and column.
+    pub(crate) fn row(&mut self, record: &StringRecord) -> Result<DynamicEntity, String> {
+        let line = self.line(record);
+        let (partition, row) = self.keys(record);
+        let mut row = DynamicEntity::new(partition, row);
+        for (column, cell) in self.columns.iter_mut().zip(record) {
+            let Use::Property(name) = &column.usage else { continue };
+            let value = column.source.value(cell, record);
+            let value = value.map_err(|failure| format!("line {line}, {}: {failure}", column.header))?;
+            if let Some(value) = value
+                && row.insert(name, value).is_some()
+            {
+                return Err(format!("line {line}: {name} has two values"));
+            }
+        }
+        Ok(row)
+    }
+
+    /// Returns the types that cells show, for the plan.
+    pub(crate) fn shown(&self) -> String {
+        let lines = self.columns.iter().filter_map(|column| match &column.source {
+            TypeSource::Cells { .. } if matches!(column.usage, Use::Property(_)) => {
+                Some(format!("\n  {} {}", column.header, column.source.shown()))
+            }
+            _ => None,
+        });
+        lines.collect()
+    }
+}
+
+impl TypeSource {
+    fn shown(&self) -> EdmType {
+        match self {
+            Self::Cells { fitting, filled: true } => fitting.first().copied().unwrap_or(EdmType::String),
+            Self::Cells { .. } => EdmType::String,
+            Self::Header(edm_type) | Self::Named(edm_type) | Self::Beside { last: edm_type, .. } => *edm_type,
+        }
+    }
+
+    fn value(&mut self, cell: &str, record: &StringRecord) -> Done<Option<EdmValue>> {
+        let mut is_named = false;
+        if let Self::Beside { column, last } = self
+            && let Some(name) = record.get(*column).filter(|name| !name.is_empty())
+        {
+            *last = EdmType::from_name(&format!("Edm.{name}")).map_or_else(|| type_named(name), Ok)?;
+            // Storage Explorer names the type of an empty text, and not that of an absent property.
+            is_named = *last == EdmType::String;
+        }
+        let text = match self {
+            _ if cell.is_empty() && !is_named => return Ok(None),
+            Self::Header(_) => csv_writer::value(cell),
+            _ => cell,
+        };
+        value_of(self.shown(), text).map(Some)
+    }
+}
+
+/// Returns the name of a column, and the type behind it.
+fn name(header: &str) -> Name {
+    let typed = header
+        .rsplit_once(':')
+        .and_then(|(name, edm_type)| Some((name, EdmType::from_name(edm_type)?)));
+    let (text, edm_type) = typed.map_or((header, None), |(name, edm_type)| (name, Some(edm_type)));
+    Name {
+        text: text.to_owned(),
+        edm_type,
+    }
+}
+
+/// Returns whether a value is written like the cell.
+fn is_same(value: &EdmValue, cell: &str) -> bool {
+    match value {
+        // A column of prices may have 177 beside 454.1.
+        EdmValue::Double(number) => number.is_finite() && (number.to_string() == cell || value.to_string() == cell),
+        _ => value.to_string() == cell,
+    }
+}

@@ -1,0 +1,108 @@
+//! Writes CSV whose headers have the types: `Age:Edm.Int32`.
+//!
+//! An absent property is an empty cell. So an empty text is a cell of two quotes, and a text of quotes alone, in pairs,
+//! has one pair more: `csv` readers do not tell an empty cell from a quoted one.
+
+use std::io;
+
+use azure_table::DynamicEntity;
+use csv::{Writer, WriterBuilder};
+
+use crate::failure::Done;
+use crate::rows::appended_file::{APPENDED, AppendedFile};
+use crate::rows::columns::Column;
+
+/// Two quotes: the cell of an empty text.
+const EMPTY: &str = "\"\"";
+
+/// A CSV file that is written.
+pub(crate) struct CsvWriter {
+    file: AppendedFile,
+    columns: Vec<Column>,
+    records: Writer<Vec<u8>>,
+}
+
+impl CsvWriter {
+    /// Begins with the header.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn new(file: AppendedFile, columns: Vec<Column>) -> Done<Self> {
+        let mut records = writer();
+        records
+            .write_record(columns.iter().map(Column::header))
+            .map_err(io::Error::from)?;
+        Ok(Self { file, columns, records })
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn add(&mut self, row: &DynamicEntity) -> Done<()> {
+        let cells = self.columns.iter().map(|column| match column.value(row) {
+            None => String::new(),
+            Some(key) if column.is_system => key.to_string(),
+            Some(value) => cell(value.to_string()),
+        });
+        self.records.write_record(cells).map_err(io::Error::from)?;
+        match self.records.get_ref().len() >= APPENDED {
+            true => self.append(),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes the rest.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn end(mut self) -> Done<()> {
+        self.append()
+    }
+
+    fn append(&mut self) -> Done<()> {
+        let records = std::mem::replace(&mut self.records, writer());
+        let bytes = records
+            .into_inner()
+            .map_err(|error| io::Error::other(error.to_string()))?;
+        self.file.append(bytes)
+    }
+}
+
+fn writer() -> Writer<Vec<u8>> {
+    WriterBuilder::new().from_writer(Vec::new())
+}
+
+/// Returns the cell of a value: its text, unless the cell would look absent.
+fn cell(text: String) -> String {
+    match is_pairs(&text) {
+        true => text + EMPTY,
+        false => text,
+    }
+}
+
+/// Returns the value of a cell that is not empty.
+pub(crate) fn value(cell: &str) -> &str {
+    match is_pairs(cell) {
+        true => cell.strip_suffix(EMPTY).unwrap_or(cell),
+        false => cell,
+    }
+}
+
+fn is_pairs(text: &str) -> bool {
+    text.len().is_multiple_of(2) && text.bytes().all(|byte| byte == b'"')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_value_is_an_empty_cell() {
+        for text in ["", "\"", "\"\"", "\"\"\"", "\"\"\"\"", "a", " ", "\"\"a"] {
+            let cell = cell(text.into());
+            assert!(!cell.is_empty());
+            assert_eq!(value(&cell), text);
+        }
+    }
+}

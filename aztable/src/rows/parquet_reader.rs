@@ -1,0 +1,183 @@
+//! Reads Parquet: our own with the types of its metadata, other files by their logical types.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::PathBuf;
+
+use azure_table::{DateTime, DynamicEntity, EdmType, EdmValue, Guid};
+use parquet::basic::{LogicalType, TimeUnit, Type as Physical};
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::reader::RowIter;
+use parquet::record::{Field, Row};
+use parquet::schema::types::Type;
+
+use crate::failure::{Done, Failure};
+use crate::rows::json_lines::ReadRow;
+use crate::rows::named_columns::{Name, Use, uses};
+use crate::rows::parquet_writer::{Described, METADATA, UNIX_EPOCH};
+use crate::rows::row_source::RowSource;
+
+/// A column of the file.
+struct ParquetColumn {
+    usage: Use,
+    logical: Option<LogicalType>,
+    /// The place of the column with the digits of times behind the microseconds.
+    fine: Option<usize>,
+}
+
+/// A Parquet file that is read.
+pub(crate) struct ParquetReader {
+    path: PathBuf,
+    rows: RowIter<'static>,
+    columns: Vec<ParquetColumn>,
+    number: u64,
+}
+
+impl ParquetReader {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has other columns than a table can have.
+    pub(crate) fn open(path: PathBuf, keys: &[String]) -> Done<Self> {
+        let file = File::open(&path).map_err(|error| Failure::of_file(&path, error))?;
+        let file = SerializedFileReader::new(file).map_err(|error| Failure::of_file(&path, error))?;
+        let metadata = file.metadata().file_metadata();
+        let fields = metadata.schema().get_fields();
+        let mut pairs = metadata.key_value_metadata().into_iter().flatten();
+        let described: HashMap<String, Described> = match pairs.find(|pair| pair.key == METADATA) {
+            None => HashMap::new(),
+            Some(pair) => serde_json::from_str::<Vec<Described>>(pair.value.as_deref().unwrap_or_default())
+                .map_err(|error| Failure::of_file(&path, error))?
+                .into_iter()
+                .map(|column| (column.column.clone(), column))
+                .collect(),
+        };
+        let names: Vec<_> = fields
+            .iter()
+            .map(|field| match described.get(field.name()) {
+                None => Name {
+                    text: field.name().to_owned(),
+                    edm_type: None,
+                },
+                Some(column) => Name {
+                    text: column.property.clone(),
+                    edm_type: column.edm_type.as_deref().and_then(EdmType::from_name),
+                },
+            })
+            .collect();
+        let mut columns = Vec::with_capacity(fields.len());
+        for (field, usage) in fields.iter().zip(uses(&names, keys)?) {
+            if let Some(why) = unsupported(field) {
+                return Err(Failure::of_file(&path, format!("column {:?}: {why}", field.name())));
+            }
+            let fine = described.get(field.name()).and_then(|column| column.fine.as_deref());
+            let is_fine = described
+                .values()
+                .any(|column| column.fine.as_deref() == Some(field.name()));
+            columns.push(ParquetColumn {
+                usage: if is_fine { Use::Ignored } else { usage },
+                logical: field.get_basic_info().logical_type_ref().cloned(),
+                fine: fine.and_then(|name| fields.iter().position(|field| field.name() == name)),
+            });
+        }
+        Ok(Self {
+            path,
+            rows: RowIter::from_file_into(Box::new(file)),
+            columns,
+            number: 0,
+        })
+    }
+
+    fn row(&self, row: Row) -> ReadRow {
+        let fields = row.into_columns();
+        let read = || {
+            let mut entity = DynamicEntity::default();
+            for (column, (name, field)) in self.columns.iter().zip(&fields) {
+                let fine = match column.fine.and_then(|place| fields.get(place)) {
+                    Some((_, Field::Int(fine))) => i64::from(*fine),
+                    _ => 0,
+                };
+                let value = column.value(field, fine).map_err(|why| format!("{name}: {why}"))?;
+                match (&column.usage, value) {
+                    (Use::PartitionKey, value) => entity.partition_key = value.ok_or("no PartitionKey")?.to_string(),
+                    (Use::RowKey, value) => entity.row_key = value.ok_or("no RowKey")?.to_string(),
+                    (Use::Property(name), Some(value)) => drop(entity.insert(name, value)),
+                    _ => {}
+                }
+            }
+            Ok(entity)
+        };
+        read().map_err(|why: String| {
+            let cells: Vec<_> = fields.iter().map(|(name, field)| format!("{name}: {field}")).collect();
+            (cells.join(", "), format!("row {}, {why}", self.number))
+        })
+    }
+}
+
+impl RowSource for ParquetReader {
+    fn read(&mut self, most: usize) -> Done<Vec<ReadRow>> {
+        let mut rows = Vec::new();
+        while rows.len() < most
+            && let Some(row) = self.rows.next()
+        {
+            self.number += 1;
+            let row = row.map_err(|error| Failure::of_file(&self.path, error))?;
+            rows.push(self.row(row));
+        }
+        Ok(rows)
+    }
+}
+
+impl ParquetColumn {
+    /// Returns the value of a field; `fine` are the units of 100 ns behind its microseconds.
+    fn value(&self, field: &Field, fine: i64) -> Result<Option<EdmValue>, String> {
+        let time = |ticks: Option<i64>| {
+            let time = ticks.and_then(|ticks| DateTime::from_ticks(ticks.checked_add(UNIX_EPOCH)?));
+            time.map(EdmValue::from).ok_or("a time outside of the years 1 to 9999")
+        };
+        Ok(Some(match (field, &self.logical) {
+            (Field::Null, _) => return Ok(None),
+            (Field::Long(nanos), Some(LogicalType::Timestamp(stamp))) if stamp.unit == TimeUnit::NANOS => {
+                match nanos % 100 {
+                    0 => time(Some(nanos / 100))?,
+                    _ => return Err("a time finer than 100 ns".into()),
+                }
+            }
+            (Field::Bytes(bytes), Some(LogicalType::Uuid)) => {
+                Guid(bytes.data().try_into().map_err(|_| "a UUID of other than 16 bytes")?).into()
+            }
+            (Field::Bool(value), _) => (*value).into(),
+            (Field::Byte(value), _) => i32::from(*value).into(),
+            (Field::Short(value), _) => i32::from(*value).into(),
+            (Field::UByte(value), _) => i32::from(*value).into(),
+            (Field::UShort(value), _) => i32::from(*value).into(),
+            (Field::Int(value), _) => (*value).into(),
+            (Field::UInt(value), _) => i64::from(*value).into(),
+            (Field::Long(value), _) => (*value).into(),
+            (Field::ULong(value), _) => i64::try_from(*value).map_err(|error| error.to_string())?.into(),
+            (Field::Float(value), _) => f64::from(*value).into(),
+            (Field::Double(value), _) => (*value).into(),
+            (Field::Str(text), _) => text.clone().into(),
+            (Field::Bytes(bytes), _) => bytes.data().to_vec().into(),
+            (Field::Date(days), _) => time(i64::from(*days).checked_mul(86_400 * 10_000_000))?,
+            (Field::TimestampMillis(millis), _) => time(millis.checked_mul(10_000))?,
+            (Field::TimestampMicros(micros), _) => time(micros.checked_mul(10).map(|ticks| ticks + fine))?,
+            (other, _) => return Err(format!("{other} has no EDM type")),
+        }))
+    }
+}
+
+/// Returns why a column has no EDM type, if it has none.
+fn unsupported(field: &Type) -> Option<&'static str> {
+    if field.is_group() || field.get_basic_info().repetition() == parquet::basic::Repetition::REPEATED {
+        return Some("a table has no nested values: flatten it");
+    }
+    match (field.get_physical_type(), field.get_basic_info().logical_type_ref()) {
+        // The reader has its milliseconds alone.
+        (Physical::INT96, _) => Some("INT96: write timestamps of 64 bits, in Spark as TIMESTAMP_MICROS"),
+        (_, Some(LogicalType::Decimal(_) | LogicalType::Time(_) | LogicalType::Float16 | LogicalType::Bson)) => {
+            Some("no EDM type has its values: cast it to a text or a double")
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,270 @@
+//! `import`: files of other programs, rows that are rejected, and a resume.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
+
+mod program;
+
+use std::fmt::Write as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use azure_table::emulator::ServiceModel;
+use azure_table::{DynamicEntity, EdmValue, Emulator, EmulatorServer, TableServiceClient};
+
+use crate::program::{Folder, Ran, rows};
+
+/// Imports a file into the table `Rows` of the folder.
+fn import(folder: &Folder, name: &str, contents: &str, options: &[&str]) -> Ran {
+    folder.write(name, contents);
+    folder.local(&[&["import", name, "Rows", "--yes"], options].concat())
+}
+
+/// Returns a row of the table `Rows`.
+async fn get(folder: &Folder, partition: &str, row: &str) -> DynamicEntity {
+    let read = folder.table("Rows").get((partition, row)).await.unwrap();
+    read.unwrap()
+}
+
+#[tokio::test]
+async fn csv_of_storage_explorer_keeps_its_types() {
+    let folder = Folder::new();
+    let csv = concat!(
+        "\u{feff}PartitionKey,RowKey,Timestamp,Age,Age@type,Name,Name@type,Is,Is@type\r\n",
+        "p,1,2025-09-22T09:45:35.2743359Z,7,Edm.Int32,,String,true,Boolean\r\n",
+        "p,2,2025-09-22T09:45:35.2743359Z,007,Edm.String,,,false,\r\n",
+        // Some versions name the types in the first row only.
+        "p,3,2025-09-22T09:45:35.2743359Z,9,,Ada,,,\r\n",
+        "p,4,2025-09-22T09:45:35.2743359Z,1,Int64,a,Int32,,\r\n",
+    );
+    let ran = import(&folder, "rows.csv", csv, &[]);
+    assert_eq!(ran.code, 1, "{}", ran.error);
+    assert!(
+        ran.error.contains("line 5, Name: \"a\" is no Edm.Int32"),
+        "{}",
+        ran.error
+    );
+    assert!(ran.error.contains("4 read, 3 written, 1 rejected"), "{}", ran.error);
+    let one = get(&folder, "p", "1").await;
+    let properties: Vec<_> = one.properties.into_iter().collect();
+    assert_eq!(
+        properties,
+        [
+            ("Age".to_owned(), EdmValue::Int32(7)),
+            ("Is".to_owned(), true.into()),
+            ("Name".to_owned(), "".into()),
+        ]
+    );
+    let two = get(&folder, "p", "2").await;
+    assert_eq!((two.get("Age"), two.get("Name")), (Some(&"007".into()), None));
+    assert_eq!(get(&folder, "p", "3").await.get("Name"), Some(&"Ada".into()));
+}
+
+#[tokio::test]
+async fn json_of_azcopy_is_read() {
+    let folder = Folder::new();
+    let one = r#"{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"1","Timestamp":"2015-08-18T00:00:00Z","N@odata.type":"Edm.Int64","N":"5","D":1.0,"T":"[}"}"#;
+    let two = r#"{"PartitionKey":"p","RowKey":"2","D@odata.type":"Edm.Double","D":"NaN"}"#;
+    let bad = r#"{"PartitionKey":"p"}"#;
+    for (number, json) in [
+        format!("[{one},\n{two}]"),
+        format!("{{\"odata.metadata\":\"https://a.table.core.windows.net/$metadata#T\",\"value\":[{one},{two}]}}\n"),
+        format!("{one}\r\n{two}\r\n"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let name = format!("rows{number}.json");
+        let ran = import(&folder, &name, json, &[]);
+        assert_eq!(ran.code, 0, "{name}: {}", ran.error);
+        let one = get(&folder, "p", "1").await;
+        assert_eq!(
+            (one.get("N"), one.get("D"), one.get("T")),
+            (Some(&5_i64.into()), Some(&1.0.into()), Some(&"[}".into()))
+        );
+        let two = get(&folder, "p", "2").await;
+        assert!(matches!(two.get("D"), Some(EdmValue::Double(number)) if number.is_nan()));
+        folder.done(&["rm", "Rows", "--yes"]);
+    }
+    let ran = import(&folder, "bad.json", &format!("[{bad},{one}]"), &[]);
+    assert!(
+        ran.code == 1 && ran.error.contains("missing field `RowKey`"),
+        "{}",
+        ran.error
+    );
+    let ran = import(&folder, "cut.json", &format!("[{one},"), &[]);
+    assert!(ran.code == 1 && ran.error.contains("cut.json"), "{}", ran.error);
+}
+
+#[tokio::test]
+async fn shown_types_change_no_value() {
+    let folder = Folder::new();
+    let csv = concat!(
+        "Country,City,Id,Phone,Price,Grade,Zip,Share,Count,Large,On,Seen,Area km2\n",
+        "x,1,12345678901234567890,+4917,1.10,12E4,0010,0.25,7,5000000000,true,2026-01-02T03:04:05Z,\n",
+        "x,2,1,1,1,1,1,177,-7,1,false,2026-01-02T03:04:05.5Z,5\n",
+    );
+    let ran = import(
+        &folder,
+        "rows.csv",
+        csv,
+        &["--keys", "Country,City", "--type", "Zip=int32"],
+    );
+    assert_eq!(ran.code, 0, "{}", ran.error);
+    for line in ["\n  Id Edm.String", "\n  Share Edm.Double", "\n  Area km2 Edm.Int32"] {
+        assert!(ran.error.contains(line), "{line}\n{}", ran.error);
+    }
+    let one = get(&folder, "x", "1").await;
+    for (name, value) in [
+        ("Id", "12345678901234567890".into()),
+        ("Phone", "+4917".into()),
+        ("Price", "1.10".into()),
+        ("Grade", "12E4".into()),
+        ("Zip", 10_i32.into()),
+        ("Share", 0.25.into()),
+        ("Count", 7_i32.into()),
+        ("Large", 5_000_000_000_i64.into()),
+        ("On", true.into()),
+    ] {
+        assert_eq!(one.get(name), Some(&value), "{name}");
+    }
+    assert!(matches!(one.get("Seen"), Some(EdmValue::DateTime(_))));
+    assert_eq!(one.get("Areakm2"), None);
+    assert_eq!(get(&folder, "x", "2").await.get("Areakm2"), Some(&5_i32.into()));
+}
+
+#[test]
+fn files_that_lose_rows_or_columns_are_rejected_before_a_write() {
+    let folder = Folder::new();
+    for (csv, options, code, complaint) in [
+        (
+            "A,B,N\nx,1,5\n\"x\",\"1\",6\n",
+            &["--keys", "A,B"][..],
+            1,
+            "line 3 has the key of line 2",
+        ),
+        (
+            "A,B,Area km2,Areakm2\nx,1,5,6\n",
+            &["--keys", "A,B"],
+            2,
+            "the columns \"Area km2\" and \"Areakm2\" become one property",
+        ),
+        ("A,B\nx,1\n", &[], 2, "no column \"PartitionKey\": name the columns"),
+        ("A,B\nx,1\n", &["--keys", "A"], 2, "--keys takes two columns"),
+        (
+            "A,B\nx,1\n",
+            &["--keys", "A,B", "--type", "C=int32"],
+            2,
+            "no column \"C\"",
+        ),
+        (
+            "A,B\nx,1\n",
+            &["--keys", "A,B", "--type", "B=int"],
+            2,
+            "no type \"int\"",
+        ),
+    ] {
+        let ran = import(&folder, "rows.csv", csv, options);
+        assert_eq!(ran.code, code, "{csv}: {}", ran.error);
+        assert!(ran.error.contains(complaint), "{csv}: {}", ran.error);
+    }
+    let listed = folder.done(&["ls"]).output;
+    assert!(!listed.contains("Rows"), "{listed}");
+}
+
+#[test]
+fn rows_that_cannot_be_read_are_rejected_with_their_lines() {
+    let folder = Folder::new();
+    let csv = "PartitionKey,RowKey,N:Edm.Int32\np,1,x\np,2\np,3,3\n";
+    let ran = import(&folder, "rows.csv", csv, &["--rejects", "rejects.jsonl"]);
+    assert_eq!(ran.code, 1, "{}", ran.error);
+    assert!(ran.error.contains("3 read, 1 written, 2 rejected"), "{}", ran.error);
+    let rejects = folder.read("rejects.jsonl");
+    assert!(rejects.contains("line 2, N:Edm.Int32: \\\"x\\\" is no Edm.Int32"), "{rejects}");
+    assert!(rejects.contains("line: 3"), "{rejects}");
+}
+
+/// The number of rows of the imports that are stopped.
+const ROWS: usize = 20_000;
+
+fn kill(id: u32) {
+    let mut kill = Command::new("kill");
+    assert!(kill.args(["-INT", &id.to_string()]).status().unwrap().success());
+}
+
+/// Runs the program until a file exists, and stops it.
+fn stopped(mut command: Command, file: &std::path::Path) -> Ran {
+    let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let start = Instant::now();
+    while !file.exists() {
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "no {} after 60 s",
+            file.display()
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    kill(running.id());
+    running.wait_with_output().unwrap().into()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn imports_and_exports_of_columns_resume_after_a_signal() {
+    let folder = Folder::new();
+    let mut csv = "PartitionKey,RowKey,Number,Text\n".to_owned();
+    for number in 0..ROWS {
+        writeln!(csv, "s{},{number:06},{number},{}", number % 3, number % 10).unwrap();
+    }
+    folder.write("rows.csv", &csv);
+    let slow = ServiceModel::new()
+        .write_latency(Duration::from_millis(50))
+        .read_latency(Duration::from_millis(50));
+    let emulator = Emulator::new().service_model(slow);
+    let server = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0")
+        .await
+        .unwrap()
+        .spawn();
+    let account = |arguments: &[&str]| {
+        let mut command = folder.command(arguments);
+        command.env("AZURE_STORAGE_CONNECTION_STRING", server.connection_string());
+        command
+    };
+    let run = |arguments: &[&str]| Ran::from(account(arguments).output().unwrap());
+
+    let import = ["import", "rows.csv", "Rows", "--yes", "--max-rate", "8000"];
+    let ran = stopped(account(&import), &folder.file("rows.csv.position"));
+    assert_eq!(ran.code, 130, "{}", ran.error);
+    let ran = run(&import);
+    assert!(ran.code == 2 && ran.error.contains("add --resume"), "{}", ran.error);
+    let resume = [&import[..], &["--resume", "rows.csv.position"]].concat();
+    folder.write("rows.csv", &csv[..csv.len() - 40]);
+    let ran = run(&resume);
+    assert!(
+        ran.code == 1 && ran.error.contains("another account, table, filter or file"),
+        "{}",
+        ran.error
+    );
+    folder.write("rows.csv", &csv);
+    let ran = run(&resume);
+    assert_eq!(ran.code, 0, "{}", ran.error);
+    assert!(ran.error.contains("20,000 read, 20,000 written"), "{}", ran.error);
+    let table = TableServiceClient::from_transport(emulator.clone())
+        .dynamic_table("Rows")
+        .unwrap();
+    let original = rows(&table).await;
+    assert_eq!(original.len(), ROWS);
+
+    for file in ["copy.csv", "copy.parquet"] {
+        let export = ["export", "Rows", file];
+        let position = format!("{file}.position");
+        let ran = stopped(account(&export), &folder.file(&position));
+        assert_eq!(ran.code, 130, "{}", ran.error);
+        assert!(folder.file(&format!("{file}.rows.jsonl.zst")).exists() && !folder.file(file).exists());
+        let ran = run(&[&export[..], &["--resume", &position]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.error);
+        assert!(!folder.file(&format!("{file}.rows.jsonl.zst")).exists() && !folder.file(&position).exists());
+        folder.done(&["import", file, "Copy", "--yes"]);
+        assert_eq!(folder.rows("Copy").await, original, "{file}");
+        folder.done(&["rm", "Copy", "--yes"]);
+    }
+}
