@@ -4,6 +4,7 @@
 //! from JSON lines, since the columns are those of all rows.
 
 pub(crate) mod appended_file;
+pub(crate) mod compared;
 pub(crate) mod compression;
 pub(crate) mod equality;
 pub(crate) mod file_format;
