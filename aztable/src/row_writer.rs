@@ -366,7 +366,8 @@ impl Rejects {
         let is_some = !rows.is_empty();
         for (row, why) in rows {
             if self.printed < PRINTED {
-                self.terminal.note(&format!("rejected {row}: {why}"));
+                let row = row.to_string();
+                self.terminal.note(&format!("rejected {row:.200}: {why:.1000}"));
                 self.printed += 1;
             }
             serde_json::to_writer(&mut lines, &json!({ "reason": why, "row": row }))?;

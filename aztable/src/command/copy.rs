@@ -8,6 +8,7 @@ use futures_util::stream;
 use crate::failure::Done;
 use crate::pair::PairOptions;
 use crate::row_writer::{Item, RowWriter, WriteOptions};
+use crate::rows::sorted::scan;
 use crate::session::Session;
 
 #[derive(Args)]
@@ -42,7 +43,8 @@ impl Copy {
         );
         session.terminal.confirm(&plan)?;
         session.table(&self.pair.to)?.create_table_if_not_exists().await?;
-        let scan = self.pair.rows.query(&pair.from.1)?.allow_table_scan().scan();
+        let (service, table) = &pair.from;
+        let scan = scan(service, self.pair.rows.query(table)?);
         let pages = stream::try_unfold(scan.resume_from(before).stream(), move |scan| async move {
             let page = next_page(scan).await?;
             Ok(page.map(|((rows, position), scan)| {

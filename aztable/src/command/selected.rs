@@ -14,6 +14,7 @@ use crate::printed_rows::{Form, PrintedRows};
 use crate::row_selection::RowSelection;
 use crate::row_writer::ledger::BegunRow;
 use crate::row_writer::{Item, RowWriter, WriteOptions};
+use crate::rows::sorted::scan;
 use crate::session::Session;
 use crate::value;
 
@@ -71,7 +72,8 @@ impl Selected {
             return Err(Failure::usage(text));
         }
         let values = value::entity("", "", set)?;
-        let (table, selected) = (session.table(&self.table)?, self.rows.text());
+        let (service, table) = session.connections.service_and_table(&self.table)?;
+        let selected = self.rows.text();
         let query = self.rows.query(&table)?;
         let (described, path) = (session.described(&self.table)?, query.plan()?.path());
         let query = query.allow_table_scan();
@@ -89,7 +91,7 @@ impl Selected {
                 printed.add(row)?;
             }
             printed.end()?;
-            let count = query.scan().count().await?;
+            let count = scan(&service, query).count().await?;
             session.terminal.note(&format!(
                 "{verb} {count} rows: {selected} of {described}; nothing was written"
             ));
@@ -108,11 +110,8 @@ impl Selected {
 
         let item = move |row: BegunRow| Item::Begin(operation(&row, &values), row);
         let begun = (!begun.is_empty()).then(|| Ok((begun, position.clone())));
-        let scan = query
-            .select_names(["PartitionKey", "RowKey"])
-            .scan()
-            .resume_from(position)
-            .stream();
+        let keys = query.select_names(["PartitionKey", "RowKey"]);
+        let scan = scan(&service, keys).resume_from(position).stream();
         let pages = stream::try_unfold(scan, |scan| async move {
             let page = next_page(scan).await?;
             Ok(page.map(|((rows, position), scan)| ((rows.into_iter().map(begun_row).collect(), position), scan)))
