@@ -4,7 +4,7 @@
 //! `… --example export -- --columns Place,Magnitude --filter 'Magnitude ge 5.0' Quakes quakes.jsonl` is for the account
 //! of `AZURE_STORAGE_CONNECTION_STRING`. After Ctrl-C the same command resumes. For Parquet:
 //! `duckdb -c "copy 'quakes.jsonl' to 'quakes.parquet'"`, or `export_parquet` for rows of a struct. To load the
-//! rows again with their types, see `copy_table`.
+//! rows again with their types, use `aztable export` and `aztable import`.
 //!
 //! Source: AzCopy 7, which exported tables as JSON.
 
