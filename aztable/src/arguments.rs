@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{completions, entity, export, import, query, tables, ui};
+use crate::command::{completions, copy, diff, entity, export, import, query, selected, sync, tables, ui};
 use crate::connection::AccountOptions;
 use crate::terminal::Terminal;
 
@@ -47,6 +47,16 @@ pub(crate) enum Command {
     Export(export::Export),
     /// Write the rows of a file to a table
     Import(import::Import),
+    /// Write the rows of a table to another one
+    Copy(copy::Copy),
+    /// Print the rows in which two tables differ
+    Diff(diff::Diff),
+    /// Make the rows of a table equal to those of another one
+    Sync(sync::Sync),
+    /// Delete the rows of a selection
+    Delete(selected::Delete),
+    /// Set properties of the rows of a selection
+    Patch(selected::Patch),
     /// Open a page for the tables on this machine
     Ui(ui::Ui),
     /// Print a completion script of a shell

@@ -1,10 +1,14 @@
 //! The commands, one file for each idea.
 
 pub(crate) mod completions;
+pub(crate) mod copy;
+pub(crate) mod diff;
 pub(crate) mod entity;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod query;
+pub(crate) mod selected;
+pub(crate) mod sync;
 pub(crate) mod tables;
 pub(crate) mod ui;
 
@@ -28,6 +32,11 @@ pub(crate) async fn run(command: Command, session: &Session) -> Done<()> {
         Command::Query(query) => query.run(session).await,
         Command::Export(export) => export.run(session).await,
         Command::Import(import) => import.run(session).await,
+        Command::Copy(copy) => copy.run(session).await,
+        Command::Diff(diff) => diff.run(session).await,
+        Command::Sync(sync) => sync.run(session).await,
+        Command::Delete(delete) => delete.run(session).await,
+        Command::Patch(patch) => patch.run(session).await,
         Command::Ui(ui) => ui.run(session).await,
         Command::Completions(completions) => completions.run(),
         Command::Man => completions::man(),

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use azure_identity::DeveloperToolsCredential;
 use azure_table::emulator::SyncPolicy;
 use azure_table::telemetry::CostMeter;
-use azure_table::{DynamicEntity, Emulator, EntraCredential, TableClient, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, EntraCredential, Profile, TableClient, TableServiceClient};
 use clap::Args;
 
 use crate::failure::{Done, Failure, with_causes};
@@ -84,17 +84,11 @@ impl Connections {
     /// # Errors
     /// No account is named, its credential cannot be read, or the folder cannot be opened.
     pub(crate) fn service(&self, place: &AccountPlace) -> Done<TableServiceClient> {
-        let place = match place {
-            AccountPlace::Default => &self.default,
-            place => place,
-        };
+        let place = self.effective(place);
         let name = match place {
             AccountPlace::Folder(path) => {
                 fs::create_dir_all(path).map_err(|error| Failure::of_file(path, error))?;
-                path.canonicalize()
-                    .map_err(|error| Failure::of_file(path, error))?
-                    .display()
-                    .to_string()
+                canonical(path)?
             }
             place => place.to_string(),
         };
@@ -162,13 +156,39 @@ impl Connections {
         Ok((service, table))
     }
 
-    /// Returns the name of the account of a table, for the plan of a command and for its position.
-    pub(crate) fn described(&self, place: &AccountPlace) -> Done<String> {
-        let effective = match place {
+    /// Returns the same text for each spelling of a table's place: equal texts are one table.
+    ///
+    /// # Errors
+    /// The errors of [`table`](Self::table).
+    pub(crate) fn identity(&self, text: &str) -> Done<String> {
+        let place = place_of(text)?;
+        let service = self.service(&place.account)?;
+        let account = match self.effective(&place.account) {
+            AccountPlace::Folder(path) => canonical(path)?,
+            _ => {
+                let endpoint = service.endpoint().trim_end_matches('/').to_ascii_lowercase();
+                let address = endpoint.split_once("://").map_or(&*endpoint, |(_, address)| address);
+                address.replacen("localhost", "127.0.0.1", 1)
+            }
+        };
+        // Cosmos DB distinguishes the case of table names.
+        let table = match service.profile() {
+            Profile::Cosmos => place.table.to_string(),
+            _ => place.table.as_str().to_ascii_lowercase(),
+        };
+        Ok(format!("{account}/{table}"))
+    }
+
+    fn effective<'p>(&'p self, place: &'p AccountPlace) -> &'p AccountPlace {
+        match place {
             AccountPlace::Default => &self.default,
             place => place,
-        };
-        match effective {
+        }
+    }
+
+    /// Returns the name of the account of a table, for the plan of a command and for its position.
+    pub(crate) fn described(&self, place: &AccountPlace) -> Done<String> {
+        match self.effective(place) {
             AccountPlace::Folder(path) => Ok(format!("local:{}", path.display())),
             place => {
                 let service = self.service(place)?;
@@ -176,6 +196,11 @@ impl Connections {
             }
         }
     }
+}
+
+fn canonical(path: &Path) -> Done<String> {
+    let path = path.canonicalize().map_err(|error| Failure::of_file(path, error))?;
+    Ok(path.display().to_string())
 }
 
 /// Returns the place that a text names.

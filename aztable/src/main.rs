@@ -12,6 +12,7 @@ mod connection;
 mod doubt;
 mod failure;
 mod interrupt;
+mod pair;
 mod place;
 mod position;
 mod printed_rows;

@@ -1,44 +1,61 @@
 //! Writes the rows of a source to a table, and accounts for each of them.
 //!
-//! Outcomes arrive in any order. The position that is stored counts a row only if all rows before it have an outcome,
-//! and belongs to the end of a page of the source. A resumed command repeats the rows behind it: upserts do no harm,
-//! and an insert of an equal row is "unchanged".
+//! Outcomes arrive in any order; `row_writer/ledger.rs` assigns them to the pages of the source. The stored position is
+//! the end of a page. A resumed command repeats the rows behind it: upserts do no harm, and an insert of an equal row is
+//! "unchanged".
 
-use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use azure_table::bulk::{Interrupted, Leftover, LeftoverReason};
 use azure_table::operation::OperationKind;
 use azure_table::{BulkOutcome, DynamicEntity, ErrorKind, TableClient, TableOperation, TableServiceClient};
 use clap::Args;
 use futures_util::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::doubt::was_applied;
 use crate::failure::{Done, Failure, with_causes};
 use crate::position::PositionFile;
+use crate::row_writer::ledger::{BegunRow, Ledger, Outcome, Rejection, Stored};
 use crate::rows::appended_file::AppendedFile;
 use crate::rows::compression::Compression;
-use crate::rows::equality::same_properties;
+use crate::rows::equality::{has_properties, same_properties};
 use crate::session::Session;
-use crate::tally::Tally;
+use crate::terminal::Terminal;
+
+pub(crate) mod ledger;
 
 /// The rejected rows whose reasons are printed.
 const PRINTED: u64 = 10;
+/// The failed rows that are compared with the stored ones at the same time.
+const RESOLVED: usize = 32;
+/// The rows that wait for a batch.
+const PENDING: usize = 20_000;
+/// The begun rows that wait for a batch: each stored position has their keys.
+const BEGUN: usize = 2_000;
 
 /// The options of commands that write many rows.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing")]
-pub(crate) struct WriteOptions {
+pub(crate) struct SendOptions {
     /// A file for rejected rows and their reasons, as JSON lines
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
     /// At most so many rows a second
     #[arg(long, value_name = "ROWS")]
     max_rate: Option<u32>,
+}
+
+/// The options of commands that write many rows, and resume.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Writing")]
+pub(crate) struct WriteOptions {
+    #[command(flatten)]
+    sending: SendOptions,
     /// Go on from the position in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
@@ -47,6 +64,8 @@ pub(crate) struct WriteOptions {
 /// A row of a source.
 pub(crate) enum Item {
     Write(TableOperation),
+    /// The write of a row that may disappear from the source by it. A resumed command gets the row back.
+    Begin(TableOperation, BegunRow),
     /// The target has the row already.
     Unchanged,
     /// No row: a line that cannot be read.
@@ -56,75 +75,30 @@ pub(crate) enum Item {
     },
 }
 
+impl Item {
+    /// Returns the insert of a row, or its upsert.
+    pub(crate) fn row(mut row: DynamicEntity, insert: bool) -> Self {
+        (row.etag, row.timestamp) = (None, None);
+        Self::Write(match insert {
+            true => TableOperation::insert(&row),
+            false => TableOperation::insert_or_replace(&row),
+        })
+    }
+}
+
 /// The rows of a page, and the position after them.
 pub(crate) type Page<P> = (Vec<Item>, P);
-
-/// The outcome of a row.
-enum Outcome {
-    Written,
-    Deleted,
-    Unchanged,
-    Rejected(serde_json::Value, String),
-    InDoubt,
-    NotAttempted,
-}
-
-/// The stored position.
-#[derive(Serialize, Deserialize)]
-struct Stored<P> {
-    source: P,
-    tally: Tally,
-    rejects: u64,
-}
-
-/// The rows that were read, and their outcomes.
-struct Rows<P> {
-    read: u64,
-    /// For each row that was not sent, the number of rows that were sent before it.
-    unsent: Vec<u64>,
-    ends: VecDeque<(u64, P)>,
-    outcomes: BTreeMap<u64, Outcome>,
-    /// The counts of the rows before `next`.
-    tally: Tally,
-    next: u64,
-}
-
-impl<P> Rows<P> {
-    /// Returns the place of a row that was sent, among all rows.
-    fn place(&self, sent: u64) -> u64 {
-        sent + self.unsent.partition_point(|before| *before <= sent) as u64
-    }
-
-    /// Adds a page. Returns the operations to send.
-    fn add(&mut self, (items, position): Page<P>) -> Vec<TableOperation> {
-        let mut operations = Vec::with_capacity(items.len());
-        for item in items {
-            let outcome = match item {
-                Item::Write(operation) => {
-                    operations.push(operation);
-                    self.read += 1;
-                    continue;
-                }
-                Item::Unchanged => Outcome::Unchanged,
-                Item::Bad { text, why } => Outcome::Rejected(json!({ "text": text }), why),
-            };
-            let sent = self.read - self.unsent.len() as u64;
-            self.unsent.push(sent);
-            self.outcomes.insert(self.read, outcome);
-            self.read += 1;
-        }
-        self.ends.push_back((self.read, position));
-        operations
-    }
-}
 
 /// The target of rows.
 pub(crate) struct RowWriter<'s> {
     session: &'s Session,
     service: TableServiceClient,
     table: TableClient<DynamicEntity>,
-    options: WriteOptions,
-    position: PositionFile,
+    sending: SendOptions,
+    resume: Option<PathBuf>,
+    /// `None` for a command that begins again.
+    position: Option<PositionFile>,
+    max_pending: usize,
 }
 
 impl<'s> RowWriter<'s> {
@@ -136,15 +110,32 @@ impl<'s> RowWriter<'s> {
         default: &Path,
         job: &[&str],
     ) -> Done<Self> {
-        let (service, table) = session.connections.service_and_table(table)?;
         let path = options.resume.clone().unwrap_or_else(|| default.to_owned());
+        Ok(Self {
+            position: Some(PositionFile::new(path, job)),
+            resume: options.resume,
+            ..Self::repeatable(session, table, options.sending)?
+        })
+    }
+
+    /// Names the target of a command that has no position: the same command does the rest.
+    pub(crate) fn repeatable(session: &'s Session, table: &str, sending: SendOptions) -> Done<Self> {
+        let (service, table) = session.connections.service_and_table(table)?;
         Ok(Self {
             session,
             service,
             table,
-            options,
-            position: PositionFile::new(path, job),
+            sending,
+            resume: None,
+            position: None,
+            max_pending: PENDING,
         })
+    }
+
+    /// Keeps the number of rows small that are begun.
+    pub(crate) fn of_begun_rows(self) -> Self {
+        let max_pending = BEGUN;
+        Self { max_pending, ..self }
     }
 
     /// Returns the position of the source from which the command resumes.
@@ -152,10 +143,22 @@ impl<'s> RowWriter<'s> {
     /// # Errors
     /// It is of another job, or the user has not asked to resume.
     pub(crate) fn resumed<P: DeserializeOwned>(&self) -> Done<Option<P>> {
-        match self.position.load::<Stored<P>>()? {
-            Some(_) if self.options.resume.is_none() => Err(self.session.unfinished(self.position.path())),
-            stored => Ok(stored.map(|stored| stored.source)),
+        Ok(self.begun()?.map(|(source, _)| source))
+    }
+
+    /// Returns the position of the source from which the command resumes, and the begun rows before it.
+    ///
+    /// # Errors
+    /// The errors of [`resumed`](Self::resumed).
+    pub(crate) fn begun<P: DeserializeOwned>(&self) -> Done<Option<(P, Vec<BegunRow>)>> {
+        match (&self.position, self.stored::<P>()?) {
+            (Some(position), Some(_)) if self.resume.is_none() => Err(self.session.unfinished(position.path())),
+            (_, stored) => Ok(stored.map(|stored| (stored.source, stored.begun))),
         }
+    }
+
+    fn stored<P: DeserializeOwned>(&self) -> Done<Option<Stored<P>>> {
+        self.position.as_ref().map_or(Ok(None), PositionFile::load)
     }
 
     /// Writes the rows of a source, and prints the counts.
@@ -166,135 +169,79 @@ impl<'s> RowWriter<'s> {
     where
         P: Serialize + DeserializeOwned,
     {
-        let before = self.position.load::<Stored<P>>()?;
-        let (tally, rejected_bytes) = before.map(|before| (before.tally, before.rejects)).unwrap_or_default();
-        let mut rejects = match &self.options.rejects {
-            None => None,
-            Some(path) if rejected_bytes > 0 => Some(AppendedFile::resume(path, Compression::None, rejected_bytes)?),
-            Some(path) => Some(AppendedFile::create(path, Compression::None, true)?),
-        };
-        let rows = Arc::new(Mutex::new(Rows {
-            read: 0,
-            unsent: Vec::new(),
-            ends: VecDeque::new(),
-            outcomes: BTreeMap::new(),
-            next: 0,
-            tally,
+        let before = self.stored::<P>()?;
+        let (tally, rejected) = before.map(|before| (before.tally, before.rejects)).unwrap_or_default();
+        let book = Arc::new(Mutex::new(Book {
+            ledger: Ledger::new(tally),
+            position: self.position.take(),
+            rejects: Rejects::open(self.session.terminal, self.sending.rejects.as_deref(), rejected)?,
         }));
         self.session.interrupt.wait_for_position();
         let interrupt = self.session.interrupt.clone();
         let operations = pages
             .take_while(move |_| std::future::ready(!interrupt.is_set()))
-            .map_ok(|page| stream::iter(lock(&rows).add(page).into_iter().map(Ok)))
+            .and_then(|page| async {
+                // Outcomes are read and positions are stored even while the source is always ready.
+                tokio::task::yield_now().await;
+                Ok(stream::iter(lock(&book).add(page)?.into_iter().map(Ok)))
+            })
             .try_flatten();
-        let bulk = self.table.bulk().max_failures(usize::MAX);
-        let bulk = match self.options.max_rate {
-            Some(rate) => bulk.max_rate(rate),
-            None => bulk,
-        };
+        let mut bulk = self.table.bulk().max_failures(usize::MAX).max_pending(self.max_pending);
+        if let Some(rate) = self.sending.max_rate {
+            bulk = bulk.max_rate(rate);
+        }
         let mut outcomes = bulk.write_try_stream(operations).outcomes();
+        let mut resolved = outcomes
+            .by_ref()
+            .map(|outcome| self.outcome(outcome))
+            .buffer_unordered(RESOLVED);
         let mut progress = self.session.progress(total);
-        let (mut lines, mut printed, mut savable) = (Vec::new(), 0, None);
-        while let Some(outcome) = outcomes.next().await {
-            let (sent, outcome) = self.outcome(outcome).await?;
-            let mut rows = lock(&rows);
-            let place = rows.place(sent);
-            rows.outcomes.insert(place, outcome);
-            self.advance(&mut rows, &mut lines, &mut printed, &mut savable)?;
-            progress.set(rows.tally.read);
-            drop(rows);
-            if self.position.is_due() && savable.is_some() {
-                self.save(&mut savable, &mut lines, rejects.as_mut())?;
-            }
-        }
-        let ended = outcomes.finish();
-        let mut rows = lock(&rows);
-        self.advance(&mut rows, &mut lines, &mut printed, &mut savable)?;
-        self.save(&mut savable, &mut lines, rejects.as_mut())?;
-        progress.end();
-        self.finish(&mut rows, ended.err().map(Interrupted::into_error))
-    }
-
-    /// Counts the rows that have an outcome, up to the first that has none, or must be sent again.
-    fn advance<P>(
-        &self,
-        rows: &mut Rows<P>,
-        lines: &mut Vec<u8>,
-        printed: &mut u64,
-        savable: &mut Option<(Tally, P)>,
-    ) -> Done<()> {
-        loop {
-            while rows.ends.front().is_some_and(|(end, _)| *end == rows.next) {
-                *savable = rows
-                    .ends
-                    .pop_front()
-                    .map(|(_, position)| (rows.tally.clone(), position));
-            }
-            let Some(outcome) = rows.outcomes.remove(&rows.next) else {
-                return Ok(());
+        let mut seconds = tokio::time::interval(Duration::from_secs(1));
+        let stopped = loop {
+            let is_due = tokio::select! {
+                outcome = resolved.next() => match outcome {
+                    None => break None,
+                    Some(Err(error)) => break Some(error),
+                    Some(Ok((sent, outcome))) => {
+                        let mut book = lock(&book);
+                        book.ledger.end(sent, outcome);
+                        book.position.as_ref().is_some_and(PositionFile::is_due)
+                    }
+                },
+                _ = seconds.tick() => true,
             };
-            if let Outcome::InDoubt | Outcome::NotAttempted = outcome {
-                rows.outcomes.insert(rows.next, outcome);
-                return Ok(());
+            let mut book = lock(&book);
+            progress.set(book.ledger.counted());
+            if is_due && let Err(error) = book.save() {
+                break Some(error);
             }
-            count(&mut rows.tally, &outcome);
-            if let Outcome::Rejected(row, why) = outcome {
-                if *printed < PRINTED {
-                    let row = row.to_string();
-                    self.session.terminal.note(&format!("rejected {row:.200}: {why:.1000}"));
-                    *printed += 1;
-                }
-                if self.options.rejects.is_some() {
-                    serde_json::to_writer(&mut *lines, &json!({ "reason": why, "row": row }))?;
-                    lines.push(b'\n');
-                }
-            }
-            rows.next += 1;
-        }
-    }
-
-    /// Stores rejected rows, and then the position behind them.
-    fn save<P: Serialize>(
-        &mut self,
-        savable: &mut Option<(Tally, P)>,
-        lines: &mut Vec<u8>,
-        rejects: Option<&mut AppendedFile>,
-    ) -> Done<()> {
-        let mut length = 0;
-        if let Some(rejects) = rejects {
-            if !lines.is_empty() {
-                rejects.append(std::mem::take(lines))?;
-            }
-            length = rejects.length();
-        }
-        match savable.take() {
-            Some((tally, source)) => self.position.save(Stored {
-                source,
-                tally,
-                rejects: length,
-            }),
-            None => Ok(()),
-        }
+        };
+        drop(resolved);
+        let ended = outcomes.finish();
+        progress.end();
+        let stopped = stopped.or(ended.err().map(Interrupted::into_error));
+        self.finish(&mut lock(&book), stopped)
     }
 
     /// Prints the counts, and decides whether a position stays.
-    fn finish<P>(self, rows: &mut Rows<P>, error: Option<Failure>) -> Done<()> {
-        let mut tally = rows.tally.clone();
-        let waiting = std::mem::take(&mut rows.outcomes);
-        waiting.values().for_each(|outcome| count(&mut tally, outcome));
+    fn finish<P: Serialize>(&self, book: &mut Book<P>, error: Option<Failure>) -> Done<()> {
+        let saved = book.save();
+        let tally = book.ledger.total();
+        book.rejects.write(&mut book.ledger)?;
+        saved?;
         let is_interrupted = self.session.interrupt.is_set();
         let is_whole = error.is_none() && !is_interrupted && tally.in_doubt + tally.not_attempted == 0;
-        if is_whole {
-            self.position.delete()?;
-        }
         let reported = tally.report(&self.session.terminal);
-        match error {
-            Some(error) => Err(self.session.resumable(error, self.position.path())),
-            None if is_interrupted => Err(self.session.interrupted(tally.read, Some(self.position.path()))),
-            None if !is_whole => Err(self
-                .session
-                .resumable(Failure::new("rows are left"), self.position.path())),
-            None => reported,
+        let left = error.or((!is_whole).then(|| Failure::new("rows are left")));
+        match (&book.position, left) {
+            (Some(position), None) => position.delete().and(reported),
+            (None, None) => reported,
+            (position, Some(_)) if is_interrupted => {
+                let position = position.as_ref().map(PositionFile::path);
+                Err(self.session.interrupted(tally.read, position))
+            }
+            (Some(position), Some(error)) => Err(self.session.resumable(error, position.path())),
+            (None, Some(error)) => Err(error),
         }
     }
 
@@ -315,23 +262,30 @@ impl<'s> RowWriter<'s> {
 
     async fn outcome_of(&self, leftover: Leftover) -> Done<Outcome> {
         let operation = leftover.operation();
-        let is_delete = operation.is_some_and(|operation| operation.kind() == OperationKind::Delete);
+        let kind = operation.map(TableOperation::kind);
         match leftover.reason() {
             LeftoverReason::InDoubt(error) => Ok(match was_applied(&self.service, error).await {
-                Some(true) if is_delete => Outcome::Deleted,
+                Some(true) if kind == Some(OperationKind::Delete) => Outcome::Deleted,
                 Some(true) => Outcome::Written,
                 Some(false) => Outcome::NotAttempted,
                 None => Outcome::InDoubt,
             }),
             LeftoverReason::Rejected(error) => {
                 let row = operation.and_then(TableOperation::entity);
-                if is_delete && error.kind() == ErrorKind::NotFound {
-                    return Ok(Outcome::Unchanged);
-                }
-                if let (ErrorKind::AlreadyExists, Some(row)) = (error.kind(), &row)
-                    && let Some(stored) = self.table.get((&row.partition_key, &row.row_key)).await?
-                    && same_properties(&stored, row)
-                {
+                // An earlier run, or another program, has done what this one wants.
+                let is_done = match (kind, error.kind(), &row) {
+                    (Some(OperationKind::Delete), ErrorKind::NotFound, _) => return Ok(Outcome::Deleted),
+                    (Some(OperationKind::Insert), ErrorKind::AlreadyExists, Some(row)) => self
+                        .stored_row(row)
+                        .await?
+                        .is_some_and(|stored| same_properties(&stored, row)),
+                    (Some(OperationKind::Merge), ErrorKind::ConditionNotMet, Some(row)) => self
+                        .stored_row(row)
+                        .await?
+                        .is_some_and(|stored| has_properties(&stored, row)),
+                    _ => false,
+                };
+                if is_done {
                     return Ok(Outcome::Unchanged);
                 }
                 let keys = operation.and_then(TableOperation::keys);
@@ -341,19 +295,91 @@ impl<'s> RowWriter<'s> {
             _ => Ok(Outcome::NotAttempted),
         }
     }
+
+    async fn stored_row(&self, row: &DynamicEntity) -> Done<Option<DynamicEntity>> {
+        Ok(self.table.get((&row.partition_key, &row.row_key)).await?)
+    }
 }
 
-fn count(tally: &mut Tally, outcome: &Outcome) {
-    tally.read += 1;
-    let count = match outcome {
-        Outcome::Written => &mut tally.written,
-        Outcome::Deleted => &mut tally.deleted,
-        Outcome::Unchanged => &mut tally.unchanged,
-        Outcome::Rejected(..) => &mut tally.rejected,
-        Outcome::InDoubt => &mut tally.in_doubt,
-        Outcome::NotAttempted => &mut tally.not_attempted,
-    };
-    *count += 1;
+/// What the source and the outcomes of a run change.
+struct Book<P> {
+    ledger: Ledger<P>,
+    position: Option<PositionFile>,
+    rejects: Rejects,
+}
+
+impl<P: Serialize> Book<P> {
+    /// Adds a page. Begun rows are on the disk before they are sent.
+    fn add(&mut self, page: Page<P>) -> Done<Vec<TableOperation>> {
+        let is_begun = page.0.iter().any(|item| matches!(item, Item::Begin(..)));
+        let operations = self.ledger.add(page);
+        if is_begun {
+            self.save()?;
+        }
+        Ok(operations)
+    }
+
+    /// Stores rejected rows, and then the position behind them.
+    fn save(&mut self) -> Done<()> {
+        self.rejects.write(&mut self.ledger)?;
+        match (&mut self.position, self.ledger.stored(self.rejects.settled)) {
+            (Some(position), Some(stored)) => position.save(stored),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The rejected rows: in a file, and the first ones on the terminal.
+struct Rejects {
+    terminal: Terminal,
+    printed: u64,
+    file: Option<AppendedFile>,
+    /// The length of the file with the rows of settled pages. A resumed command cuts off the others.
+    settled: u64,
+}
+
+impl Rejects {
+    fn open(terminal: Terminal, path: Option<&Path>, settled: u64) -> Done<Self> {
+        let file = match path {
+            None => None,
+            Some(path) if settled > 0 => Some(AppendedFile::resume(path, Compression::None, settled)?),
+            Some(path) => Some(AppendedFile::create(path, Compression::None, true)?),
+        };
+        Ok(Self {
+            terminal,
+            printed: 0,
+            file,
+            settled,
+        })
+    }
+
+    fn write<P>(&mut self, ledger: &mut Ledger<P>) -> Done<()> {
+        if self.append(std::mem::take(&mut ledger.rejected))? {
+            self.settled = self.file.as_ref().map_or(0, AppendedFile::length);
+        }
+        self.append(std::mem::take(&mut ledger.repeated))?;
+        Ok(())
+    }
+
+    /// Returns `true` if there are any.
+    fn append(&mut self, rows: Vec<Rejection>) -> Done<bool> {
+        let mut lines = Vec::new();
+        let is_some = !rows.is_empty();
+        for (row, why) in rows {
+            if self.printed < PRINTED {
+                let row = row.to_string();
+                self.terminal.note(&format!("rejected {row:.200}: {why:.1000}"));
+                self.printed += 1;
+            }
+            serde_json::to_writer(&mut lines, &json!({ "reason": why, "row": row }))?;
+            lines.push(b'\n');
+        }
+        match &mut self.file {
+            Some(file) if is_some => file.append(lines)?,
+            _ => {}
+        }
+        Ok(is_some)
+    }
 }
 
 fn lock<T>(shared: &Arc<Mutex<T>>) -> MutexGuard<'_, T> {

@@ -5,6 +5,7 @@
 
 pub(crate) mod appended_file;
 pub(crate) mod columns;
+pub(crate) mod compared;
 pub(crate) mod compression;
 pub(crate) mod csv_columns;
 pub(crate) mod csv_reader;
@@ -17,3 +18,4 @@ pub(crate) mod named_columns;
 pub(crate) mod parquet_reader;
 pub(crate) mod parquet_writer;
 pub(crate) mod row_source;
+pub(crate) mod sorted;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use azure_table::{DynamicEntity, TableClient};
 
-use crate::connection::{AccountOptions, Connections};
+use crate::connection::{AccountOptions, Connections, place_of};
 use crate::failure::{Done, Failure};
 use crate::interrupt::Interrupt;
 use crate::terminal::{Progress, Terminal};
@@ -33,6 +33,16 @@ impl Session {
     /// The errors of [`Connections::table`].
     pub(crate) fn table(&self, text: &str) -> Done<TableClient<DynamicEntity>> {
         self.connections.table(text)
+    }
+
+    /// Returns a table and its account, for plans.
+    ///
+    /// # Errors
+    /// The errors of [`Connections::described`].
+    pub(crate) fn described(&self, text: &str) -> Done<String> {
+        let place = place_of(text)?;
+        let account = self.connections.described(&place.account)?;
+        Ok(format!("{} at {account}", place.table))
     }
 
     /// Returns the error of a command that finds the position of an unfinished run.

@@ -27,6 +27,28 @@ impl Tally {
         self.rejected + self.in_doubt + self.not_attempted
     }
 
+    /// Adds the counts of other rows.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.read += other.read;
+        self.written += other.written;
+        self.unchanged += other.unchanged;
+        self.deleted += other.deleted;
+        self.rejected += other.rejected;
+        self.in_doubt += other.in_doubt;
+        self.not_attempted += other.not_attempted;
+    }
+
+    /// Returns the counts of the rows that are not left.
+    pub(crate) fn without_left(&self) -> Self {
+        Self {
+            read: self.read - self.left(),
+            rejected: 0,
+            in_doubt: 0,
+            not_attempted: 0,
+            ..self.clone()
+        }
+    }
+
     /// Prints the counts.
     ///
     /// # Errors

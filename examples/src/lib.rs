@@ -36,16 +36,6 @@ pub fn connect() -> Result<TableServiceClient> {
     }
 }
 
-/// Connects to the account whose connection string is in another variable, if it is set.
-///
-/// # Errors
-/// The connection string cannot be used.
-pub fn account_of(variable: &str) -> Result<Option<TableServiceClient>> {
-    variable_of(variable)
-        .map(|text| TableServiceClient::from_connection_string(&text))
-        .transpose()
-}
-
 /// Connects like [`connect`], with faults in front of the service.
 ///
 /// # Errors

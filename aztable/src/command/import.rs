@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use azure_table::TableOperation;
 use clap::Args;
 use futures_util::stream;
 use indicatif::HumanBytes;
@@ -99,13 +98,7 @@ impl Import {
 
 fn item(row: ReadRow, insert: bool) -> Item {
     match row {
-        Ok(mut row) => {
-            (row.etag, row.timestamp) = (None, None);
-            Item::Write(match insert {
-                true => TableOperation::insert(&row),
-                false => TableOperation::insert_or_replace(&row),
-            })
-        }
+        Ok(row) => Item::row(row, insert),
         Err((text, why)) => Item::Bad { text, why },
     }
 }

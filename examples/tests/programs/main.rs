@@ -6,7 +6,6 @@
 mod blogs;
 mod composite_keys;
 mod concurrent_updates;
-mod copy_table;
 mod cors;
 mod delete_channel;
 #[cfg(feature = "entra")]

@@ -1,0 +1,70 @@
+//! `diff`: the rows in which two tables differ.
+
+use std::pin::pin;
+
+use clap::Args;
+use futures_util::TryStreamExt as _;
+use serde_json::json;
+
+use crate::failure::{Done, Failure};
+use crate::pair::{Pair, PairOptions};
+use crate::rows::compared::Counts;
+use crate::session::Session;
+
+#[derive(Args)]
+pub(crate) struct Diff {
+    #[command(flatten)]
+    pair: PairOptions,
+    /// Compare without these properties
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
+    ignore: Vec<String>,
+    /// The number of rows that are printed
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: u64,
+}
+
+impl Diff {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        let pair = self.pair.open(session)?;
+        let counts = print(session, &pair, self.ignore, self.limit).await?;
+        match counts.different() {
+            0 => Ok(()),
+            different => Err(Failure::new(format!("{different} rows differ"))),
+        }
+    }
+}
+
+/// Compares all rows, prints up to `limit` that differ, or all as JSON lines, and the counts.
+///
+/// # Errors
+/// A place cannot be read, or a signal came.
+pub(crate) async fn print(session: &Session, pair: &Pair, ignored: Vec<String>, limit: u64) -> Done<Counts> {
+    let terminal = &session.terminal;
+    let (mut counts, mut read) = (Counts::default(), 0);
+    let mut progress = session.progress(None);
+    let mut rows = pin!(pair.compared(session, ignored)?);
+    while let Some(row) = rows.try_next().await? {
+        counts.add(&row);
+        read += 1;
+        progress.set(read);
+        match row.json() {
+            None => {}
+            Some(json) if terminal.json => terminal.result(json)?,
+            Some(_) if counts.different() <= limit => terminal.result(&row)?,
+            Some(_) => {}
+        }
+        if session.interrupt.is_set() {
+            progress.end();
+            return Err(session.interrupted(read, None));
+        }
+    }
+    progress.end();
+    match terminal.json {
+        true => terminal.event("end", &json!(counts)),
+        false => terminal.note(&counts.to_string()),
+    }
+    if !terminal.json && counts.different() > limit {
+        terminal.note(&format!("{limit} of the rows that differ are printed: --limit N"));
+    }
+    Ok(counts)
+}

@@ -1,0 +1,144 @@
+//! `delete` and `patch`: writes over the rows of a selection, resumable.
+//!
+//! A row is written under the ETag with which it was read: a row that was changed meanwhile is rejected. The selection
+//! may no longer have a row that was written, so each row is stored as begun before it is sent.
+
+use azure_table::query::ScanPosition;
+use azure_table::{DynamicEntity, ETag, TableOperation};
+use clap::Args;
+use futures_util::{StreamExt as _, stream};
+
+use crate::command::copy::next_page;
+use crate::failure::{Done, Failure};
+use crate::printed_rows::{Form, PrintedRows};
+use crate::row_selection::RowSelection;
+use crate::row_writer::ledger::BegunRow;
+use crate::row_writer::{Item, RowWriter, WriteOptions};
+use crate::rows::sorted::scan;
+use crate::session::Session;
+use crate::value;
+
+/// The rows that `--dry-run` prints.
+const PRINTED: usize = 10;
+
+/// The rows that are written.
+#[derive(Args)]
+struct Selected {
+    table: String,
+    #[command(flatten)]
+    rows: RowSelection,
+    /// All rows of the table
+    #[arg(long, conflicts_with_all = ["partition", "prefix", "filter"])]
+    all: bool,
+    /// Print the number of rows and the first ones, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    options: WriteOptions,
+}
+
+#[derive(Args)]
+pub(crate) struct Delete {
+    #[command(flatten)]
+    selected: Selected,
+}
+
+#[derive(Args)]
+pub(crate) struct Patch {
+    #[command(flatten)]
+    selected: Selected,
+    /// Properties and their new values: Name=text, or Name:TYPE=value
+    #[arg(long, required = true, num_args = 1.., value_name = "NAME:TYPE=VALUE")]
+    set: Vec<String>,
+}
+
+impl Delete {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        self.selected.write(session, "delete", &[]).await
+    }
+}
+
+impl Patch {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        self.selected.write(session, "patch", &self.set).await
+    }
+}
+
+impl Selected {
+    /// Deletes the rows, or sets properties of them.
+    async fn write(self, session: &Session, verb: &str, set: &[String]) -> Done<()> {
+        if self.rows.is_everything() && !self.all {
+            let text = format!("no rows are selected: --partition, --filter, or --all to {verb} all rows");
+            return Err(Failure::usage(text));
+        }
+        let values = value::entity("", "", set)?;
+        let (service, table) = session.connections.service_and_table(&self.table)?;
+        let selected = self.rows.text();
+        let query = self.rows.query(&table)?;
+        let (described, path) = (session.described(&self.table)?, query.plan()?.path());
+        let query = query.allow_table_scan();
+        if self.dry_run {
+            let mut first = query.clone().limit(PRINTED).stream();
+            let mut printed = PrintedRows::new(
+                if session.terminal.json {
+                    Form::JsonLines
+                } else {
+                    Form::Table
+                },
+                Vec::new(),
+            );
+            while let Some(row) = first.try_next().await? {
+                printed.add(row)?;
+            }
+            printed.end()?;
+            let count = scan(&service, query).count().await?;
+            session.terminal.note(&format!(
+                "{verb} {count} rows: {selected} of {described}; nothing was written"
+            ));
+            return Ok(());
+        }
+        let set = set.join(" ");
+        let identity = session.connections.identity(&self.table)?;
+        let default = format!("{}-{verb}.position", table.name());
+        let job = [verb, &identity, &selected, &set];
+        let writer = RowWriter::new(session, &self.table, self.options, default.as_ref(), &job)?.of_begun_rows();
+        let (position, begun) = writer.begun::<ScanPosition>()?.unwrap_or_default();
+        let set = if set.is_empty() { set } else { format!(", set {set}") };
+        session
+            .terminal
+            .confirm(&format!("{verb} {selected} of {described} ({path}){set}"))?;
+
+        let item = move |row: BegunRow| Item::Begin(operation(&row, &values), row);
+        let begun = (!begun.is_empty()).then(|| Ok((begun, position.clone())));
+        let keys = query.select_names(["PartitionKey", "RowKey"]);
+        let scan = scan(&service, keys).resume_from(position).stream();
+        let pages = stream::try_unfold(scan, |scan| async move {
+            let page = next_page(scan).await?;
+            Ok(page.map(|((rows, position), scan)| ((rows.into_iter().map(begun_row).collect(), position), scan)))
+        });
+        let pages = stream::iter(begun).chain(pages);
+        let items = pages.map(move |page: Done<(Vec<BegunRow>, ScanPosition)>| {
+            let (rows, position) = page?;
+            Ok((rows.into_iter().map(&item).collect(), position))
+        });
+        writer.write(items, None).await
+    }
+}
+
+fn begun_row(row: DynamicEntity) -> BegunRow {
+    let etag = row.etag.map(|etag| etag.as_str().to_owned()).unwrap_or_default();
+    (row.partition_key, row.row_key, etag)
+}
+
+/// Returns the write of a row: a merge of the values, or a deletion without any.
+fn operation((partition, row, etag): &BegunRow, values: &DynamicEntity) -> TableOperation {
+    let operation = match values.properties.is_empty() {
+        true => TableOperation::delete::<DynamicEntity>((partition, row)),
+        false => TableOperation::merge(&DynamicEntity {
+            partition_key: partition.clone(),
+            row_key: row.clone(),
+            ..values.clone()
+        }),
+    };
+    operation.if_match(ETag::new(etag.clone()))
+}

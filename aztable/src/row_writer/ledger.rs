@@ -1,0 +1,316 @@
+//! The rows of a source and their outcomes, page by page.
+//!
+//! A page settles when all of its rows, and all pages before it, have a final outcome. Then its counts and rejections
+//! count for good, and the source may resume behind it. A row in doubt or not attempted keeps its page and all later
+//! ones from settling: a resumed command repeats them. Memory depends on the pages in flight, not on the rows.
+//!
+//! Rows that disappear from their source, since a delete or a patch changes what the source selects, cannot be repeated
+//! by reading them again. They are begun: their keys are stored before they are sent, and the source resumes behind them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use azure_table::TableOperation;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::row_writer::{Item, Page};
+use crate::tally::Tally;
+
+/// The outcome of a row.
+pub(super) enum Outcome {
+    Written,
+    Deleted,
+    Unchanged,
+    Rejected(Value, String),
+    InDoubt,
+    NotAttempted,
+}
+
+/// The PartitionKey, the RowKey and the ETag of a row that is begun.
+pub(crate) type BegunRow = (String, String, String);
+
+/// The position of a source, and the counts of the rows before it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Stored<P> {
+    pub(super) source: P,
+    /// Rows before the position that may have no outcome.
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    pub(super) begun: Vec<BegunRow>,
+    pub(super) tally: Tally,
+    pub(super) rejects: u64,
+}
+
+/// A rejected row, and the reason.
+pub(super) type Rejection = (Value, String);
+
+/// The rows of a page.
+struct Account<P> {
+    /// The number of rows that were sent before the page.
+    first: u64,
+    /// The number of its rows that have no outcome yet.
+    open: u64,
+    begun: BTreeMap<u64, BegunRow>,
+    counts: Tally,
+    rejected: Vec<Rejection>,
+    position: P,
+}
+
+impl<P> Account<P> {
+    fn count(&mut self, outcome: Outcome) {
+        self.counts.read += 1;
+        let count = match outcome {
+            Outcome::Written => &mut self.counts.written,
+            Outcome::Deleted => &mut self.counts.deleted,
+            Outcome::Unchanged => &mut self.counts.unchanged,
+            Outcome::Rejected(row, why) => {
+                self.rejected.push((row, why));
+                &mut self.counts.rejected
+            }
+            Outcome::InDoubt => &mut self.counts.in_doubt,
+            Outcome::NotAttempted => &mut self.counts.not_attempted,
+        };
+        *count += 1;
+    }
+
+    fn is_repeated(&self) -> bool {
+        self.counts.in_doubt + self.counts.not_attempted > 0
+    }
+}
+
+/// The accounts of all pages.
+pub(super) struct Ledger<P> {
+    sent: u64,
+    pages: VecDeque<Account<P>>,
+    settled: Tally,
+    position: Option<P>,
+    /// Rejected rows of settled pages, since they were last taken.
+    pub(super) rejected: Vec<Rejection>,
+    /// Rejected rows of pages that a resumed command repeats.
+    pub(super) repeated: Vec<Rejection>,
+}
+
+impl<P> Ledger<P> {
+    /// Begins after the rows that an earlier run has counted.
+    pub(super) fn new(settled: Tally) -> Self {
+        Self {
+            sent: 0,
+            pages: VecDeque::new(),
+            settled,
+            position: None,
+            rejected: Vec::new(),
+            repeated: Vec::new(),
+        }
+    }
+
+    /// Adds a page. Returns the operations to send.
+    pub(super) fn add(&mut self, (items, position): Page<P>) -> Vec<TableOperation> {
+        let mut operations = Vec::with_capacity(items.len());
+        let mut page = Account {
+            first: self.sent,
+            open: 0,
+            begun: BTreeMap::new(),
+            counts: Tally::default(),
+            rejected: Vec::new(),
+            position,
+        };
+        for item in items {
+            match item {
+                Item::Write(operation) => operations.push(operation),
+                Item::Begin(operation, row) => {
+                    page.begun.insert(self.sent + operations.len() as u64, row);
+                    operations.push(operation);
+                }
+                Item::Unchanged => page.count(Outcome::Unchanged),
+                Item::Bad { text, why } => page.count(Outcome::Rejected(json!({ "text": text }), why)),
+            }
+        }
+        page.open = operations.len() as u64;
+        self.sent += page.open;
+        self.pages.push_back(page);
+        self.settle();
+        operations
+    }
+
+    /// Counts the outcome of a row by its number among those that were sent.
+    pub(super) fn end(&mut self, sent: u64, outcome: Outcome) {
+        let after = self.pages.partition_point(|page| page.first <= sent);
+        let Some(page) = after.checked_sub(1).and_then(|index| self.pages.get_mut(index)) else {
+            return;
+        };
+        // A rejection is stored when its page settles.
+        if let Outcome::Written | Outcome::Deleted | Outcome::Unchanged = outcome {
+            page.begun.remove(&sent);
+        }
+        page.open -= 1;
+        page.count(outcome);
+        if page.open == 0 {
+            self.settle();
+        }
+    }
+
+    fn settle(&mut self) {
+        while self.pages.front().is_some_and(|page| page.open == 0) {
+            let Some(mut page) = self.pages.pop_front() else { return };
+            if !page.is_repeated() {
+                self.settled.add(&page.counts);
+                self.rejected.append(&mut page.rejected);
+                self.position = Some(page.position);
+                continue;
+            }
+            self.repeated.append(&mut page.rejected);
+            match self.pages.front_mut().filter(|next| next.open == 0) {
+                // Pages that are repeated together take the memory of one.
+                Some(next) => {
+                    next.first = page.first;
+                    next.counts.add(&page.counts);
+                    next.begun.append(&mut page.begun);
+                }
+                None => return self.pages.push_front(page),
+            }
+        }
+    }
+
+    /// Returns the position to store, or `None` if the source has not passed one.
+    pub(super) fn stored(&self, rejects: u64) -> Option<Stored<&P>> {
+        let begun: Vec<_> = self
+            .pages
+            .iter()
+            .flat_map(|page| page.begun.values().cloned())
+            .collect();
+        let (mut source, mut tally) = (self.position.as_ref(), self.settled.clone());
+        if self.pages.iter().any(|page| !page.begun.is_empty()) {
+            source = self.pages.back().map(|page| &page.position);
+            for page in &self.pages {
+                tally.add(&page.counts.without_left());
+            }
+        }
+        source.map(|source| Stored {
+            source,
+            begun,
+            tally,
+            rejects,
+        })
+    }
+
+    /// Returns the number of rows that have an outcome.
+    pub(super) fn counted(&self) -> u64 {
+        self.settled.read + self.pages.iter().map(|page| page.counts.read).sum::<u64>()
+    }
+
+    /// Returns the counts of all rows. Rows without an outcome are in doubt.
+    pub(super) fn total(&mut self) -> Tally {
+        let mut total = self.settled.clone();
+        for page in &mut self.pages {
+            for _ in 0..std::mem::take(&mut page.open) {
+                page.count(Outcome::InDoubt);
+            }
+            total.add(&page.counts);
+            self.repeated.append(&mut page.rejected);
+        }
+        total
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use azure_table::DynamicEntity;
+
+    use super::*;
+
+    fn write() -> Item {
+        Item::Write(TableOperation::delete::<DynamicEntity>(("p", "r")))
+    }
+
+    fn begin(row: &str) -> Item {
+        let operation = TableOperation::delete::<DynamicEntity>(("p", row));
+        Item::Begin(operation, ("p".into(), row.into(), "etag".into()))
+    }
+
+    fn bad() -> Item {
+        Item::Bad {
+            text: "x".into(),
+            why: "no row".into(),
+        }
+    }
+
+    fn source(ledger: &Ledger<u64>) -> Option<u64> {
+        ledger.stored(0).map(|stored| *stored.source)
+    }
+
+    #[test]
+    fn a_page_settles_after_all_pages_before_it() {
+        let mut ledger = Ledger::new(Tally::default());
+        for position in 1..=4 {
+            // The third page sends no row.
+            let items = if position == 3 {
+                vec![Item::Unchanged]
+            } else {
+                vec![Item::Unchanged, write(), bad(), write()]
+            };
+            ledger.add((items, position));
+        }
+        for sent in [5, 4, 3, 1, 2] {
+            ledger.end(sent, Outcome::Written);
+            assert_eq!(source(&ledger), None, "{sent}");
+        }
+        assert!(ledger.rejected.is_empty());
+        ledger.end(0, Outcome::Written);
+        assert_eq!(source(&ledger), Some(4));
+        let counts = ledger.total();
+        assert_eq!(
+            (counts.read, counts.written, counts.unchanged, counts.rejected),
+            (13, 6, 4, 3)
+        );
+        assert_eq!(ledger.rejected.len(), 3);
+    }
+
+    #[test]
+    fn a_row_in_doubt_keeps_later_pages_from_settling() {
+        let mut ledger = Ledger::new(Tally::default());
+        for position in 1..=100 {
+            ledger.add((vec![write(), bad()], position));
+        }
+        for sent in 0..100 {
+            ledger.end(sent, if sent == 1 { Outcome::InDoubt } else { Outcome::Written });
+        }
+        assert_eq!((source(&ledger), ledger.pages.len()), (Some(1), 1));
+        let total = ledger.total();
+        assert_eq!(
+            (total.read, total.written, total.rejected, total.in_doubt),
+            (200, 99, 100, 1)
+        );
+        assert_eq!(ledger.stored(0).unwrap().tally.read, 2);
+        assert_eq!((ledger.rejected.len(), ledger.repeated.len()), (1, 99));
+    }
+
+    #[test]
+    fn rows_that_are_not_sent_take_no_memory() {
+        let mut ledger = Ledger::new(Tally::default());
+        for position in 0..10_000 {
+            ledger.add(((0..1_000).map(|_| Item::Unchanged).collect(), position));
+            assert_eq!(ledger.pages.capacity().min(8), ledger.pages.capacity());
+        }
+        assert_eq!((ledger.total().unchanged, source(&ledger)), (10_000_000, Some(9_999)));
+    }
+
+    #[test]
+    fn begun_rows_are_stored_until_they_end() {
+        let mut ledger = Ledger::new(Tally::default());
+        ledger.add((vec![begin("a"), begin("b")], 1));
+        ledger.add((vec![begin("c"), begin("d")], 2));
+        ledger.end(0, Outcome::Deleted);
+        ledger.end(1, Outcome::InDoubt);
+        ledger.end(2, Outcome::Rejected(json!({}), "changed".into()));
+        let stored = ledger.stored(0).unwrap();
+        let begun: Vec<_> = stored.begun.iter().map(|(_, row, _)| row.as_str()).collect();
+        assert_eq!((*stored.source, begun, stored.tally.read), (2, vec!["b", "c", "d"], 1));
+    }
+
+    #[test]
+    fn rows_without_an_outcome_are_in_doubt() {
+        let mut ledger = Ledger::new(Tally::default());
+        ledger.add((vec![write(), write()], 1));
+        ledger.end(0, Outcome::Written);
+        assert_eq!(ledger.total().in_doubt, 1);
+    }
+}

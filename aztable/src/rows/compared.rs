@@ -1,0 +1,154 @@
+//! The comparison of the rows of two places: a merge of two streams in key order.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::pin::Pin;
+
+use azure_table::{DynamicEntity, EdmValue};
+use futures_util::future;
+use futures_util::stream::{self, BoxStream, Stream, StreamExt as _, TryStreamExt as _};
+use indicatif::HumanCount;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::failure::Done;
+use crate::rows::equality::{same_properties, same_value};
+use crate::rows::sorted::KeyedRow;
+use crate::value::short_name;
+
+/// A row of two places, the source and the target.
+pub(crate) enum Compared {
+    /// Both have it, with the same properties, types and values.
+    Equal,
+    /// The target lacks it.
+    Missing(DynamicEntity),
+    /// Both have it, and they differ.
+    Changed(DynamicEntity, DynamicEntity),
+    /// The source lacks it.
+    Extra(DynamicEntity),
+}
+
+/// Compares the rows of a source and a target after `seen` has changed both.
+pub(crate) fn compared(
+    source: BoxStream<'static, Done<KeyedRow>>,
+    target: BoxStream<'static, Done<KeyedRow>>,
+    seen: impl FnMut(KeyedRow) -> KeyedRow + Clone,
+) -> impl Stream<Item = Done<Compared>> {
+    let both = (source.map_ok(seen.clone()).peekable(), target.map_ok(seen).peekable());
+    stream::try_unfold(Box::new(both), |mut both| async move {
+        let (source, target) = &mut *both;
+        let order = match future::join(Pin::new(&mut *source).peek(), Pin::new(&mut *target).peek()).await {
+            (None, None) => return Ok(None),
+            (Some(Ok((one, _))), Some(Ok((other, _)))) => one.cmp(other),
+            // An error is first.
+            (Some(Err(_)), _) | (Some(_), None) => Ordering::Less,
+            (_, Some(Err(_))) | (None, Some(_)) => Ordering::Greater,
+        };
+        let one = match order {
+            Ordering::Greater => None,
+            _ => source.try_next().await?,
+        };
+        let other = match order {
+            Ordering::Less => None,
+            _ => target.try_next().await?,
+        };
+        Ok(match (one, other) {
+            (None, None) => None,
+            (Some((_, row)), None) => Some((Compared::Missing(row), both)),
+            (None, Some((_, row))) => Some((Compared::Extra(row), both)),
+            (Some((_, one)), Some((_, other))) if same_properties(&one, &other) => Some((Compared::Equal, both)),
+            (Some((_, one)), Some((_, other))) => Some((Compared::Changed(one, other), both)),
+        })
+    })
+}
+
+impl Compared {
+    /// Returns the difference for programs, or `None` for equal rows.
+    pub(crate) fn json(&self) -> Option<Value> {
+        let (difference, row) = match self {
+            Self::Equal => return None,
+            Self::Missing(row) => ("missing", row),
+            Self::Extra(row) => ("extra", row),
+            Self::Changed(row, _) => ("changed", row),
+        };
+        let mut json = json!({
+            "difference": difference, "partition_key": row.partition_key, "row_key": row.row_key,
+        });
+        if let Self::Changed(one, other) = self {
+            let changes =
+                changes(one, other).map(|(name, from, to)| (name.to_owned(), json!({ "from": from, "to": to })));
+            json["properties"] = changes.collect::<serde_json::Map<_, _>>().into();
+        }
+        Some(json)
+    }
+}
+
+/// A line for the row, and one for each property that differs.
+impl fmt::Display for Compared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mark, row) = match self {
+            Self::Equal => return Ok(()),
+            Self::Missing(row) => ('-', row),
+            Self::Extra(row) => ('+', row),
+            Self::Changed(row, _) => ('~', row),
+        };
+        write!(f, "{mark} {:?} {:?}", row.partition_key, row.row_key)?;
+        let Self::Changed(one, other) = self else { return Ok(()) };
+        let text = |value: Option<&EdmValue>| match value {
+            None => "absent".into(),
+            Some(EdmValue::String(text)) => format!("{text:?}"),
+            Some(value) => format!("{}={value}", short_name(value.edm_type())),
+        };
+        changes(one, other).try_for_each(|(name, from, to)| write!(f, "\n    {name}: {} -> {}", text(from), text(to)))
+    }
+}
+
+/// Returns the properties that differ, with both values.
+fn changes<'r>(
+    one: &'r DynamicEntity,
+    other: &'r DynamicEntity,
+) -> impl Iterator<Item = (&'r str, Option<&'r EdmValue>, Option<&'r EdmValue>)> {
+    let added = other
+        .properties
+        .keys()
+        .filter(|name| !one.properties.contains_key(*name));
+    let pairs = one
+        .properties
+        .keys()
+        .chain(added)
+        .map(|name| (name.as_str(), one.get(name), other.get(name)));
+    pairs.filter(|(_, from, to)| !from.zip(*to).is_some_and(|(from, to)| same_value(from, to)))
+}
+
+/// The number of rows by the result of their comparison.
+#[derive(Default, Serialize)]
+pub(crate) struct Counts {
+    pub(crate) equal: u64,
+    pub(crate) missing: u64,
+    pub(crate) changed: u64,
+    pub(crate) extra: u64,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, row: &Compared) {
+        let count = match row {
+            Compared::Equal => &mut self.equal,
+            Compared::Missing(_) => &mut self.missing,
+            Compared::Changed(..) => &mut self.changed,
+            Compared::Extra(_) => &mut self.extra,
+        };
+        *count += 1;
+    }
+
+    /// Returns the number of rows that differ.
+    pub(crate) fn different(&self) -> u64 {
+        self.missing + self.changed + self.extra
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [equal, missing, changed, extra] = [self.equal, self.missing, self.changed, self.extra].map(HumanCount);
+        write!(f, "{equal} equal, {missing} missing, {changed} changed, {extra} extra")
+    }
+}

@@ -1,0 +1,294 @@
+//! Long commands that are killed at random times and resumed: nothing is lost, nothing is doubled, and the counts of all
+//! runs are right. Signals: the command that is printed does the rest.
+//!
+//! Ordinary tests kill each command 5 times. 50 times each: `AZTABLE_KILLS=50 cargo test -p aztable --test kills`.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
+
+mod program;
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::program::{Folder, Ran};
+
+const ROWS: u32 = 6_000;
+/// Makes a run take a second and a half.
+const RATE: [&str; 2] = ["--max-rate", "4000"];
+const POSITION: [&str; 2] = ["--resume", "position"];
+
+fn kills() -> u64 {
+    std::env::var("AZTABLE_KILLS").map_or(5, |kills| kills.parse().unwrap())
+}
+
+/// The lines of a file: half of the rows are old.
+fn lines() -> Vec<String> {
+    let line = |row: u32| {
+        let (partition, kind) = (row % 40, if row.is_multiple_of(2) { "old" } else { "new" });
+        format!("{{\"PartitionKey\":\"p{partition:02}\",\"RowKey\":\"{row:06}\",\"Kind\":\"{kind}\",\"Value\":{row}}}")
+    };
+    let mut lines: Vec<_> = (0..ROWS).map(line).collect();
+    lines.sort();
+    lines
+}
+
+/// A folder with the rows in a file, and in the tables that a command reads.
+fn folder(tables: &[&str]) -> Folder {
+    let folder = Folder::new();
+    folder.write("rows.jsonl", lines().join("\n"));
+    for table in tables {
+        folder.done(&["import", "rows.jsonl", table, "--yes"]);
+    }
+    folder
+}
+
+/// Returns a time up to 700 ms.
+fn random() -> Duration {
+    Duration::from_millis(RandomState::new().hash_one(0) % 700)
+}
+
+/// Kills a command again and again, and resumes it. Whenever it ends, `begin` prepares it anew.
+fn killed(folder: &Folder, arguments: &[&str], mut begin: impl FnMut(), mut check: impl FnMut(&Ran)) {
+    let arguments = [arguments, &POSITION, &["--local", "tables", "--yes"]].concat();
+    let (mut kills_left, mut is_done) = (kills(), false);
+    while kills_left > 0 || !is_done {
+        begin();
+        loop {
+            let mut running = folder
+                .command(&arguments)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            if kills_left > 0 {
+                let end = Instant::now() + random();
+                while Instant::now() < end && running.try_wait().unwrap().is_none() {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                if running.try_wait().unwrap().is_none() {
+                    running.kill().unwrap();
+                    running.wait().unwrap();
+                    kills_left -= 1;
+                    continue;
+                }
+            }
+            let ran: Ran = running.wait_with_output().unwrap().into();
+            assert_eq!(ran.code, 0, "{}", ran.error);
+            assert!(!folder.file("position").exists());
+            check(&ran);
+            is_done = true;
+            break;
+        }
+    }
+}
+
+fn counted(ran: &Ran, text: &str) {
+    assert!(ran.error.lines().any(|line| line == text), "{text}: {}", ran.error);
+}
+
+fn sorted(text: &str) -> Vec<String> {
+    let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+/// Returns the rows of a table by an export.
+fn exported(folder: &Folder, table: &str) -> Vec<String> {
+    sorted(&folder.done(&["export", table, "-", "--quiet"]).output)
+}
+
+fn recreate(folder: &Folder, table: &str) {
+    folder.local(&["rm", table, "--yes"]);
+}
+
+#[test]
+fn a_killed_import_resumes() {
+    let folder = folder(&[]);
+    let import = [&["import", "rows.jsonl", "Rows"], &RATE[..]].concat();
+    killed(
+        &folder,
+        &import,
+        || recreate(&folder, "Rows"),
+        |ran| {
+            counted(ran, "6,000 read, 6,000 written");
+            assert_eq!(exported(&folder, "Rows"), sorted(&folder.read("rows.jsonl")));
+        },
+    );
+}
+
+#[test]
+fn a_killed_insert_doubles_nothing() {
+    let folder = folder(&[]);
+    let import = [
+        &["import", "rows.jsonl", "Rows", "--insert", "--rejects", "rejects"],
+        &RATE[..],
+    ]
+    .concat();
+    killed(
+        &folder,
+        &import,
+        || recreate(&folder, "Rows"),
+        |ran| {
+            assert!(ran.error.contains("6,000 read, "), "{}", ran.error);
+            assert!(!ran.error.contains("rejected"), "{}", ran.error);
+            assert_eq!(exported(&folder, "Rows"), sorted(&folder.read("rows.jsonl")));
+        },
+    );
+}
+
+#[test]
+fn a_killed_export_resumes() {
+    let folder = folder(&["Rows"]);
+    killed(
+        &folder,
+        &["export", "Rows", "out.jsonl"],
+        || {},
+        |ran| {
+            counted(ran, "6,000 read, 6,000 written");
+            assert_eq!(sorted(&folder.read("out.jsonl")), sorted(&folder.read("rows.jsonl")));
+        },
+    );
+}
+
+#[test]
+fn a_killed_copy_resumes() {
+    let folder = folder(&["Rows"]);
+    let copy = [&["copy", "Rows", "Copied"], &RATE[..]].concat();
+    killed(
+        &folder,
+        &copy,
+        || recreate(&folder, "Copied"),
+        |ran| {
+            counted(ran, "6,000 read, 6,000 written");
+            assert_eq!(folder.done(&["diff", "Rows", "Copied"]).output, "");
+        },
+    );
+}
+
+#[test]
+fn a_killed_delete_resumes() {
+    let folder = folder(&["Rows"]);
+    let delete = [&["delete", "Rows", "--filter", "Kind eq 'old'"], &RATE[..]].concat();
+    let begin = || {
+        folder.done(&["import", "rows.jsonl", "Rows", "--yes"]);
+    };
+    killed(&folder, &delete, begin, |ran| {
+        counted(ran, "3,000 read, 3,000 deleted");
+        let mut kept = sorted(&folder.read("rows.jsonl"));
+        kept.retain(|line| line.contains("new"));
+        assert_eq!(exported(&folder, "Rows"), kept);
+    });
+}
+
+/// The patch takes its rows out of its own selection.
+#[test]
+fn a_killed_patch_resumes() {
+    let folder = folder(&["Rows"]);
+    let patch = [
+        &["patch", "Rows", "--filter", "Kind eq 'old'", "--set", "Kind=patched"],
+        &RATE[..],
+    ]
+    .concat();
+    let begin = || {
+        folder.done(&["import", "rows.jsonl", "Rows", "--yes"]);
+    };
+    killed(&folder, &patch, begin, |ran| {
+        assert!(ran.error.contains("3,000 read, "), "{}", ran.error);
+        assert!(!ran.error.contains("rejected"), "{}", ran.error);
+        let expected = folder.read("rows.jsonl").replace("old", "patched");
+        assert_eq!(exported(&folder, "Rows"), sorted(&expected));
+    });
+}
+
+/// Sends a signal once a position is stored, and runs the command that is printed.
+fn signalled(folder: &Folder, signal: &str, arguments: &[&str]) -> Ran {
+    let arguments = [arguments, &["--local", "tables", "--yes", "--max-rate", "2000"]].concat();
+    let running = folder
+        .command(&arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let is_position = |name: &std::ffi::OsStr| name.to_string_lossy().ends_with(".position");
+    let start = Instant::now();
+    while !folder
+        .path()
+        .read_dir()
+        .unwrap()
+        .any(|entry| is_position(&entry.unwrap().file_name()))
+    {
+        assert!(start.elapsed() < Duration::from_secs(60), "no position after 60 s");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let id = running.id().to_string();
+    assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    let stopped: Ran = running.wait_with_output().unwrap().into();
+    assert_eq!(stopped.code, 130, "{}", stopped.error);
+    let (_, command) = stopped.error.split_once("this goes on:\n").unwrap();
+    let mut shell = Command::new("sh");
+    let ran: Ran = shell
+        .args(["-c", command])
+        .current_dir(folder.path())
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!(ran.code, 0, "{command} {}", ran.error);
+    ran
+}
+
+#[test]
+fn the_printed_command_does_the_rest() {
+    let folder = folder(&["Rows"]);
+    for (signal, arguments, counts) in [
+        (
+            "-INT",
+            &["import", "rows.jsonl", "Imported"][..],
+            "6,000 read, 6,000 written",
+        ),
+        ("-TERM", &["copy", "Rows", "Copied"], "6,000 read, 6,000 written"),
+        (
+            "-INT",
+            &["patch", "Copied", "--filter", "Kind eq 'old'", "--set", "Kind=it's"],
+            "3,000 read, 3,000 written",
+        ),
+        (
+            "-TERM",
+            &["delete", "Copied", "--filter", "Kind eq 'it''s'"],
+            "3,000 read, 3,000 deleted",
+        ),
+    ] {
+        counted(&signalled(&folder, signal, arguments), counts);
+    }
+    assert_eq!(folder.done(&["diff", "Rows", "Imported"]).output, "");
+    assert_eq!(exported(&folder, "Copied").len(), 3_000);
+}
+
+/// A sync has no position: it compares again, and writes what is left.
+#[test]
+fn a_sync_that_is_stopped_begins_again() {
+    let folder = folder(&["Rows"]);
+    folder.done(&["create", "Target"]);
+    let sync = ["sync", "Rows", "Target", "--yes"];
+    let slow = [&sync[..], &["--local", "tables", "--max-rate", "1000"]].concat();
+    let mut running = folder
+        .command(&slow)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut error = BufReader::new(running.stderr.take().unwrap());
+    let mut text = String::new();
+    error.read_line(&mut text).unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let id = running.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    error.read_to_string(&mut text).unwrap();
+    assert_eq!(running.wait().unwrap().code(), Some(130), "{text}");
+    let ran = folder.done(&sync);
+    assert!(ran.error.contains("6,000 read, "), "{}", ran.error);
+    assert_eq!(folder.done(&["diff", "Rows", "Target"]).output, "");
+}
