@@ -11,6 +11,7 @@ mod explore_pruning;
 mod index_calls;
 mod index_deployment;
 mod index_histories;
+mod index_rules;
 mod indexes;
 mod patterns;
 mod recordings;
