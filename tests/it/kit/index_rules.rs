@@ -1,11 +1,16 @@
 //! Rules of declared indexes: reserved keys, builds that are interrupted or meet one value twice, and writers beside a
 //! build.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use azure_table::operation::OperationKind;
 use azure_table::testing::{FaultRule, Faults, ResponseTemplate};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{DynamicEntity, Emulator, ErrorKind, Result, TableClient, TableEntity, TableServiceClient};
 use azure_table_patterns::Indexed;
 use azure_table_tests::explorations::patterns;
+use bytes::Bytes;
+use http::{Request, Response};
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(index(by_mail = (mail), unique))]
@@ -84,6 +89,59 @@ async fn build_after_a_value_of_two_begins_at_the_first_page() -> Result<()> {
     people.build(Person::BY_MAIL).await?;
     assert_eq!(people.by(Person::BY_MAIL, ("t", "1@x"))?.all().await?[0].id, left);
     people.verify().await?.ensure_none()?;
+    Ok(())
+}
+
+/// A service on which another writer writes before some reads: it inserts an entity after a scan, and moves it before the
+/// reader of its index row reads it.
+#[derive(Debug)]
+struct Between {
+    emulator: Emulator,
+    reads: AtomicUsize,
+}
+
+impl Between {
+    async fn write(&self, read: usize) -> Result<()> {
+        let other = TableServiceClient::from_transport(self.emulator.clone()).table::<Person>("People")?;
+        let other = Indexed::open(&other).await?;
+        match read {
+            2 => other.insert(&person("1", "ada@x")).await.map(drop),
+            3 => other
+                .modify(("t", "1"), |person| person.mail = "eve@x".into())
+                .await
+                .map(drop),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Transport for Between {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, std::result::Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            let read = self.reads.fetch_add(1, Ordering::Relaxed);
+            self.write(read).await.unwrap();
+            self.emulator.send(request).await
+        })
+    }
+}
+
+#[tokio::test]
+async fn row_of_an_entity_that_moves_is_not_reported_as_dangling() -> Result<()> {
+    let emulator = Emulator::new();
+    let table = TableServiceClient::from_transport(emulator.clone()).table::<Person>("People")?;
+    table.create_table().await?;
+    let people = Indexed::open(&table).await?;
+    people.insert(&person("1", "ada@x")).await?;
+    table.delete(("t", "1")).await?;
+    let between = Between {
+        emulator,
+        reads: AtomicUsize::new(0),
+    };
+    let between = TableServiceClient::from_transport(between).table::<Person>("People")?;
+    // Opening is a read too, so the writer begins with the scan.
+    let reader = Indexed::open(&between).await?;
+    let found = reader.verify().await?;
+    assert!(found.faults.is_empty(), "{:?}", found.faults);
     Ok(())
 }
 
