@@ -29,7 +29,13 @@ async fn build_deletes_rows_that_old_writers_left() -> Result<()> {
     let old = Indexed::open(&service.table::<Old>("People")?).await?;
     let new = Indexed::open(&service.table::<New>("People")?).await?;
     let (tenant, mail, team) = ("t".to_owned(), "ada@x".to_owned(), "law".to_owned());
-    new.insert(&New { tenant, id: 1, mail, team }).await?;
+    new.insert(&New {
+        tenant,
+        id: 1,
+        mail,
+        team,
+    })
+    .await?;
     old.modify(("t", 1), |person| person.team = "sales".into()).await?;
 
     assert_eq!(new.build(New::BY_TEAM).await?.indexed, 1);

@@ -13,6 +13,7 @@ mod index_calls;
 mod index_deployment;
 mod index_guarantees;
 mod index_histories;
+mod index_rules;
 mod indexes;
 mod patterns;
 mod recordings;

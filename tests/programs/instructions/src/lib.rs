@@ -3,6 +3,8 @@
 //! Contains the entity, the prepared responses and the operations. `bin/operation.rs` runs one of them for callgrind,
 //! `bin/allocations.rs` counts allocations, and `run` compares both with `counts.json`.
 
+pub mod indexes;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 

@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use azure_table::testing::{Exploration, Simulation, explore};
 
-use super::Call::{self, Build, Delete, Insert, Modify, Note, Query, QueryKeys, Repair, Replace, Upsert, Verify};
+use super::Call::{
+    self, Build, BuildCovering, Delete, Insert, Modify, Note, Query, QueryKeys, Repair, Replace, Upsert, Verify,
+};
 use super::beside;
 use crate::promises::Place;
 
 /// The calls, each of which is explored beside each.
-const CALLS: [Call; 11] = [
+const CALLS: [Call; 12] = [
     Insert(2, "a@x"),
     Upsert("b@x"),
     Modify("b@x"),
@@ -22,6 +24,7 @@ const CALLS: [Call; 11] = [
     Query,
     QueryKeys,
     Build,
+    BuildCovering,
     Verify,
     Repair,
 ];
