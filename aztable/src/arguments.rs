@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{completions, entity, export, import, query, tables};
+use crate::command::{completions, entity, export, import, query, schema, stats, tables};
 use crate::connection::AccountOptions;
 use crate::terminal::Terminal;
 
@@ -47,6 +47,10 @@ pub(crate) enum Command {
     Export(export::Export),
     /// Write the rows of a file to a table
     Import(import::Import),
+    /// Print the properties, types and keys of a table, or a Rust struct for its rows
+    Schema(schema::Schema),
+    /// Print the rows, bytes, partitions and price of a table
+    Stats(stats::Stats),
     /// Print a completion script of a shell
     Completions(completions::Completions),
     /// Print the manual page

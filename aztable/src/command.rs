@@ -5,6 +5,8 @@ pub(crate) mod entity;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod query;
+pub(crate) mod schema;
+pub(crate) mod stats;
 pub(crate) mod tables;
 
 use crate::arguments::Command;
@@ -27,6 +29,8 @@ pub(crate) async fn run(command: Command, session: &Session) -> Done<()> {
         Command::Query(query) => query.run(session).await,
         Command::Export(export) => export.run(session).await,
         Command::Import(import) => import.run(session).await,
+        Command::Schema(schema) => schema.run(session).await,
+        Command::Stats(stats) => stats.run(session).await,
         Command::Completions(completions) => completions.run(),
         Command::Man => completions::man(),
     }
