@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{completions, entity, export, import, query, schema, stats, tables};
+use crate::command::{completions, entity, export, import, policies, query, sas, schema, settings, stats, tables};
 use crate::connection::AccountOptions;
 use crate::terminal::Terminal;
 
@@ -51,6 +51,14 @@ pub(crate) enum Command {
     Schema(schema::Schema),
     /// Print the rows, bytes, partitions and price of a table
     Stats(stats::Stats),
+    /// Make or explain a shared access signature
+    Sas(sas::Sas),
+    /// Print or change the access policies of a table, which revoke signatures
+    Policies(policies::Policies),
+    /// Print or change the rules for browsers
+    Cors(settings::Cors),
+    /// Print or change logging and metrics
+    Properties(settings::Properties),
     /// Print a completion script of a shell
     Completions(completions::Completions),
     /// Print the manual page

@@ -4,8 +4,11 @@ pub(crate) mod completions;
 pub(crate) mod entity;
 pub(crate) mod export;
 pub(crate) mod import;
+pub(crate) mod policies;
 pub(crate) mod query;
+pub(crate) mod sas;
 pub(crate) mod schema;
+pub(crate) mod settings;
 pub(crate) mod stats;
 pub(crate) mod tables;
 
@@ -31,6 +34,10 @@ pub(crate) async fn run(command: Command, session: &Session) -> Done<()> {
         Command::Import(import) => import.run(session).await,
         Command::Schema(schema) => schema.run(session).await,
         Command::Stats(stats) => stats.run(session).await,
+        Command::Sas(sas) => sas.run(session).await,
+        Command::Policies(policies) => policies.run(session).await,
+        Command::Cors(cors) => cors.run(session).await,
+        Command::Properties(properties) => properties.run(session).await,
         Command::Completions(completions) => completions.run(),
         Command::Man => completions::man(),
     }

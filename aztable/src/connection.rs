@@ -110,6 +110,14 @@ impl Connections {
         Ok(service)
     }
 
+    /// Opens the account that the options or the environment name.
+    ///
+    /// # Errors
+    /// The errors of [`service`](Self::service).
+    pub(crate) fn default_service(&self) -> Done<TableServiceClient> {
+        self.service(&AccountPlace::Default)
+    }
+
     fn open(&self, place: &AccountPlace) -> Done<TableServiceClient> {
         match place {
             AccountPlace::Default => match &self.connection_string {
