@@ -7,6 +7,10 @@ use crate::connection::AccountOptions;
 use crate::terminal::Terminal;
 
 const AFTER_HELP: &str = "\
+Examples:
+  aztable put local:tables/Quakes banda 0001 Magnitude:double=6.8    # tables in a folder, without an account
+  aztable query contoso/Quakes --partition banda                     # an account, after `az login`
+
 Tables are named TABLE, ACCOUNT/TABLE, @FILE/TABLE (a file with a connection string or the URL of a SAS) or \
 local:DIR/TABLE (tables in a folder).
 

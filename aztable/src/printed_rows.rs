@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 
 use azure_table::DynamicEntity;
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{ContentArrangement, Table};
+use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 
 use crate::failure::Done;
 
@@ -91,7 +90,7 @@ pub(crate) fn print_table<T: Into<String>, L: IntoIterator<Item = String>>(
     lines: impl IntoIterator<Item = L>,
 ) -> Done<()> {
     let mut table = Table::new();
-    table.load_style(UTF8_HORIZONTAL_ONLY);
+    table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header.into_iter().map(Into::into).collect::<Vec<String>>());
     table.add_rows(lines);

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use azure_table::EdmType;
-use indicatif::HumanCount;
 
 use crate::key_shapes::KeyShapes;
 use crate::table_shape::TableShape;
+use crate::terminal::counted;
 
 /// The names that a field has as a raw identifier only.
 const KEYWORDS: [&str; 48] = [
@@ -56,10 +56,13 @@ pub(crate) fn source(table: &str, name: Option<String>, shape: &TableShape, is_s
     let (rename_all, rule) = RULES.into_iter().rev().max_by_key(fits).unwrap_or(RULES[0]);
     let has_others = !mixed.is_empty() || shape.others > 0;
 
-    let rows = HumanCount(shape.rows);
     let mut lines = vec![match is_sample {
-        true => format!("// From the first {rows} rows of {table}: others may differ."),
-        false => format!("// From all rows of {table}: {rows}."),
+        true if shape.rows == 1 => format!("// From the first row of {table}: others may differ."),
+        true => format!(
+            "// From the first {} of {table}: others may differ.",
+            counted(shape.rows, "row")
+        ),
+        false => format!("// From all of {table}: {}.", counted(shape.rows, "row")),
     }];
     let uses = |rust| fields.iter().any(|(_, _, used, _)| *used == rust);
     let mut imports = vec!["TableEntity"];

@@ -20,7 +20,12 @@ use crate::tally::Tally;
 const APPENDED: usize = 4 << 20;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  aztable export Quakes quakes.jsonl.zst
+  aztable export Quakes - --partition banda | jq .Magnitude")]
 pub(crate) struct Export {
+    /// The table
     table: String,
     /// The file: *.jsonl, *.csv, *.parquet, with .gz or .zst; or - for the standard output
     file: PathBuf,

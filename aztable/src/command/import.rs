@@ -19,9 +19,14 @@ use crate::session::Session;
 const PAGE: usize = 1_000;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  aztable import quakes.jsonl.zst Quakes
+  gunzip -c quakes.jsonl.gz | aztable import - Quakes --insert --yes")]
 pub(crate) struct Import {
     /// The file: *.jsonl, *.csv, *.parquet, with .gz or .zst; or - for the standard input
     file: PathBuf,
+    /// The table, which is created if it does not exist
     table: String,
     /// The format, if the ending does not name it
     #[arg(long)]

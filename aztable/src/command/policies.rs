@@ -31,12 +31,19 @@ enum Change {
     /// Replace a policy: all signatures that name it change
     Set(Policy),
     /// Remove a policy, which revokes all signatures that name it
-    Remove { table: String, name: String },
+    Remove {
+        /// The table
+        table: String,
+        /// The policy
+        name: String,
+    },
 }
 
 #[derive(Args)]
 struct Policy {
+    /// The table
     table: String,
+    /// The policy
     name: String,
     /// The rights: r read, a add, u update, d delete; without them, each signature has its own
     #[arg(long, value_name = "LETTERS")]

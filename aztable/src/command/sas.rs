@@ -9,7 +9,9 @@ use azure_table::{AccountSas, DateTime, ErrorKind, SasToken, TablePermissions, T
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use crate::connection::place_of;
 use crate::failure::{Done, Failure};
+use crate::place::AccountPlace;
 use crate::session::Session;
 
 #[derive(Args)]
@@ -98,13 +100,22 @@ impl Sas {
             Some(table) => self.of_table(table, expiry, session).await?,
             None => self.of_account(expiry, session)?,
         };
-        session.terminal.result(url.expose())
+        session.terminal.result(url.expose())?;
+        let place = match &self.table {
+            Some(table) => place_of(table)?.account,
+            None => AccountPlace::Default,
+        };
+        if let Some(folder) = session.connections.described(&place)?.strip_prefix("local:") {
+            let text = format!("the URL is for a server: azure-table-emulator --data {folder}");
+            session.terminal.note(&text);
+        }
+        Ok(())
     }
 
     fn of_account(&self, expiry: Option<DateTime>, session: &Session) -> Done<SasUrl> {
         let service = session.connections.default_service()?;
-        let permissions: AccountPermissions = self.permissions.as_deref().unwrap_or_default().parse()?;
-        let resources: AccountResources = self.resources.parse()?;
+        let permissions: AccountPermissions = self.permissions.as_deref().unwrap_or_default().parse().map_err(usage)?;
+        let resources: AccountResources = self.resources.parse().map_err(usage)?;
         let mut sas = AccountSas::new(permissions, resources, expiry.unwrap_or_else(DateTime::now));
         sas = self.start.map_or(sas.clone(), |start| sas.start(start));
         if let Some(ip) = &self.ip {
@@ -120,7 +131,7 @@ impl Sas {
         let (service, table) = session.connections.service_and_table(table)?;
         let mut sas = TableSas::new(table.name());
         if let Some(permissions) = &self.permissions {
-            sas = sas.permissions(permissions.parse::<TablePermissions>()?);
+            sas = sas.permissions(permissions.parse::<TablePermissions>().map_err(usage)?);
         }
         if let Some(policy) = &self.policy {
             sas = sas.policy(policy);
@@ -155,6 +166,10 @@ impl Sas {
         let key = service.user_delegation_key(expiry).await.map_err(needs_key)?;
         Ok(table.delegated_sas_url(&sas, &key)?)
     }
+}
+
+fn usage(error: azure_table::Error) -> Failure {
+    Failure::usage(error.to_string())
 }
 
 /// Says what signs, if this account does not.

@@ -18,6 +18,7 @@ Examples:
   aztable schema Quakes                  # the first 1,000 rows
   aztable schema Quakes --all --rust     # a struct for all rows")]
 pub(crate) struct Schema {
+    /// The table
     table: String,
     #[command(flatten)]
     rows: RowSelection,
@@ -60,8 +61,10 @@ impl Schema {
         }
         progress.end();
         if shape.rows == 0 {
-            let text = format!("{} has no such row, which a schema needs", self.table);
-            return Err(Failure::new(text));
+            return Err(Failure::new(format!(
+                "{}: no such rows, which a schema needs",
+                self.table
+            )));
         }
         if self.rust {
             let name = place_of(&self.table)?.table;

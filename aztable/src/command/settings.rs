@@ -8,6 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use crate::failure::{Done, Failure};
+use crate::place::AccountPlace;
 use crate::session::Session;
 
 #[derive(Args)]
@@ -105,9 +106,11 @@ struct Changes {
     /// The requests that are logged: r reads, w writes, d deletes, or none
     #[arg(long, value_name = "LETTERS")]
     logging: Option<String>,
-    #[arg(long)]
+    /// Metrics of each hour
+    #[arg(long, value_name = "LEVEL")]
     hour_metrics: Option<Level>,
-    #[arg(long)]
+    /// Metrics of each minute
+    #[arg(long, value_name = "LEVEL")]
     minute_metrics: Option<Level>,
     /// Keep what these options record for so many days; without it, forever
     #[arg(long, value_name = "N")]
@@ -196,7 +199,8 @@ async fn change(
     plan: &str,
     properties: ServiceProperties,
 ) -> Done<()> {
-    session.terminal.confirm(&format!("{plan} at {}", service.endpoint()))?;
+    let account = session.connections.described(&AccountPlace::Default)?;
+    session.terminal.confirm(&format!("{plan} at {account}"))?;
     service.set_properties(properties).await?;
     session.terminal.note("done; it has an effect within 30 seconds");
     Ok(())

@@ -26,6 +26,7 @@ Examples:
   aztable stats Quakes
   aztable stats Quakes --price-per-gb 0.05 --price-per-10k-requests 0.0004")]
 pub(crate) struct Stats {
+    /// The table
     table: String,
     #[command(flatten)]
     rows: RowSelection,
