@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use azure_identity::DeveloperToolsCredential;
+use azure_table::auth::SasUrl;
 use azure_table::emulator::SyncPolicy;
 use azure_table::telemetry::CostMeter;
 use azure_table::{DynamicEntity, Emulator, EntraCredential, TableClient, TableServiceClient};
@@ -199,7 +200,8 @@ fn from_secret(path: &Path) -> Done<TableServiceClient> {
     let secret = fs::read_to_string(path).map_err(|error| Failure::of_file(path, error))?;
     let secret = secret.trim();
     let service = match secret.starts_with("http://") || secret.starts_with("https://") {
-        true => TableServiceClient::from_sas_url(secret),
+        // The URL may be that of an account, or of one table.
+        true => SasUrl::new(secret).and_then(|url| TableServiceClient::new(url.endpoint(), url.token().clone())),
         false => TableServiceClient::from_connection_string(secret),
     };
     service.map_err(|error| Failure::of_file(path, error))

@@ -12,7 +12,7 @@ use crate::session::Session;
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 #[command(after_help = "\
-A table has at most 5 policies. A change has an effect within 30 seconds.
+A table has at most 5 policies. A new one takes effect within 30 seconds.
 
 Examples:
   aztable policies add Orders readers --permissions r --expiry 2027-01-01T00:00:00Z
@@ -56,51 +56,46 @@ struct Policy {
     start: Option<DateTime>,
 }
 
-impl Policy {
-    fn split(self) -> (String, StoredAccessPolicy) {
-        let policy = StoredAccessPolicy {
-            start: self.start,
-            expiry: self.expiry,
-            permissions: self.permissions,
-            ..StoredAccessPolicy::new(self.name)
-        };
-        (self.table, policy)
-    }
-}
-
 impl Policies {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let terminal = &session.terminal;
-        match self.change {
+        let done = match self.change {
             None => {
                 let table = self.table.ok_or_else(|| Failure::usage("name a table"))?;
-                print(&session.table(&table)?.access_policies().await?, session)
+                return print(&session.table(&table)?.access_policies().await?, session);
             }
             Some(Change::Add(policy)) => {
-                let (table, policy) = policy.split();
-                let name = policy.id.clone();
-                session.table(&table)?.add_access_policy(policy).await?;
-                terminal.note(&format!("added the policy {name}"));
-                Ok(())
+                session.table(&policy.table)?.add_access_policy(policy.stored()).await?;
+                format!("added the policy {}", policy.name)
             }
             Some(Change::Set(policy)) => {
-                let (table, policy) = policy.split();
-                let name = policy.id.clone();
+                let (table, name) = (&policy.table, &policy.name);
                 terminal.confirm(&format!(
                     "replace the policy {name} of {table}: signatures that name it change"
                 ))?;
-                session.table(&table)?.replace_access_policy(policy).await?;
-                terminal.note(&format!("replaced the policy {name}"));
-                Ok(())
+                session.table(table)?.replace_access_policy(policy.stored()).await?;
+                format!("replaced the policy {name}")
             }
             Some(Change::Remove { table, name }) => {
                 terminal.confirm(&format!(
                     "remove the policy {name} of {table}: signatures that name it end"
                 ))?;
                 session.table(&table)?.revoke_access_policy(&name).await?;
-                terminal.note(&format!("removed the policy {name}"));
-                Ok(())
+                format!("removed the policy {name}")
             }
+        };
+        terminal.note(&done);
+        Ok(())
+    }
+}
+
+impl Policy {
+    fn stored(&self) -> StoredAccessPolicy {
+        StoredAccessPolicy {
+            start: self.start,
+            expiry: self.expiry,
+            permissions: self.permissions,
+            ..StoredAccessPolicy::new(self.name.clone())
         }
     }
 }

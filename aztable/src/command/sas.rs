@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use azure_table::auth::{AccountPermissions, AccountResources, SasUrl};
-use azure_table::{AccountSas, DateTime, ErrorKind, SasToken, TablePermissions, TableSas};
+use azure_table::{AccountSas, DateTime, ErrorKind, SasToken, TableSas};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -51,29 +51,38 @@ pub(crate) struct Sas {
     /// Allow HTTP too, which anyone on the way can read
     #[arg(long)]
     allow_http: bool,
-    #[command(flatten)]
-    keys: KeyRange,
+    /// Only rows of this partition
+    #[arg(long, value_name = "PARTITION_KEY", requires = "table", help_heading = "Rows")]
+    partition: Option<String>,
+    /// Only rows of the partitions up to this one, from --partition on
+    #[arg(long, value_name = "PARTITION_KEY", requires = "partition", help_heading = "Rows")]
+    last_partition: Option<String>,
+    /// The first row of the partition
+    #[arg(long, value_name = "ROW_KEY", requires = "partition", help_heading = "Rows")]
+    first_row: Option<String>,
+    /// The last row of the partition, or of the last one
+    #[arg(long, value_name = "ROW_KEY", requires = "partition", help_heading = "Rows")]
+    last_row: Option<String>,
 }
 
-/// The rows of a signature for a table.
-#[derive(Args)]
-#[command(next_help_heading = "Rows")]
-struct KeyRange {
-    /// Only rows of this partition
-    #[arg(long, value_name = "PARTITION_KEY", requires = "table", conflicts_with_all = ["first_partition", "last_partition"])]
-    partition: Option<String>,
-    /// Only rows from this partition on
-    #[arg(long, value_name = "PARTITION_KEY", requires = "table")]
-    first_partition: Option<String>,
-    /// Only rows up to this partition
-    #[arg(long, value_name = "PARTITION_KEY", requires = "table")]
-    last_partition: Option<String>,
-    /// The first row of the first partition
-    #[arg(long, value_name = "ROW_KEY", requires = "table")]
-    first_row: Option<String>,
-    /// The last row of the last partition
-    #[arg(long, value_name = "ROW_KEY", requires = "table")]
-    last_row: Option<String>,
+/// Sets what signatures of tables and of accounts have in common.
+macro_rules! restricted {
+    ($sas:expr, $options:expr, $expiry:expr, $service:expr) => {{
+        let mut sas = $sas;
+        if let Some(expiry) = $expiry {
+            sas = sas.expiry(expiry);
+        }
+        if let Some(start) = $options.start {
+            sas = sas.start(start);
+        }
+        if let Some(ip) = &$options.ip {
+            sas = sas.ip(ip);
+        }
+        match $options.allow_http || !$service.endpoint().starts_with("https") {
+            true => sas,
+            false => sas.https_only(),
+        }
+    }};
 }
 
 #[derive(Subcommand)]
@@ -114,50 +123,30 @@ impl Sas {
 
     fn of_account(&self, expiry: Option<DateTime>, session: &Session) -> Done<SasUrl> {
         let service = session.connections.default_service()?;
-        let permissions: AccountPermissions = self.permissions.as_deref().unwrap_or_default().parse().map_err(usage)?;
+        let letters = self.permissions.as_deref().unwrap_or_default();
+        let permissions: AccountPermissions = letters.parse().map_err(usage)?;
         let resources: AccountResources = self.resources.parse().map_err(usage)?;
-        let mut sas = AccountSas::new(permissions, resources, expiry.unwrap_or_else(DateTime::now));
-        sas = self.start.map_or(sas.clone(), |start| sas.start(start));
-        if let Some(ip) = &self.ip {
-            sas = sas.ip(ip);
-        }
-        if !self.allow_http && service.endpoint().starts_with("https") {
-            sas = sas.https_only();
-        }
-        service.sas_url(&sas).map_err(needs_key)
+        let sas = AccountSas::new(permissions, resources, DateTime::now());
+        service
+            .sas_url(&restricted!(sas, self, expiry, service))
+            .map_err(needs_key)
     }
 
     async fn of_table(&self, table: &str, expiry: Option<DateTime>, session: &Session) -> Done<SasUrl> {
         let (service, table) = session.connections.service_and_table(table)?;
-        let mut sas = TableSas::new(table.name());
-        if let Some(permissions) = &self.permissions {
-            sas = sas.permissions(permissions.parse::<TablePermissions>().map_err(usage)?);
+        let mut sas = restricted!(TableSas::new(table.name()), self, expiry, service);
+        if let Some(letters) = &self.permissions {
+            sas = sas.permissions(letters.parse().map_err(usage)?);
         }
         if let Some(policy) = &self.policy {
             sas = sas.policy(policy);
         }
-        sas = expiry.map_or(sas.clone(), |expiry| sas.expiry(expiry));
-        sas = self.start.map_or(sas.clone(), |start| sas.start(start));
-        if let Some(ip) = &self.ip {
-            sas = sas.ip(ip);
-        }
-        if !self.allow_http && service.endpoint().starts_with("https") {
-            sas = sas.https_only();
-        }
-        let keys = &self.keys;
-        for (partition, row, is_first) in [
-            (&keys.first_partition, &keys.first_row, true),
-            (&keys.last_partition, &keys.last_row, false),
-        ] {
-            let row = row.clone();
-            sas = match (partition.as_ref().or(keys.partition.as_ref()), is_first) {
-                (Some(partition), true) => sas.first(partition, row.unwrap_or_default()),
-                (Some(partition), false) => sas.last(partition, row.unwrap_or_default()),
-                (None, _) if row.is_some() => {
-                    return Err(Failure::usage("a row of no partition: add --partition PARTITION_KEY"));
-                }
-                (None, _) => sas,
-            };
+        if let Some(partition) = &self.partition {
+            let last = self.last_partition.as_ref().unwrap_or(partition);
+            let row = |row: &Option<String>| row.clone().unwrap_or_default();
+            sas = sas
+                .first(partition, row(&self.first_row))
+                .last(last, row(&self.last_row));
         }
         if service.account_key().is_some() {
             return Ok(table.sas_url(&sas)?);

@@ -1,4 +1,4 @@
-//! `cors` and `properties`: the settings of an account's Table service.
+//! `cors` and `properties`: the settings of an account's Table service, shown as JSON.
 
 use std::time::Duration;
 
@@ -56,29 +56,21 @@ impl Cors {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let service = session.connections.default_service()?;
         let mut rules = service.properties().await?.cors.unwrap_or_default();
-        let plan = match self.action {
+        match self.action {
             CorsAction::Show => {
                 return rules
                     .iter()
                     .try_for_each(|rule| session.terminal.result(rule_json(rule)));
             }
-            CorsAction::Clear => {
-                rules.clear();
-                "remove all CORS rules".to_owned()
-            }
-            CorsAction::Add(rule) => {
-                let rule = CorsRule {
-                    allowed_headers: rule.header,
-                    exposed_headers: rule.expose,
-                    max_age: Duration::from_secs(rule.max_age.into()),
-                    ..CorsRule::new(rule.origin, rule.method)
-                };
-                let plan = format!("add the CORS rule {}", rule_json(&rule));
-                rules.push(rule);
-                plan
-            }
-        };
-        change(session, &service, &plan, ServiceProperties::default().cors(rules)).await
+            CorsAction::Clear => rules.clear(),
+            CorsAction::Add(rule) => rules.push(CorsRule {
+                allowed_headers: rule.header,
+                exposed_headers: rule.expose,
+                max_age: Duration::from_secs(rule.max_age.into()),
+                ..CorsRule::new(rule.origin, rule.method)
+            }),
+        }
+        change(session, &service, ServiceProperties::default().cors(rules)).await
     }
 }
 
@@ -101,10 +93,9 @@ enum PropertiesAction {
 }
 
 #[derive(Args)]
-#[group(required = true, multiple = true)]
 struct Changes {
     /// The requests that are logged: r reads, w writes, d deletes, or none
-    #[arg(long, value_name = "LETTERS")]
+    #[arg(long, value_name = "LETTERS", required_unless_present_any = ["hour_metrics", "minute_metrics"])]
     logging: Option<String>,
     /// Metrics of each hour
     #[arg(long, value_name = "LEVEL")]
@@ -129,80 +120,35 @@ enum Level {
 impl Properties {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let service = session.connections.default_service()?;
-        match self.action {
-            PropertiesAction::Show => {
-                let properties = service.properties().await?;
-                let lines = [
-                    ("logging", properties.logging.map(|logging| logging_json(&logging))),
-                    (
-                        "hour_metrics",
-                        properties.hour_metrics.map(|metrics| metrics_json(&metrics)),
-                    ),
-                    (
-                        "minute_metrics",
-                        properties.minute_metrics.map(|metrics| metrics_json(&metrics)),
-                    ),
-                    (
-                        "cors",
-                        properties.cors.map(|rules| rules.iter().map(rule_json).collect()),
-                    ),
-                ];
-                if session.terminal.json {
-                    let members = lines
-                        .into_iter()
-                        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
-                    return session.terminal.result(Value::Object(members.collect()));
-                }
-                let print = |(name, value): (&str, Option<Value>)| match value {
-                    Some(value) => session.terminal.result(format!("{name:<14}  {value}")),
-                    None => Ok(()),
-                };
-                lines.into_iter().try_for_each(print)
-            }
-            PropertiesAction::Set(changes) => {
-                let mut properties = ServiceProperties::default();
-                let mut plan = Vec::new();
-                if let Some(letters) = &changes.logging {
-                    let logging = logging(letters, changes.keep_days)?;
-                    plan.push(format!("logging {}", logging_json(&logging)));
-                    properties = properties.logging(logging);
-                }
-                let metrics = |level| Metrics {
-                    enabled: level != Level::Off,
-                    include_apis: level == Level::Apis,
-                    retention_days: changes.keep_days,
-                    ..Metrics::default()
-                };
-                if let Some(metrics) = changes.hour_metrics.map(metrics) {
-                    plan.push(format!("hour metrics {}", metrics_json(&metrics)));
-                    properties = properties.hour_metrics(metrics);
-                }
-                if let Some(metrics) = changes.minute_metrics.map(metrics) {
-                    plan.push(format!("minute metrics {}", metrics_json(&metrics)));
-                    properties = properties.minute_metrics(metrics);
-                }
-                if plan.is_empty() {
-                    return Err(Failure::usage(
-                        "nothing to set: --logging, --hour-metrics or --minute-metrics",
-                    ));
-                }
-                change(session, &service, &format!("set {}", plan.join(", ")), properties).await
-            }
-        }
+        let changes = match self.action {
+            PropertiesAction::Show => return session.terminal.result(json(&service.properties().await?)),
+            PropertiesAction::Set(changes) => changes,
+        };
+        let metrics = |level| Metrics {
+            enabled: level != Level::Off,
+            include_apis: level == Level::Apis,
+            retention_days: changes.keep_days,
+            ..Metrics::default()
+        };
+        let mut properties = ServiceProperties::default();
+        properties.logging = changes
+            .logging
+            .map(|letters| logging(&letters, changes.keep_days))
+            .transpose()?;
+        properties.hour_metrics = changes.hour_metrics.map(metrics);
+        properties.minute_metrics = changes.minute_metrics.map(metrics);
+        change(session, &service, properties).await
     }
 }
 
 /// Changes the settings of an account, after a question.
-async fn change(
-    session: &Session,
-    service: &TableServiceClient,
-    plan: &str,
-    properties: ServiceProperties,
-) -> Done<()> {
+async fn change(session: &Session, service: &TableServiceClient, properties: ServiceProperties) -> Done<()> {
     let account = session.connections.described(&AccountPlace::Default)?;
-    session.terminal.confirm(&format!("{plan} at {account}"))?;
+    session
+        .terminal
+        .confirm(&format!("set at {account}: {}", json(&properties)))?;
     service.set_properties(properties).await?;
-    session.terminal.note("done; it has an effect within 30 seconds");
+    session.terminal.note("done");
     Ok(())
 }
 
@@ -213,23 +159,42 @@ fn logging(letters: &str, retention_days: Option<u32>) -> Done<Logging> {
         )));
     }
     let has = |letter| letters != "none" && letters.contains(letter);
+    let (read, write, delete) = (has('r'), has('w'), has('d'));
     Ok(Logging {
-        read: has('r'),
-        write: has('w'),
-        delete: has('d'),
+        read,
+        write,
+        delete,
         retention_days,
         ..Logging::default()
     })
 }
 
-fn logging_json(logging: &Logging) -> Value {
-    json!({
-        "read": logging.read, "write": logging.write, "delete": logging.delete, "keep_days": logging.retention_days,
-    })
-}
-
-fn metrics_json(metrics: &Metrics) -> Value {
-    json!({ "enabled": metrics.enabled, "apis": metrics.include_apis, "keep_days": metrics.retention_days })
+/// Returns the settings that are set.
+fn json(properties: &ServiceProperties) -> Value {
+    let logging = properties.logging.as_ref().map(|logging| {
+        let (read, write, delete) = (logging.read, logging.write, logging.delete);
+        json!({ "read": read, "write": write, "delete": delete, "keep_days": logging.retention_days })
+    });
+    let metrics = |metrics: &Option<Metrics>| {
+        let metrics = metrics.as_ref()?;
+        let (enabled, apis) = (metrics.enabled, metrics.include_apis);
+        Some(json!({ "enabled": enabled, "apis": apis, "keep_days": metrics.retention_days }))
+    };
+    let (hours, minutes) = (metrics(&properties.hour_metrics), metrics(&properties.minute_metrics));
+    let cors = properties
+        .cors
+        .as_ref()
+        .map(|rules| rules.iter().map(rule_json).collect());
+    let members = [
+        ("logging", logging),
+        ("hour_metrics", hours),
+        ("minute_metrics", minutes),
+        ("cors", cors),
+    ];
+    members
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
 }
 
 fn rule_json(rule: &CorsRule) -> Value {

@@ -101,6 +101,7 @@ impl Stats {
         let share = |part: u64, of: u64| format!("{:.1} %", 100.0 * part as f64 / of as f64);
         let of_rows = |partition: &Partition| share(partition.rows, rows);
         let of_bytes = |partition: &Partition| share(partition.bytes, bytes);
+        session.terminal.result("")?;
         let lines = |largest: Vec<Partition>, share: &dyn Fn(&Partition) -> String| {
             let line = |partition: Partition| {
                 let share = share(&partition);
@@ -110,9 +111,11 @@ impl Stats {
             largest.into_iter().map(line).collect::<Vec<_>>()
         };
         print_table(["Most rows", "Rows", "Bytes", "Of rows"], lines(by_rows, &of_rows))?;
+        session.terminal.result("")?;
         print_table(["Most bytes", "Rows", "Bytes", "Of bytes"], lines(by_bytes, &of_bytes))?;
         let sizes: Vec<_> = sizes.collect();
         let most = sizes.iter().map(|(_, rows)| *rows).max().unwrap_or(1);
+        session.terminal.result("")?;
         let line = |(power, of_size): &(usize, u64)| {
             let (from, below) = range(*power);
             let bar = "█".repeat((of_size * BAR).div_ceil(most) as usize);

@@ -1,5 +1,6 @@
 //! The program itself, run in a fresh folder.
 #![allow(dead_code, reason = "each test uses a part")]
+#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
