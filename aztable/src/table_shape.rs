@@ -1,5 +1,6 @@
-//! The shape of the rows of a table: their keys, their properties, the types of these. It grows with the names, not with
-//! the rows.
+//! The shape of the rows of a table: their keys, their properties, the types of these.
+//!
+//! It grows with the names of properties up to a limit, not with the rows.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The sessions in `guide.md` are what the program prints.
 //!
-//! A block marked `console` has commands after `$ `, each with its output and notes below it. All blocks run in order in
-//! one fresh folder. Besides `aztable`, a command may be `cat FILE`. Times, ETags and signatures are placeholders.
+//! A block marked `console` has commands after `$ `, each with its output and notes below it. All blocks run in order
+//! in one fresh folder. Besides `aztable`, a command may be `cat FILE`. Times, ETags and signatures are placeholders.
 //! With `AZTABLE_UPDATE_GUIDE=1` the test writes the outputs instead.
 
 #![cfg(unix)]

@@ -165,7 +165,7 @@ fn usage(error: azure_table::Error) -> Failure {
 fn needs_key(error: azure_table::Error) -> Failure {
     match error.kind() {
         ErrorKind::Unsupported => Failure::new(
-            "only an account key or Entra ID signs: use a connection string with AccountKey; for a table, also --account",
+            "only an account key or Entra ID signs: use a connection string with a key; for a table also --account",
         ),
         _ => error.into(),
     }
