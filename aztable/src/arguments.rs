@@ -2,11 +2,18 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{completions, copy, diff, entity, export, import, query, selected, sync, tables, ui};
+use crate::command::{
+    completions, copy, diff, entity, export, import, policies, query, sas, schema, selected, settings, stats, sync,
+    tables, ui,
+};
 use crate::connection::AccountOptions;
 use crate::terminal::Terminal;
 
 const AFTER_HELP: &str = "\
+Examples:
+  aztable put local:tables/Quakes banda 0001 Magnitude:double=6.8    # tables in a folder, without an account
+  aztable query contoso/Quakes --partition banda                     # an account, after `az login`
+
 Tables are named TABLE, ACCOUNT/TABLE, @FILE/TABLE (a file with a connection string or the URL of a SAS) or \
 local:DIR/TABLE (tables in a folder).
 
@@ -57,6 +64,18 @@ pub(crate) enum Command {
     Delete(selected::Delete),
     /// Set properties of the rows of a selection
     Patch(selected::Patch),
+    /// Print the properties, types and keys of a table, or a Rust struct for its rows
+    Schema(schema::Schema),
+    /// Print the rows, bytes, partitions and price of a table
+    Stats(stats::Stats),
+    /// Make or explain a shared access signature
+    Sas(sas::Sas),
+    /// Print or change the access policies of a table, which revoke signatures
+    Policies(policies::Policies),
+    /// Print or change the rules for browsers
+    Cors(settings::Cors),
+    /// Print or change logging and metrics
+    Properties(settings::Properties),
     /// Open a page for the tables on this machine
     Ui(ui::Ui),
     /// Print a completion script of a shell

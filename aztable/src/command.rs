@@ -6,8 +6,13 @@ pub(crate) mod diff;
 pub(crate) mod entity;
 pub(crate) mod export;
 pub(crate) mod import;
+pub(crate) mod policies;
 pub(crate) mod query;
+pub(crate) mod sas;
+pub(crate) mod schema;
 pub(crate) mod selected;
+pub(crate) mod settings;
+pub(crate) mod stats;
 pub(crate) mod sync;
 pub(crate) mod tables;
 pub(crate) mod ui;
@@ -38,6 +43,12 @@ pub(crate) async fn run(command: Command, session: &Session) -> Done<()> {
         Command::Delete(delete) => delete.run(session).await,
         Command::Patch(patch) => patch.run(session).await,
         Command::Ui(ui) => ui.run(session).await,
+        Command::Schema(schema) => schema.run(session).await,
+        Command::Stats(stats) => stats.run(session).await,
+        Command::Sas(sas) => sas.run(session).await,
+        Command::Policies(policies) => policies.run(session).await,
+        Command::Cors(cors) => cors.run(session).await,
+        Command::Properties(properties) => properties.run(session).await,
         Command::Completions(completions) => completions.run(),
         Command::Man => completions::man(),
     }

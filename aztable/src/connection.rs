@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use azure_identity::DeveloperToolsCredential;
+use azure_table::auth::SasUrl;
 use azure_table::emulator::SyncPolicy;
 use azure_table::telemetry::CostMeter;
 use azure_table::{DynamicEntity, Emulator, EntraCredential, Profile, TableClient, TableServiceClient};
@@ -102,6 +103,14 @@ impl Connections {
         let service = service.observer(self.meter.clone());
         opened.insert(name, service.clone());
         Ok(service)
+    }
+
+    /// Opens the account that the options or the environment name.
+    ///
+    /// # Errors
+    /// The errors of [`service`](Self::service).
+    pub(crate) fn default_service(&self) -> Done<TableServiceClient> {
+        self.service(&AccountPlace::Default)
     }
 
     fn open(&self, place: &AccountPlace) -> Done<TableServiceClient> {
@@ -216,7 +225,8 @@ fn from_secret(path: &Path) -> Done<TableServiceClient> {
     let secret = fs::read_to_string(path).map_err(|error| Failure::of_file(path, error))?;
     let secret = secret.trim();
     let service = match secret.starts_with("http://") || secret.starts_with("https://") {
-        true => TableServiceClient::from_sas_url(secret),
+        // The URL may be that of an account, or of one table.
+        true => SasUrl::new(secret).and_then(|url| TableServiceClient::new(url.endpoint(), url.token().clone())),
         false => TableServiceClient::from_connection_string(secret),
     };
     service.map_err(|error| Failure::of_file(path, error))

@@ -65,6 +65,11 @@ impl fmt::Display for Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
+        // The error itself names the method that creates the table, not the command.
+        if let (ErrorKind::TableNotFound, Some(table)) = (error.kind(), error.table()) {
+            let text = "no such table: `aztable ls` lists the tables, `aztable create` creates one";
+            return Self::new(format!("{table}: {text}"));
+        }
         let mut text = with_causes(&error);
         if let Some(remedy) = remedy(error.kind()) {
             text = format!("{text}: {remedy}");
@@ -101,7 +106,6 @@ fn remedy(kind: ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::Unauthenticated => Some("sign in with `az login` or `azd auth login`, or check the key or SAS"),
         ErrorKind::Forbidden => Some("the credential lacks a right: a role such as `Storage Table Data Contributor`"),
-        ErrorKind::TableNotFound => Some("`aztable ls` lists the tables"),
         _ => None,
     }
 }

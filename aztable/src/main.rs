@@ -20,6 +20,7 @@ mod row_selection;
 mod row_writer;
 mod rows;
 mod session;
+mod shape;
 mod tally;
 mod terminal;
 mod ui;

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 
 use azure_table::DynamicEntity;
-use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
-use comfy_table::{ContentArrangement, Table};
+use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 
 use crate::failure::Done;
 
@@ -66,12 +65,7 @@ impl PrintedRows {
         };
         match self.form {
             Form::Table if !self.rows.is_empty() => {
-                let mut table = Table::new();
-                table.load_style(UTF8_HORIZONTAL_ONLY);
-                table.set_content_arrangement(ContentArrangement::Dynamic);
-                table.set_header(header);
-                table.add_rows(self.rows.iter().map(cells));
-                writeln!(io::stdout(), "{table}")?;
+                return print_table(header, self.rows.iter().map(cells));
             }
             Form::Csv => {
                 let mut writer = csv::Writer::from_writer(io::stdout());
@@ -85,6 +79,23 @@ impl PrintedRows {
         }
         Ok(())
     }
+}
+
+/// Prints lines below a header.
+///
+/// # Errors
+/// The standard output is closed.
+pub(crate) fn print_table<T: Into<String>, L: IntoIterator<Item = String>>(
+    header: impl IntoIterator<Item = T>,
+    lines: impl IntoIterator<Item = L>,
+) -> Done<()> {
+    let mut table = Table::new();
+    table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(header.into_iter().map(Into::into).collect::<Vec<String>>());
+    table.add_rows(lines);
+    // The last column needs no spaces behind it.
+    Ok(writeln!(io::stdout(), "{}", table.trim_fmt())?)
 }
 
 /// Returns the names of all properties, each once: rows of a table need not have the same ones.

@@ -7,7 +7,7 @@ use azure_table::{DynamicEntity, TableClient};
 use crate::connection::{AccountOptions, Connections, place_of};
 use crate::failure::{Done, Failure};
 use crate::interrupt::Interrupt;
-use crate::terminal::{Progress, Terminal};
+use crate::terminal::{Progress, Terminal, counted};
 
 /// A run of the program.
 pub(crate) struct Session {
@@ -55,7 +55,7 @@ impl Session {
 
     /// Returns the error of a command that a signal has stopped, with the command that resumes.
     pub(crate) fn interrupted(&self, rows: u64, position: Option<&Path>) -> Failure {
-        let text = format!("stopped after {rows} rows");
+        let text = format!("stopped after {}", counted(rows, "row"));
         Failure::interrupted(match position {
             Some(path) => format!("{text}; this goes on:\n  {}", resuming(path)),
             None => text,

@@ -60,7 +60,8 @@ impl Tally {
         }
         match self.left() {
             0 => Ok(()),
-            left => Err(Failure::new(format!("{left} rows are left"))),
+            1 => Err(Failure::new("1 row is left")),
+            left => Err(Failure::new(format!("{} rows are left", HumanCount(left)))),
         }
     }
 }

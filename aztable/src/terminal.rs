@@ -115,6 +115,12 @@ impl Terminal {
     }
 }
 
+/// Returns a number with its noun: `1 row`, `2,000 rows`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", HumanCount(count))
+}
+
 /// The progress of a command.
 pub(crate) struct Progress {
     terminal: Terminal,

@@ -12,9 +12,12 @@ use crate::value;
 /// The key of a row.
 #[derive(Args)]
 struct RowKeys {
+    /// The table
     table: String,
+    /// The PartitionKey of the row
     #[arg(value_name = "PARTITION_KEY")]
     partition: String,
+    /// The RowKey of the row
     #[arg(value_name = "ROW_KEY")]
     row: String,
 }
@@ -28,6 +31,10 @@ struct Match {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  aztable get Quakes banda 0001
+  aztable get Quakes banda 0001 --select Magnitude,Place --json")]
 pub(crate) struct Get {
     #[command(flatten)]
     key: RowKeys,
@@ -60,6 +67,10 @@ impl Get {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  aztable put Quakes banda 0001 Magnitude:double=6.8 'Place=Banda Sea'
+  aztable put Quakes banda 0002 Magnitude:double=6.9 --insert")]
 pub(crate) struct Put {
     #[command(flatten)]
     key: RowKeys,
@@ -85,6 +96,10 @@ impl Put {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  aztable set Quakes banda 0001 Reviewed:bool=true
+  aztable set Quakes banda 0001 'Note=felt' Felt:int32=12")]
 pub(crate) struct Set {
     #[command(flatten)]
     key: RowKeys,
@@ -107,6 +122,10 @@ impl Set {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  aztable del Quakes banda 0001
+  aztable del Quakes banda 0001 --if-match '*'")]
 pub(crate) struct Delete {
     #[command(flatten)]
     key: RowKeys,

@@ -26,7 +26,12 @@ use crate::session::Session;
 use crate::tally::Tally;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  aztable export Quakes quakes.jsonl.zst
+  aztable export Quakes - --partition banda | jq .Magnitude")]
 pub(crate) struct Export {
+    /// The table
     table: String,
     /// The file: *.jsonl, *.csv, *.parquet, with .gz or .zst; or - for the standard output
     file: PathBuf,

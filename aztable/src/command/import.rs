@@ -15,9 +15,14 @@ use crate::rows::row_source::{ColumnOptions, PAGE, open_rows};
 use crate::session::Session;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  aztable import quakes.jsonl.zst Quakes
+  gunzip -c quakes.jsonl.gz | aztable import - Quakes --insert --yes")]
 pub(crate) struct Import {
     /// The file: *.jsonl, *.json, *.csv, *.parquet, with .gz or .zst; or - for the standard input
     file: PathBuf,
+    /// The table, which is created if it does not exist
     table: String,
     /// The format, if the ending does not name it
     #[arg(long)]

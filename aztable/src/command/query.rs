@@ -8,6 +8,7 @@ use crate::failure::Done;
 use crate::printed_rows::{Form, PrintedRows};
 use crate::row_selection::{RowSelection, reject_scan};
 use crate::session::Session;
+use crate::terminal::counted;
 
 /// The rows of a table on the terminal, if the user names no limit.
 const TABLE_LIMIT: usize = 100;
@@ -15,7 +16,12 @@ const TABLE_LIMIT: usize = 100;
 const PAGE: usize = 1_000;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  aztable query Quakes --partition banda --filter 'Magnitude ge 5.0' --select Magnitude
+  aztable query Quakes --filter 'Magnitude ge 5.0' --scan --count")]
 pub(crate) struct Query {
+    /// The table
     table: String,
     #[command(flatten)]
     rows: RowSelection,
@@ -60,10 +66,7 @@ impl Query {
         };
         session.terminal.note(&format!(
             "plan: {path}, {} and one more for each {PAGE} rows\n  {}",
-            match plan.requests() {
-                1 => "1 request".into(),
-                requests => format!("{requests} requests"),
-            },
+            counted(plan.requests() as u64, "request"),
             plan.request_text().lines().next().unwrap_or_default()
         ));
         if plan.path() == AccessPath::TableScan {
@@ -90,7 +93,7 @@ impl Query {
             count += 1;
         }
         printed.end()?;
-        session.terminal.note(&format!("{count} rows"));
+        session.terminal.note(&counted(count as u64, "row"));
         if self.limit.is_none() && limit == Some(count) {
             session.terminal.note("there may be more: --limit N");
         }

@@ -9,9 +9,14 @@ use crate::place::AccountPlace;
 use crate::session::Session;
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  aztable ls contoso --prefix Log
+  aztable ls --local tables")]
 pub(crate) struct List {
     /// An account: NAME, @FILE or local:DIR
-    account: Option<String>,
+    #[arg(value_name = "ACCOUNT")]
+    place: Option<String>,
     /// Only tables whose names begin so
     #[arg(long)]
     prefix: Option<String>,
@@ -19,7 +24,7 @@ pub(crate) struct List {
 
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let place = match self.account {
+        let place = match self.place {
             None => AccountPlace::Default,
             Some(text) => text.parse().map_err(Failure::usage)?,
         };
@@ -39,7 +44,12 @@ impl List {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  aztable create Quakes
+  aztable create local:tables/Quakes")]
 pub(crate) struct Create {
+    /// The table
     table: String,
 }
 
@@ -52,7 +62,12 @@ impl Create {
 }
 
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  aztable rm Quakes          # asks
+  aztable rm Quakes --yes")]
 pub(crate) struct Remove {
+    /// The table
     table: String,
 }
 

@@ -90,7 +90,11 @@ impl CsvColumns {
                 source,
             });
         }
-        let breaks = headers.iter().flat_map(str::bytes).filter(|byte| *byte == b'\n').count() as u64;
+        let breaks = headers
+            .iter()
+            .flat_map(str::bytes)
+            .filter(|byte| *byte == b'\n')
+            .count() as u64;
         let uncounted = (breaks + 2).saturating_sub(next);
         Ok(Self { columns, uncounted })
     }

@@ -231,15 +231,15 @@ mod tests {
     #[tokio::test]
     async fn runs_of_cosmos_are_merged_in_the_order_of_storage() {
         let (service, query) = table(Emulator::new(), &KEYS).await;
-        let expected = keys(sorted_rows(&service, query, Interrupt::default())).await;
+        let expected = keys(sorted_rows(&service, query, Interrupt::listen())).await;
         assert_eq!(expected.len(), 300);
         let (service, query) = table(Emulator::cosmos(), &KEYS).await;
         let query = query.page_size(10);
         assert_eq!(
-            keys(sorted_rows(&service, query.clone(), Interrupt::default())).await,
+            keys(sorted_rows(&service, query.clone(), Interrupt::listen())).await,
             expected
         );
-        let of_many_runs = sort(scan(&service, query), Interrupt::default(), 1_000).await.unwrap();
+        let of_many_runs = sort(scan(&service, query), Interrupt::listen(), 1_000).await.unwrap();
         assert_eq!(keys(of_many_runs).await, expected);
     }
 

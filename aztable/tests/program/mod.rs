@@ -12,6 +12,7 @@ use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
 pub(crate) struct Folder(tempfile::TempDir);
 
 /// What a run of the program printed, and its exit code.
+#[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) output: String,
@@ -27,6 +28,34 @@ impl From<Output> for Ran {
             error: text(&output.stderr),
         }
     }
+}
+
+impl Ran {
+    /// Runs the program in a folder, with variables of the environment.
+    pub(crate) fn in_folder(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut command = command(folder, arguments);
+        command.envs(variables.iter().copied()).output().unwrap().into()
+    }
+
+    /// Returns the results of a run that succeeded.
+    pub(crate) fn done(self) -> String {
+        assert_eq!(self.code, 0, "{self:?}");
+        self.output
+    }
+
+    /// Returns the error of a run that failed.
+    pub(crate) fn failed(self, code: i32) -> String {
+        assert_eq!(self.code, code, "{self:?}");
+        self.error
+    }
+}
+
+/// The program in a folder, without an account.
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aztable"));
+    command.args(arguments).current_dir(folder).stdin(Stdio::null());
+    command.env_remove("AZURE_STORAGE_CONNECTION_STRING");
+    command
 }
 
 impl Folder {
@@ -52,12 +81,7 @@ impl Folder {
 
     /// The program in this folder, without an account.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_aztable"));
-        command.args(arguments).current_dir(self.path());
-        command
-            .env_remove("AZURE_STORAGE_CONNECTION_STRING")
-            .stdin(Stdio::null());
-        command
+        command(self.path(), arguments)
     }
 
     /// Runs the program.

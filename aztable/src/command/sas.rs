@@ -1,0 +1,234 @@
+//! `sas`: makes a shared access signature, or explains one.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use azure_table::auth::{AccountPermissions, AccountResources, SasUrl};
+use azure_table::{AccountSas, DateTime, ErrorKind, SasToken, TableSas};
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use crate::connection::place_of;
+use crate::failure::{Done, Failure};
+use crate::place::AccountPlace;
+use crate::session::Session;
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "\
+The URL is a secret. Everyone who has it has these rights until it expires; with --policy, until the policy is removed.
+
+Examples:
+  aztable sas Orders --permissions r --partition ada --hours 8 > url
+  aztable sas show @url")]
+pub(crate) struct Sas {
+    #[command(subcommand)]
+    show: Option<Action>,
+    /// The table; without one, the whole account
+    table: Option<String>,
+    /// The rights: r read, a add, u update, d delete; of an account also w write, l list, c create
+    #[arg(long, value_name = "LETTERS", required_unless_present = "policy")]
+    permissions: Option<String>,
+    /// What the rights of an account are for: s the service, c tables, o rows
+    #[arg(long, value_name = "LETTERS", default_value = "co", conflicts_with = "table")]
+    resources: String,
+    /// A stored access policy of the table, which has the rights and the expiry
+    #[arg(long, value_name = "NAME", requires = "table")]
+    policy: Option<String>,
+    /// Valid for so many hours: 1, unless the policy says it
+    #[arg(long, value_name = "N", conflicts_with = "expiry")]
+    hours: Option<u32>,
+    /// Valid until this time: 2026-12-31T00:00:00Z
+    #[arg(long, value_name = "TIME")]
+    expiry: Option<DateTime>,
+    /// Valid from this time
+    #[arg(long, value_name = "TIME")]
+    start: Option<DateTime>,
+    /// An IP address, or a range: 168.1.5.60-168.1.5.70
+    #[arg(long, value_name = "ADDRESS")]
+    ip: Option<String>,
+    /// Allow HTTP too, which anyone on the way can read
+    #[arg(long)]
+    allow_http: bool,
+    /// Only rows of this partition
+    #[arg(long, value_name = "PARTITION_KEY", requires = "table", help_heading = "Rows")]
+    partition: Option<String>,
+    /// Only rows of the partitions up to this one, from --partition on
+    #[arg(long, value_name = "PARTITION_KEY", requires = "partition", help_heading = "Rows")]
+    last_partition: Option<String>,
+    /// The first row of the partition
+    #[arg(long, value_name = "ROW_KEY", requires = "partition", help_heading = "Rows")]
+    first_row: Option<String>,
+    /// The last row of the partition, or of the last one
+    #[arg(long, value_name = "ROW_KEY", requires = "partition", help_heading = "Rows")]
+    last_row: Option<String>,
+}
+
+/// Sets what signatures of tables and of accounts have in common.
+macro_rules! restricted {
+    ($sas:expr, $options:expr, $expiry:expr, $service:expr) => {{
+        let mut sas = $sas;
+        if let Some(expiry) = $expiry {
+            sas = sas.expiry(expiry);
+        }
+        if let Some(start) = $options.start {
+            sas = sas.start(start);
+        }
+        if let Some(ip) = &$options.ip {
+            sas = sas.ip(ip);
+        }
+        match $options.allow_http || !$service.endpoint().starts_with("https") {
+            true => sas,
+            false => sas.https_only(),
+        }
+    }};
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Explain a signature without printing it
+    Show {
+        /// @FILE with a URL or a token, or - for the standard input
+        #[arg(value_name = "@FILE|-")]
+        file: String,
+    },
+}
+
+impl Sas {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        if let Some(Action::Show { file }) = &self.show {
+            return show(file, session);
+        }
+        let expiry = match (self.expiry, self.hours, &self.policy) {
+            (Some(expiry), ..) => Some(expiry),
+            (None, None, Some(_)) => None,
+            (None, hours, _) => Some(DateTime::now() + Duration::from_secs(3_600 * u64::from(hours.unwrap_or(1)))),
+        };
+        let url = match &self.table {
+            Some(table) => self.of_table(table, expiry, session).await?,
+            None => self.of_account(expiry, session)?,
+        };
+        session.terminal.result(url.expose())?;
+        let place = match &self.table {
+            Some(table) => place_of(table)?.account,
+            None => AccountPlace::Default,
+        };
+        if let Some(folder) = session.connections.described(&place)?.strip_prefix("local:") {
+            let text = format!("the URL is for a server: azure-table-emulator --data {folder}");
+            session.terminal.note(&text);
+        }
+        Ok(())
+    }
+
+    fn of_account(&self, expiry: Option<DateTime>, session: &Session) -> Done<SasUrl> {
+        let service = session.connections.default_service()?;
+        let letters = self.permissions.as_deref().unwrap_or_default();
+        let permissions: AccountPermissions = letters.parse().map_err(usage)?;
+        let resources: AccountResources = self.resources.parse().map_err(usage)?;
+        let sas = AccountSas::new(permissions, resources, DateTime::now());
+        service
+            .sas_url(&restricted!(sas, self, expiry, service))
+            .map_err(needs_key)
+    }
+
+    async fn of_table(&self, table: &str, expiry: Option<DateTime>, session: &Session) -> Done<SasUrl> {
+        let (service, table) = session.connections.service_and_table(table)?;
+        let mut sas = restricted!(TableSas::new(table.name()), self, expiry, service);
+        if let Some(letters) = &self.permissions {
+            sas = sas.permissions(letters.parse().map_err(usage)?);
+        }
+        if let Some(policy) = &self.policy {
+            sas = sas.policy(policy);
+        }
+        if let Some(partition) = &self.partition {
+            let last = self.last_partition.as_ref().unwrap_or(partition);
+            let row = |row: &Option<String>| row.clone().unwrap_or_default();
+            sas = sas
+                .first(partition, row(&self.first_row))
+                .last(last, row(&self.last_row));
+        }
+        if service.account_key().is_some() {
+            return Ok(table.sas_url(&sas)?);
+        }
+        let expiry = expiry.ok_or_else(|| Failure::usage("a policy needs an account key; name --hours or --expiry"))?;
+        let key = service.user_delegation_key(expiry).await.map_err(needs_key)?;
+        Ok(table.delegated_sas_url(&sas, &key)?)
+    }
+}
+
+fn usage(error: azure_table::Error) -> Failure {
+    Failure::usage(error.to_string())
+}
+
+/// Says what signs, if this account does not.
+fn needs_key(error: azure_table::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::Unsupported => Failure::new(
+            "only an account key or Entra ID signs: use a connection string with a key; for a table also --account",
+        ),
+        _ => error.into(),
+    }
+}
+
+/// Prints the parts of a signature.
+fn show(file: &str, session: &Session) -> Done<()> {
+    let text = match (file, file.strip_prefix('@')) {
+        ("-", _) => io::read_to_string(io::stdin())?,
+        (_, Some(path)) => std::fs::read_to_string(path).map_err(|error| Failure::of_file(Path::new(path), error))?,
+        _ => {
+            let text = "`sas show` takes @FILE or -: a signature does not belong on the command line";
+            return Err(Failure::usage(text));
+        }
+    };
+    let text = text.trim();
+    let (token, endpoint) = match text.contains("://") {
+        true => SasUrl::new(text).map(|url| (url.token().clone(), Some(url.endpoint().to_owned())))?,
+        false => (SasToken::new(text)?, None),
+    };
+    let parts = token.parts();
+    let keys = |end: Option<(String, String)>| end.map(|(partition, row)| format!("({partition:?}, {row:?})"));
+    let time = |time: Option<DateTime>| time.map(|time| time.to_string());
+    let now = DateTime::now();
+    let is_expired = parts.expiry.map(|expiry| expiry <= now);
+    let is_early = parts.start.is_some_and(|start| start > now);
+    let state = match (is_expired, is_early) {
+        (Some(true), _) => "expired",
+        (_, true) => "not valid yet",
+        (Some(false), _) => "valid, if its key is",
+        (None, _) => "valid until its policy says",
+    };
+    let lines = [
+        ("state", Some(state.to_owned())),
+        ("endpoint", endpoint),
+        ("table", parts.table),
+        ("permissions", Some(parts.permissions)),
+        ("resources", Some(parts.resources)),
+        ("services", Some(parts.services)),
+        ("policy", parts.policy),
+        ("start", time(parts.start)),
+        ("expiry", time(parts.expiry)),
+        ("first row", keys(parts.from)),
+        ("last row", keys(parts.to)),
+        ("address", parts.ip),
+        (
+            "protocol",
+            Some(if parts.https_only { "https" } else { "https or http" }.to_owned()),
+        ),
+        ("delegated by", parts.delegated_by),
+        ("version", parts.version),
+    ];
+    let lines = lines
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value.filter(|value| !value.is_empty())?)));
+    if session.terminal.json {
+        let members = lines.map(|(name, value)| (name.replace(' ', "_"), value.into()));
+        return session
+            .terminal
+            .result(json!(members.collect::<serde_json::Map<_, _>>()));
+    }
+    for (name, value) in lines {
+        session.terminal.result(format!("{name:<12}  {value}"))?;
+    }
+    Ok(())
+}

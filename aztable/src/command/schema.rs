@@ -1,0 +1,117 @@
+//! `schema`: the properties, types and keys of a table, or a Rust struct for its rows.
+
+use clap::Args;
+use indicatif::HumanCount;
+
+use crate::connection::place_of;
+use crate::failure::{Done, Failure};
+use crate::printed_rows::print_table;
+use crate::row_selection::RowSelection;
+use crate::session::Session;
+use crate::shape::rust_struct;
+use crate::shape::table_shape::TableShape;
+use crate::terminal::counted;
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  aztable schema Quakes                  # the first 1,000 rows
+  aztable schema Quakes --all --rust     # a struct for all rows")]
+pub(crate) struct Schema {
+    /// The table
+    table: String,
+    #[command(flatten)]
+    rows: RowSelection,
+    /// Read the first N rows only
+    #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with = "all")]
+    sample: usize,
+    /// Read all rows
+    #[arg(long)]
+    all: bool,
+    /// Print a Rust struct with its derive
+    #[arg(long)]
+    rust: bool,
+    /// The name of the struct
+    #[arg(long, value_name = "NAME", requires = "rust")]
+    name: Option<String>,
+}
+
+impl Schema {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        let table = session.table(&self.table)?;
+        let mut query = self.rows.query(&table)?.allow_table_scan();
+        if !self.all {
+            // One row more shows whether there are others.
+            query = query.limit(self.sample.saturating_add(1));
+        }
+        let (mut shape, mut is_sample) = (TableShape::default(), false);
+        let mut rows = query.prefetch(1).stream();
+        let mut progress = session.progress(None);
+        while let Some(row) = rows.try_next().await? {
+            is_sample = !self.all && shape.rows == self.sample as u64;
+            if is_sample {
+                break;
+            }
+            shape.add(&row);
+            progress.set(shape.rows);
+            if session.interrupt.is_set() {
+                progress.end();
+                return Err(session.interrupted(shape.rows, None));
+            }
+        }
+        progress.end();
+        if shape.rows == 0 {
+            return Err(Failure::new(format!(
+                "{}: no such rows, which a schema needs",
+                self.table
+            )));
+        }
+        if self.rust {
+            let name = place_of(&self.table)?.table;
+            let source = rust_struct::source(name.as_str(), self.name, &shape, is_sample);
+            return session.terminal.result(source);
+        }
+        if session.terminal.json {
+            return session.terminal.result(shape.json(is_sample));
+        }
+        session.terminal.note(&match is_sample {
+            true => format!("the first {}; --all reads all", counted(shape.rows, "row")),
+            false => format!("all {}", counted(shape.rows, "row")),
+        });
+        print(&shape)
+    }
+}
+
+/// Prints keys and properties, a line each.
+fn print(shape: &TableShape) -> Done<()> {
+    let share = |rows: u64| {
+        let percent = 100.0 * rows as f64 / shape.rows as f64;
+        format!("{} ({percent:.0} %)", HumanCount(rows))
+    };
+    let mut lines = Vec::new();
+    for (key, shapes) in [("PartitionKey", &shape.partition_keys), ("RowKey", &shape.row_keys)] {
+        for (words, rows) in shapes.in_words() {
+            lines.push([key.into(), words, share(rows), String::new(), String::new()]);
+        }
+    }
+    for (name, property) in &shape.properties {
+        let lengths = property.lengths.map(|(least, most)| match least == most {
+            true => least.to_string(),
+            false => format!("{least} to {most}"),
+        });
+        let (types, examples) = (property.types_in_words(), property.examples.join(" | "));
+        let rows = share(property.rows());
+        lines.push([name.clone(), types, rows, lengths.unwrap_or_default(), examples]);
+    }
+    if shape.others > 0 {
+        let values = counted(shape.others, "value");
+        lines.push([
+            "(other names)".into(),
+            String::new(),
+            values,
+            String::new(),
+            String::new(),
+        ]);
+    }
+    print_table(["Name", "Type or shape", "Rows", "Length", "Examples"], lines)
+}

@@ -1,0 +1,127 @@
+//! `stats`: the rows, bytes and partitions of a table, and its price.
+
+use azure_table::Profile;
+use clap::Args;
+use indicatif::{HumanBytes, HumanCount};
+use serde_json::json;
+
+use crate::failure::Done;
+use crate::printed_rows::print_table;
+use crate::row_selection::RowSelection;
+use crate::session::Session;
+use crate::shape::partitions::{Partition, Partitions};
+use crate::shape::row_size::row_size;
+use crate::terminal::counted;
+
+/// The characters of the longest bar.
+const BAR: u64 = 40;
+
+#[derive(Args)]
+#[command(after_help = "\
+Sizes are those of the published formula of Azure Storage: 4 bytes, 2 for each character of the keys, and for each \
+property 8, 2 for each character of its name, and its value. Rows of Cosmos DB come in no order: of more than 100,000 \
+partitions the others are not listed.
+
+Examples:
+  aztable stats Quakes
+  aztable stats Quakes --price-per-gb 0.05 --price-per-10k-requests 0.0004")]
+pub(crate) struct Stats {
+    /// The table
+    table: String,
+    #[command(flatten)]
+    rows: RowSelection,
+    /// Print the price of a month, at this price for 2^30 bytes
+    #[arg(long, value_name = "PRICE", help_heading = "Price")]
+    price_per_gb: Option<f64>,
+    /// Print the price of reading the table once, at this price for 10,000 requests
+    #[arg(long, value_name = "PRICE", help_heading = "Price")]
+    price_per_10k_requests: Option<f64>,
+}
+
+impl Stats {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        let (service, table) = session.connections.service_and_table(&self.table)?;
+        let (mut rows, mut bytes) = (0, 0);
+        let mut partitions = Partitions::new(service.profile() != Profile::Cosmos);
+        let mut sizes = [0_u64; 64];
+        let mut read = self.rows.query(&table)?.allow_table_scan().prefetch(1).stream();
+        let mut progress = session.progress(None);
+        while let Some(row) = read.try_next().await? {
+            let size = row_size(&row);
+            rows += 1;
+            bytes += size;
+            partitions.add(&row.partition_key, size);
+            if let Some(rows) = sizes.get_mut(size.ilog2() as usize) {
+                *rows += 1;
+            }
+            progress.set(rows);
+            if session.interrupt.is_set() {
+                progress.end();
+                return Err(session.interrupted(rows, None));
+            }
+        }
+        progress.end();
+        let requests = session.connections.meter.total().requests;
+        let by_rows = partitions.largest(|partition| partition.rows);
+        let by_bytes = partitions.largest(|partition| partition.bytes);
+        let month = self.price_per_gb.map(|price| price * bytes as f64 / f64::from(1 << 30));
+        let scan = self
+            .price_per_10k_requests
+            .map(|price| price * requests as f64 / 10_000.0);
+        let (count, is_exact) = (partitions.count(), partitions.is_exact());
+        let range = |power: usize| (1_u64 << power, 1_u64 << (power + 1));
+        let sizes = sizes.into_iter().enumerate().filter(|(_, rows)| *rows > 0);
+        if session.terminal.json {
+            let sizes: Vec<_> = sizes
+                .map(|(power, rows)| json!({ "from": range(power).0, "below": range(power).1, "rows": rows }))
+                .collect();
+            return session.terminal.result(json!({
+                "rows": rows, "bytes": bytes, "partitions": count, "partitions_exact": is_exact, "requests": requests,
+                "largest_by_rows": by_rows, "largest_by_bytes": by_bytes, "sizes": sizes, "price_of_month": month,
+                "price_of_scan": scan,
+            }));
+        }
+        let at_least = if is_exact { "" } else { "at least " };
+        session.terminal.result(format!(
+            "{}, {}, {at_least}{}, {}",
+            counted(rows, "row"),
+            HumanBytes(bytes),
+            counted(count, "partition"),
+            counted(requests, "request")
+        ))?;
+        if let Some(month) = month {
+            session.terminal.result(format!("a month of storage: {month:.4}"))?;
+        }
+        if let Some(scan) = scan {
+            session.terminal.result(format!("reading the table once: {scan:.4}"))?;
+        }
+        if rows == 0 {
+            return Ok(());
+        }
+        let share = |part: u64, of: u64| format!("{:.1} %", 100.0 * part as f64 / of as f64);
+        let of_rows = |partition: &Partition| share(partition.rows, rows);
+        let of_bytes = |partition: &Partition| share(partition.bytes, bytes);
+        session.terminal.result("")?;
+        let lines = |largest: Vec<Partition>, share: &dyn Fn(&Partition) -> String| {
+            let line = |partition: Partition| {
+                let share = share(&partition);
+                let (rows, bytes) = (HumanCount(partition.rows), HumanBytes(partition.bytes));
+                [partition.partition_key, rows.to_string(), bytes.to_string(), share]
+            };
+            largest.into_iter().map(line).collect::<Vec<_>>()
+        };
+        print_table(["Most rows", "Rows", "Bytes", "Of rows"], lines(by_rows, &of_rows))?;
+        session.terminal.result("")?;
+        print_table(["Most bytes", "Rows", "Bytes", "Of bytes"], lines(by_bytes, &of_bytes))?;
+        let sizes: Vec<_> = sizes.collect();
+        let most = sizes.iter().map(|(_, rows)| *rows).max().unwrap_or(1);
+        session.terminal.result("")?;
+        let line = |(power, of_size): &(usize, u64)| {
+            let (from, below) = range(*power);
+            let bar = "█".repeat((of_size * BAR).div_ceil(most) as usize);
+            let size = format!("{} to {}", HumanBytes(from), HumanBytes(below));
+            [size, HumanCount(*of_size).to_string(), share(*of_size, rows), bar]
+        };
+        print_table(["Size of a row", "Rows", "Of rows", ""], sizes.iter().map(line))
+    }
+}

@@ -1,0 +1,211 @@
+//! A Rust struct that reads the rows of a table.
+
+use std::collections::BTreeSet;
+
+use azure_table::EdmType;
+
+use crate::shape::key_shapes::KeyShapes;
+use crate::shape::table_shape::TableShape;
+use crate::terminal::counted;
+
+/// The names that a field has as a raw identifier only.
+const KEYWORDS: [&str; 48] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else", "enum",
+    "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod", "move",
+    "mut", "override", "priv", "pub", "ref", "return", "static", "struct", "trait", "true", "try", "type", "typeof",
+    "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+/// The names that no field has.
+const RESERVED: [&str; 3] = ["self", "super", "crate"];
+/// The types whose values the service sends as text, which a `String` reads.
+const SENT_AS_TEXT: [EdmType; 5] = [
+    EdmType::String,
+    EdmType::DateTime,
+    EdmType::Guid,
+    EdmType::Binary,
+    EdmType::Int64,
+];
+
+/// A rule by which the name of a property follows from that of its field, and its name as an attribute.
+type Rule = (Option<&'static str>, fn(&str) -> String);
+
+const RULES: [Rule; 3] = [
+    (None, str::to_owned),
+    (Some("PascalCase"), pascal_case),
+    (Some("camelCase"), camel_case),
+];
+
+/// Returns the source of a struct for the rows of a table.
+pub(crate) fn source(table: &str, name: Option<String>, shape: &TableShape, is_sample: bool) -> String {
+    let mut taken = BTreeSet::from(["PARTITION_KEY".to_owned(), "ROW_KEY".to_owned(), "OTHERS".to_owned()]);
+    let (mut fields, mut mixed) = (Vec::new(), Vec::new());
+    for (property, values) in &shape.properties {
+        let types: Vec<EdmType> = values.types.iter().map(|(edm_type, _)| *edm_type).collect();
+        match rust_type(&types) {
+            Some(rust) => fields.push((property, field_name(property, &mut taken), rust, values)),
+            None => mixed.push(format!("{property}: {}", values.types_in_words())),
+        }
+    }
+    let fits = |(_, rule): &Rule| {
+        fields
+            .iter()
+            .filter(|(property, field, ..)| rule(field) == **property)
+            .count()
+    };
+    // The first of equal rules: without an attribute.
+    let (rename_all, rule) = RULES.into_iter().rev().max_by_key(fits).unwrap_or(RULES[0]);
+    let has_others = !mixed.is_empty() || shape.others > 0;
+
+    let mut lines = vec![match is_sample {
+        true if shape.rows == 1 => format!("// From the first row of {table}: others may differ."),
+        true => format!(
+            "// From the first {} of {table}: others may differ.",
+            counted(shape.rows, "row")
+        ),
+        false => format!("// From all of {table}: {}.", counted(shape.rows, "row")),
+    }];
+    let uses = |rust| fields.iter().any(|(_, _, used, _)| *used == rust);
+    let mut imports = vec!["TableEntity"];
+    imports.extend(uses("DateTime").then_some("DateTime"));
+    imports.extend(has_others.then_some("EdmValue"));
+    imports.extend(uses("Guid").then_some("Guid"));
+    imports.sort_unstable();
+    lines.extend(has_others.then(|| "use std::collections::BTreeMap;\n".to_owned()));
+    lines.push(match imports.as_slice() {
+        [one] => format!("use azure_table::{one};\n"),
+        imports => format!("use azure_table::{{{}}};\n", imports.join(", ")),
+    });
+    let rename_all = rename_all.map(|rule| format!(", rename_all = {rule:?}"));
+    let name = name.unwrap_or_else(|| format!("{}Row", pascal_case(table)));
+    lines.push("#[derive(Clone, Debug, PartialEq, TableEntity)]".into());
+    lines.push(format!("#[table(name = {table:?}{})]", rename_all.unwrap_or_default()));
+    lines.push(format!("pub struct {name} {{"));
+    for (key, shapes) in [("partition_key", &shape.partition_keys), ("row_key", &shape.row_keys)] {
+        lines.push(format!("    // {}", words(shapes)));
+        lines.push(format!("    #[table({key})]\n    pub {key}: String,"));
+    }
+    for (property, field, rust, values) in &fields {
+        if values.types.len() > 1 {
+            lines.push(format!("    // {}", values.types_in_words()));
+        }
+        if rule(field) != **property {
+            lines.push(format!("    #[table(rename = {property:?})]"));
+        }
+        let rust = match values.rows() < shape.rows {
+            true => format!("Option<{rust}>"),
+            false => (*rust).to_owned(),
+        };
+        let raw = if KEYWORDS.contains(&field.as_str()) { "r#" } else { "" };
+        lines.push(format!("    pub {raw}{field}: {rust},"));
+    }
+    if has_others {
+        lines.extend(mixed.iter().map(|mixed| format!("    // {mixed}")));
+        lines.push("    #[table(extra)]\n    pub others: BTreeMap<String, EdmValue>,".into());
+    }
+    lines.push("}".into());
+    lines.join("\n")
+}
+
+/// Returns the type that reads values of all these types, or `None` if only an `EdmValue` does.
+fn rust_type(types: &[EdmType]) -> Option<&'static str> {
+    let all_of = |held: &[EdmType]| types.iter().all(|edm_type| held.contains(edm_type));
+    match types {
+        [EdmType::Boolean] => Some("bool"),
+        [EdmType::Int32] => Some("i32"),
+        [EdmType::DateTime] => Some("DateTime"),
+        [EdmType::Guid] => Some("Guid"),
+        [EdmType::Binary] => Some("Vec<u8>"),
+        _ if all_of(&[EdmType::Int32, EdmType::Int64]) => Some("i64"),
+        _ if all_of(&[EdmType::Int32, EdmType::Double]) => Some("f64"),
+        _ if all_of(&SENT_AS_TEXT) => Some("String"),
+        _ => None,
+    }
+}
+
+/// Returns the name of a field. Fields differ in the names of their columns' constants.
+fn field_name(property: &str, taken: &mut BTreeSet<String>) -> String {
+    let plain = property
+        .replace(|c: char| !c.is_alphanumeric() && c != '_', "_")
+        .trim_start_matches('_')
+        .to_owned();
+    let mut name = separated(&plain).to_lowercase();
+    if name.is_empty() || name.starts_with(|c: char| c.is_numeric()) {
+        name.insert_str(0, "property_");
+    }
+    if RESERVED.contains(&name.as_str()) {
+        name.push('_');
+    }
+    let mut unique = name.clone();
+    for n in 2.. {
+        if taken.insert(unique.to_uppercase()) {
+            break;
+        }
+        unique = format!("{name}_{n}");
+    }
+    unique
+}
+
+/// Returns the name with `_` between its words.
+fn separated(name: &str) -> String {
+    let characters: Vec<char> = name.chars().collect();
+    let mut separated = String::new();
+    for (at, c) in characters.iter().enumerate() {
+        let (before, after) = (at.checked_sub(1).map(|at| characters[at]), characters.get(at + 1));
+        let ends_word = before.is_some_and(|before| before.is_lowercase() || before.is_numeric());
+        let ends_acronym = before.is_some_and(char::is_uppercase) && after.is_some_and(|after| after.is_lowercase());
+        if c.is_uppercase() && (ends_word || ends_acronym) {
+            separated.push('_');
+        }
+        separated.push(*c);
+    }
+    separated
+}
+
+fn pascal_case(name: &str) -> String {
+    let separated = separated(name);
+    let words = separated.split('_').map(|word| {
+        let mut characters = word.chars();
+        let first = characters.next().map(|first| first.to_uppercase().to_string());
+        first.unwrap_or_default() + &characters.as_str().to_lowercase()
+    });
+    words.collect()
+}
+
+fn camel_case(name: &str) -> String {
+    let pascal = pascal_case(name);
+    let mut characters = pascal.chars();
+    let first = characters.next().map(|first| first.to_lowercase().to_string());
+    first.unwrap_or_default() + characters.as_str()
+}
+
+/// Returns the shapes of keys in one line.
+fn words(shapes: &KeyShapes) -> String {
+    let shapes = shapes.in_words();
+    let mut words: Vec<_> = shapes.iter().take(3).map(|(shape, _)| shape.as_str()).collect();
+    words.extend((shapes.len() > 3).then_some("…"));
+    words.join(", or ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_fields_are_unique_identifiers() {
+        let mut taken = BTreeSet::from(["ROW_KEY".to_owned()]);
+        for (property, field) in [
+            ("PostedAt", "posted_at"),
+            ("postedAt", "posted_at_2"),
+            ("HTTPServer2Name", "http_server2_name"),
+            ("row_key", "row_key_2"),
+            ("2nd", "property_2nd"),
+            ("_", "property_"),
+            ("Self", "self_"),
+            ("a-b", "a_b"),
+            ("straße", "straße"),
+            ("Strasse", "strasse_2"),
+        ] {
+            assert_eq!(field_name(property, &mut taken), field, "{property}");
+        }
+    }
+}

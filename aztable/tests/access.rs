@@ -1,0 +1,234 @@
+//! `sas`, `policies`, `cors` and `properties`, on a folder and on an account over HTTP.
+
+#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+mod program;
+
+use std::fs;
+
+use azure_table::{
+    DynamicEntity, Emulator, EmulatorServer, ErrorKind, RunningEmulator, TableClient, TableServiceClient,
+};
+
+use crate::program::{Folder, Ran};
+
+const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
+
+/// An account that listens, with two orders.
+async fn account() -> (RunningEmulator, String) {
+    let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0")
+        .await
+        .unwrap()
+        .spawn();
+    let secret = server.connection_string().to_owned();
+    let orders = TableServiceClient::from_connection_string(&secret)
+        .unwrap()
+        .dynamic_table("Orders")
+        .unwrap();
+    orders.create_table().await.unwrap();
+    for customer in ["ada", "ben"] {
+        orders.insert(&DynamicEntity::new(customer, "1")).await.unwrap();
+    }
+    (server, secret)
+}
+
+/// Runs the program on the account, while the server answers.
+async fn run(folder: &Folder, secret: &str, arguments: &'static [&'static str]) -> Ran {
+    let (path, secret) = (folder.path().to_owned(), secret.to_owned());
+    tokio::task::spawn_blocking(move || Ran::in_folder(&path, arguments, &[(CONNECTION_STRING, &secret)]))
+        .await
+        .unwrap()
+}
+
+async fn read(url: &str, customer: &str) -> Result<bool, ErrorKind> {
+    let orders = TableClient::<DynamicEntity>::from_sas_url(url.trim()).unwrap();
+    let order = orders.get((customer, "1")).await.map_err(|error| error.kind())?;
+    Ok(order.is_some())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signature_has_the_rights_that_it_was_made_for() {
+    let (_server, secret) = account().await;
+    let folder = Folder::new();
+    let made = run(
+        &folder,
+        &secret,
+        &["sas", "Orders", "--permissions", "r", "--partition", "ada"],
+    )
+    .await;
+    let url = made.done();
+    assert_eq!(read(&url, "ada").await, Ok(true));
+    assert_eq!(read(&url, "ben").await, Ok(false));
+    let orders = TableClient::<DynamicEntity>::from_sas_url(url.trim()).unwrap();
+    let error = orders.insert(&DynamicEntity::new("ada", "2")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Forbidden);
+
+    // What was printed is what the other commands take.
+    fs::write(folder.path().join("url"), &url).unwrap();
+    let row = run(&folder, &secret, &["get", "@url/Orders", "ada", "1"]).await;
+    assert!(row.done().starts_with("PartitionKey  ada\n"));
+    let shown = run(&folder, &secret, &["sas", "show", "@url"]).await.done();
+    let signature = url.trim().split_once("sig=").unwrap().1;
+    assert!(!shown.contains(signature), "{shown}");
+    for line in [
+        "state         valid, if its key is",
+        "table         Orders",
+        "permissions   r",
+        "first row     (\"ada\", \"\")",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
+    }
+
+    let made = run(&folder, &secret, &["sas", "--permissions", "rl", "--hours", "2"]).await;
+    let service = TableServiceClient::from_sas_url(made.done().trim()).unwrap();
+    assert_eq!(service.list_tables().all().await.unwrap(), ["Orders"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn removed_policy_revokes_its_signatures() {
+    let (_server, secret) = account().await;
+    let folder = Folder::new();
+    run(&folder, &secret, &["policies", "add", "Orders", "others"])
+        .await
+        .done();
+    let readers = &[
+        "policies",
+        "add",
+        "Orders",
+        "readers",
+        "--permissions",
+        "r",
+        "--expiry",
+        "2999-01-01T00:00:00Z",
+    ];
+    run(&folder, &secret, readers).await.done();
+    let listed = run(&folder, &secret, &["policies", "Orders", "--json"]).await.done();
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+    assert!(
+        listed.contains(r#"{"expiry":"2999-01-01T00:00:00Z","name":"readers","permissions":"r","start":null}"#),
+        "{listed}"
+    );
+
+    let url = run(&folder, &secret, &["sas", "Orders", "--policy", "readers"])
+        .await
+        .done();
+    assert_eq!(read(&url, "ada").await, Ok(true));
+    let asked = run(&folder, &secret, &["policies", "remove", "Orders", "readers"])
+        .await
+        .failed(2);
+    assert!(
+        asked.contains("remove the policy readers of Orders") && asked.contains("--yes"),
+        "{asked}"
+    );
+    assert_eq!(read(&url, "ada").await, Ok(true));
+    run(&folder, &secret, &["policies", "remove", "Orders", "readers", "--yes"])
+        .await
+        .done();
+    assert_eq!(read(&url, "ada").await, Err(ErrorKind::Unauthenticated));
+    let gone = run(&folder, &secret, &["policies", "set", "Orders", "readers", "--yes"])
+        .await
+        .failed(1);
+    assert!(gone.contains("readers"), "{gone}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cosmos_db_has_statistics_and_no_policies() {
+    let server = EmulatorServer::bind(Emulator::cosmos(), "127.0.0.1:0")
+        .await
+        .unwrap()
+        .spawn();
+    let secret = server.connection_string().to_owned();
+    let orders = TableServiceClient::from_connection_string(&secret)
+        .unwrap()
+        .dynamic_table("Orders")
+        .unwrap();
+    orders.create_table().await.unwrap();
+    for number in 0..60 {
+        orders
+            .insert(&DynamicEntity::new(format!("p{}", number % 20), format!("{number:03}")))
+            .await
+            .unwrap();
+    }
+    let folder = Folder::new();
+    let stats = run(&folder, &secret, &["stats", "Orders"]).await.done();
+    assert!(
+        stats.starts_with("60 rows, ") && stats.contains(", 20 partitions, "),
+        "{stats}"
+    );
+    let schema = run(&folder, &secret, &["schema", "Orders", "--all"]).await.done();
+    assert!(schema.contains("3 digits") && schema.contains("60 (100 %)"), "{schema}");
+    let error = run(&folder, &secret, &["policies", "Orders"]).await.failed(1);
+    assert!(error.contains("405 MethodNotAllowed"), "{error}");
+}
+
+#[test]
+fn expired_signature_is_called_so_and_no_signature_is_taken_from_the_command_line() {
+    let folder = Folder::new();
+    fs::write(
+        folder.path().join("token"),
+        "?sv=2019-02-02&tn=Orders&sp=r&se=2020-01-01T00:00:00Z&sig=c2VjcmV0",
+    )
+    .unwrap();
+    let shown = folder.local(&["sas", "show", "@token"]).done();
+    assert!(
+        shown.starts_with("state         expired\n") && !shown.contains("c2VjcmV0"),
+        "{shown}"
+    );
+    let error = folder.local(&["sas", "show", "sv=1&sig=c2VjcmV0"]).failed(2);
+    assert!(error.contains("@FILE") && !error.contains("c2VjcmV0"), "{error}");
+    let error = folder.local(&["sas", "Orders", "--permissions", "x"]).failed(2);
+    assert!(error.contains("letters of raud"), "{error}");
+    let error = folder
+        .local(&["sas", "Orders", "--permissions", "r", "--last-row", "7"])
+        .failed(2);
+    assert!(error.contains("--partition"), "{error}");
+}
+
+#[test]
+fn settings_are_shown_and_changed_after_a_question() {
+    let folder = Folder::new();
+    let add = [
+        "cors",
+        "add",
+        "--origin",
+        "https://contoso.com",
+        "--method",
+        "GET,PUT",
+        "--header",
+        "content-type",
+    ];
+    let asked = folder.local(&add).failed(2);
+    assert!(asked.contains("set at local:tables: {\"cors\":["), "{asked}");
+    assert_eq!(folder.local(&["cors", "show"]).done(), "");
+    folder.local(&[add.as_slice(), &["--yes"]].concat()).done();
+    let rule = "{\"expose\":[],\"headers\":[\"content-type\"],\"max_age\":3600,\"methods\":[\"GET\",\"PUT\"],\
+                \"origins\":[\"https://contoso.com\"]}\n";
+    assert_eq!(folder.local(&["cors", "show"]).done(), rule);
+
+    folder
+        .local(&[
+            "properties",
+            "set",
+            "--hour-metrics",
+            "apis",
+            "--logging",
+            "wd",
+            "--keep-days",
+            "7",
+            "-y",
+        ])
+        .done();
+    let shown = folder.local(&["properties", "show"]).done();
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+    let logging = serde_json::json!({ "read": false, "write": true, "delete": true, "keep_days": 7 });
+    let metrics = serde_json::json!({ "enabled": true, "apis": true, "keep_days": 7 });
+    assert_eq!((&shown["logging"], &shown["hour_metrics"]), (&logging, &metrics));
+    assert_eq!(shown["minute_metrics"]["enabled"], false);
+    assert_eq!(shown["cors"][0]["origins"][0], "https://contoso.com");
+    let error = folder
+        .local(&["properties", "set", "--logging", "rx", "--yes"])
+        .failed(2);
+    assert!(error.contains("letters of rwd"), "{error}");
+    folder.local(&["cors", "clear", "--yes"]).done();
+    assert_eq!(folder.local(&["cors", "show"]).done(), "");
+}
