@@ -1,6 +1,7 @@
 //! Runs the program in a fresh folder.
 
 #![allow(dead_code, reason = "not every test uses all of it")]
+#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
