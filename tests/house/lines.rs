@@ -41,9 +41,9 @@ const LINES: [(&str, usize); 6] = [
     // of each property, a look-up, an exact division and a wake-up. A batch takes 30 % less CPU.
     ("azure-table-emulator", 11_873),
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
-    // 781 for declared indexes, which replace index rows by hand and their repair. 203 for their writes by query and
+    // 781 for declared indexes, which replace index rows by hand and their repair. 208 for their writes by query and
     // their removal: they replaced `Unique`, 83 lines, and index rows that stayed for ever.
-    ("azure-table-patterns", 2_595),
+    ("azure-table-patterns", 2_600),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     // Got the rows whose Timestamps an exploration reads, from the wire crate. 19 for their watch, which responses
     // carry: it replaced a thread-local in the model of entities. 1 for a kind of errors.
