@@ -55,7 +55,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// ```
     ///
     /// **Cost.** The service reads the whole table: one request for each page, one for each 100 index rows of a
-    /// partition, and four for the state of the index.
+    /// partition, and up to four for the state of the index.
     ///
     /// # Errors
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the type declares the index, or no index can have this
@@ -73,9 +73,12 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         let states = self.table.typed::<StateRow>();
         let mut state = StateRow::removed(name).stored(&states).await?;
         // Marked first: whoever declares the index again waits until all its rows are gone.
-        if !state.is_removed {
+        while !state.is_removed {
             state.entity = StateRow::removed(name);
-            state.etag = states.replace(&state).await?;
+            match was_unchanged(states.replace(&state).await)? {
+                Some(etag) => state.etag = etag,
+                None => state = StateRow::removed(name).stored(&states).await?,
+            }
         }
         let rows = self.table.typed::<IndexRowKey>();
         let selected = rows.query().filter(IndexRowKey::of_index(name)).allow_table_scan();

@@ -130,11 +130,11 @@ impl StateRow {
     /// Returns the stored state of the index, or inserts this one.
     pub(super) async fn stored(&self, states: &TableClient<Self>) -> Result<Versioned<Self>> {
         let key = Key::of(self)?;
-        if let Some(stored) = states.get(key.clone()).versioned().await? {
-            return Ok(stored);
+        loop {
+            if let Some(stored) = states.get(key.clone()).versioned().await? {
+                return Ok(stored);
+            }
+            states.insert_if_not_exists(self).await?;
         }
-        states.insert_if_not_exists(self).await?;
-        let stored = states.get(key).versioned().await?;
-        stored.ok_or_else(|| Error::contention("the state of the index was deleted"))
     }
 }

@@ -16,6 +16,8 @@ pub struct IndexedReport<E> {
     pub applied: u64,
     /// The number of entities that the closure kept.
     pub unchanged: u64,
+    /// The number of entities that were absent when they were written.
+    pub gone: u64,
     /// The entities that were not written, and those in doubt, with their errors.
     pub leftovers: Vec<(Key<E>, Error)>,
 }
@@ -112,6 +114,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         let mut report = IndexedReport {
             applied: 0,
             unchanged: 0,
+            gone: 0,
             leftovers: Vec::new(),
         };
         // The next page is read after the writes of this one, so that its ETags are current.
@@ -134,6 +137,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             while let Some((key, result)) = written.next().await {
                 match result {
                     Ok(()) => report.applied += 1,
+                    Err(e) if e.kind() == ErrorKind::NotFound => report.gone += 1,
                     Err(e) if concerns_entity(&e) => report.leftovers.push((key, e)),
                     Err(e) => return Err(e.into()),
                 }
@@ -157,7 +161,6 @@ fn concerns_entity(error: &Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::ConditionNotMet
-            | ErrorKind::NotFound
             | ErrorKind::AlreadyExists
             | ErrorKind::InvalidInput
             | ErrorKind::Rejected

@@ -202,6 +202,28 @@ async fn selected_entities_are_updated_with_their_index_rows() -> Result<()> {
     Ok(())
 }
 
+#[tokio::test(start_paused = true)]
+async fn entity_that_another_client_deletes_meanwhile_is_gone() -> Result<()> {
+    let faults = Faults::new(Emulator::new());
+    let (_, people) = open(&TableServiceClient::from_transport(faults.clone())).await?;
+    for id in 1..=2 {
+        people.insert(&person(id)).await?;
+    }
+    faults.add(
+        FaultRule::new(Fault::DelayRequest(Duration::from_secs(1)))
+            .on(OperationKind::Batch)
+            .first(2),
+    );
+    let other = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        people.delete(("t", 2)).await
+    };
+    let (report, deleted) = futures::join!(people.delete_where(people.query()), other);
+    let report = report?;
+    assert_eq!((report.applied, report.gone, deleted?), (1, 1, true));
+    report.ensure_no_leftovers()
+}
+
 #[tokio::test]
 async fn index_rows_are_removed_after_their_declaration() -> Result<()> {
     let (_, table, people) = four().await?;
