@@ -24,12 +24,14 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Builds an index: writes the rows of all entities. Queries can use it then.
     ///
     /// Deploy all writers with the declaration first. They go on to write meanwhile. Each entity is merged unchanged in
-    /// the transaction with its index row, so its ETag changes. [`concurrency`](Self::concurrency) of them are written at a
-    /// time; 1 leaves the most room for other clients. After an interruption, call it again: it continues at
+    /// the transaction with its index row, so its ETag changes. After an interruption, call it again: it continues at
     /// the page it had reached. An index that is ready is not built again.
     ///
     /// First, rows without an entity are deleted: writers without the index may have left them during the deployment.
     /// That reads the rows of the index, and for each its entity.
+    ///
+    /// [`concurrency`](Self::concurrency) sets how many entities are written at a time; 1 leaves the most room for
+    /// other clients.
     ///
     /// A unique index is not ready while two entities have one value. Change them and call this again.
     ///

@@ -204,8 +204,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
 
     /// Reads an entity, changes it with the closure, and writes it and its index rows under its ETag.
     ///
-    /// The closure returns the same as with [`modify`](TableClient::modify) of a table. If another write came first, the
-    /// client reads, changes and writes again, so the closure may run several times.
+    /// The closure returns the same as with [`modify`](TableClient::modify) of a table. If another write came first,
+    /// the client reads, changes and writes again, so the closure may run several times.
     ///
     /// # Errors
     /// - [`NotFound`](ErrorKind::NotFound): no entity has this key.

@@ -12,7 +12,7 @@
 //! | [`Queue`], [`Item`] | work that is delivered until it is completed, to one worker at a time |
 //! | [`Sequence`] | numbers that are never returned twice |
 //! | [`UniqueInTable`] | at most one entity of a table with a value |
-//! | [`Indexed`], [`IndexQuery`] | entities are found by declared indexes, which always agree with them; unique values |
+//! | [`Indexed`], [`IndexQuery`] | entities are found by declared indexes, which agree with them; unique values |
 //! | [`IndexedReport`] | the result of writes over a query of indexed entities |
 //! | [`IndexBuild`], [`IndexFaults`], [`IndexFault`] | the building of an index, and the check of its rows |
 //! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |

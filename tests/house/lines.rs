@@ -28,10 +28,12 @@ const LINES: [(&str, usize); 6] = [
     // 39 for processes that crash: they replaced bodies that begin with the rows of a crash. 8 for the URL of
     // an entity. 87 for declared indexes as data: they replaced index rows by hand. 53 for parts of signatures that are
     // checked before they are signed again, and URLs that errors of a service repeat: a reading found them missing.
-    ("azure-table", 33_677),
+    // 8 for a RowKey of a batch with a comparison of its own, 7 for a module that reads a signature: they replaced a
+    // comparison of all fields by hand, and a file of 501 lines. 1 for declared indexes.
+    ("azure-table", 33_693),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
     // 1 for an option of explorations. 357 for declared indexes, a row type for each: they replaced rows by hand.
-    ("azure-table-derive", 5_156),
+    ("azure-table-derive", 5_155),
     // Got the reader of members, which only it uses, from the wire crate. 18 for values as they were read: they
     // replaced values that were owned or borrowed. 9 for values that an exploration adds to each response: they
     // replaced a thread-local in the client. 81 for properties that borrow from a request, one look-up of a row for a
@@ -39,8 +41,9 @@ const LINES: [(&str, usize); 6] = [
     // of each property, a look-up, an exact division and a wake-up. A batch takes 30 % less CPU.
     ("azure-table-emulator", 11_873),
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
-    // 781 for declared indexes, which replace index rows by hand and their repair.
-    ("azure-table-patterns", 2_475),
+    // 781 for declared indexes, which replace index rows by hand and their repair. 203 for their writes by query and
+    // their removal: they replaced `Unique`, 83 lines, and index rows that stayed for ever.
+    ("azure-table-patterns", 2_595),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     // Got the rows whose Timestamps an exploration reads, from the wire crate. 19 for their watch, which responses
     // carry: it replaced a thread-local in the model of entities. 1 for a kind of errors.

@@ -47,6 +47,7 @@ fn patterns_are_correct_in_every_order_with_one_fault() {
         "`UniqueInTable`",
         "`Indexed`: `build`",
         "`Indexed`: `repair`",
+        "`Indexed`: `update_where`",
         "crashes",
     ];
     let is_fast = |name: &str| !slow.iter().any(|part| name.contains(part));
