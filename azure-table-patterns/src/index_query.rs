@@ -1,6 +1,7 @@
 //! Queries by a declared index.
 
 use std::fmt;
+use std::future::ready;
 
 use azure_table::filter::AccessPath;
 use azure_table::index::{Index, IndexRow, IndexedEntity};
@@ -104,20 +105,23 @@ where
     /// Reads the entities as a stream.
     pub fn stream(self) -> impl Stream<Item = Result<R::Entity>> {
         let Self { indexed, rows, limit } = self;
-        let at_a_time = limit.map_or(ROWS_AT_A_TIME, |most| most.clamp(1, ROWS_AT_A_TIME));
-        let groups = rows.stream().try_chunks(at_a_time).map_err(|e| e.1);
+        let most = limit.unwrap_or(usize::MAX);
+        if R::INDEX.covers {
+            let entities = rows.stream().map_ok(R::into_entity);
+            return entities
+                .try_filter_map(|entity| ready(Ok(entity)))
+                .take(most)
+                .left_stream();
+        }
+        let groups = rows.stream().try_chunks(most.clamp(1, ROWS_AT_A_TIME)).map_err(|e| e.1);
         let read = groups.and_then(move |rows| {
             let indexed = indexed.clone();
             async move {
-                let entities = if R::INDEX.covers {
-                    rows.into_iter().filter_map(R::into_entity).collect()
-                } else {
-                    indexed.entities_of(rows).await?
-                };
+                let entities = indexed.entities_of(rows).await?;
                 Ok(stream::iter(entities.into_iter().map(Ok)))
             }
         });
-        read.try_flatten().take(limit.unwrap_or(usize::MAX))
+        read.try_flatten().take(most).right_stream()
     }
 }
 

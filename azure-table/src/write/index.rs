@@ -103,14 +103,20 @@ impl IndexWrite {
     /// - `InvalidInput`: a field has no key text, or the RowKey is too long.
     pub fn of<R: IndexRow>(entity: &R::Entity) -> Result<Option<Self>> {
         let Some(row) = R::of(entity) else { return Ok(None) };
+        let write = if R::INDEX.is_unique {
+            TableOperation::insert(&row)
+        } else {
+            TableOperation::insert_or_replace(&row)
+        };
+        // An operation without keys has an error, which the key has too.
+        let row_key = match write.keys() {
+            Some((_, row_key)) => row_key.to_owned(),
+            None => Key::of(&row)?.row_key().to_owned(),
+        };
         Ok(Some(Self {
             index: R::INDEX,
-            row_key: Key::of(&row)?.row_key().to_owned(),
-            write: if R::INDEX.is_unique {
-                TableOperation::insert(&row)
-            } else {
-                TableOperation::insert_or_replace(&row)
-            },
+            row_key,
+            write,
         }))
     }
 }
