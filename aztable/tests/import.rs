@@ -180,7 +180,10 @@ fn rows_that_cannot_be_read_are_rejected_with_their_lines() {
     assert_eq!(ran.code, 1, "{}", ran.error);
     assert!(ran.error.contains("3 read, 1 written, 2 rejected"), "{}", ran.error);
     let rejects = folder.read("rejects.jsonl");
-    assert!(rejects.contains("line 2, N:Edm.Int32: \\\"x\\\" is no Edm.Int32"), "{rejects}");
+    assert!(
+        rejects.contains("line 2, N:Edm.Int32: \\\"x\\\" is no Edm.Int32"),
+        "{rejects}"
+    );
     assert!(rejects.contains("line: 3"), "{rejects}");
 }
 
