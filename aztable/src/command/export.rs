@@ -106,14 +106,12 @@ impl Export {
             (false, Some(_)) => return Err(session.unfinished(stored.path())),
             _ => Position::default(),
         };
-        if !is_target && !is_pipe && !self.overwrite && self.file.exists() {
+        let may_replace = self.overwrite || self.resume.is_some();
+        if !is_target && !is_pipe && !may_replace && self.file.exists() {
             return Err(Failure::usage(format!("{file_name} exists: add --overwrite")));
         }
         let mut file = match position.rows {
-            0 => {
-                let overwrite = !is_target || self.overwrite || self.resume.is_some();
-                AppendedFile::create(&scanned, compression, overwrite)?
-            }
+            0 => AppendedFile::create(&scanned, compression, !is_target || may_replace)?,
             _ => AppendedFile::resume(&scanned, compression, position.bytes)?,
         };
         session
@@ -162,6 +160,10 @@ impl Export {
         if !is_pipe {
             stored.delete()?;
         }
+        // Behind the position, which needs them.
+        if !is_target {
+            fs::remove_file(&scanned).map_err(|error| Failure::of_file(&scanned, error))?;
+        }
         Tally {
             read: position.rows,
             written: position.rows,
@@ -185,7 +187,7 @@ impl Export {
         }
     }
 
-    /// Writes the file with columns from the rows of the scan, and deletes those. Returns `false` if a signal came.
+    /// Writes the file with columns from the rows of the scan. Returns `false` if a signal came.
     fn write_columns(&self, session: &Session, format: FileFormat, scanned: &Path, rows: u64) -> Done<bool> {
         let source = || -> Done<JsonLines> { Ok(JsonLines::new(scanned.to_owned(), open(scanned, COMPRESSION)?)) };
         let mut columns = Columns::new();
@@ -222,7 +224,6 @@ impl Export {
             };
         if is_whole && new != self.file {
             fs::rename(&new, &self.file).map_err(|error| Failure::of_file(&self.file, error))?;
-            fs::remove_file(scanned).map_err(|error| Failure::of_file(scanned, error))?;
         }
         Ok(is_whole)
     }
