@@ -190,9 +190,9 @@ fn rows_that_cannot_be_read_are_rejected_with_their_lines() {
 /// The number of rows of the imports that are stopped.
 const ROWS: usize = 20_000;
 
-fn kill(id: u32) {
+fn kill(signal: &str, id: u32) {
     let mut kill = Command::new("kill");
-    assert!(kill.args(["-INT", &id.to_string()]).status().unwrap().success());
+    assert!(kill.args([signal, &id.to_string()]).status().unwrap().success());
 }
 
 /// Runs the program until a file exists, and stops it.
@@ -207,12 +207,12 @@ fn stopped(mut command: Command, file: &std::path::Path) -> Ran {
         );
         std::thread::sleep(Duration::from_millis(5));
     }
-    kill(running.id());
+    kill("-INT", running.id());
     running.wait_with_output().unwrap().into()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn imports_and_exports_of_columns_resume_after_a_signal() {
+async fn imports_and_exports_of_columns_resume_after_signals() {
     let folder = Folder::new();
     let mut csv = "PartitionKey,RowKey,Number,Text\n".to_owned();
     for number in 0..ROWS {
@@ -221,7 +221,7 @@ async fn imports_and_exports_of_columns_resume_after_a_signal() {
     folder.write("rows.csv", &csv);
     let slow = ServiceModel::new()
         .write_latency(Duration::from_millis(50))
-        .read_latency(Duration::from_millis(50));
+        .read_latency(Duration::from_millis(100));
     let emulator = Emulator::new().service_model(slow);
     let server = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0")
         .await
@@ -263,8 +263,16 @@ async fn imports_and_exports_of_columns_resume_after_a_signal() {
         let ran = stopped(account(&export), &folder.file(&position));
         assert_eq!(ran.code, 130, "{}", ran.error);
         assert!(folder.file(&format!("{file}.rows.jsonl.zst")).exists() && !folder.file(file).exists());
-        let ran = run(&[&export[..], &["--resume", &position]].concat());
+        let resume = [&export[..], &["--resume", &position]].concat();
+        for time in [150, 300] {
+            let mut killed = account(&resume).stderr(Stdio::null()).spawn().unwrap();
+            tokio::time::sleep(Duration::from_millis(time)).await;
+            kill("-KILL", killed.id());
+            killed.wait().unwrap();
+        }
+        let ran = run(&resume);
         assert_eq!(ran.code, 0, "{}", ran.error);
+        assert!(ran.error.contains("20,000 read, 20,000 written"), "{}", ran.error);
         assert!(!folder.file(&format!("{file}.rows.jsonl.zst")).exists() && !folder.file(&position).exists());
         folder.done(&["import", file, "Copy", "--yes"]);
         assert_eq!(folder.rows("Copy").await, original, "{file}");

@@ -4,11 +4,12 @@
 //! and from there to the file, which is replaced by a rename when it is complete.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use azure_table::query::ScanPosition;
 use clap::Args;
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 
 use crate::connection::place_of;
 use crate::failure::{Done, Failure};
@@ -25,11 +26,24 @@ use crate::rows::row_source::each_row;
 use crate::session::Session;
 use crate::tally::Tally;
 
-#[derive(Args)]
-#[command(after_help = "\
+/// The compression of rows from which a file with columns is made.
+const COMPRESSION: Compression = Compression::Zstandard;
+
+const AFTER_HELP: &str = "\
 Examples:
   aztable export Quakes quakes.jsonl.zst
-  aztable export Quakes - --partition banda | jq .Magnitude")]
+  aztable export Quakes - --partition banda | jq .Magnitude
+
+CSV: the header has the type of each column, as Age:Edm.Int32, and a property of two types has two columns. An empty \
+cell is an absent property; an empty text is a cell of two quotes. Binary is base64.
+
+Parquet: times are timestamps in microseconds; a column Name@100ns has what is behind them, if a row needs it. A \
+property of two types has the columns Age:Edm.Int32 and Age:Edm.String.
+
+Both need the columns of all rows: the rows are first written to FILE.rows.jsonl.zst, which is deleted at the end.";
+
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
 pub(crate) struct Export {
     /// The table
     table: String,
@@ -62,14 +76,6 @@ struct Position {
     scan: ScanPosition,
 }
 
-/// The file that the scan of the table appends to: the target itself, or JSON lines from which it is made.
-struct Scanned {
-    path: PathBuf,
-    compression: Compression,
-    /// The folder of JSON lines for the standard output.
-    _folder: Option<tempfile::TempDir>,
-}
-
 impl Export {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let is_pipe = self.file.as_os_str() == "-";
@@ -77,7 +83,9 @@ impl Export {
             true => FileFormat::of("-.jsonl".as_ref(), None)?,
             false => FileFormat::of(&self.file, self.format)?,
         };
-        let scanned = self.scanned(format, is_pipe)?;
+        let is_target = format.form == RowForm::JsonLines;
+        let (scanned, _folder) = self.scanned(format.form, is_pipe)?;
+        let compression = if is_target { format.compression } else { COMPRESSION };
         let table = session.table(&self.table)?;
         let account = session.connections.described(&place_of(&self.table)?.account)?;
         let (selected, columns) = (self.rows.text(), self.select.join(","));
@@ -103,16 +111,13 @@ impl Export {
             (false, Some(_)) => return Err(session.unfinished(stored.path())),
             _ => Position::default(),
         };
-        let is_target = format.form == RowForm::JsonLines;
-        if !is_target && !is_pipe && !self.overwrite && self.file.exists() {
+        let may_replace = self.overwrite || self.resume.is_some();
+        if !is_target && !is_pipe && !may_replace && self.file.exists() {
             return Err(Failure::usage(format!("{file_name} exists: add --overwrite")));
         }
         let mut file = match position.rows {
-            0 => {
-                let overwrite = !is_target || self.overwrite || self.resume.is_some();
-                AppendedFile::create(&scanned.path, scanned.compression, overwrite)?
-            }
-            _ => AppendedFile::resume(&scanned.path, scanned.compression, position.bytes)?,
+            0 => AppendedFile::create(&scanned, compression, !is_target || may_replace)?,
+            _ => AppendedFile::resume(&scanned, compression, position.bytes)?,
         };
         session
             .terminal
@@ -161,6 +166,10 @@ impl Export {
         if !is_pipe {
             stored.delete()?;
         }
+        // Behind the position, which needs them.
+        if !is_target {
+            fs::remove_file(&scanned).map_err(|error| Failure::of_file(&scanned, error))?;
+        }
         Tally {
             read: position.rows,
             written: position.rows,
@@ -169,38 +178,26 @@ impl Export {
         .report(&session.terminal)
     }
 
-    /// Names the file of the scan.
-    fn scanned(&self, format: FileFormat, is_pipe: bool) -> Done<Scanned> {
-        let (path, folder) = match (format.form, is_pipe) {
-            (RowForm::JsonLines, _) => (self.file.clone(), None),
+    /// Names the file that the scan appends to: the target itself, or rows from which it is made. Those for the
+    /// standard output are in a folder of their own, as long as it is held.
+    fn scanned(&self, form: RowForm, is_pipe: bool) -> Done<(PathBuf, Option<TempDir>)> {
+        match (form, is_pipe) {
+            (RowForm::JsonLines, _) => Ok((self.file.clone(), None)),
             (RowForm::Csv, true) => {
                 let folder = tempfile::Builder::new().prefix("aztable-").tempdir()?;
-                (folder.path().join("rows.jsonl.zst"), Some(folder))
+                Ok((folder.path().join("rows.jsonl.zst"), Some(folder)))
             }
-            (RowForm::Csv | RowForm::Parquet, false) => (with_ending(&self.file, ".rows.jsonl.zst"), None),
-            (RowForm::Parquet, true) => return Err(Failure::usage("Parquet needs a file, not the standard output")),
-            (RowForm::Json, _) => return Err(Failure::usage("JSON is exported as .jsonl, a row a line")),
-        };
-        let compression = match format.form {
-            RowForm::JsonLines => format.compression,
-            _ => Compression::Zstandard,
-        };
-        Ok(Scanned {
-            path,
-            compression,
-            _folder: folder,
-        })
+            (RowForm::Csv | RowForm::Parquet, false) => Ok((with_ending(&self.file, ".rows.jsonl.zst"), None)),
+            (RowForm::Parquet, true) => Err(Failure::usage("Parquet needs a file, not the standard output")),
+            (RowForm::Json, _) => Err(Failure::usage("JSON is exported as .jsonl, a row a line")),
+        }
     }
 
-    /// Writes the file with columns from the rows of the scan, and deletes those. Returns `false` if a signal came.
-    fn write_columns(&self, session: &Session, format: FileFormat, scanned: &Scanned, rows: u64) -> Done<bool> {
-        let source = || -> Done<JsonLines> {
-            let reader = open(&scanned.path, scanned.compression)?;
-            Ok(JsonLines::new(scanned.path.clone(), reader))
-        };
-        let interrupt = &session.interrupt;
-        let mut columns = Columns::new(self.system);
-        let is_read = each_row(source()?, interrupt, |row| {
+    /// Writes the file with columns from the rows of the scan. Returns `false` if a signal came.
+    fn write_columns(&self, session: &Session, format: FileFormat, scanned: &Path, rows: u64) -> Done<bool> {
+        let source = || -> Done<JsonLines> { Ok(JsonLines::new(scanned.to_owned(), open(scanned, COMPRESSION)?)) };
+        let mut columns = Columns::new();
+        let is_read = each_row(source()?, session, rows, |row| {
             columns.add(row);
             Ok(())
         })?;
@@ -218,7 +215,7 @@ impl Export {
                 RowForm::Parquet => {
                     let file = create_private(&new)?;
                     let mut parquet = ParquetWriter::new(file, columns).map_err(failed)?;
-                    let is_whole = each_row(source()?, interrupt, |row| parquet.add(row).map_err(failed))?;
+                    let is_whole = each_row(source()?, session, rows, |row| parquet.add(row).map_err(failed))?;
                     let file = parquet.end().map_err(failed)?;
                     file.sync_all()?;
                     is_whole
@@ -226,14 +223,13 @@ impl Export {
                 _ => {
                     let file = AppendedFile::create(&new, format.compression, true)?;
                     let mut csv = CsvWriter::new(file, columns)?;
-                    let is_whole = each_row(source()?, interrupt, |row| csv.add(row))?;
+                    let is_whole = each_row(source()?, session, rows, |row| csv.add(row))?;
                     csv.end()?;
                     is_whole
                 }
             };
         if is_whole && new != self.file {
             fs::rename(&new, &self.file).map_err(|error| Failure::of_file(&self.file, error))?;
-            fs::remove_file(&scanned.path).map_err(|error| Failure::of_file(&scanned.path, error))?;
         }
         Ok(is_whole)
     }

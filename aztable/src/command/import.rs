@@ -14,11 +14,21 @@ use crate::rows::json_lines::ReadRow;
 use crate::rows::row_source::{ColumnOptions, PAGE, open_rows};
 use crate::session::Session;
 
-#[derive(Args)]
-#[command(after_help = "\
+const AFTER_HELP: &str = "\
 Examples:
   aztable import quakes.jsonl.zst Quakes
-  gunzip -c quakes.jsonl.gz | aztable import - Quakes --insert --yes")]
+  gunzip -c quakes.jsonl.gz | aztable import - Quakes --insert --yes
+
+CSV: types are those of the header (Age:Edm.Int32, as export writes it), of a column Age@type beside Age (Storage \
+Explorer), of --type, or those that all cells of a column show: 0010, +49 and 1.10 are texts. Columns ETag and \
+Timestamp are left out. Of the CSV of AzCopy 7, types are those that the cells show: its *.schema.csv is not read.
+
+JSON: an array of rows, or rows one after the other, with odata.type members, as AzCopy 7 wrote them.
+
+Parquet: our own has the types in its metadata; other files are read by their logical types.";
+
+#[derive(Args)]
+#[command(after_help = AFTER_HELP)]
 pub(crate) struct Import {
     /// The file: *.jsonl, *.json, *.csv, *.parquet, with .gz or .zst; or - for the standard input
     file: PathBuf,
@@ -73,7 +83,7 @@ impl Import {
                 length => format!(" ({})", HumanBytes(length)),
             },
             self.table,
-            source.plan().map(|plan| format!("\n{plan}")).unwrap_or_default()
+            source.plan()
         ))?;
         session.table(&self.table)?.create_table_if_not_exists().await?;
 

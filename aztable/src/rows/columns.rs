@@ -5,112 +5,90 @@ use std::collections::BTreeMap;
 
 use azure_table::{DynamicEntity, EdmType, EdmValue};
 
-/// The columns that belong to the row, not to its properties. Their types are known, and their headers have none.
-const SYSTEM: [(&str, EdmType); 4] = [
-    ("PartitionKey", EdmType::String),
-    ("RowKey", EdmType::String),
-    ("ETag", EdmType::String),
-    ("Timestamp", EdmType::DateTime),
-];
+/// The rank of properties: behind keys, ETag and Timestamp.
+const PROPERTY: usize = 4;
 
 /// A column of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
+    rank: usize,
     pub(crate) name: String,
     pub(crate) edm_type: EdmType,
-    pub(crate) is_system: bool,
     /// Whether a time has digits behind the microseconds.
     pub(crate) has_fine_times: bool,
 }
 
 impl Column {
-    /// Returns the name with the type, as the header of a CSV file has it.
+    /// Returns whether the column is a property, not a part of every row: those have no type in their header.
+    pub(crate) fn is_property(&self) -> bool {
+        self.rank == PROPERTY
+    }
+
+    /// Returns the name, and the type of a property.
     pub(crate) fn header(&self) -> String {
-        match self.is_system {
-            true => self.name.clone(),
-            false => format!("{}:{}", self.name, self.edm_type),
+        match self.is_property() {
+            true => format!("{}:{}", self.name, self.edm_type),
+            false => self.name.clone(),
         }
     }
-
-    /// Returns the value of a row in this column.
-    pub(crate) fn value<'r>(&self, row: &'r DynamicEntity) -> Option<Cow<'r, EdmValue>> {
-        let system = match (self.is_system, self.name.as_str()) {
-            (false, name) => {
-                let value = row.get(name).filter(|value| value.edm_type() == self.edm_type);
-                return value.map(Cow::Borrowed);
-            }
-            (true, "PartitionKey") => Some(row.partition_key.clone().into()),
-            (true, "RowKey") => Some(row.row_key.clone().into()),
-            (true, "ETag") => row.etag.as_ref().map(|etag| etag.as_str().into()),
-            (true, _) => row.timestamp.map(EdmValue::from),
-        };
-        system.map(Cow::Owned)
-    }
-
-    fn add(&mut self, value: &EdmValue) {
-        let is_fine = matches!(value, EdmValue::DateTime(time) if time.ticks() % 10 != 0);
-        self.has_fine_times |= is_fine;
-    }
 }
 
-/// The columns of the rows so far.
-pub(crate) struct Columns {
-    system: Vec<Column>,
-    properties: BTreeMap<String, Vec<Column>>,
-}
+/// The columns of the rows so far, in the order of the file.
+pub(crate) struct Columns(BTreeMap<(usize, String, &'static str), Column>);
 
 impl Columns {
-    /// With the keys, and with ETag and Timestamp for `system`.
-    pub(crate) fn new(system: bool) -> Self {
-        let names = if system { &SYSTEM[..] } else { &SYSTEM[..2] };
-        let column = |(name, edm_type): &(&str, EdmType)| Column {
-            name: (*name).to_owned(),
-            edm_type: *edm_type,
-            is_system: true,
-            has_fine_times: false,
-        };
-        Self {
-            system: names.iter().map(column).collect(),
-            properties: BTreeMap::new(),
-        }
+    /// With the keys alone.
+    pub(crate) fn new() -> Self {
+        let mut columns = Self(BTreeMap::new());
+        columns.add(&DynamicEntity::default());
+        columns
     }
 
     /// Adds the columns of a row.
     pub(crate) fn add(&mut self, row: &DynamicEntity) {
-        for column in &mut self.system {
-            if let Some(value) = column.value(row) {
-                column.add(&value);
-            }
-        }
-        for (name, value) in &row.properties {
-            if !self.properties.contains_key(name) {
-                self.properties.insert(name.clone(), Vec::new());
-            }
-            let Some(columns) = self.properties.get_mut(name) else {
-                continue;
-            };
+        for (rank, name, value) in cells(row) {
             let edm_type = value.edm_type();
-            let place = columns.iter().position(|column| column.edm_type == edm_type);
-            let place = place.unwrap_or_else(|| {
-                columns.push(Column {
-                    name: name.clone(),
-                    edm_type,
-                    is_system: false,
-                    has_fine_times: false,
-                });
-                columns.len() - 1
+            let column = self.0.entry((rank, name.to_owned(), edm_type.name()));
+            let column = column.or_insert_with(|| Column {
+                rank,
+                name: name.to_owned(),
+                edm_type,
+                has_fine_times: false,
             });
-            columns[place].add(value);
+            column.has_fine_times |= matches!(&*value, EdmValue::DateTime(time) if time.ticks() % 10 != 0);
         }
     }
 
-    /// Returns all columns: the keys first, then the properties by name and type.
     pub(crate) fn into_vec(self) -> Vec<Column> {
-        let mut columns = self.system;
-        for (_, mut types) in self.properties {
-            types.sort_by_key(|column| column.edm_type.name());
-            columns.append(&mut types);
-        }
-        columns
+        self.0.into_values().collect()
     }
+}
+
+/// Returns each column with the value of a row, if the row has one.
+pub(crate) fn values<'r>(
+    columns: &'r [Column],
+    row: &'r DynamicEntity,
+) -> impl Iterator<Item = (&'r Column, Option<Cow<'r, EdmValue>>)> {
+    // Columns and cells have the same order.
+    let mut cells = cells(row).peekable();
+    columns.iter().map(move |column| {
+        let cell = cells.next_if(|(rank, name, value)| {
+            (*rank, *name, value.edm_type()) == (column.rank, &column.name, column.edm_type)
+        });
+        (column, cell.map(|(_, _, value)| value))
+    })
+}
+
+/// Returns the cells of a row: rank, name and value of the column.
+fn cells(row: &DynamicEntity) -> impl Iterator<Item = (usize, &str, Cow<'_, EdmValue>)> {
+    let system: [(_, Option<EdmValue>); PROPERTY] = [
+        ("PartitionKey", Some(row.partition_key.clone().into())),
+        ("RowKey", Some(row.row_key.clone().into())),
+        ("ETag", row.etag.as_ref().map(|etag| etag.as_str().into())),
+        ("Timestamp", row.timestamp.map(EdmValue::from)),
+    ];
+    let system = system.into_iter().enumerate();
+    let system = system.filter_map(|(rank, (name, value))| Some((rank, name, Cow::Owned(value?))));
+    let properties = row.properties.iter();
+    system.chain(properties.map(|(name, value)| (PROPERTY, name.as_str(), Cow::Borrowed(value))))
 }

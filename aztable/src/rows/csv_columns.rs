@@ -30,7 +30,7 @@ enum TypeSource {
     /// first row only: it is that of the rows without one.
     Beside { column: usize, last: EdmType },
     /// All cells: the types whose text each of them is. Text if none is left.
-    Cells { fitting: Vec<EdmType>, filled: bool },
+    Cells(Vec<EdmType>),
 }
 
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl CsvColumns {
             return Err(Failure::usage(format!("--type: no column {absent:?}")));
         }
         let place = |name: &str| headers.iter().position(|header| header == name);
-        let names: Vec<_> = headers.iter().map(name).collect();
+        let names: Vec<_> = headers.iter().map(Name::of).collect();
         let mut columns = Vec::with_capacity(names.len());
         for ((header, name), mut usage) in headers.iter().zip(&names).zip(uses(&names, &options.keys)?) {
             let named = options.types.iter().find(|(column, _)| column == header);
@@ -73,10 +73,7 @@ impl CsvColumns {
                     column,
                     last: EdmType::String,
                 },
-                _ => TypeSource::Cells {
-                    fitting: SHOWN.to_vec(),
-                    filled: false,
-                },
+                _ => TypeSource::Cells(SHOWN.to_vec()),
             };
             if header
                 .strip_suffix("@type")
@@ -110,23 +107,23 @@ impl CsvColumns {
         self.columns.iter().all(is_typed)
     }
 
-    /// Returns a column whose type only its cells can show.
-    pub(crate) fn untyped(&self) -> Option<&str> {
-        let mut untyped = self.columns.iter().filter(|column| match column.usage {
-            Use::Property(_) => matches!(column.source, TypeSource::Cells { .. }),
-            _ => false,
-        });
-        untyped.next().map(|column| column.header.as_str())
+    /// Returns the columns whose types only their cells show.
+    pub(crate) fn untyped(&self) -> impl Iterator<Item = (&str, EdmType)> {
+        self.columns.iter().filter_map(|column| match column.usage {
+            Use::Property(_) if matches!(column.source, TypeSource::Cells(_)) => {
+                Some((column.header.as_str(), column.source.edm_type()))
+            }
+            _ => None,
+        })
     }
 
     /// Drops the types that the cells of a row do not have. A type may not change the text of the file: `0010`, `+49`
     /// and `1.10` are no numbers.
     pub(crate) fn narrow(&mut self, record: &StringRecord) {
         for (column, cell) in self.columns.iter_mut().zip(record) {
-            if let TypeSource::Cells { fitting, filled } = &mut column.source
+            if let TypeSource::Cells(fitting) = &mut column.source
                 && !cell.is_empty()
             {
-                *filled = true;
                 fitting.retain(|edm_type| value_of(*edm_type, cell).is_ok_and(|value| is_same(&value, cell)));
             }
         }
@@ -166,24 +163,12 @@ impl CsvColumns {
         }
         Ok(row)
     }
-
-    /// Returns the types that cells show, for the plan.
-    pub(crate) fn shown(&self) -> String {
-        let lines = self.columns.iter().filter_map(|column| match &column.source {
-            TypeSource::Cells { .. } if matches!(column.usage, Use::Property(_)) => {
-                Some(format!("\n  {} {}", column.header, column.source.shown()))
-            }
-            _ => None,
-        });
-        lines.collect()
-    }
 }
 
 impl TypeSource {
-    fn shown(&self) -> EdmType {
+    fn edm_type(&self) -> EdmType {
         match self {
-            Self::Cells { fitting, filled: true } => fitting.first().copied().unwrap_or(EdmType::String),
-            Self::Cells { .. } => EdmType::String,
+            Self::Cells(fitting) => fitting.first().copied().unwrap_or(EdmType::String),
             Self::Header(edm_type) | Self::Named(edm_type) | Self::Beside { last: edm_type, .. } => *edm_type,
         }
     }
@@ -202,19 +187,7 @@ impl TypeSource {
             Self::Header(_) => csv_writer::value(cell),
             _ => cell,
         };
-        value_of(self.shown(), text).map(Some)
-    }
-}
-
-/// Returns the name of a column, and the type behind it.
-fn name(header: &str) -> Name {
-    let typed = header
-        .rsplit_once(':')
-        .and_then(|(name, edm_type)| Some((name, EdmType::from_name(edm_type)?)));
-    let (text, edm_type) = typed.map_or((header, None), |(name, edm_type)| (name, Some(edm_type)));
-    Name {
-        text: text.to_owned(),
-        edm_type,
+        value_of(self.edm_type(), text).map(Some)
     }
 }
 

@@ -37,7 +37,7 @@ impl CsvReader {
         let headers = headers.map_err(|error| Failure::of_file(&path, error))?;
         let mut columns = CsvColumns::new(&headers, records.position().line(), options)?;
         let is_pipe = path.as_os_str() == "-";
-        if let Some(column) = columns.untyped().filter(|_| is_pipe) {
+        if let Some((column, _)) = columns.untyped().next().filter(|_| is_pipe) {
             let text = format!("{column} has no type, and a pipe is read once: --type {column}=…, or import a file");
             return Err(Failure::usage(text));
         }
@@ -70,10 +70,11 @@ impl RowSource for CsvReader {
         Ok(rows)
     }
 
-    fn plan(&self) -> Option<String> {
-        self.columns
-            .untyped()
-            .map(|_| format!("types that all cells of a column show:{}", self.columns.shown()))
+    fn plan(&self) -> String {
+        let lines = self.columns.untyped();
+        lines
+            .map(|(column, edm_type)| format!("\n  {column} {edm_type}"))
+            .collect()
     }
 }
 

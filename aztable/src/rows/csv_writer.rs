@@ -10,7 +10,7 @@ use csv::{Writer, WriterBuilder};
 
 use crate::failure::Done;
 use crate::rows::appended_file::{APPENDED, AppendedFile};
-use crate::rows::columns::Column;
+use crate::rows::columns::{Column, values};
 
 /// Two quotes: the cell of an empty text.
 const EMPTY: &str = "\"\"";
@@ -40,10 +40,10 @@ impl CsvWriter {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn add(&mut self, row: &DynamicEntity) -> Done<()> {
-        let cells = self.columns.iter().map(|column| match column.value(row) {
+        let cells = values(&self.columns, row).map(|(column, value)| match value {
             None => String::new(),
-            Some(key) if column.is_system => key.to_string(),
-            Some(value) => cell(value.to_string()),
+            Some(value) if column.is_property() => cell(value.to_string()),
+            Some(key) => key.to_string(),
         });
         self.records.write_record(cells).map_err(io::Error::from)?;
         match self.records.get_ref().len() >= APPENDED {

@@ -13,6 +13,17 @@ pub(crate) struct Name {
     pub(crate) edm_type: Option<EdmType>,
 }
 
+impl Name {
+    /// Takes the type from a header such as `Age:Edm.Int32`.
+    pub(crate) fn of(header: &str) -> Self {
+        let typed = header.rsplit_once(':');
+        let typed = typed.and_then(|(name, edm_type)| Some((name, Some(EdmType::from_name(edm_type)?))));
+        let (text, edm_type) = typed.unwrap_or((header, None));
+        let text = text.to_owned();
+        Self { text, edm_type }
+    }
+}
+
 /// The use of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Use {

@@ -1,10 +1,9 @@
 //! Reads Parquet: our own with the types of its metadata, other files by their logical types.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::path::PathBuf;
 
-use azure_table::{DateTime, DynamicEntity, EdmType, EdmValue, Guid};
+use azure_table::{DateTime, DynamicEntity, EdmValue, Guid};
 use parquet::basic::{LogicalType, TimeUnit, Type as Physical};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::reader::RowIter;
@@ -14,15 +13,15 @@ use parquet::schema::types::Type;
 use crate::failure::{Done, Failure};
 use crate::rows::json_lines::ReadRow;
 use crate::rows::named_columns::{Name, Use, uses};
-use crate::rows::parquet_writer::{Described, METADATA, UNIX_EPOCH};
+use crate::rows::parquet_writer::{FINE, HEADERS, UNIX_EPOCH};
 use crate::rows::row_source::RowSource;
 
 /// A column of the file.
 struct ParquetColumn {
     usage: Use,
     logical: Option<LogicalType>,
-    /// The place of the column with the digits of times behind the microseconds.
-    fine: Option<usize>,
+    /// Whether the next column has the digits of times behind the microseconds.
+    has_fine: bool,
 }
 
 /// A Parquet file that is read.
@@ -44,40 +43,31 @@ impl ParquetReader {
         let metadata = file.metadata().file_metadata();
         let fields = metadata.schema().get_fields();
         let mut pairs = metadata.key_value_metadata().into_iter().flatten();
-        let described: HashMap<String, Described> = match pairs.find(|pair| pair.key == METADATA) {
-            None => HashMap::new(),
-            Some(pair) => serde_json::from_str::<Vec<Described>>(pair.value.as_deref().unwrap_or_default())
-                .map_err(|error| Failure::of_file(&path, error))?
-                .into_iter()
-                .map(|column| (column.column.clone(), column))
-                .collect(),
+        let headers = pairs
+            .find(|pair| pair.key == HEADERS)
+            .and_then(|pair| pair.value.as_ref());
+        let is_export = headers.is_some();
+        let headers: Vec<String> = match headers {
+            None => fields.iter().map(|field| field.name().to_owned()).collect(),
+            Some(json) => serde_json::from_str(json).map_err(|error| Failure::of_file(&path, error))?,
         };
-        let names: Vec<_> = fields
-            .iter()
-            .map(|field| match described.get(field.name()) {
-                None => Name {
-                    text: field.name().to_owned(),
-                    edm_type: None,
-                },
-                Some(column) => Name {
-                    text: column.property.clone(),
-                    edm_type: column.edm_type.as_deref().and_then(EdmType::from_name),
-                },
-            })
-            .collect();
-        let mut columns = Vec::with_capacity(fields.len());
-        for (field, usage) in fields.iter().zip(uses(&names, keys)?) {
+        if headers.len() != fields.len() {
+            return Err(Failure::of_file(&path, "its metadata is of other columns"));
+        }
+        let names: Vec<_> = headers.iter().map(|header| Name::of(header)).collect();
+        let mut columns: Vec<ParquetColumn> = Vec::with_capacity(fields.len());
+        for ((field, usage), header) in fields.iter().zip(uses(&names, keys)?).zip(&headers) {
             if let Some(why) = unsupported(field) {
                 return Err(Failure::of_file(&path, format!("column {:?}: {why}", field.name())));
             }
-            let fine = described.get(field.name()).and_then(|column| column.fine.as_deref());
-            let is_fine = described
-                .values()
-                .any(|column| column.fine.as_deref() == Some(field.name()));
+            let is_fine = is_export && header.ends_with(FINE);
+            if let Some(times) = columns.last_mut() {
+                times.has_fine = is_fine;
+            }
             columns.push(ParquetColumn {
                 usage: if is_fine { Use::Ignored } else { usage },
                 logical: field.get_basic_info().logical_type_ref().cloned(),
-                fine: fine.and_then(|name| fields.iter().position(|field| field.name() == name)),
+                has_fine: false,
             });
         }
         Ok(Self {
@@ -92,9 +82,9 @@ impl ParquetReader {
         let fields = row.into_columns();
         let read = || {
             let mut entity = DynamicEntity::default();
-            for (column, (name, field)) in self.columns.iter().zip(&fields) {
-                let fine = match column.fine.and_then(|place| fields.get(place)) {
-                    Some((_, Field::Int(fine))) => i64::from(*fine),
+            for (place, (column, (name, field))) in self.columns.iter().zip(&fields).enumerate() {
+                let fine = match fields.get(place + 1) {
+                    Some((_, Field::Int(fine))) if column.has_fine => i64::from(*fine),
                     _ => 0,
                 };
                 let value = column.value(field, fine).map_err(|why| format!("{name}: {why}"))?;

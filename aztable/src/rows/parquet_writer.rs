@@ -1,9 +1,10 @@
 //! Writes Parquet: each EDM type as the type that DuckDB, pandas and Spark read.
 //!
 //! A time is a timestamp in microseconds, UTC: nanoseconds would not hold the years 1601 to 9999. If times of a column
-//! have digits behind that, a column `Name@100ns` has them, 0 to 9. The metadata `aztable.columns` has the property and
-//! the EDM type of each column. Rows wait in memory by column until they fill a row group.
+//! have digits behind that, a column `Name@100ns` has them, 0 to 9. The metadata `aztable.columns` has the headers that
+//! a CSV file would have. Rows wait in memory by column until they fill a row group.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::sync::Arc;
 
@@ -12,51 +13,30 @@ use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Phy
 use parquet::data_type::{
     BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, Int32Type, Int64Type,
 };
-use parquet::errors::Result;
+use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::Type;
-use serde::{Deserialize, Serialize};
+use parquet::schema::types::{Type, TypePtr};
 
-use crate::rows::columns::Column;
+use crate::rows::columns::{Column, values};
 
 /// The memory of the rows that wait.
 const ROW_GROUP: usize = 32 << 20;
 /// The ticks of 100 ns from the year 1, where those of `DateTime` begin, to 1970.
 pub(crate) const UNIX_EPOCH: i64 = 621_355_968_000_000_000;
-/// The metadata with the columns.
-pub(crate) const METADATA: &str = "aztable.columns";
+/// The metadata with the header of each column.
+pub(crate) const HEADERS: &str = "aztable.columns";
 /// The ending of a column with the digits of times behind the microseconds.
-const FINE: &str = "@100ns";
-
-/// A column in the metadata of a file.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Described {
-    pub(crate) column: String,
-    pub(crate) property: String,
-    /// The EDM type of a property.
-    pub(crate) edm_type: Option<String>,
-    /// The column with the digits behind the microseconds.
-    pub(crate) fine: Option<String>,
-}
+pub(crate) const FINE: &str = "@100ns";
 
 /// The values of a column that wait for the end of their row group.
-enum Values {
-    Boolean(Vec<bool>),
-    Int32(Vec<i32>),
-    Int64(Vec<i64>),
-    Double(Vec<f64>),
-    Bytes {
-        bytes: Vec<u8>,
-        ends: Vec<usize>,
-        is_fixed: bool,
-    },
-}
-
-/// A column of the file: the values that are present, and for each row whether it has one.
 struct Chunk {
-    values: Values,
+    physical: Physical,
+    /// Numbers, bits of doubles, or the ends of values in `bytes`.
+    numbers: Vec<i64>,
+    bytes: Vec<u8>,
+    /// For each row, whether it has a value.
     levels: Vec<i16>,
 }
 
@@ -64,7 +44,8 @@ struct Chunk {
 pub(crate) struct ParquetWriter {
     file: SerializedFileWriter<File>,
     columns: Vec<Column>,
-    chunks: Vec<Chunk>,
+    /// For each column its values, and the digits of times behind the microseconds.
+    chunks: Vec<(Chunk, Option<Chunk>)>,
     waiting: usize,
 }
 
@@ -74,35 +55,26 @@ impl ParquetWriter {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn new(file: File, columns: Vec<Column>) -> Result<Self> {
-        let (mut fields, mut chunks, mut described) = (Vec::new(), Vec::new(), Vec::new());
+        let mut counts = HashMap::new();
         for column in &columns {
-            let is_alone = columns.iter().filter(|other| other.name == column.name).count() == 1;
-            let name = if is_alone { column.name.clone() } else { column.header() };
-            let fine = column.has_fine_times.then(|| format!("{name}{FINE}"));
+            *counts.entry(column.name.as_str()).or_insert(0) += 1;
+        }
+        let (mut fields, mut chunks, mut headers) = (Vec::new(), Vec::new(), Vec::new());
+        for column in &columns {
             let (physical, logical) = types(column.edm_type);
-            let field = Type::primitive_type_builder(&name, physical).with_logical_type(logical);
-            let length = if physical == Physical::FIXED_LEN_BYTE_ARRAY {
-                16
-            } else {
-                -1
+            // A property of two types has two columns.
+            let name = match counts.get(column.name.as_str()) {
+                Some(1) => column.name.clone(),
+                _ => column.header(),
             };
-            let field = field
-                .with_repetition(Repetition::OPTIONAL)
-                .with_length(length)
-                .build()?;
-            fields.push(Arc::new(field));
-            chunks.push(Chunk::new(column.edm_type));
-            if let Some(fine) = &fine {
-                let field = Type::primitive_type_builder(fine, Physical::INT32);
-                fields.push(Arc::new(field.with_repetition(Repetition::OPTIONAL).build()?));
-                chunks.push(Chunk::new(EdmType::Int32));
+            fields.push(field(&name, physical, logical)?);
+            headers.push(column.header());
+            let fine = column.has_fine_times.then(|| Chunk::new(Physical::INT32));
+            if fine.is_some() {
+                fields.push(field(&format!("{name}{FINE}"), Physical::INT32, None)?);
+                headers.push(format!("{}{FINE}", column.name));
             }
-            described.push(Described {
-                column: name,
-                property: column.name.clone(),
-                edm_type: (!column.is_system).then(|| column.edm_type.to_string()),
-                fine,
-            });
+            chunks.push((Chunk::new(physical), fine));
         }
         let schema = Type::group_type_builder("row").with_fields(fields).build()?;
         // The metadata of all row groups is in memory until the end: without pages it is small.
@@ -112,9 +84,8 @@ impl ParquetWriter {
             .set_offset_index_disabled(true)
             .build();
         let mut file = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
-        let described = serde_json::to_string(&described).map_err(|error| error.to_string());
-        let metadata = described.map_err(parquet::errors::ParquetError::General)?;
-        file.append_key_value_metadata(KeyValue::new(METADATA.to_owned(), metadata));
+        let headers = serde_json::to_string(&headers).map_err(|error| ParquetError::External(error.into()))?;
+        file.append_key_value_metadata(KeyValue::new(HEADERS.to_owned(), headers));
         Ok(Self {
             file,
             columns,
@@ -128,21 +99,14 @@ impl ParquetWriter {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn add(&mut self, row: &DynamicEntity) -> Result<()> {
-        let mut chunks = self.chunks.iter_mut();
-        for column in &self.columns {
-            let value = column.value(row);
-            let fine = match value.as_deref() {
-                Some(EdmValue::DateTime(time)) => Some(time.ticks() % 10),
-                _ => None,
-            };
-            if let Some(chunk) = chunks.next() {
-                self.waiting += chunk.add(value.as_deref());
-            }
-            if column.has_fine_times
-                && let Some(chunk) = chunks.next()
-            {
-                let fine = fine.map(|fine| EdmValue::Int32(fine as i32));
-                self.waiting += chunk.add(fine.as_ref());
+        for ((_, value), (chunk, fine)) in values(&self.columns, row).zip(&mut self.chunks) {
+            self.waiting += chunk.add(value.as_deref());
+            if let Some(fine) = fine {
+                let digits = value.as_deref().map(|value| match value {
+                    EdmValue::DateTime(time) => EdmValue::Int32((time.ticks() % 10) as i32),
+                    _ => EdmValue::Int32(0),
+                });
+                self.waiting += fine.add(digits.as_ref());
             }
         }
         match self.waiting >= ROW_GROUP {
@@ -156,17 +120,20 @@ impl ParquetWriter {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn end(mut self) -> Result<File> {
-        self.write()?;
+        if self.waiting > 0 {
+            self.write()?;
+        }
         self.file.into_inner()
     }
 
     /// Writes the rows that wait as a row group.
     fn write(&mut self) -> Result<()> {
-        if self.waiting == 0 {
-            return Ok(());
-        }
         let mut group = self.file.next_row_group()?;
-        for chunk in &mut self.chunks {
+        for chunk in self
+            .chunks
+            .iter_mut()
+            .flat_map(|(chunk, fine)| std::iter::once(chunk).chain(fine))
+        {
             if let Some(column) = group.next_column()? {
                 chunk.write(column)?;
             }
@@ -178,87 +145,86 @@ impl ParquetWriter {
 }
 
 impl Chunk {
-    fn new(edm_type: EdmType) -> Self {
-        let values = match types(edm_type).0 {
-            Physical::BOOLEAN => Values::Boolean(Vec::new()),
-            Physical::INT32 => Values::Int32(Vec::new()),
-            Physical::INT64 => Values::Int64(Vec::new()),
-            Physical::DOUBLE => Values::Double(Vec::new()),
-            physical => Values::Bytes {
-                bytes: Vec::new(),
-                ends: Vec::new(),
-                is_fixed: physical == Physical::FIXED_LEN_BYTE_ARRAY,
-            },
-        };
-        let levels = Vec::new();
-        Self { values, levels }
+    fn new(physical: Physical) -> Self {
+        Self {
+            physical,
+            numbers: Vec::new(),
+            bytes: Vec::new(),
+            levels: Vec::new(),
+        }
     }
 
     /// Adds the value of a row. Returns its memory.
     fn add(&mut self, value: Option<&EdmValue>) -> usize {
-        self.levels.push(i16::from(value.is_some()));
-        let size = match (&mut self.values, value) {
-            (_, None) => 0,
-            (Values::Boolean(values), Some(EdmValue::Boolean(value))) => add(values, *value),
-            (Values::Int32(values), Some(EdmValue::Int32(value))) => add(values, *value),
-            (Values::Int64(values), Some(EdmValue::Int64(value))) => add(values, *value),
-            (Values::Int64(values), Some(EdmValue::DateTime(time))) => {
-                add(values, (time.ticks() - UNIX_EPOCH).div_euclid(10))
-            }
-            (Values::Double(values), Some(EdmValue::Double(value))) => add(values, *value),
-            (Values::Bytes { bytes, ends, .. }, Some(value)) => {
-                match value {
-                    EdmValue::String(text) => bytes.extend_from_slice(text.as_bytes()),
-                    EdmValue::Binary(value) => bytes.extend_from_slice(value),
-                    EdmValue::Guid(guid) => bytes.extend_from_slice(&guid.0),
-                    _ => {}
-                }
-                let before = ends.last().copied().unwrap_or_default();
-                bytes.len() - before + add(ends, bytes.len())
-            }
-            // `Column::value` returns values of the column's type.
-            (_, Some(_)) => 0,
+        self.levels.push(value.is_some().into());
+        let Some(value) = value else { return size_of::<i16>() };
+        let before = self.bytes.len();
+        let number = match value {
+            EdmValue::Boolean(value) => (*value).into(),
+            EdmValue::Int32(value) => (*value).into(),
+            EdmValue::Int64(value) => *value,
+            EdmValue::Double(value) => value.to_bits().cast_signed(),
+            EdmValue::DateTime(time) => (time.ticks() - UNIX_EPOCH).div_euclid(10),
+            EdmValue::String(text) => self.end_of(text.as_bytes()),
+            EdmValue::Guid(guid) => self.end_of(&guid.0),
+            EdmValue::Binary(bytes) => self.end_of(bytes),
         };
-        size + size_of::<i16>()
+        self.numbers.push(number);
+        self.bytes.len() - before + size_of::<i64>() + size_of::<i16>()
+    }
+
+    fn end_of(&mut self, bytes: &[u8]) -> i64 {
+        self.bytes.extend_from_slice(bytes);
+        self.bytes.len() as i64
     }
 
     /// Writes the values, and forgets them.
     fn write(&mut self, mut column: SerializedColumnWriter<'_>) -> Result<()> {
-        let levels = &self.levels;
-        match &mut self.values {
-            Values::Boolean(values) => write::<BoolType>(&mut column, values, levels)?,
-            Values::Int32(values) => write::<Int32Type>(&mut column, values, levels)?,
-            Values::Int64(values) => write::<Int64Type>(&mut column, values, levels)?,
-            Values::Double(values) => write::<DoubleType>(&mut column, values, levels)?,
-            Values::Bytes { bytes, ends, is_fixed } => {
-                let all = ByteArray::from(std::mem::take(bytes));
-                let starts = std::iter::once(0).chain(ends.iter().copied());
-                let slices = starts.zip(&*ends).map(|(start, end)| all.slice(start, end - start));
-                match is_fixed {
-                    false => write::<ByteArrayType>(&mut column, &mut slices.collect(), levels)?,
-                    true => {
-                        let mut slices = slices.map(Into::into).collect();
-                        write::<FixedLenByteArrayType>(&mut column, &mut slices, levels)?;
-                    }
-                }
-                ends.clear();
+        let all = ByteArray::from(std::mem::take(&mut self.bytes));
+        let mut start = 0;
+        let slice = |end| {
+            let slice = all.slice(start, end as usize - start);
+            start = end as usize;
+            slice
+        };
+        let (numbers, levels) = (self.numbers.drain(..), &self.levels);
+        match self.physical {
+            Physical::BOOLEAN => write::<BoolType>(&mut column, numbers.map(|number| number != 0), levels),
+            Physical::INT32 => write::<Int32Type>(&mut column, numbers.map(|number| number as i32), levels),
+            Physical::INT64 => write::<Int64Type>(&mut column, numbers, levels),
+            Physical::DOUBLE => {
+                let doubles = numbers.map(|number| f64::from_bits(number.cast_unsigned()));
+                write::<DoubleType>(&mut column, doubles, levels)
             }
-        }
+            Physical::FIXED_LEN_BYTE_ARRAY => {
+                write::<FixedLenByteArrayType>(&mut column, numbers.map(slice).map(Into::into), levels)
+            }
+            _ => write::<ByteArrayType>(&mut column, numbers.map(slice), levels),
+        }?;
         self.levels.clear();
         column.close()
     }
 }
 
-/// Adds a value, and returns its memory.
-fn add<T>(values: &mut Vec<T>, value: T) -> usize {
-    values.push(value);
-    size_of::<T>()
+fn write<T: DataType>(
+    column: &mut SerializedColumnWriter<'_>,
+    values: impl Iterator<Item = T::T>,
+    levels: &[i16],
+) -> Result<()> {
+    let values: Vec<_> = values.collect();
+    column.typed::<T>().write_batch(&values, Some(levels), None)?;
+    Ok(())
 }
 
-fn write<T: DataType>(column: &mut SerializedColumnWriter<'_>, values: &mut Vec<T::T>, levels: &[i16]) -> Result<()> {
-    column.typed::<T>().write_batch(values, Some(levels), None)?;
-    values.clear();
-    Ok(())
+fn field(name: &str, physical: Physical, logical: Option<LogicalType>) -> Result<TypePtr> {
+    let length = if physical == Physical::FIXED_LEN_BYTE_ARRAY {
+        16
+    } else {
+        -1
+    };
+    let field = Type::primitive_type_builder(name, physical).with_logical_type(logical);
+    let field = field.with_repetition(Repetition::OPTIONAL).with_length(length);
+    Ok(Arc::new(field.build()?))
 }
 
 /// Returns the physical type of a column, and what it means.
@@ -271,6 +237,6 @@ fn types(edm_type: EdmType) -> (Physical, Option<LogicalType>) {
         EdmType::Double => (Physical::DOUBLE, None),
         EdmType::DateTime => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MICROS))),
         EdmType::Guid => (Physical::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Uuid)),
-        _ => (Physical::BYTE_ARRAY, None),
+        EdmType::Binary => (Physical::BYTE_ARRAY, None),
     }
 }

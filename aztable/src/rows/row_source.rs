@@ -6,13 +6,13 @@ use azure_table::{DynamicEntity, EdmType};
 use clap::Args;
 
 use crate::failure::{Done, Failure};
-use crate::interrupt::Interrupt;
 use crate::rows::compression::open;
 use crate::rows::csv_reader::CsvReader;
 use crate::rows::file_format::{FileFormat, RowForm};
 use crate::rows::json::Json;
 use crate::rows::json_lines::{JsonLines, ReadRow};
 use crate::rows::parquet_reader::ParquetReader;
+use crate::session::Session;
 use crate::value::type_named;
 
 /// A file with rows.
@@ -23,9 +23,9 @@ pub(crate) trait RowSource: Send {
     /// The file cannot be read.
     fn read(&mut self, most: usize) -> Done<Vec<ReadRow>>;
 
-    /// Returns what the user should know about the columns before they are imported.
-    fn plan(&self) -> Option<String> {
-        None
+    /// Returns lines with the types of columns that only their cells show.
+    fn plan(&self) -> String {
+        String::new()
     }
 }
 
@@ -68,23 +68,30 @@ pub(crate) fn open_rows(path: &Path, format: FileFormat, columns: &ColumnOptions
     })
 }
 
-/// Reads all rows of a file that this program has written. Returns `false` if a signal came before the end.
+/// Reads all `total` rows of a file that this program has written. Returns `false` if a signal came before the end.
 ///
 /// # Errors
 /// The file cannot be read, or the errors of `use_row`.
 pub(crate) fn each_row(
     mut source: impl RowSource,
-    interrupt: &Interrupt,
+    session: &Session,
+    total: u64,
     mut use_row: impl FnMut(&DynamicEntity) -> Done<()>,
 ) -> Done<bool> {
-    while !interrupt.is_set() {
+    let mut progress = session.progress(Some(total));
+    let mut count = 0;
+    while !session.interrupt.is_set() {
         let rows = source.read(PAGE)?;
         if rows.is_empty() {
+            progress.end();
             return Ok(true);
         }
+        count += rows.len() as u64;
         for row in rows {
             use_row(&row.map_err(|(text, why)| Failure::new(format!("{text}: {why}")))?)?;
         }
+        progress.set(count);
     }
+    progress.end();
     Ok(false)
 }
