@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table::bulk::{Interrupted, Leftover, LeftoverReason};
+use azure_table::bulk::{Leftover, LeftoverReason};
 use azure_table::operation::OperationKind;
 use azure_table::{BulkOutcome, DynamicEntity, ErrorKind, TableClient, TableOperation, TableServiceClient};
 use clap::Args;
@@ -16,6 +16,7 @@ use futures_util::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use tokio::time::MissedTickBehavior;
 
 use crate::doubt::was_applied;
 use crate::failure::{Done, Failure, with_causes};
@@ -196,6 +197,7 @@ impl<'s> RowWriter<'s> {
             .buffer_unordered(RESOLVED);
         let mut progress = self.session.progress(total);
         let mut seconds = tokio::time::interval(Duration::from_secs(1));
+        seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let stopped = loop {
             let is_due = tokio::select! {
                 outcome = resolved.next() => match outcome {
@@ -216,10 +218,25 @@ impl<'s> RowWriter<'s> {
             }
         };
         drop(resolved);
-        let ended = outcomes.finish();
+        let (error, report) = match outcomes.finish() {
+            Ok(report) => (None, report),
+            Err(interrupted) => {
+                let (error, report) = interrupted.into_parts();
+                (Some(error), report)
+            }
+        };
         progress.end();
-        let stopped = stopped.or(ended.err().map(Interrupted::into_error));
-        self.finish(&mut lock(&book), stopped)
+        let mut book = lock(&book);
+        for left in report.leftovers() {
+            book.ledger.end(
+                left.index(),
+                match left.reason() {
+                    LeftoverReason::NotAttempted => Outcome::NotAttempted,
+                    _ => Outcome::InDoubt,
+                },
+            );
+        }
+        self.finish(&mut book, stopped.or(error))
     }
 
     /// Prints the counts, and decides whether a position stays.

@@ -63,8 +63,7 @@ pub(crate) fn scan(service: &TableServiceClient, query: TableQuery<DynamicEntity
 
 /// Returns `true` if the address shows a service that yields rows in key order.
 fn is_ordered(service: &TableServiceClient) -> bool {
-    let is_known = |part: &&str| service.endpoint().contains(*part);
-    service.profile() == Profile::Storage && ORDERED.iter().any(|part| is_known(part))
+    service.profile() == Profile::Storage && ORDERED.iter().any(|part| service.endpoint().contains(part))
 }
 
 fn keyed(row: DynamicEntity) -> Done<KeyedRow> {
