@@ -181,9 +181,13 @@ impl<'s> RowWriter<'s> {
         let operations = pages
             .take_while(move |_| std::future::ready(!interrupt.is_set()))
             .and_then(|page| async {
-                // Outcomes are read and positions are stored even while the source is always ready.
-                tokio::task::yield_now().await;
-                Ok(stream::iter(lock(&book).add(page)?.into_iter().map(Ok)))
+                let operations = lock(&book).add(page)?;
+                if operations.is_empty() {
+                    // Positions are stored even while a source without changes is always ready. A pause of one with
+                    // changes would send batches that are not full.
+                    tokio::task::yield_now().await;
+                }
+                Ok(stream::iter(operations.into_iter().map(Ok)))
             })
             .try_flatten();
         let mut bulk = self.table.bulk().max_failures(usize::MAX).max_pending(self.max_pending);
@@ -228,13 +232,11 @@ impl<'s> RowWriter<'s> {
         progress.end();
         let mut book = lock(&book);
         for left in report.leftovers() {
-            book.ledger.end(
-                left.index(),
-                match left.reason() {
-                    LeftoverReason::NotAttempted => Outcome::NotAttempted,
-                    _ => Outcome::InDoubt,
-                },
-            );
+            let outcome = match left.reason() {
+                LeftoverReason::NotAttempted => Outcome::NotAttempted,
+                _ => Outcome::InDoubt,
+            };
+            book.ledger.end(left.index(), outcome);
         }
         self.finish(&mut book, stopped.or(error))
     }
@@ -246,18 +248,21 @@ impl<'s> RowWriter<'s> {
         book.rejects.write(&mut book.ledger)?;
         saved?;
         let is_interrupted = self.session.interrupt.is_set();
-        let is_whole = error.is_none() && !is_interrupted && tally.in_doubt + tally.not_attempted == 0;
+        let is_whole = tally.in_doubt + tally.not_attempted == 0;
         let reported = tally.report(&self.session.terminal);
-        let left = error.or((!is_whole).then(|| Failure::new("rows are left")));
-        match (&book.position, left) {
-            (Some(position), None) => position.delete().and(reported),
-            (None, None) => reported,
-            (position, Some(_)) if is_interrupted => {
-                let position = position.as_ref().map(PositionFile::path);
-                Err(self.session.interrupted(tally.read, position))
+        let path = book.position.as_ref().map(PositionFile::path);
+        let resumable = |error| match path {
+            Some(path) => self.session.resumable(error, path),
+            None => error,
+        };
+        match error {
+            Some(error) => Err(resumable(error)),
+            None if is_interrupted => Err(self.session.interrupted(tally.read, path)),
+            None if !is_whole => Err(resumable(Failure::new("rows are left"))),
+            None => {
+                book.position.as_ref().map_or(Ok(()), PositionFile::delete)?;
+                reported
             }
-            (Some(position), Some(error)) => Err(self.session.resumable(error, position.path())),
-            (None, Some(error)) => Err(error),
         }
     }
 
@@ -289,19 +294,16 @@ impl<'s> RowWriter<'s> {
             LeftoverReason::Rejected(error) => {
                 let row = operation.and_then(TableOperation::entity);
                 // An earlier run, or another program, has done what this one wants.
-                let is_done = match (kind, error.kind(), &row) {
-                    (Some(OperationKind::Delete), ErrorKind::NotFound, _) => return Ok(Outcome::Deleted),
-                    (Some(OperationKind::Insert), ErrorKind::AlreadyExists, Some(row)) => self
-                        .stored_row(row)
-                        .await?
-                        .is_some_and(|stored| same_properties(&stored, row)),
-                    (Some(OperationKind::Merge), ErrorKind::ConditionNotMet, Some(row)) => self
-                        .stored_row(row)
-                        .await?
-                        .is_some_and(|stored| has_properties(&stored, row)),
-                    _ => false,
+                let same: Option<fn(&DynamicEntity, &DynamicEntity) -> bool> = match (kind, error.kind()) {
+                    (Some(OperationKind::Delete), ErrorKind::NotFound) => return Ok(Outcome::Deleted),
+                    (Some(OperationKind::Insert), ErrorKind::AlreadyExists) => Some(same_properties),
+                    (Some(OperationKind::Merge), ErrorKind::ConditionNotMet) => Some(has_properties),
+                    _ => None,
                 };
-                if is_done {
+                if let (Some(same), Some(row)) = (same, &row)
+                    && let Some(stored) = self.table.get((&row.partition_key, &row.row_key)).await?
+                    && same(&stored, row)
+                {
                     return Ok(Outcome::Unchanged);
                 }
                 let keys = operation.and_then(TableOperation::keys);
@@ -310,10 +312,6 @@ impl<'s> RowWriter<'s> {
             }
             _ => Ok(Outcome::NotAttempted),
         }
-    }
-
-    async fn stored_row(&self, row: &DynamicEntity) -> Done<Option<DynamicEntity>> {
-        Ok(self.table.get((&row.partition_key, &row.row_key)).await?)
     }
 }
 
