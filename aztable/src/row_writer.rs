@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table::bulk::{Interrupted, Leftover, LeftoverReason};
+use azure_table::bulk::{Leftover, LeftoverReason};
 use azure_table::operation::OperationKind;
 use azure_table::{BulkOutcome, DynamicEntity, ErrorKind, TableClient, TableOperation, TableServiceClient};
 use clap::Args;
@@ -16,6 +16,7 @@ use futures_util::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use tokio::time::MissedTickBehavior;
 
 use crate::doubt::was_applied;
 use crate::failure::{Done, Failure, with_causes};
@@ -181,9 +182,13 @@ impl<'s> RowWriter<'s> {
         let operations = pages
             .take_while(move |_| std::future::ready(!interrupt.is_set()))
             .and_then(|page| async {
-                // Outcomes are read and positions are stored even while the source is always ready.
-                tokio::task::yield_now().await;
-                Ok(stream::iter(lock(&book).add(page)?.into_iter().map(Ok)))
+                let operations = lock(&book).add(page)?;
+                if operations.is_empty() {
+                    // Positions are stored even while a source without changes is always ready. A pause of one with
+                    // changes would send batches that are not full.
+                    tokio::task::yield_now().await;
+                }
+                Ok(stream::iter(operations.into_iter().map(Ok)))
             })
             .try_flatten();
         let mut bulk = self.table.bulk().max_failures(usize::MAX).max_pending(self.max_pending);
@@ -197,6 +202,7 @@ impl<'s> RowWriter<'s> {
             .buffer_unordered(RESOLVED);
         let mut progress = self.session.progress(total);
         let mut seconds = tokio::time::interval(Duration::from_secs(1));
+        seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let stopped = loop {
             let is_due = tokio::select! {
                 outcome = resolved.next() => match outcome {
@@ -217,10 +223,23 @@ impl<'s> RowWriter<'s> {
             }
         };
         drop(resolved);
-        let ended = outcomes.finish();
+        let (error, report) = match outcomes.finish() {
+            Ok(report) => (None, report),
+            Err(interrupted) => {
+                let (error, report) = interrupted.into_parts();
+                (Some(error), report)
+            }
+        };
         progress.end();
-        let stopped = stopped.or(ended.err().map(Interrupted::into_error));
-        self.finish(&mut lock(&book), stopped)
+        let mut book = lock(&book);
+        for left in report.leftovers() {
+            let outcome = match left.reason() {
+                LeftoverReason::NotAttempted => Outcome::NotAttempted,
+                _ => Outcome::InDoubt,
+            };
+            book.ledger.end(left.index(), outcome);
+        }
+        self.finish(&mut book, stopped.or(error))
     }
 
     /// Prints the counts, and decides whether a position stays.
@@ -230,18 +249,21 @@ impl<'s> RowWriter<'s> {
         book.rejects.write(&mut book.ledger)?;
         saved?;
         let is_interrupted = self.session.interrupt.is_set();
-        let is_whole = error.is_none() && !is_interrupted && tally.in_doubt + tally.not_attempted == 0;
+        let is_whole = tally.in_doubt + tally.not_attempted == 0;
         let reported = tally.report(&self.session.terminal);
-        let left = error.or((!is_whole).then(|| Failure::new("rows are left")));
-        match (&book.position, left) {
-            (Some(position), None) => position.delete().and(reported),
-            (None, None) => reported,
-            (position, Some(_)) if is_interrupted => {
-                let position = position.as_ref().map(PositionFile::path);
-                Err(self.session.interrupted(tally.read, position))
+        let path = book.position.as_ref().map(PositionFile::path);
+        let resumable = |error| match path {
+            Some(path) => self.session.resumable(error, path),
+            None => error,
+        };
+        match error {
+            Some(error) => Err(resumable(error)),
+            None if is_interrupted => Err(self.session.interrupted(tally.read, path)),
+            None if !is_whole => Err(resumable(Failure::new("rows are left"))),
+            None => {
+                book.position.as_ref().map_or(Ok(()), PositionFile::delete)?;
+                reported
             }
-            (Some(position), Some(error)) => Err(self.session.resumable(error, position.path())),
-            (None, Some(error)) => Err(error),
         }
     }
 
@@ -273,19 +295,16 @@ impl<'s> RowWriter<'s> {
             LeftoverReason::Rejected(error) => {
                 let row = operation.and_then(TableOperation::entity);
                 // An earlier run, or another program, has done what this one wants.
-                let is_done = match (kind, error.kind(), &row) {
-                    (Some(OperationKind::Delete), ErrorKind::NotFound, _) => return Ok(Outcome::Deleted),
-                    (Some(OperationKind::Insert), ErrorKind::AlreadyExists, Some(row)) => self
-                        .stored_row(row)
-                        .await?
-                        .is_some_and(|stored| same_properties(&stored, row)),
-                    (Some(OperationKind::Merge), ErrorKind::ConditionNotMet, Some(row)) => self
-                        .stored_row(row)
-                        .await?
-                        .is_some_and(|stored| has_properties(&stored, row)),
-                    _ => false,
+                let same: Option<fn(&DynamicEntity, &DynamicEntity) -> bool> = match (kind, error.kind()) {
+                    (Some(OperationKind::Delete), ErrorKind::NotFound) => return Ok(Outcome::Deleted),
+                    (Some(OperationKind::Insert), ErrorKind::AlreadyExists) => Some(same_properties),
+                    (Some(OperationKind::Merge), ErrorKind::ConditionNotMet) => Some(has_properties),
+                    _ => None,
                 };
-                if is_done {
+                if let (Some(same), Some(row)) = (same, &row)
+                    && let Some(stored) = self.table.get((&row.partition_key, &row.row_key)).await?
+                    && same(&stored, row)
+                {
                     return Ok(Outcome::Unchanged);
                 }
                 let keys = operation.and_then(TableOperation::keys);
@@ -294,10 +313,6 @@ impl<'s> RowWriter<'s> {
             }
             _ => Ok(Outcome::NotAttempted),
         }
-    }
-
-    async fn stored_row(&self, row: &DynamicEntity) -> Done<Option<DynamicEntity>> {
-        Ok(self.table.get((&row.partition_key, &row.row_key)).await?)
     }
 }
 

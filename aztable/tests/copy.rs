@@ -7,7 +7,7 @@ mod program;
 
 use azure_table::emulator::SeedEntities as _;
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{DynamicEntity, EdmValue, Emulator, EmulatorServer, RunningEmulator, TableServiceClient};
 
 use crate::program::{Folder, rows};
@@ -139,34 +139,81 @@ async fn an_insert_keeps_rows_that_differ() {
     assert_eq!(folder.rows("Target").await, folder.rows("Source").await);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn lost_responses_lose_and_double_nothing() {
-    let folder = Folder::new();
-    folder.write(
-        "rows.jsonl",
-        (0..3_000)
-            .map(|row| format!("{{\"PartitionKey\":\"p{}\",\"RowKey\":\"{row}\"}}\n", row % 7))
-            .collect::<String>(),
-    );
+/// Writes 3,000 rows of seven partitions to the folder, and serves a target with faults in front of it.
+async fn faulty(
+    folder: &Folder,
+    rules: impl IntoIterator<Item = FaultRule>,
+) -> (RunningEmulator, TableServiceClient, Faults) {
+    let row = |row| format!("{{\"PartitionKey\":\"p{}\",\"RowKey\":\"{row}\"}}\n", row % 7);
+    folder.write("rows.jsonl", (0..3_000).map(row).collect::<String>());
     folder.done(&["import", "rows.jsonl", "Rows", "--yes"]);
     let emulator = Emulator::new();
     let service = TableServiceClient::from_transport(emulator.clone());
-    let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap();
+    let server = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0").await.unwrap();
     folder.write("target", server.connection_string());
-    let server = server.through(|emulator| {
-        let faults = Faults::with_seed(emulator, 7);
-        faults.add(
-            FaultRule::new(Fault::LoseResponse)
-                .on(OperationKind::Batch)
-                .probability(0.3),
-        );
-        faults.add(FaultRule::new(Fault::LoseRequest).probability(0.1));
-        faults
-    });
-    let _running = server.spawn();
+    let faults = Faults::with_seed(emulator, 7);
+    for rule in rules {
+        faults.add(rule);
+    }
+    (server.through(|_| faults.clone()).spawn(), service, faults)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_responses_lose_and_double_nothing() {
+    let folder = Folder::new();
+    let rules = [
+        FaultRule::new(Fault::LoseResponse)
+            .on(OperationKind::Batch)
+            .probability(0.3),
+        FaultRule::new(Fault::LoseRequest).probability(0.1),
+    ];
+    let (_running, service, _) = faulty(&folder, rules).await;
     let ran = folder.run(&["copy", "local:tables/Rows", "@target/Rows", "--insert", "--yes"]);
     assert_eq!(ran.code, 0, "{}", ran.error);
     assert!(ran.error.contains("3,000 read"), "{}", ran.error);
+    assert_eq!(
+        rows(&service.dynamic_table("Rows").unwrap()).await,
+        folder.rows("Rows").await
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_rejects_the_program_leaves_rows_that_are_counted() {
+    let folder = Folder::new();
+    let forbidden = ResponseTemplate::new(403).code("AuthorizationPermissionMismatch");
+    let rule = FaultRule::new(Fault::Respond(forbidden))
+        .on(OperationKind::Batch)
+        .every(9);
+    let (_running, service, faults) = faulty(&folder, [rule]).await;
+    let ran = folder.run(&["copy", "local:tables/Rows", "@target/Rows", "--yes", "--json"]);
+    assert_eq!(ran.code, 1, "{}", ran.error);
+    let end = ran
+        .error
+        .lines()
+        .find(|line| line.contains("\"event\":\"end\""))
+        .unwrap();
+    let end: serde_json::Value = serde_json::from_str(end).unwrap();
+    let count = |name: &str| end[name].as_u64().unwrap();
+    let stored = rows(&service.dynamic_table("Rows").unwrap()).await.len() as u64;
+    assert!(count("not_attempted") > 0, "{end}");
+    assert_eq!(
+        (count("written"), count("in_doubt") + count("rejected")),
+        (stored, 0),
+        "{end}"
+    );
+    assert_eq!(count("read"), count("written") + count("not_attempted"));
+
+    faults.clear();
+    let copy = [
+        "copy",
+        "local:tables/Rows",
+        "@target/Rows",
+        "--yes",
+        "--resume",
+        "Rows-to-Rows.position",
+    ];
+    let ran = folder.run(&copy);
+    assert!(ran.error.contains("3,000 read, 3,000 written"), "{}", ran.error);
     assert_eq!(
         rows(&service.dynamic_table("Rows").unwrap()).await,
         folder.rows("Rows").await

@@ -17,10 +17,12 @@ use futures_util::stream::{self, BoxStream, Stream, StreamExt as _, TryStreamExt
 use crate::failure::{Done, Failure};
 use crate::interrupt::Interrupt;
 
-/// The bytes of rows that are sorted in memory, as JSON.
-const RUN: usize = 16 << 20;
+/// The bytes of rows that are sorted in memory.
+const RUN: usize = 12 << 20;
+/// The bytes of a row in memory, beside its JSON.
+const ROW: usize = 160;
 /// The bytes of a run that are read together.
-const BUFFER: usize = 64 << 10;
+const BUFFER: usize = 32 << 10;
 /// The pages that are requested before they are needed: the most that a stream holds.
 const PREFETCH: usize = 1;
 
@@ -63,8 +65,7 @@ pub(crate) fn scan(service: &TableServiceClient, query: TableQuery<DynamicEntity
 
 /// Returns `true` if the address shows a service that yields rows in key order.
 fn is_ordered(service: &TableServiceClient) -> bool {
-    let is_known = |part: &&str| service.endpoint().contains(*part);
-    service.profile() == Profile::Storage && ORDERED.iter().any(|part| is_known(part))
+    service.profile() == Profile::Storage && ORDERED.iter().any(|part| service.endpoint().contains(part))
 }
 
 fn keyed(row: DynamicEntity) -> Done<KeyedRow> {
@@ -102,8 +103,8 @@ async fn sort(
             ));
         }
         for row in page {
-            let line = serde_json::to_vec(&row)?;
-            bytes += line.len();
+            let line = serde_json::to_vec(&row)?.into_boxed_slice();
+            bytes += ROW + line.len();
             run.push((Key::from_text(row.partition_key, row.row_key)?, line));
         }
         if bytes >= most {
@@ -149,7 +150,7 @@ struct Merge {
 
 impl Merge {
     /// Writes a run at the end of the file.
-    fn add(&mut self, file: &Arc<File>, mut rows: Vec<(Key, Vec<u8>)>) -> Done<()> {
+    fn add(&mut self, file: &Arc<File>, mut rows: Vec<(Key, Box<[u8]>)>) -> Done<()> {
         rows.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         let at = (&**file).seek(SeekFrom::End(0))?;
         let mut lines = BufWriter::new(&**file);
@@ -252,7 +253,7 @@ mod tests {
         for _ in 0..2 {
             let run = rows
                 .iter()
-                .map(|row| (keyed(row.clone()).unwrap().0, serde_json::to_vec(row).unwrap()));
+                .map(|row| (keyed(row.clone()).unwrap().0, serde_json::to_vec(row).unwrap().into()));
             merge.add(&file, run.collect()).unwrap();
         }
         (0..2).for_each(|run| merge.advance(run).unwrap());
