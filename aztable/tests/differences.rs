@@ -1,7 +1,6 @@
 //! `diff` and `sync`: rows that are missing, changed or extra.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
 mod program;
 

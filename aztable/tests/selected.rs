@@ -1,7 +1,6 @@
 //! `delete` and `patch`: writes over the rows of a selection.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
 mod program;
 
