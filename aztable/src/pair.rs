@@ -27,7 +27,7 @@ type Opened = (TableServiceClient, TableClient<DynamicEntity>);
 pub(crate) struct Pair {
     pub(crate) from: Opened,
     to: Opened,
-    /// What a position depends on.
+    /// The parts that a position depends on.
     pub(crate) identities: [String; 2],
     rows: RowSelection,
 }

@@ -1,8 +1,8 @@
 //! Writes the rows of a source to a table, and accounts for each of them.
 //!
 //! Outcomes arrive in any order; `row_writer/ledger.rs` assigns them to the pages of the source. The stored position is
-//! the end of a page. A resumed command repeats the rows behind it: upserts do no harm, and an insert of an equal row is
-//! "unchanged".
+//! the end of a page. A resumed command repeats the rows behind it: upserts do no harm, and an insert of an equal row
+//! is "unchanged".
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ use tokio::time::MissedTickBehavior;
 use crate::doubt::was_applied;
 use crate::failure::{Done, Failure, with_causes};
 use crate::position::PositionFile;
-use crate::row_writer::ledger::{BegunRow, Ledger, Outcome, Rejection, Stored};
+use crate::row_writer::ledger::{Ledger, Outcome, Rejection, StartedRow, Stored};
 use crate::rows::appended_file::AppendedFile;
 use crate::rows::compression::Compression;
 use crate::rows::equality::{has_properties, same_properties};
@@ -36,8 +36,8 @@ const PRINTED: u64 = 10;
 const RESOLVED: usize = 32;
 /// The rows that wait for a batch.
 const PENDING: usize = 20_000;
-/// The begun rows that wait for a batch: each stored position has their keys.
-const BEGUN: usize = 2_000;
+/// The started rows that wait for a batch: each stored position has their keys.
+const STARTED: usize = 2_000;
 
 /// The options of commands that write many rows.
 #[derive(Args, Clone, Debug)]
@@ -66,7 +66,7 @@ pub(crate) struct WriteOptions {
 pub(crate) enum Item {
     Write(TableOperation),
     /// The write of a row that may disappear from the source by it. A resumed command gets the row back.
-    Begin(TableOperation, BegunRow),
+    Begin(TableOperation, StartedRow),
     /// The target has the row already.
     Unchanged,
     /// No row: a line that cannot be read.
@@ -133,9 +133,9 @@ impl<'s> RowWriter<'s> {
         })
     }
 
-    /// Keeps the number of rows small that are begun.
-    pub(crate) fn of_begun_rows(self) -> Self {
-        let max_pending = BEGUN;
+    /// Keeps the number of rows small that are started.
+    pub(crate) fn of_started_rows(self) -> Self {
+        let max_pending = STARTED;
         Self { max_pending, ..self }
     }
 
@@ -144,17 +144,17 @@ impl<'s> RowWriter<'s> {
     /// # Errors
     /// It is of another job, or the user has not asked to resume.
     pub(crate) fn resumed<P: DeserializeOwned>(&self) -> Done<Option<P>> {
-        Ok(self.begun()?.map(|(source, _)| source))
+        Ok(self.started()?.map(|(source, _)| source))
     }
 
-    /// Returns the position of the source from which the command resumes, and the begun rows before it.
+    /// Returns the position of the source from which the command resumes, and the started rows before it.
     ///
     /// # Errors
     /// The errors of [`resumed`](Self::resumed).
-    pub(crate) fn begun<P: DeserializeOwned>(&self) -> Done<Option<(P, Vec<BegunRow>)>> {
+    pub(crate) fn started<P: DeserializeOwned>(&self) -> Done<Option<(P, Vec<StartedRow>)>> {
         match (&self.position, self.stored::<P>()?) {
             (Some(position), Some(_)) if self.resume.is_none() => Err(self.session.unfinished(position.path())),
-            (_, stored) => Ok(stored.map(|stored| (stored.source, stored.begun))),
+            (_, stored) => Ok(stored.map(|stored| (stored.source, stored.started))),
         }
     }
 
@@ -316,7 +316,7 @@ impl<'s> RowWriter<'s> {
     }
 }
 
-/// What the source and the outcomes of a run change.
+/// The state that the source and the outcomes of a run change.
 struct Book<P> {
     ledger: Ledger<P>,
     position: Option<PositionFile>,
@@ -324,11 +324,11 @@ struct Book<P> {
 }
 
 impl<P: Serialize> Book<P> {
-    /// Adds a page. Begun rows are on the disk before they are sent.
+    /// Adds a page. Started rows are on the disk before they are sent.
     fn add(&mut self, page: Page<P>) -> Done<Vec<TableOperation>> {
-        let is_begun = page.0.iter().any(|item| matches!(item, Item::Begin(..)));
+        let is_started = page.0.iter().any(|item| matches!(item, Item::Begin(..)));
         let operations = self.ledger.add(page);
-        if is_begun {
+        if is_started {
             self.save()?;
         }
         Ok(operations)

@@ -1,7 +1,7 @@
 //! Rows in files: their formats and compressions.
 //!
 //! JSON lines are the exact form: every type, keys, and ETag and Timestamp on request. The formats with columns are
-//! made from JSON lines, since the columns are those of all rows. `row_source.rs` opens a file of any format.
+//! made from JSON lines, since the columns are those of all rows. `open_rows.rs` opens a file of any format.
 
 pub(crate) mod appended_file;
 pub(crate) mod columns;
@@ -15,6 +15,7 @@ pub(crate) mod file_format;
 pub(crate) mod json;
 pub(crate) mod json_lines;
 pub(crate) mod named_columns;
+pub(crate) mod open_rows;
 pub(crate) mod parquet_reader;
 pub(crate) mod parquet_writer;
 pub(crate) mod row_source;

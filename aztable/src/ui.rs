@@ -5,58 +5,22 @@
 
 mod access;
 mod pages;
+mod problem;
 mod row;
+mod site;
 mod tables;
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+pub(crate) use site::Site;
+
+use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::middleware::from_fn_with_state;
-use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use azure_table::{Error, ErrorKind, TableServiceClient};
 
-use crate::failure::{Done, with_causes};
+use crate::failure::Done;
 use crate::ui::access::Access;
-
-/// The account, and what the page shows of it.
-pub(crate) struct Site {
-    pub(crate) account: String,
-    pub(crate) service: TableServiceClient,
-    pub(crate) log: Arc<Mutex<VecDeque<String>>>,
-    pub(crate) is_read_only: bool,
-    /// The price of 10,000 requests.
-    pub(crate) price: Option<f64>,
-}
-
-type Shared = State<Arc<Site>>;
-
-/// An error as a page.
-struct Problem(StatusCode, String);
-
-type Shown = Result<Response, Problem>;
-
-impl From<Error> for Problem {
-    fn from(error: Error) -> Self {
-        let status = match error.kind() {
-            ErrorKind::InvalidInput => StatusCode::BAD_REQUEST,
-            ErrorKind::NotFound | ErrorKind::TableNotFound => StatusCode::NOT_FOUND,
-            ErrorKind::AlreadyExists | ErrorKind::Conflict => StatusCode::CONFLICT,
-            ErrorKind::Forbidden | ErrorKind::Unauthenticated => StatusCode::FORBIDDEN,
-            _ => StatusCode::BAD_GATEWAY,
-        };
-        Self(status, with_causes(&error))
-    }
-}
-
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        (self.0, pages::problem(self.0, &self.1)).into_response()
-    }
-}
 
 /// Returns the routes, and the token that opens them.
 ///

@@ -1,5 +1,5 @@
-//! Long commands that are killed at random times and resumed: nothing is lost, nothing is doubled, and the counts of all
-//! runs are right. Signals: the command that is printed does the rest.
+//! Long commands that are killed at random times and resumed: nothing is lost, nothing is doubled, and the counts of
+//! all runs are right. Signals: the command that is printed does the rest.
 //!
 //! Ordinary tests kill each command 5 times. 50 times each: `AZTABLE_KILLS=50 cargo test -p aztable --test kills`.
 
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use crate::program::{Folder, Ran};
 
 const ROWS: u32 = 6_000;
-/// Makes a run take a second and a half.
+/// Slows a run down to a second and a half.
 const RATE: [&str; 2] = ["--max-rate", "4000"];
 const POSITION: [&str; 2] = ["--resume", "position"];
 

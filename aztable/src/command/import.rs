@@ -10,8 +10,8 @@ use crate::connection::place_of;
 use crate::failure::{Done, Failure};
 use crate::row_writer::{Item, RowWriter, WriteOptions};
 use crate::rows::file_format::{FileFormat, RowForm};
-use crate::rows::json_lines::ReadRow;
-use crate::rows::row_source::{ColumnOptions, PAGE, open_rows};
+use crate::rows::open_rows::open_rows;
+use crate::rows::row_source::{ColumnOptions, PAGE, ReadRow};
 use crate::session::Session;
 
 const AFTER_HELP: &str = "\

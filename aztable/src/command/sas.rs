@@ -30,7 +30,7 @@ pub(crate) struct Sas {
     /// The rights: r read, a add, u update, d delete; of an account also w write, l list, c create
     #[arg(long, value_name = "LETTERS", required_unless_present = "policy")]
     permissions: Option<String>,
-    /// What the rights of an account are for: s the service, c tables, o rows
+    /// The resources of an account's rights: s the service, c tables, o rows
     #[arg(long, value_name = "LETTERS", default_value = "co", conflicts_with = "table")]
     resources: String,
     /// A stored access policy of the table, which has the rights and the expiry

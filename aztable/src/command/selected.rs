@@ -1,7 +1,7 @@
 //! `delete` and `patch`: writes over the rows of a selection, resumable.
 //!
 //! A row is written under the ETag with which it was read: a row that was changed meanwhile is rejected. The selection
-//! may no longer have a row that was written, so each row is stored as begun before it is sent.
+//! may no longer have a row that was written, so each row is stored as started before it is sent.
 
 use azure_table::query::ScanPosition;
 use azure_table::{DynamicEntity, ETag, TableOperation};
@@ -12,7 +12,7 @@ use crate::command::copy::next_page;
 use crate::failure::{Done, Failure};
 use crate::printed_rows::{Form, PrintedRows};
 use crate::row_selection::RowSelection;
-use crate::row_writer::ledger::BegunRow;
+use crate::row_writer::ledger::StartedRow;
 use crate::row_writer::{Item, RowWriter, WriteOptions};
 use crate::rows::sorted::scan;
 use crate::session::Session;
@@ -101,23 +101,23 @@ impl Selected {
         let identity = session.connections.identity(&self.table)?;
         let default = format!("{}-{verb}.position", table.name());
         let job = [verb, &identity, &selected, &set];
-        let writer = RowWriter::new(session, &self.table, self.options, default.as_ref(), &job)?.of_begun_rows();
-        let (position, begun) = writer.begun::<ScanPosition>()?.unwrap_or_default();
+        let writer = RowWriter::new(session, &self.table, self.options, default.as_ref(), &job)?.of_started_rows();
+        let (position, started) = writer.started::<ScanPosition>()?.unwrap_or_default();
         let set = if set.is_empty() { set } else { format!(", set {set}") };
         session
             .terminal
             .confirm(&format!("{verb} {selected} of {described} ({path}){set}"))?;
 
-        let item = move |row: BegunRow| Item::Begin(operation(&row, &values), row);
-        let begun = (!begun.is_empty()).then(|| Ok((begun, position.clone())));
+        let item = move |row: StartedRow| Item::Begin(operation(&row, &values), row);
+        let started = (!started.is_empty()).then(|| Ok((started, position.clone())));
         let keys = query.select_names(["PartitionKey", "RowKey"]);
         let scan = scan(&service, keys).resume_from(position).stream();
         let pages = stream::try_unfold(scan, |scan| async move {
             let page = next_page(scan).await?;
-            Ok(page.map(|((rows, position), scan)| ((rows.into_iter().map(begun_row).collect(), position), scan)))
+            Ok(page.map(|((rows, position), scan)| ((rows.into_iter().map(started_row).collect(), position), scan)))
         });
-        let pages = stream::iter(begun).chain(pages);
-        let items = pages.map(move |page: Done<(Vec<BegunRow>, ScanPosition)>| {
+        let pages = stream::iter(started).chain(pages);
+        let items = pages.map(move |page: Done<(Vec<StartedRow>, ScanPosition)>| {
             let (rows, position) = page?;
             Ok((rows.into_iter().map(&item).collect(), position))
         });
@@ -125,13 +125,13 @@ impl Selected {
     }
 }
 
-fn begun_row(row: DynamicEntity) -> BegunRow {
+fn started_row(row: DynamicEntity) -> StartedRow {
     let etag = row.etag.map(|etag| etag.as_str().to_owned()).unwrap_or_default();
     (row.partition_key, row.row_key, etag)
 }
 
 /// Returns the write of a row: a merge of the values, or a deletion without any.
-fn operation((partition, row, etag): &BegunRow, values: &DynamicEntity) -> TableOperation {
+fn operation((partition, row, etag): &StartedRow, values: &DynamicEntity) -> TableOperation {
     let operation = match values.properties.is_empty() {
         true => TableOperation::delete::<DynamicEntity>((partition, row)),
         false => TableOperation::merge(&DynamicEntity {

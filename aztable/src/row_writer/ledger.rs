@@ -5,7 +5,8 @@
 //! ones from settling: a resumed command repeats them. Memory depends on the pages in flight, not on the rows.
 //!
 //! Rows that disappear from their source, since a delete or a patch changes what the source selects, cannot be repeated
-//! by reading them again. They are begun: their keys are stored before they are sent, and the source resumes behind them.
+//! by reading them again. They are started: their keys are stored before they are sent, and the source resumes behind
+//! them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -26,8 +27,8 @@ pub(super) enum Outcome {
     NotAttempted,
 }
 
-/// The PartitionKey, the RowKey and the ETag of a row that is begun.
-pub(crate) type BegunRow = (String, String, String);
+/// The PartitionKey, the RowKey and the ETag of a row that is started.
+pub(crate) type StartedRow = (String, String, String);
 
 /// The position of a source, and the counts of the rows before it.
 #[derive(Serialize, Deserialize)]
@@ -35,7 +36,7 @@ pub(super) struct Stored<P> {
     pub(super) source: P,
     /// Rows before the position that may have no outcome.
     #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
-    pub(super) begun: Vec<BegunRow>,
+    pub(super) started: Vec<StartedRow>,
     pub(super) tally: Tally,
     pub(super) rejects: u64,
 }
@@ -49,7 +50,7 @@ struct Account<P> {
     first: u64,
     /// The number of its rows that have no outcome yet.
     open: u64,
-    begun: BTreeMap<u64, BegunRow>,
+    started: BTreeMap<u64, StartedRow>,
     counts: Tally,
     rejected: Vec<Rejection>,
     position: P,
@@ -108,7 +109,7 @@ impl<P> Ledger<P> {
         let mut page = Account {
             first: self.sent,
             open: 0,
-            begun: BTreeMap::new(),
+            started: BTreeMap::new(),
             counts: Tally::default(),
             rejected: Vec::new(),
             position,
@@ -117,7 +118,7 @@ impl<P> Ledger<P> {
             match item {
                 Item::Write(operation) => operations.push(operation),
                 Item::Begin(operation, row) => {
-                    page.begun.insert(self.sent + operations.len() as u64, row);
+                    page.started.insert(self.sent + operations.len() as u64, row);
                     operations.push(operation);
                 }
                 Item::Unchanged => page.count(Outcome::Unchanged),
@@ -139,7 +140,7 @@ impl<P> Ledger<P> {
         };
         // A rejection is stored when its page settles.
         if let Outcome::Written | Outcome::Deleted | Outcome::Unchanged = outcome {
-            page.begun.remove(&sent);
+            page.started.remove(&sent);
         }
         page.open -= 1;
         page.count(outcome);
@@ -163,7 +164,7 @@ impl<P> Ledger<P> {
                 Some(next) => {
                     next.first = page.first;
                     next.counts.add(&page.counts);
-                    next.begun.append(&mut page.begun);
+                    next.started.append(&mut page.started);
                 }
                 None => return self.pages.push_front(page),
             }
@@ -172,13 +173,13 @@ impl<P> Ledger<P> {
 
     /// Returns the position to store, or `None` if the source has not passed one.
     pub(super) fn stored(&self, rejects: u64) -> Option<Stored<&P>> {
-        let begun: Vec<_> = self
+        let started: Vec<_> = self
             .pages
             .iter()
-            .flat_map(|page| page.begun.values().cloned())
+            .flat_map(|page| page.started.values().cloned())
             .collect();
         let (mut source, mut tally) = (self.position.as_ref(), self.settled.clone());
-        if self.pages.iter().any(|page| !page.begun.is_empty()) {
+        if self.pages.iter().any(|page| !page.started.is_empty()) {
             source = self.pages.back().map(|page| &page.position);
             for page in &self.pages {
                 tally.add(&page.counts.without_left());
@@ -186,7 +187,7 @@ impl<P> Ledger<P> {
         }
         source.map(|source| Stored {
             source,
-            begun,
+            started,
             tally,
             rejects,
         })
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn begun_rows_are_stored_until_they_end() {
+    fn started_rows_are_stored_until_they_end() {
         let mut ledger = Ledger::new(Tally::default());
         ledger.add((vec![begin("a"), begin("b")], 1));
         ledger.add((vec![begin("c"), begin("d")], 2));
@@ -302,8 +303,11 @@ mod tests {
         ledger.end(1, Outcome::InDoubt);
         ledger.end(2, Outcome::Rejected(json!({}), "changed".into()));
         let stored = ledger.stored(0).unwrap();
-        let begun: Vec<_> = stored.begun.iter().map(|(_, row, _)| row.as_str()).collect();
-        assert_eq!((*stored.source, begun, stored.tally.read), (2, vec!["b", "c", "d"], 1));
+        let started: Vec<_> = stored.started.iter().map(|(_, row, _)| row.as_str()).collect();
+        assert_eq!(
+            (*stored.source, started, stored.tally.read),
+            (2, vec!["b", "c", "d"], 1)
+        );
     }
 
     #[test]

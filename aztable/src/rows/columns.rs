@@ -14,7 +14,7 @@ pub(crate) struct Column {
     rank: usize,
     pub(crate) name: String,
     pub(crate) edm_type: EdmType,
-    /// Whether a time has digits behind the microseconds.
+    /// `true` if a time has digits behind the microseconds.
     pub(crate) has_fine_times: bool,
 }
 

@@ -13,8 +13,7 @@ use csv::{ErrorKind, Reader, StringRecord};
 use crate::failure::{Done, Failure};
 use crate::rows::compression::{Compression, open};
 use crate::rows::csv_columns::CsvColumns;
-use crate::rows::json_lines::ReadRow;
-use crate::rows::row_source::{ColumnOptions, RowSource};
+use crate::rows::row_source::{ColumnOptions, ReadRow, RowSource};
 
 type Records = Reader<Box<dyn BufRead + Send>>;
 

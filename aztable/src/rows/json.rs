@@ -1,4 +1,5 @@
-//! JSON that is not one row a line: an array of rows, or the `value` of a response of the service, as AzCopy 7 wrote it.
+//! JSON that is not one row a line: an array of rows, or the `value` of a response of the service, as AzCopy 7 wrote
+//! it.
 
 use std::io::{self, BufRead, ErrorKind};
 use std::path::PathBuf;
@@ -8,8 +9,7 @@ use serde::Deserialize as _;
 use serde_json::{Deserializer, Value};
 
 use crate::failure::{Done, Failure};
-use crate::rows::json_lines::ReadRow;
-use crate::rows::row_source::RowSource;
+use crate::rows::row_source::{ReadRow, RowSource};
 
 /// The first member of a response of the service.
 const RESPONSE: &[u8] = b"{\"odata.metadata\"";
@@ -18,7 +18,7 @@ const RESPONSE: &[u8] = b"{\"odata.metadata\"";
 pub(crate) struct Json {
     path: PathBuf,
     reader: Box<dyn BufRead + Send>,
-    has_begun: bool,
+    has_started: bool,
     /// The arrays that are open: a file that was cut off leaves one.
     open: i64,
 }
@@ -28,7 +28,7 @@ impl Json {
         Self {
             path,
             reader,
-            has_begun: false,
+            has_started: false,
             open: 0,
         }
     }
@@ -44,7 +44,7 @@ impl Json {
             }
             let (is_end, is_row) = (bytes.is_empty(), count < bytes.len());
             // The service's rows may begin with their own odata.metadata: only the first object is a response.
-            let is_response = is_row && !self.has_begun && bytes[count..].starts_with(RESPONSE);
+            let is_response = is_row && !self.has_started && bytes[count..].starts_with(RESPONSE);
             self.reader.consume(count);
             if is_response {
                 self.reader.skip_until(b'[')?;
@@ -52,7 +52,7 @@ impl Json {
             } else if is_end && self.open != 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
             } else if is_end || is_row {
-                self.has_begun = true;
+                self.has_started = true;
                 return Ok(is_row);
             }
         }

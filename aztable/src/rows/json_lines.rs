@@ -6,10 +6,7 @@ use std::path::PathBuf;
 use azure_table::DynamicEntity;
 
 use crate::failure::{Done, Failure};
-use crate::rows::row_source::RowSource;
-
-/// A row of a file, or the text that is none.
-pub(crate) type ReadRow = Result<DynamicEntity, (String, String)>;
+use crate::rows::row_source::{ReadRow, RowSource};
 
 /// Appends a row. ETag and Timestamp are those of the stored row: `system` keeps them.
 ///

@@ -11,16 +11,15 @@ use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 
 use crate::failure::{Done, Failure};
-use crate::rows::json_lines::ReadRow;
 use crate::rows::named_columns::{Name, Use, uses};
 use crate::rows::parquet_writer::{FINE, HEADERS, UNIX_EPOCH};
-use crate::rows::row_source::RowSource;
+use crate::rows::row_source::{ReadRow, RowSource};
 
 /// A column of the file.
 struct ParquetColumn {
     usage: Use,
     logical: Option<LogicalType>,
-    /// Whether the next column has the digits of times behind the microseconds.
+    /// `true` if the next column has the digits of times behind the microseconds.
     has_fine: bool,
 }
 

@@ -1,19 +1,14 @@
-//! Opens a file of any format, and reads its rows page by page.
-
-use std::path::Path;
+//! The rows of a file of any format, page by page.
 
 use azure_table::{DynamicEntity, EdmType};
 use clap::Args;
 
 use crate::failure::{Done, Failure};
-use crate::rows::compression::open;
-use crate::rows::csv_reader::CsvReader;
-use crate::rows::file_format::{FileFormat, RowForm};
-use crate::rows::json::Json;
-use crate::rows::json_lines::{JsonLines, ReadRow};
-use crate::rows::parquet_reader::ParquetReader;
 use crate::session::Session;
 use crate::value::type_named;
+
+/// A row of a file, or the text that is none and the reason.
+pub(crate) type ReadRow = Result<DynamicEntity, (String, String)>;
 
 /// A file with rows.
 pub(crate) trait RowSource: Send {
@@ -48,24 +43,6 @@ fn column_type(text: &str) -> Result<(String, EdmType), String> {
     let (column, name) = text.split_once('=').ok_or("it has no `=`")?;
     let edm_type = type_named(name).map_err(|failure| failure.to_string())?;
     Ok((column.to_owned(), edm_type))
-}
-
-/// Opens a file, or the standard input for `-`.
-///
-/// # Errors
-/// The file cannot be opened, or its columns are not what a table can have.
-pub(crate) fn open_rows(path: &Path, format: FileFormat, columns: &ColumnOptions) -> Done<Box<dyn RowSource>> {
-    let has_columns = matches!(format.form, RowForm::Csv | RowForm::Parquet);
-    if !has_columns && !columns.keys.is_empty() || format.form != RowForm::Csv && !columns.types.is_empty() {
-        return Err(Failure::usage("--keys is for CSV and Parquet, and --type for CSV"));
-    }
-    let owned = path.to_owned();
-    Ok(match format.form {
-        RowForm::JsonLines => Box::new(JsonLines::new(owned, open(path, format.compression)?)),
-        RowForm::Json => Box::new(Json::new(owned, open(path, format.compression)?)),
-        RowForm::Csv => Box::new(CsvReader::open(owned, format.compression, columns)?),
-        RowForm::Parquet => Box::new(ParquetReader::open(owned, &columns.keys)?),
-    })
 }
 
 /// Reads all `total` rows of a file that this program has written. Returns `false` if a signal came before the end.

@@ -1,8 +1,8 @@
 //! Access to the page: for whoever has the token, on this machine, from the page itself.
 //!
 //! The token is in the fragment of the address, which browsers do not send. A script exchanges it for a cookie that
-//! no script reads and no other site sends. `Host` and `Origin` are checked on every request: a foreign name may resolve
-//! to this machine, and a page of another site may send forms.
+//! no script reads and no other site sends. `Host` and `Origin` are checked on every request: a foreign name may
+//! resolve to this machine, and a page of another site may send forms.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::{Done, Failure};
-use crate::ui::{Problem, pages};
+use crate::ui::pages;
+use crate::ui::problem::Problem;
 
 const CONTENT_SECURITY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
      form-action 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";

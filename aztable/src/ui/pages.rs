@@ -4,13 +4,26 @@ use axum::http::StatusCode;
 use azure_table::DynamicEntity;
 use maud::{DOCTYPE, Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
 
-use crate::ui::Site;
-use crate::ui::tables::Typed;
+use crate::ui::site::Site;
 use crate::value::SHORT_NAMES;
 
 /// The cells of a table show so much of a value.
 const SHOWN: usize = 120;
+
+/// A query as the form sends it. An empty text is no condition.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Typed {
+    pub(super) partition: String,
+    pub(super) prefix: String,
+    pub(super) filter: String,
+    /// The whole table may be read.
+    pub(super) scan: String,
+    /// The continuation of the page before.
+    pub(super) from: String,
+}
 
 /// The plan of a query.
 pub(super) struct Plan {

@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use crate::failure::with_causes;
 use crate::ui::pages::{self, Property, RowForm};
-use crate::ui::{Problem, Shared, Shown};
+use crate::ui::problem::{Problem, Shown};
+use crate::ui::site::{Shared, Site};
 use crate::value::{short_name, type_named, value_of};
 
 #[derive(Deserialize)]
@@ -86,12 +87,7 @@ pub(super) async fn delete(State(site): Shared, Path(table): Path<String>, Form(
 }
 
 /// Shows both: the row as it is stored now, and the form that was not saved. It saves over the version that it shows.
-async fn conflict(
-    site: &crate::ui::Site,
-    client: &TableClient<DynamicEntity>,
-    table: &str,
-    mut typed: RowForm,
-) -> Shown {
+async fn conflict(site: &Site, client: &TableClient<DynamicEntity>, table: &str, mut typed: RowForm) -> Shown {
     let stored = client
         .get((&typed.partition, &typed.row))
         .await?

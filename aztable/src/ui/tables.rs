@@ -6,30 +6,15 @@ use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse as _;
 use azure_table::filter::AccessPath;
 use azure_table::{Continuation, DynamicEntity, Filter, KeyPrefix, TableQuery};
-use serde::{Deserialize, Serialize};
 
-use crate::ui::pages::{self, Plan};
-use crate::ui::{Problem, Shared, Shown, Site};
+use crate::ui::pages::{self, Plan, Typed};
+use crate::ui::problem::{Problem, Shown};
+use crate::ui::site::{Shared, Site};
 
 /// The rows of a page.
 const PAGE: usize = 50;
 /// A request returns 1,000 rows at most.
 const REQUESTS_OF_A_MILLION_ROWS: f64 = 1_000.0;
-
-/// A query as the form sends it. An empty text is no condition.
-#[derive(Clone, Default, Deserialize, Serialize)]
-#[serde(default)]
-pub(super) struct Typed {
-    pub(super) partition: String,
-    pub(super) prefix: String,
-    pub(super) filter: String,
-    /// The whole table may be read.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(super) scan: String,
-    /// The continuation of the page before.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(super) from: String,
-}
 
 impl Typed {
     fn query(&self, site: &Site, table: &str) -> Result<TableQuery<DynamicEntity>, Problem> {

@@ -12,7 +12,7 @@ use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
 /// A folder of a test, deleted at its end.
 pub(crate) struct Folder(tempfile::TempDir);
 
-/// What a run of the program printed, and its exit code.
+/// The output of a run, and its exit code.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
