@@ -88,6 +88,10 @@ where
     /// # Errors
     /// - The errors of [`TableQuery`] and of [`get_many`](azure_table::TableClient::get_many).
     pub async fn all(self) -> Result<Vec<R::Entity>> {
+        if R::INDEX.covers {
+            let rows = self.rows.all().await?;
+            return Ok(rows.into_iter().filter_map(R::into_entity).collect());
+        }
         self.stream().try_collect().await
     }
 
