@@ -13,6 +13,7 @@ use crate::row_selection::RowSelection;
 use crate::rows::appended_file::AppendedFile;
 use crate::rows::file_format::{FileFormat, RowForm};
 use crate::rows::json_lines;
+use crate::rows::sorted::scan;
 use crate::session::Session;
 use crate::tally::Tally;
 
@@ -60,7 +61,7 @@ impl Export {
         if format.form != RowForm::JsonLines {
             return Err(Failure::new("not yet"));
         }
-        let table = session.table(&self.table)?;
+        let (service, table) = session.connections.service_and_table(&self.table)?;
         let account = session.connections.described(&place_of(&self.table)?.account)?;
         let (selected, columns) = (self.rows.text(), self.select.join(","));
         let file_name = self.file.display().to_string();
@@ -91,10 +92,10 @@ impl Export {
         session
             .terminal
             .note(&format!("export {selected} of {} at {account}", table.name()));
-        let query = self.rows.query(&table)?.allow_table_scan();
+        let query = self.rows.query(&table)?;
         let scan = match self.select.is_empty() {
-            true => query.scan(),
-            false => query.select_names(self.select.clone()).scan(),
+            true => scan(&service, query),
+            false => scan(&service, query.select_names(self.select.clone())),
         };
         let mut pages = scan.resume_from(position.scan.clone()).stream();
         let mut progress = session.progress(None);
