@@ -1,8 +1,8 @@
 //! Writes the rows of a source to a table, and accounts for each of them.
 //!
 //! Outcomes arrive in any order; `row_writer/ledger.rs` assigns them to the pages of the source. The stored position is
-//! the end of a page. A resumed command repeats the rows behind it: upserts do no harm, and an insert of an equal row is
-//! "unchanged".
+//! the end of a page. A resumed command repeats the rows behind it: upserts do no harm, and an insert of an equal row
+//! is "unchanged".
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

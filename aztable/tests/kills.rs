@@ -1,5 +1,5 @@
-//! Long commands that are killed at random times and resumed: nothing is lost, nothing is doubled, and the counts of all
-//! runs are right. Signals: the command that is printed does the rest.
+//! Long commands that are killed at random times and resumed: nothing is lost, nothing is doubled, and the counts of
+//! all runs are right. Signals: the command that is printed does the rest.
 //!
 //! Ordinary tests kill each command 5 times. 50 times each: `AZTABLE_KILLS=50 cargo test -p aztable --test kills`.
 

@@ -5,7 +5,8 @@
 //! ones from settling: a resumed command repeats them. Memory depends on the pages in flight, not on the rows.
 //!
 //! Rows that disappear from their source, since a delete or a patch changes what the source selects, cannot be repeated
-//! by reading them again. They are begun: their keys are stored before they are sent, and the source resumes behind them.
+//! by reading them again. They are begun: their keys are stored before they are sent, and the source resumes behind
+//! them.
 
 use std::collections::{BTreeMap, VecDeque};
 
