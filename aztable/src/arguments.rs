@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::command::{completions, entity, export, import, query, tables};
+use crate::command::{backup, completions, entity, export, import, query, restore, tables, verify_backup};
 use crate::connection::AccountOptions;
 use crate::terminal::Terminal;
 
@@ -47,6 +47,14 @@ pub(crate) enum Command {
     Export(export::Export),
     /// Write the rows of a file to a table
     Import(import::Import),
+    /// Back up an account's tables into a folder: all rows, or those that have changed
+    Backup(backup::Backup),
+    /// Restore the tables of a backup where they are absent
+    Restore(restore::Restore),
+    /// Check the backups of a folder: checksums, order, bases, counts
+    VerifyBackup(verify_backup::VerifyBackup),
+    /// List the backups of a folder
+    Backups(verify_backup::Backups),
     /// Print a completion script of a shell
     Completions(completions::Completions),
     /// Print the manual page

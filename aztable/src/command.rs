@@ -1,11 +1,14 @@
 //! The commands, one file for each idea.
 
+pub(crate) mod backup;
 pub(crate) mod completions;
 pub(crate) mod entity;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod query;
+pub(crate) mod restore;
 pub(crate) mod tables;
+pub(crate) mod verify_backup;
 
 use crate::arguments::Command;
 use crate::failure::Done;
@@ -27,6 +30,10 @@ pub(crate) async fn run(command: Command, session: &Session) -> Done<()> {
         Command::Query(query) => query.run(session).await,
         Command::Export(export) => export.run(session).await,
         Command::Import(import) => import.run(session).await,
+        Command::Backup(backup) => backup.run(session).await,
+        Command::Restore(restore) => restore.run(session).await,
+        Command::VerifyBackup(verify) => verify.run(session),
+        Command::Backups(backups) => backups.run(session),
         Command::Completions(completions) => completions.run(),
         Command::Man => completions::man(),
     }

@@ -8,3 +8,4 @@ pub(crate) mod compression;
 pub(crate) mod equality;
 pub(crate) mod file_format;
 pub(crate) mod json_lines;
+pub(crate) mod sorted;
