@@ -11,25 +11,30 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use azure_table::emulator::ServiceModel;
-use azure_table::{DateTime, DynamicEntity, EdmValue, Emulator, EmulatorServer, TableClient, TableServiceClient};
+use azure_table::emulator::{ServiceModel, SyncPolicy};
+use azure_table::{
+    DateTime, DynamicEntity, EdmValue, Emulator, EmulatorServer, RunningEmulator, TableClient, TableServiceClient,
+};
 
 use crate::program::{Folder, Ran, rows};
 
 /// A row as exact JSON, without ETag and Timestamp, by its keys.
 type Rows = BTreeMap<(String, String), String>;
 
+/// The rows of each table.
+type Tables = BTreeMap<String, Vec<String>>;
+
 /// An emulator on a port, and the program with its connection string.
 struct Server {
     folder: Folder,
-    server: EmulatorServer,
+    server: RunningEmulator,
     service: TableServiceClient,
 }
 
 impl Server {
     async fn start(emulator: Emulator) -> Self {
         let service = TableServiceClient::from_transport(emulator.clone());
-        let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap();
+        let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap().spawn();
         let folder = Folder::new();
         folder.write("target", server.connection_string());
         Self {
@@ -70,15 +75,31 @@ impl Server {
         table
     }
 
-    /// Returns the rows of all tables.
-    async fn tables(&self) -> BTreeMap<String, Vec<String>> {
-        let mut tables = BTreeMap::new();
-        for name in self.service.list_tables().all().await.unwrap() {
-            let mut rows = rows(&self.service.dynamic_table(&name).unwrap()).await;
-            rows.sort();
-            tables.insert(name, rows);
-        }
-        tables
+    async fn tables(&self) -> Tables {
+        tables(&self.service).await
+    }
+}
+
+/// Returns the rows of all tables of an account, sorted.
+async fn tables(service: &TableServiceClient) -> Tables {
+    let mut tables = Tables::new();
+    for name in service.list_tables().all().await.unwrap() {
+        let mut rows = rows(&service.dynamic_table(&name).unwrap()).await;
+        rows.sort();
+        tables.insert(name, rows);
+    }
+    tables
+}
+
+/// Opens the tables in a folder. Drop them before the program runs: the folder is locked.
+fn open(path: &Path) -> TableServiceClient {
+    TableServiceClient::from_transport(Emulator::open(path, SyncPolicy::Never).unwrap())
+}
+
+fn emulator(is_cosmos: bool) -> Emulator {
+    match is_cosmos {
+        true => Emulator::cosmos(),
+        false => Emulator::new(),
     }
 }
 
@@ -96,7 +117,9 @@ impl Random {
 }
 
 /// Returns keys with every character that a key may have, and some that sort differently by byte and by UTF-16 unit.
-fn keys() -> Vec<(String, String)> {
+///
+/// Cosmos DB accepts no empty key.
+fn keys(is_cosmos: bool) -> Vec<(String, String)> {
     let allowed = |c: &char| !"/\\#?".contains(*c) && !c.is_control();
     let mut keys: Vec<_> = (' '..='\u{2ff}')
         .filter(allowed)
@@ -114,11 +137,11 @@ fn keys() -> Vec<(String, String)> {
         "aa",
         "\u{ffff}",
     ];
-    keys.extend(
-        texts
-            .iter()
-            .flat_map(|one| texts.iter().map(|other| ((*one).into(), (*other).into()))),
-    );
+    let texts = &texts[usize::from(is_cosmos)..];
+    let pairs = texts
+        .iter()
+        .flat_map(|one| texts.iter().map(move |other| (*one, *other)));
+    keys.extend(pairs.map(|(one, other)| (one.to_owned(), other.to_owned())));
     keys
 }
 
@@ -135,12 +158,15 @@ fn row(key: &(String, String), number: i64) -> DynamicEntity {
 }
 
 /// Restores each of several backups with random writes between, and compares.
-async fn each_backup_is_restored(emulator: Emulator, target: Emulator) {
-    let (server, target) = (Server::start(emulator).await, Server::start(target).await);
+async fn each_backup_is_restored(is_cosmos: bool) {
+    let (server, target) = (
+        Server::start(emulator(is_cosmos)).await,
+        Server::start(emulator(is_cosmos)).await,
+    );
     server.folder.write("target", target.server.connection_string());
     let table = server.table("Rows").await;
     server.table("Empty").await;
-    let (keys, mut random, mut number) = (keys(), Random(1), 0);
+    let (keys, mut random, mut number) = (keys(is_cosmos), Random(1), 0);
     let mut states = Vec::new();
     for round in 0..4 {
         // The first round writes nearly all rows, the others few of them, and each of them up to three times.
@@ -239,12 +265,12 @@ async fn each_backup_is_restored(emulator: Emulator, target: Emulator) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_backup_of_storage_is_restored() {
-    each_backup_is_restored(Emulator::new(), Emulator::new()).await;
+    each_backup_is_restored(false).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_backup_of_cosmos_is_restored() {
-    each_backup_is_restored(Emulator::cosmos(), Emulator::cosmos()).await;
+    each_backup_is_restored(true).await;
 }
 
 /// Makes a full and an incremental backup of tables in a folder.
@@ -533,10 +559,7 @@ async fn rows_written_meanwhile_existed_in_the_interval() {
         let time = |name: &str| entry[name].as_str().unwrap().parse::<DateTime>().unwrap();
         let (start, end) = (time("start"), time("end"));
         let folder = server.folder.file(&format!("restored{round}"));
-        let emulator = Emulator::open(folder, azure_table::emulator::SyncPolicy::Always).unwrap();
-        let restored = TableServiceClient::from_transport(emulator)
-            .dynamic_table("Rows")
-            .unwrap();
+        let restored = open(&folder).dynamic_table("Rows").unwrap();
         let mut found: Rows = BTreeMap::new();
         for mut row in restored.query().allow_table_scan().all().await.unwrap() {
             (row.etag, row.timestamp) = (None, None);
@@ -561,77 +584,91 @@ async fn rows_written_meanwhile_existed_in_the_interval() {
     }
 }
 
-/// Kills backups and restores, and resumes them, until each is done.
-async fn kills(cosmos: bool, backups: usize) {
-    let emulator = || if cosmos { Emulator::cosmos() } else { Emulator::new() };
-    let model = ServiceModel::new()
-        .read_latency(Duration::from_millis(60))
-        .write_latency(Duration::from_millis(10));
-    let server = Server::start(emulator().service_model(model.clone())).await;
-    let target = Server::start(emulator().service_model(model)).await;
+/// Kills backups and restores, and resumes them, until each is done. Those of Cosmos DB are on a port.
+async fn kills(is_cosmos: bool, backups: usize) {
+    let model = || {
+        ServiceModel::new()
+            .read_latency(Duration::from_millis(60))
+            .write_latency(Duration::from_millis(10))
+    };
+    let server = Server::start(emulator(is_cosmos).service_model(model())).await;
+    let target = Server::start(emulator(is_cosmos).service_model(model())).await;
+    server.folder.write("source", server.server.connection_string());
     server.folder.write("target", target.server.connection_string());
-    let mut random = Random(3);
-    let mut killed = 0;
-    for round in 0..backups {
-        for name in ["One", "Two"] {
-            let rows = (0..3_000).filter(|number| round == 0 || number % 7 == round);
-            let rows: Vec<_> = rows
-                .map(|number| {
-                    row(
-                        &(format!("p{}", number % 3), format!("{number:05}")),
-                        (number + round * 9) as i64,
-                    )
-                })
-                .collect();
-            server
-                .table(name)
-                .await
-                .bulk()
-                .insert_or_replace(rows)
-                .await
-                .unwrap()
-                .ensure_no_leftovers()
-                .unwrap();
+    let folder = |name: &str| server.folder.file(name);
+    let service = |server: &Server, name: &str| {
+        if is_cosmos {
+            server.service.clone()
+        } else {
+            open(&folder(name))
         }
-        let folder = server.folder.file("backups");
-        killed += until_done(&server, &["backup", "backups", "--yes"], &mut random, || {
-            let mut folders = fs::read_dir(&folder)
+    };
+    let (from, to) = if is_cosmos {
+        ("@source", "@target")
+    } else {
+        ("local:tables", "local:restored")
+    };
+    let (count, milliseconds) = if is_cosmos { (3_000, 400) } else { (20_000, 120) };
+    let (mut random, mut killed) = (Random(3), 0);
+    for round in 0..backups {
+        let written = {
+            let service = service(&server, "tables");
+            for name in ["One", "Two"] {
+                let numbers = (0..count).filter(|number| round == 0 || number % 7 == round);
+                let key = |number| (format!("p{}", number % 3), format!("{number:05}"));
+                let rows: Vec<_> = numbers
+                    .map(|number| row(&key(number), (number + round * 9) as i64))
+                    .collect();
+                let table = service.dynamic_table(name).unwrap();
+                table.create_table_if_not_exists().await.unwrap();
+                table
+                    .bulk()
+                    .insert_or_replace(rows)
+                    .await
+                    .unwrap()
+                    .ensure_no_leftovers()
+                    .unwrap();
+            }
+            tables(&service).await
+        };
+        let unfinished = || {
+            let mut folders = fs::read_dir(folder("backups"))
                 .into_iter()
                 .flatten()
                 .map(|entry| entry.unwrap().path());
-            folders
-                .find(|folder| folder.join("position.json").exists() && !folder.join("manifest.json").exists())
-                .map(|folder| folder.join("position.json"))
-        })
-        .await;
-        let verified = server.run(&["verify-backup", "backups"]).await;
-        let unfinished = verified
-            .output
-            .lines()
-            .filter(|line| line.contains("unfinished"))
-            .count();
-        assert_eq!(unfinished, verified.output.lines().count(), "{}", verified.output);
+            let folder =
+                folders.find(|path| path.join("position.json").exists() && !path.join("manifest.json").exists());
+            folder.map(|folder| folder.join("position.json"))
+        };
         killed += until_done(
             &server,
-            &["restore", "backups", "--into", "@target", "--yes"],
+            &["backup", from, "backups", "--yes"],
+            milliseconds,
             &mut random,
-            || {
-                let mut files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-                files.find_map(|file| Some(file.to_str()?.strip_suffix(".tables")?.into()))
-            },
+            unfinished,
         )
         .await;
-        assert_eq!(target.tables().await, server.tables().await);
-        for table in ["One", "Two"] {
-            target
-                .service
-                .dynamic_table(table)
+        let verified = server.run(&["verify-backup", "backups"]).await;
+        assert!(
+            verified.output.lines().all(|line| line.contains("unfinished")),
+            "{}",
+            verified.output
+        );
+        let unfinished = || {
+            let mut files = fs::read_dir(folder("backups"))
                 .unwrap()
-                .delete_table()
-                .await
-                .unwrap();
+                .map(|entry| entry.unwrap().path());
+            files.find_map(|file| Some(file.to_str()?.strip_suffix(".tables")?.into()))
+        };
+        let restore = ["restore", "backups", "--into", to, "--yes"];
+        killed += until_done(&server, &restore, milliseconds, &mut random, unfinished).await;
+        let restored = service(&target, "restored");
+        assert!(tables(&restored).await == written, "the rows of round {round} differ");
+        for table in ["One", "Two"] {
+            restored.dynamic_table(table).unwrap().delete_table().await.unwrap();
         }
     }
+    println!("{killed} kills");
     assert!(killed >= 3, "{killed} kills");
 }
 
@@ -639,6 +676,7 @@ async fn kills(cosmos: bool, backups: usize) {
 async fn until_done(
     server: &Server,
     arguments: &[&str],
+    milliseconds: usize,
     random: &mut Random,
     position: impl Fn() -> Option<std::path::PathBuf>,
 ) -> usize {
@@ -652,7 +690,10 @@ async fn until_done(
             .stdout(std::process::Stdio::null())
             .spawn()
             .unwrap();
-        tokio::time::sleep(Duration::from_millis(60 + 50 * kills as u64 + random.below(400) as u64)).await;
+        tokio::time::sleep(Duration::from_millis(
+            (milliseconds / 3 * (kills + 1) + random.below(milliseconds)) as u64,
+        ))
+        .await;
         match child.try_wait().unwrap() {
             Some(status) => {
                 assert!(status.success(), "{arguments:?}");

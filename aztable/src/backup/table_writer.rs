@@ -154,7 +154,14 @@ impl<'f> TableWriter<'f> {
     /// # Errors
     /// A file cannot be written.
     pub(crate) fn finish(mut self) -> Done<TableEntry> {
-        let mut entry = self.flush(None)?.entry;
+        self.flush(None)?;
+        for (file, _) in [&mut self.rows, &mut self.keys] {
+            if file.length() == 0 {
+                // A compressed file is not empty, though its contents are.
+                file.append(Vec::new())?;
+            }
+        }
+        let mut entry = self.position.entry;
         entry.rows_file = FileEntry::of(self.folder, &entry.rows_file.name)?;
         entry.keys_file = FileEntry::of(self.folder, &entry.keys_file.name)?;
         entry.end = DateTime::now();

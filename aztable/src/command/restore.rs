@@ -133,20 +133,20 @@ impl Restore {
     }
 }
 
-/// Returns the inserts of rows, with the number of rows behind each page. The first page has none: from then on, the
+/// Returns the upserts of rows, with the number of rows behind each page. The first page has none: from then on, the
 /// position exists until all rows have an outcome.
 fn pages(merged: MergedRows, before: u64) -> impl Stream<Item = Done<Page<u64>>> {
     let begin = stream::iter([Ok((Vec::new(), before))]);
-    let inserts = stream::try_unfold((merged, before), move |(mut merged, mut rows)| async move {
+    let upserts = stream::try_unfold((merged, before), move |(mut merged, mut rows)| async move {
         let mut items = Vec::with_capacity(PAGE);
         while items.len() < PAGE
             && let Some(mut row) = merged.next()?
         {
             (row.etag, row.timestamp) = (None, None);
-            items.push(Item::Write(TableOperation::insert(&row)));
+            items.push(Item::Write(TableOperation::insert_or_replace(&row)));
         }
         rows += items.len() as u64;
         Ok((!items.is_empty()).then_some(((items, rows), (merged, rows))))
     });
-    begin.chain(inserts)
+    begin.chain(upserts)
 }

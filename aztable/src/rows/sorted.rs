@@ -1,28 +1,33 @@
 //! The rows of a table in key order, in flat memory.
 //!
 //! Azure Storage and folders yield rows in the ordinal order of PartitionKey and RowKey, in one chain of pages. Cosmos DB
-//! yields them in no order: there, runs of rows are sorted in memory and written to one unnamed temporary file, and
-//! then merged.
+//! yields them in no order, and an address may hide it. Elsewhere, runs of rows are therefore sorted in memory and
+//! written to one unnamed temporary file, and then merged.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Seek as _, SeekFrom, Write as _};
 use std::sync::Arc;
 
+use azure_table::query::Scan;
 use azure_table::{DynamicEntity, Profile, TableQuery, TableServiceClient};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt as _, TryStreamExt as _};
 
 use crate::failure::{Done, Failure};
 use crate::interrupt::Interrupt;
-use crate::rows::json_lines;
 
-/// The bytes of rows that are sorted in memory, as JSON.
-const RUN: usize = 16 << 20;
+/// The bytes of rows that are sorted in memory.
+const RUN: usize = 12 << 20;
+/// The bytes of a row in memory, beside its JSON.
+const ROW: usize = 160;
 /// The bytes of a run that are read together.
-const BUFFER: usize = 64 << 10;
+const BUFFER: usize = 32 << 10;
 /// The pages that are requested before they are needed: the most that a stream holds.
 const PREFETCH: usize = 1;
+
+/// Parts of addresses that only Azure Storage, folders and Azurite have.
+const ORDERED: [&str; 3] = [".table.core.", ".table.storage.azure.net", "://127.0.0.1:10002/"];
 
 /// The key of a row. Its order is that of the service.
 pub(crate) type Key = azure_table::Key<DynamicEntity>;
@@ -41,10 +46,26 @@ pub(crate) fn sorted_rows(
     interrupt: Interrupt,
 ) -> BoxStream<'static, Done<KeyedRow>> {
     let query = query.allow_table_scan();
-    match service.profile() {
-        Profile::Cosmos => stream::once(sort(query, interrupt, RUN)).try_flatten().boxed(),
-        _ => in_order(query.prefetch(PREFETCH).stream().map_err(Failure::from)).boxed(),
+    match is_ordered(service) {
+        true => in_order(query.prefetch(PREFETCH).stream().map_err(Failure::from)).boxed(),
+        false => stream::once(sort(scan(service, query), interrupt, RUN))
+            .try_flatten()
+            .boxed(),
     }
+}
+
+/// Returns a scan of a query, for rows in any order. It has ranges of keys only if the service keeps their order.
+pub(crate) fn scan(service: &TableServiceClient, query: TableQuery<DynamicEntity>) -> Scan<DynamicEntity> {
+    let scan = query.allow_table_scan().scan();
+    match is_ordered(service) {
+        true => scan,
+        false => scan.concurrency(1),
+    }
+}
+
+/// Returns `true` if the address shows a service that yields rows in key order.
+pub(crate) fn is_ordered(service: &TableServiceClient) -> bool {
+    service.profile() == Profile::Storage && ORDERED.iter().any(|part| service.endpoint().contains(part))
 }
 
 fn keyed(row: DynamicEntity) -> Done<KeyedRow> {
@@ -66,15 +87,15 @@ fn in_order(rows: impl Stream<Item = Done<DynamicEntity>>) -> impl Stream<Item =
     })
 }
 
-/// Sorts the rows of a query in runs of `most` bytes, and returns their merge.
+/// Sorts the rows of a scan in runs of `most` bytes, and returns their merge.
 async fn sort(
-    query: TableQuery<DynamicEntity>,
+    rows: Scan<DynamicEntity>,
     interrupt: Interrupt,
     most: usize,
 ) -> Done<BoxStream<'static, Done<KeyedRow>>> {
     let file = Arc::new(tempfile::tempfile()?);
     let (mut merge, mut run, mut bytes) = (Merge::default(), Vec::new(), 0);
-    let mut pages = query.scan().stream();
+    let mut pages = rows.stream();
     while let Some(page) = pages.try_next_page().await? {
         if interrupt.is_set() {
             return Err(Failure::interrupted(
@@ -82,8 +103,8 @@ async fn sort(
             ));
         }
         for row in page {
-            let line = serde_json::to_vec(&row)?;
-            bytes += line.len();
+            let line = serde_json::to_vec(&row)?.into_boxed_slice();
+            bytes += ROW + line.len();
             run.push((Key::from_text(row.partition_key, row.row_key)?, line));
         }
         if bytes >= most {
@@ -129,7 +150,7 @@ struct Merge {
 
 impl Merge {
     /// Writes a run at the end of the file.
-    fn add(&mut self, file: &Arc<File>, mut rows: Vec<(Key, Vec<u8>)>) -> Done<()> {
+    fn add(&mut self, file: &Arc<File>, mut rows: Vec<(Key, Box<[u8]>)>) -> Done<()> {
         rows.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         let at = (&**file).seek(SeekFrom::End(0))?;
         let mut lines = BufWriter::new(&**file);
@@ -150,8 +171,9 @@ impl Merge {
         let Some((reader, head)) = self.runs.get_mut(index) else {
             return Ok(());
         };
-        for row in json_lines::read(reader, 1)? {
-            let (key, row) = keyed(row.map_err(|(_, why)| Failure::new(why))?)?;
+        let mut line = Vec::new();
+        if reader.read_until(b'\n', &mut line)? > 0 {
+            let (key, row) = keyed(serde_json::from_slice(&line)?)?;
             *head = Some(row);
             self.least.push(Reverse((key, index)));
         }
@@ -218,7 +240,7 @@ mod tests {
             keys(sorted_rows(&service, query.clone(), Interrupt::default())).await,
             expected
         );
-        let of_many_runs = sort(query, Interrupt::default(), 1_000).await.unwrap();
+        let of_many_runs = sort(scan(&service, query), Interrupt::default(), 1_000).await.unwrap();
         assert_eq!(keys(of_many_runs).await, expected);
     }
 
@@ -231,7 +253,7 @@ mod tests {
         for _ in 0..2 {
             let run = rows
                 .iter()
-                .map(|row| (keyed(row.clone()).unwrap().0, serde_json::to_vec(row).unwrap()));
+                .map(|row| (keyed(row.clone()).unwrap().0, serde_json::to_vec(row).unwrap().into()));
             merge.add(&file, run.collect()).unwrap();
         }
         (0..2).for_each(|run| merge.advance(run).unwrap());
