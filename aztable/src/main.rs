@@ -7,6 +7,7 @@
 #![expect(clippy::print_stderr, reason = "a program talks to a person")]
 
 mod arguments;
+mod backup;
 mod command;
 mod connection;
 mod doubt;

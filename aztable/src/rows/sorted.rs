@@ -64,7 +64,7 @@ pub(crate) fn scan(service: &TableServiceClient, query: TableQuery<DynamicEntity
 }
 
 /// Returns `true` if the address shows a service that yields rows in key order.
-fn is_ordered(service: &TableServiceClient) -> bool {
+pub(crate) fn is_ordered(service: &TableServiceClient) -> bool {
     service.profile() == Profile::Storage && ORDERED.iter().any(|part| service.endpoint().contains(part))
 }
 
