@@ -305,7 +305,8 @@ async fn damage_is_found() {
         fs::write(path, bytes).unwrap();
     };
     let rows = "0000-One.rows.jsonl.zst";
-    let damages: [(&str, &dyn Fn(&Path), &str); 8] = [
+    type Damage<'a> = (&'a str, &'a dyn Fn(&Path), &'a str);
+    let damages: [Damage<'_>; 8] = [
         (
             "flipped byte of the base's rows",
             &|backups| flip(&backups.join(&full).join(rows)),
@@ -668,7 +669,6 @@ async fn kills(is_cosmos: bool, backups: usize) {
             restored.dynamic_table(table).unwrap().delete_table().await.unwrap();
         }
     }
-    println!("{killed} kills");
     assert!(killed >= 3, "{killed} kills");
 }
 

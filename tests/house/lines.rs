@@ -30,8 +30,9 @@ const LINES: [(&str, usize); 7] = [
     // an entity. 87 for declared indexes as data: they replaced index rows by hand. 53 for parts of signatures that are
     // checked before they are signed again, and URLs that errors of a service repeat: a reading found them missing.
     // 8 for a RowKey of a batch with a comparison of its own, 7 for a module that reads a signature: they replaced a
-    // comparison of all fields by hand, and a file of 501 lines. 1 for declared indexes.
-    ("azure-table", 33_693),
+    // comparison of all fields by hand, and a file of 501 lines. 1 for declared indexes. 5 for an index row's
+    // key that is written once: they replaced a second one.
+    ("azure-table", 33_698),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
     // 1 for an option of explorations. 357 for declared indexes, a row type for each: they replaced rows by hand.
     ("azure-table-derive", 5_155),

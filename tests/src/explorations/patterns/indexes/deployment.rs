@@ -27,16 +27,10 @@ macro_rules! generations {
             team: String,
         }
 
-        impl $name {
+        impl Generation for $name {
             fn of(id: u8, mail: &str) -> Self {
                 let (tenant, mail, team) = ("t".to_owned(), mail.to_owned(), "team".to_owned());
                 Self { tenant, id, mail, team }
-            }
-        }
-
-        impl Generation for $name {
-            fn of(id: u8, mail: &str) -> Self {
-                Self::of(id, mail)
             }
 
             fn set_mail(&mut self, mail: &str) {
