@@ -273,7 +273,7 @@ async fn each_backup_of_cosmos_is_restored() {
     each_backup_is_restored(true).await;
 }
 
-/// Makes a full and an incremental backup of tables in a folder.
+/// Creates a full and an incremental backup of tables in a folder.
 async fn two_backups(folder: &Folder) -> [String; 2] {
     let mut names = [String::new(), String::new()];
     for (round, name) in names.iter_mut().enumerate() {

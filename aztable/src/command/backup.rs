@@ -94,7 +94,7 @@ impl Backup {
             (Some(_), Some(position)) => position,
             (Some(path), None) => return Err(Failure::of_file(path, "no position of a backup")),
             (None, _) => {
-                self.refuse_second(session)?;
+                self.reject_second(session)?;
                 Position {
                     manifest: Manifest::new(name, account.clone(), now),
                     tables: self.names(&service).await?,
@@ -132,7 +132,7 @@ impl Backup {
     }
 
     /// Checks that no backup in the folder is unfinished.
-    fn refuse_second(&self, session: &Session) -> Done<()> {
+    fn reject_second(&self, session: &Session) -> Done<()> {
         for name in names(&self.folder)? {
             let folder = self.folder.join(name);
             if folder.join(POSITION).exists() && !Manifest::is_in(&folder) {

@@ -52,19 +52,19 @@ impl Restore {
         let mut done_path = path.clone().into_os_string();
         done_path.push(".tables");
         let mut stored = PositionFile::new(done_path, &job);
-        let begun = match stored.load::<usize>()? {
+        let started = match stored.load::<usize>()? {
             Some(_) if self.options.resume.is_none() => return Err(session.unfinished(&path)),
-            begun => begun,
+            started => started,
         };
-        let done = begun.unwrap_or_default();
+        let done = started.unwrap_or_default();
         let mut chains = Vec::new();
         for (index, entry) in entries.iter().enumerate().skip(done) {
             let chain = backup.chain(&entry.table)?;
             chain.iter().try_for_each(|backup| backup.verify_files(&entry.table))?;
             chains.push((index, entry, chain));
-            let is_begun = begun == Some(index);
+            let is_started = started == Some(index);
             let table = session.table(&self.target(&entry.table))?;
-            if !is_begun && table.table_exists().await? {
+            if !is_started && table.table_exists().await? {
                 let text = format!(
                     "{} exists at {account}: a backup is restored into absent tables",
                     table.name()

@@ -10,10 +10,10 @@ use futures_util::{StreamExt as _, stream};
 
 use crate::command::copy::next_page;
 use crate::failure::{Done, Failure};
-use crate::printed_rows::{Form, PrintedRows};
 use crate::row_selection::RowSelection;
 use crate::row_writer::ledger::StartedRow;
 use crate::row_writer::{Item, RowWriter, WriteOptions};
+use crate::rows::printed_rows::{Form, PrintedRows};
 use crate::rows::sorted::scan;
 use crate::session::Session;
 use crate::value;

@@ -6,8 +6,8 @@ use indicatif::{HumanBytes, HumanCount};
 use serde_json::json;
 
 use crate::failure::Done;
-use crate::printed_rows::print_table;
 use crate::row_selection::RowSelection;
+use crate::rows::printed_rows::print_table;
 use crate::session::Session;
 use crate::shape::partitions::{Partition, Partitions};
 use crate::shape::row_size::row_size;
