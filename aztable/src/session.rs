@@ -62,6 +62,18 @@ impl Session {
         })
     }
 
+    /// Shows the number of rows that are read.
+    ///
+    /// # Errors
+    /// A signal came.
+    pub(crate) fn advance(&self, progress: &mut Progress, rows: u64) -> Done<()> {
+        progress.set(rows);
+        match self.interrupt.is_set() {
+            true => Err(self.interrupted(rows, None)),
+            false => Ok(()),
+        }
+    }
+
     /// Returns the error of a command that leaves rows, with the command that resumes.
     pub(crate) fn resumable(&self, error: Failure, position: &Path) -> Failure {
         match position.exists() {
