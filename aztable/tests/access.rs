@@ -179,9 +179,9 @@ fn expired_signature_is_called_so_and_no_signature_is_taken_from_the_command_lin
     let error = folder.local(&["sas", "Orders", "--permissions", "x"]).failed(2);
     assert!(error.contains("letters of raud"), "{error}");
     let error = folder
-        .local(&["sas", "Orders", "--permissions", "r", "--last-row", "7"])
+        .local(&["sas", "--permissions", "r", "--partition", "7"])
         .failed(2);
-    assert!(error.contains("--partition"), "{error}");
+    assert!(error.contains("TABLE"), "{error}");
 }
 
 #[test]
