@@ -5,6 +5,7 @@
 //! is "unchanged".
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -159,6 +160,8 @@ impl<'s> RowWriter<'s> {
         }));
         self.session.interrupt.wait_for_position();
         let interrupt = self.session.interrupt.clone();
+        let taken = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&taken);
         let operations = pages
             .take_while(move |_| std::future::ready(!interrupt.is_set()))
             .and_then(|page| async {
@@ -170,7 +173,10 @@ impl<'s> RowWriter<'s> {
                 }
                 Ok(stream::iter(operations.into_iter().map(Ok)))
             })
-            .try_flatten();
+            .try_flatten()
+            .inspect_ok(move |_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            });
         let mut bulk = self.table.bulk().max_failures(usize::MAX).max_pending(PENDING);
         if let Some(rate) = self.sending.max_rate {
             bulk = bulk.max_rate(rate);
@@ -219,6 +225,7 @@ impl<'s> RowWriter<'s> {
             };
             book.ledger.end(left.index(), outcome);
         }
+        book.ledger.end_untaken(taken.load(Ordering::Relaxed));
         self.finish(&mut book, stopped.or(error))
     }
 

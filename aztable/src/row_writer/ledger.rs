@@ -129,6 +129,11 @@ impl<P> Ledger<P> {
         }
     }
 
+    /// Counts the rows that the bulk did not take from their page before it stopped.
+    pub(super) fn end_untaken(&mut self, taken: u64) {
+        (taken..self.sent).for_each(|sent| self.end(sent, Outcome::NotAttempted));
+    }
+
     fn settle(&mut self) {
         while self.pages.front().is_some_and(|page| page.open == 0) {
             let Some(mut page) = self.pages.pop_front() else { return };
@@ -251,6 +256,16 @@ mod tests {
             assert_eq!(ledger.pages.capacity().min(8), ledger.pages.capacity());
         }
         assert_eq!((ledger.total().unchanged, source(&ledger)), (10_000_000, Some(9_999)));
+    }
+
+    #[test]
+    fn rows_that_the_bulk_did_not_take_are_not_attempted() {
+        let mut ledger = Ledger::new(Tally::default());
+        ledger.add((vec![write(), write(), write()], 1));
+        ledger.end(0, Outcome::Written);
+        ledger.end_untaken(2);
+        let total = ledger.total();
+        assert_eq!((total.written, total.in_doubt, total.not_attempted), (1, 1, 1));
     }
 
     #[test]
