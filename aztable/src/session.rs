@@ -30,9 +30,9 @@ impl Session {
     /// Opens a table by its text on the command line.
     ///
     /// # Errors
-    /// The errors of [`Connections::table`].
+    /// The errors of [`Connections::service_and_table`].
     pub(crate) fn table(&self, text: &str) -> Done<TableClient<DynamicEntity>> {
-        self.connections.table(text)
+        Ok(self.connections.service_and_table(text)?.1)
     }
 
     /// Returns a table and its account, for plans.
