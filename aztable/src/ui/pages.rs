@@ -4,8 +4,7 @@ use axum::http::StatusCode;
 use azure_table::DynamicEntity;
 use azure_table::query::QueryPlan;
 use maud::{DOCTYPE, Markup, html};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ui::site::Site;
 use crate::value::SHORT_NAMES;
@@ -14,7 +13,7 @@ use crate::value::SHORT_NAMES;
 const SHOWN: usize = 120;
 
 /// A query as the form sends it. An empty text is no condition.
-#[derive(Clone, Default, Deserialize)]
+#[derive(Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(super) struct Typed {
     pub(super) partition: String,
@@ -283,23 +282,18 @@ fn property_fields(property: &Property) -> Markup {
 }
 
 pub(super) fn row_address(table: &str, partition: &str, row: &str) -> String {
-    let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
     format!(
-        "/tables/{table}/row?partition={}&row={}",
-        encoded(partition),
-        encoded(row)
+        "/tables/{table}/row?{}",
+        encoded(&[("partition", partition), ("row", row)])
     )
 }
 
 fn next_address(table: &str, typed: &Typed, next: &str) -> String {
-    let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
-    let Typed {
-        partition,
-        prefix,
-        filter,
-        scan,
-        ..
-    } = typed;
-    let [partition, prefix, filter, scan, next] = [partition, prefix, filter, scan, next].map(encoded);
-    format!("/tables/{table}?partition={partition}&prefix={prefix}&filter={filter}&scan={scan}&from={next}")
+    let from = next.to_owned();
+    format!("/tables/{table}?{}", encoded(&Typed { from, ..typed.clone() }))
+}
+
+/// Returns the query of an address. Texts have no other result.
+fn encoded(fields: &impl Serialize) -> String {
+    serde_urlencoded::to_string(fields).unwrap_or_default()
 }
