@@ -206,7 +206,7 @@ fn a_killed_patch_resumes() {
 
 /// Sends a signal once a position is stored, and runs the command that is printed.
 fn signalled(folder: &Folder, signal: &str, arguments: &[&str]) -> Ran {
-    let arguments = [arguments, &["--local", "tables", "--yes", "--max-rate", "2000"]].concat();
+    let arguments = [arguments, &["--local", "tables", "--yes", "--max-rate", "1000"]].concat();
     let running = folder
         .command(&arguments)
         .stdout(Stdio::piped())
