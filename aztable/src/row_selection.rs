@@ -1,7 +1,7 @@
 //! The rows that a command selects: `--partition`, `--prefix`, `--filter`.
 
 use azure_table::filter::AccessPath;
-use azure_table::{DynamicEntity, Filter, KeyPrefix, TableClient, TableQuery};
+use azure_table::{DynamicEntity, Filter, KeyPrefix, Result, TableClient, TableQuery};
 use clap::Args;
 
 use crate::failure::{Done, Failure};
@@ -21,11 +21,22 @@ pub(crate) struct RowSelection {
 }
 
 impl RowSelection {
+    /// Returns the selection of a form, in which an empty text is no condition.
+    pub(crate) fn of_texts(partition: &str, prefix: &str, filter: &str) -> Self {
+        let [partition, prefix, filter] =
+            [partition, prefix, filter].map(|text| (!text.is_empty()).then(|| text.to_owned()));
+        Self {
+            partition: partition.or_else(|| prefix.as_ref().map(|_| String::new())),
+            prefix,
+            filter,
+        }
+    }
+
     /// Returns the query for the rows.
     ///
     /// # Errors
     /// A key is not allowed.
-    pub(crate) fn query(&self, table: &TableClient<DynamicEntity>) -> Done<TableQuery<DynamicEntity>> {
+    pub(crate) fn query(&self, table: &TableClient<DynamicEntity>) -> Result<TableQuery<DynamicEntity>> {
         let mut query = table.query();
         match (&self.partition, &self.prefix) {
             (Some(partition), Some(prefix)) => {

@@ -5,6 +5,7 @@
 //! is "unchanged".
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,10 +22,10 @@ use tokio::time::MissedTickBehavior;
 use crate::doubt::was_applied;
 use crate::failure::{Done, Failure, with_causes};
 use crate::position::PositionFile;
-use crate::row_writer::ledger::{Ledger, Outcome, Rejection, StartedRow, Stored};
+use crate::row_writer::ledger::{Ledger, Outcome, Rejection, Stored};
 use crate::rows::appended_file::AppendedFile;
 use crate::rows::compression::Compression;
-use crate::rows::equality::{has_properties, same_properties};
+use crate::rows::equality::same_properties;
 use crate::session::Session;
 use crate::terminal::Terminal;
 
@@ -36,8 +37,6 @@ const PRINTED: u64 = 10;
 const RESOLVED: usize = 32;
 /// The rows that wait for a batch.
 const PENDING: usize = 20_000;
-/// The started rows that wait for a batch: each stored position has their keys.
-const STARTED: usize = 2_000;
 
 /// The options of commands that write many rows.
 #[derive(Args, Clone, Debug)]
@@ -65,8 +64,6 @@ pub(crate) struct WriteOptions {
 /// A row of a source.
 pub(crate) enum Item {
     Write(TableOperation),
-    /// The write of a row that may disappear from the source by it. A resumed command gets the row back.
-    Begin(TableOperation, StartedRow),
     /// The target has the row already.
     Unchanged,
     /// No row: a line that cannot be read.
@@ -99,7 +96,6 @@ pub(crate) struct RowWriter<'s> {
     resume: Option<PathBuf>,
     /// `None` for a command that begins again.
     position: Option<PositionFile>,
-    max_pending: usize,
 }
 
 impl<'s> RowWriter<'s> {
@@ -129,14 +125,7 @@ impl<'s> RowWriter<'s> {
             sending,
             resume: None,
             position: None,
-            max_pending: PENDING,
         })
-    }
-
-    /// Keeps the number of rows small that are started.
-    pub(crate) fn of_started_rows(self) -> Self {
-        let max_pending = STARTED;
-        Self { max_pending, ..self }
     }
 
     /// Returns the position of the source from which the command resumes.
@@ -144,17 +133,9 @@ impl<'s> RowWriter<'s> {
     /// # Errors
     /// It is of another job, or the user has not asked to resume.
     pub(crate) fn resumed<P: DeserializeOwned>(&self) -> Done<Option<P>> {
-        Ok(self.started()?.map(|(source, _)| source))
-    }
-
-    /// Returns the position of the source from which the command resumes, and the started rows before it.
-    ///
-    /// # Errors
-    /// The errors of [`resumed`](Self::resumed).
-    pub(crate) fn started<P: DeserializeOwned>(&self) -> Done<Option<(P, Vec<StartedRow>)>> {
         match (&self.position, self.stored::<P>()?) {
             (Some(position), Some(_)) if self.resume.is_none() => Err(self.session.unfinished(position.path())),
-            (_, stored) => Ok(stored.map(|stored| (stored.source, stored.started))),
+            (_, stored) => Ok(stored.map(|stored| stored.source)),
         }
     }
 
@@ -179,10 +160,12 @@ impl<'s> RowWriter<'s> {
         }));
         self.session.interrupt.wait_for_position();
         let interrupt = self.session.interrupt.clone();
+        let taken = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&taken);
         let operations = pages
             .take_while(move |_| std::future::ready(!interrupt.is_set()))
             .and_then(|page| async {
-                let operations = lock(&book).add(page)?;
+                let operations = lock(&book).ledger.add(page);
                 if operations.is_empty() {
                     // Positions are stored even while a source without changes is always ready. A pause of one with
                     // changes would send batches that are not full.
@@ -190,8 +173,11 @@ impl<'s> RowWriter<'s> {
                 }
                 Ok(stream::iter(operations.into_iter().map(Ok)))
             })
-            .try_flatten();
-        let mut bulk = self.table.bulk().max_failures(usize::MAX).max_pending(self.max_pending);
+            .try_flatten()
+            .inspect_ok(move |_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            });
+        let mut bulk = self.table.bulk().max_failures(usize::MAX).max_pending(PENDING);
         if let Some(rate) = self.sending.max_rate {
             bulk = bulk.max_rate(rate);
         }
@@ -239,6 +225,7 @@ impl<'s> RowWriter<'s> {
             };
             book.ledger.end(left.index(), outcome);
         }
+        book.ledger.end_untaken(taken.load(Ordering::Relaxed));
         self.finish(&mut book, stopped.or(error))
     }
 
@@ -295,17 +282,15 @@ impl<'s> RowWriter<'s> {
             LeftoverReason::Rejected(error) => {
                 let row = operation.and_then(TableOperation::entity);
                 // An earlier run, or another program, has done what this one wants.
-                let same: Option<fn(&DynamicEntity, &DynamicEntity) -> bool> = match (kind, error.kind()) {
-                    (Some(OperationKind::Delete), ErrorKind::NotFound) => return Ok(Outcome::Deleted),
-                    (Some(OperationKind::Insert), ErrorKind::AlreadyExists) => Some(same_properties),
-                    (Some(OperationKind::Merge), ErrorKind::ConditionNotMet) => Some(has_properties),
-                    _ => None,
-                };
-                if let (Some(same), Some(row)) = (same, &row)
-                    && let Some(stored) = self.table.get((&row.partition_key, &row.row_key)).await?
-                    && same(&stored, row)
-                {
-                    return Ok(Outcome::Unchanged);
+                match (kind, error.kind(), &row) {
+                    (Some(OperationKind::Delete), ErrorKind::NotFound, _) => return Ok(Outcome::Deleted),
+                    (Some(OperationKind::Insert), ErrorKind::AlreadyExists, Some(row)) => {
+                        let stored = self.table.get((&row.partition_key, &row.row_key)).await?;
+                        if stored.is_some_and(|stored| same_properties(&stored, row)) {
+                            return Ok(Outcome::Unchanged);
+                        }
+                    }
+                    _ => {}
                 }
                 let keys = operation.and_then(TableOperation::keys);
                 let row = row.map_or_else(|| Ok(json!(keys)), serde_json::to_value)?;
@@ -324,16 +309,6 @@ struct Book<P> {
 }
 
 impl<P: Serialize> Book<P> {
-    /// Adds a page. Started rows are on the disk before they are sent.
-    fn add(&mut self, page: Page<P>) -> Done<Vec<TableOperation>> {
-        let is_started = page.0.iter().any(|item| matches!(item, Item::Begin(..)));
-        let operations = self.ledger.add(page);
-        if is_started {
-            self.save()?;
-        }
-        Ok(operations)
-    }
-
     /// Stores rejected rows, and then the position behind them.
     fn save(&mut self) -> Done<()> {
         self.rejects.write(&mut self.ledger)?;

@@ -30,9 +30,9 @@ impl Session {
     /// Opens a table by its text on the command line.
     ///
     /// # Errors
-    /// The errors of [`Connections::table`].
+    /// The errors of [`Connections::service_and_table`].
     pub(crate) fn table(&self, text: &str) -> Done<TableClient<DynamicEntity>> {
-        self.connections.table(text)
+        Ok(self.connections.service_and_table(text)?.1)
     }
 
     /// Returns a table and its account, for plans.
@@ -60,6 +60,18 @@ impl Session {
             Some(path) => format!("{text}; this goes on:\n  {}", resuming(path)),
             None => text,
         })
+    }
+
+    /// Shows the number of rows that are read.
+    ///
+    /// # Errors
+    /// A signal came.
+    pub(crate) fn advance(&self, progress: &mut Progress, rows: u64) -> Done<()> {
+        progress.set(rows);
+        match self.interrupt.is_set() {
+            true => Err(self.interrupted(rows, None)),
+            false => Ok(()),
+        }
     }
 
     /// Returns the error of a command that leaves rows, with the command that resumes.

@@ -1,5 +1,6 @@
 //! Long commands that are killed at random times and resumed: nothing is lost, nothing is doubled, and the counts of
-//! all runs are right. Signals: the command that is printed does the rest.
+//! all runs are right, except those of rows that leave the selection by their write. Signals: the command that is
+//! printed does the rest.
 //!
 //! Ordinary tests kill each command 5 times. 50 times each: `AZTABLE_KILLS=50 cargo test -p aztable --test kills`.
 
@@ -177,7 +178,7 @@ fn a_killed_delete_resumes() {
         folder.done(&["import", "rows.jsonl", "Rows", "--yes"]);
     };
     killed(&folder, &delete, begin, |ran| {
-        counted(ran, "3,000 read, 3,000 deleted");
+        assert!(!ran.error.contains("rejected"), "{}", ran.error);
         let mut kept = sorted(&folder.read("rows.jsonl"));
         kept.retain(|line| line.contains("new"));
         assert_eq!(exported(&folder, "Rows"), kept);
@@ -197,7 +198,6 @@ fn a_killed_patch_resumes() {
         folder.done(&["import", "rows.jsonl", "Rows", "--yes"]);
     };
     killed(&folder, &patch, begin, |ran| {
-        assert!(ran.error.contains("3,000 read, "), "{}", ran.error);
         assert!(!ran.error.contains("rejected"), "{}", ran.error);
         let expected = folder.read("rows.jsonl").replace("old", "patched");
         assert_eq!(exported(&folder, "Rows"), sorted(&expected));
@@ -206,7 +206,7 @@ fn a_killed_patch_resumes() {
 
 /// Sends a signal once a position is stored, and runs the command that is printed.
 fn signalled(folder: &Folder, signal: &str, arguments: &[&str]) -> Ran {
-    let arguments = [arguments, &["--local", "tables", "--yes", "--max-rate", "2000"]].concat();
+    let arguments = [arguments, &["--local", "tables", "--yes", "--max-rate", "1000"]].concat();
     let running = folder
         .command(&arguments)
         .stdout(Stdio::piped())

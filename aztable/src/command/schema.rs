@@ -53,11 +53,7 @@ impl Schema {
                 break;
             }
             shape.add(&row);
-            progress.set(shape.rows);
-            if session.interrupt.is_set() {
-                progress.end();
-                return Err(session.interrupted(shape.rows, None));
-            }
+            session.advance(&mut progress, shape.rows)?;
         }
         progress.end();
         if shape.rows == 0 {
