@@ -519,7 +519,7 @@ async fn random_histories_agree_with_a_model() -> Result<()> {
 
 #[test]
 fn index_row_knows_its_entity() -> Result<()> {
-    let rows = person(7, "a b").index_rows()?;
+    let rows = person(7, "a b").index_rows().into_iter().collect::<Result<Vec<_>>>()?;
     let names: Vec<_> = rows.iter().map(|row| (row.index.name, row.row_key.as_str())).collect();
     assert_eq!(
         names[1],
