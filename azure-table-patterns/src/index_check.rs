@@ -254,7 +254,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 } => match self.lacking(partition_key, row_key, index_row).await? {
                     None => false,
                     Some(entity) => {
-                        let written = self.write_row(entity, |entity| Ok(row_named(entity, index_row))).await?;
+                        let written = self
+                            .write_row(entity, |entity| Ok(row_named(entity, index_row)))
+                            .await?;
                         written == RowWrite::Written
                     }
                 },

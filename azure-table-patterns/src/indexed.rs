@@ -313,7 +313,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Writes an entity and its index rows. `old` are those of the stored entity.
     async fn submit(&self, entity: &E, write: impl Fn() -> TableOperation, old: &[IndexWrite]) -> Result<ETag> {
         let key = Key::of(entity)?;
-        let etag = self.transact(&key, write, old, || entity.index_rows().into_iter().collect()).await?;
+        let etag = self
+            .transact(&key, write, old, || entity.index_rows().into_iter().collect())
+            .await?;
         etag.ok_or_else(|| {
             let why = format!("the entity {key} was written, and another writer has changed it since: read its ETag");
             Error::other(why)

@@ -45,7 +45,9 @@ const LINES: [(&str, usize); 7] = [
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
     // 781 for declared indexes, which replace index rows by hand and their repair. 203 for their writes by query and
     // their removal: they replaced `Unique`, 83 lines, and index rows that stayed for ever. 2 for a guide.
-    ("azure-table-patterns", 2_629),
+    // 62 for indexes that are judged one by one and reads that may lag: a row that one index cannot store broke the
+    // others.
+    ("azure-table-patterns", 2_691),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     // Got the rows whose Timestamps an exploration reads, from the wire crate. 19 for their watch, which responses
     // carry: it replaced a thread-local in the model of entities. 1 for a kind of errors.
@@ -65,7 +67,7 @@ const LINES: [(&str, usize); 7] = [
     ("azure-table-wire", 6_784),
     // The tool, counted apart from the libraries. It replaces the examples that exported, imported, copied and showed
     // tables.
-    ("aztable", 7_003),
+    ("aztable", 6_686),
 ];
 
 #[test]

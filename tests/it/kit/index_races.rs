@@ -146,6 +146,9 @@ async fn build_beside_one_that_died_makes_the_index_ready() -> Result<()> {
     let built = people.concurrency(16).build(Person::BY_MAIL).await?;
     assert_eq!((built.indexed, built.taken.len()), (1_010, 0));
     let people = Indexed::open(&table).await?;
-    assert_eq!(people.by(Person::BY_MAIL, ("t", "7@x"))?.all().await?, [person(7, "7@x")]);
+    assert_eq!(
+        people.by(Person::BY_MAIL, ("t", "7@x"))?.all().await?,
+        [person(7, "7@x")]
+    );
     Ok(())
 }
