@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    completions, copy, diff, entity, export, import, policies, query, sas, schema, selected, settings, stats, sync,
-    tables, ui,
+    backup, completions, copy, diff, entity, export, import, policies, query, restore, sas, schema, selected, settings,
+    stats, sync, tables, ui, verify_backup,
 };
 use crate::connection::AccountOptions;
 use crate::terminal::Terminal;
@@ -76,6 +76,14 @@ pub(crate) enum Command {
     Cors(settings::Cors),
     /// Print the settings of an account: logging, metrics, rules for browsers
     Properties(settings::Properties),
+    /// Back up an account's tables into a folder: all rows, or those that have changed
+    Backup(backup::Backup),
+    /// Restore the tables of a backup where they are absent
+    Restore(restore::Restore),
+    /// Check the backups of a folder: checksums, order, bases, counts
+    VerifyBackup(verify_backup::VerifyBackup),
+    /// List the backups of a folder
+    Backups(verify_backup::Backups),
     /// Open a page for the tables on this machine
     Ui(ui::Ui),
     /// Print a completion script of a shell

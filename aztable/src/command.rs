@@ -1,5 +1,6 @@
 //! The commands, one file for each idea.
 
+pub(crate) mod backup;
 pub(crate) mod completions;
 pub(crate) mod copy;
 pub(crate) mod diff;
@@ -8,6 +9,7 @@ pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod policies;
 pub(crate) mod query;
+pub(crate) mod restore;
 pub(crate) mod sas;
 pub(crate) mod schema;
 pub(crate) mod selected;
@@ -16,6 +18,7 @@ pub(crate) mod stats;
 pub(crate) mod sync;
 pub(crate) mod tables;
 pub(crate) mod ui;
+pub(crate) mod verify_backup;
 
 use crate::arguments::Command;
 use crate::failure::Done;
@@ -49,6 +52,10 @@ pub(crate) async fn run(command: Command, session: &Session) -> Done<()> {
         Command::Policies(policies) => policies.run(session).await,
         Command::Cors(cors) => cors.run(session).await,
         Command::Properties(properties) => properties.run(session).await,
+        Command::Backup(backup) => backup.run(session).await,
+        Command::Restore(restore) => restore.run(session).await,
+        Command::VerifyBackup(verify) => verify.run(session),
+        Command::Backups(backups) => backups.run(session),
         Command::Completions(completions) => completions.run(),
         Command::Man => completions::man(),
     }

@@ -7,6 +7,7 @@
 #![expect(clippy::print_stderr, reason = "a program talks to a person")]
 
 mod arguments;
+mod backup;
 mod command;
 mod connection;
 mod doubt;
@@ -15,7 +16,6 @@ mod interrupt;
 mod pair;
 mod place;
 mod position;
-mod printed_rows;
 mod row_selection;
 mod row_writer;
 mod rows;

@@ -38,7 +38,7 @@ impl PositionFile {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
-        let job = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let job = hexadecimal(&hash.finalize());
         let path = path.into();
         Self { path, job, saved: None }
     }
@@ -122,4 +122,22 @@ pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.to_owned().into_os_string();
     name.push(ending);
     name.into()
+}
+
+/// Returns once the names of the files in a folder are on the disk.
+///
+/// # Errors
+/// The folder cannot be opened.
+pub(crate) fn sync_folder(path: &Path) -> Done<()> {
+    // Windows opens no folders, and needs no call.
+    #[cfg(unix)]
+    File::open(path)
+        .and_then(|folder| folder.sync_all())
+        .map_err(|error| Failure::of_file(path, error))?;
+    Ok(())
+}
+
+/// Returns a hash as text.
+pub(crate) fn hexadecimal(hash: &[u8]) -> String {
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -139,8 +139,10 @@ async fn cosmos_is_compared_in_the_order_of_storage() {
         "{}",
         ran.error
     );
-    // A copy reads several pages, and no range of keys is skipped.
+    // A copy and an export read several pages, and no range of keys is skipped.
     let ran = folder.run(&["copy", "@cosmos/Ccc", "local:tables/Back", "--yes"]);
     assert!(ran.error.contains("1,202 read, 1,202 written"), "{}", ran.error);
     assert_eq!(folder.rows("Back").await, folder.rows("Aaa").await);
+    let exported = folder.run(&["export", "@cosmos/Ccc", "-"]);
+    assert_eq!(exported.output.lines().count(), 1_202, "{}", exported.error);
 }

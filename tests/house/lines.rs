@@ -30,8 +30,9 @@ const LINES: [(&str, usize); 7] = [
     // an entity. 87 for declared indexes as data: they replaced index rows by hand. 53 for parts of signatures that are
     // checked before they are signed again, and URLs that errors of a service repeat: a reading found them missing.
     // 8 for a RowKey of a batch with a comparison of its own, 7 for a module that reads a signature: they replaced a
-    // comparison of all fields by hand, and a file of 501 lines. 1 for declared indexes.
-    ("azure-table", 33_693),
+    // comparison of all fields by hand, and a file of 501 lines. 1 for declared indexes. 5 for an index row's
+    // key that is written once: they replaced a second one.
+    ("azure-table", 33_708),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
     // 1 for an option of explorations. 357 for declared indexes, a row type for each: they replaced rows by hand.
     ("azure-table-derive", 5_155),
@@ -44,7 +45,7 @@ const LINES: [(&str, usize); 7] = [
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
     // 781 for declared indexes, which replace index rows by hand and their repair. 203 for their writes by query and
     // their removal: they replaced `Unique`, 83 lines, and index rows that stayed for ever. 2 for a guide.
-    ("azure-table-patterns", 2_597),
+    ("azure-table-patterns", 2_629),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     // Got the rows whose Timestamps an exploration reads, from the wire crate. 19 for their watch, which responses
     // carry: it replaced a thread-local in the model of entities. 1 for a kind of errors.
@@ -64,7 +65,7 @@ const LINES: [(&str, usize); 7] = [
     ("azure-table-wire", 6_784),
     // The tool, counted apart from the libraries. It replaces the examples that exported, imported, copied and showed
     // tables.
-    ("aztable", 1_989),
+    ("aztable", 7_003),
 ];
 
 #[test]

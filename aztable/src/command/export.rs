@@ -23,6 +23,7 @@ use crate::rows::file_format::{FileFormat, RowForm};
 use crate::rows::json_lines::{self, JsonLines};
 use crate::rows::parquet_writer::ParquetWriter;
 use crate::rows::row_source::each_row;
+use crate::rows::sorted::scan;
 use crate::session::Session;
 use crate::tally::Tally;
 
@@ -86,7 +87,7 @@ impl Export {
         let is_target = format.form == RowForm::JsonLines;
         let (scanned, _folder) = self.scanned(format.form, is_pipe)?;
         let compression = if is_target { format.compression } else { COMPRESSION };
-        let table = session.table(&self.table)?;
+        let (service, table) = session.connections.service_and_table(&self.table)?;
         let account = session.connections.described(&place_of(&self.table)?.account)?;
         let (selected, columns) = (self.rows.text(), self.select.join(","));
         let file_name = self.file.display().to_string();
@@ -122,10 +123,10 @@ impl Export {
         session
             .terminal
             .note(&format!("export {selected} of {} at {account}", table.name()));
-        let query = self.rows.query(&table)?.allow_table_scan();
+        let query = self.rows.query(&table)?;
         let scan = match self.select.is_empty() {
-            true => query.scan(),
-            false => query.select_names(self.select.clone()).scan(),
+            true => scan(&service, query),
+            false => scan(&service, query.select_names(self.select.clone())),
         };
         let mut pages = scan.resume_from(position.scan.clone()).stream();
         session.interrupt.wait_for_position();

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::failure::{Done, Failure};
-use crate::printed_rows::print_table;
+use crate::rows::printed_rows::print_table;
 use crate::session::Session;
 
 #[derive(Args)]

@@ -9,9 +9,9 @@ use clap::Args;
 
 use crate::command::copy::pages;
 use crate::failure::{Done, Failure};
-use crate::printed_rows::{Form, PrintedRows};
 use crate::row_selection::RowSelection;
 use crate::row_writer::{Item, RowWriter, WriteOptions};
+use crate::rows::printed_rows::{Form, PrintedRows};
 use crate::rows::sorted::scan;
 use crate::session::Session;
 use crate::value;

@@ -6,8 +6,8 @@ use indicatif::{HumanBytes, HumanCount};
 use serde_json::json;
 
 use crate::failure::Done;
-use crate::printed_rows::print_table;
 use crate::row_selection::RowSelection;
+use crate::rows::printed_rows::print_table;
 use crate::rows::sorted::sorted_rows;
 use crate::session::Session;
 use crate::shape::partitions::{Partition, Partitions};

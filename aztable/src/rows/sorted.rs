@@ -1,7 +1,7 @@
 //! The rows of a table in key order, in flat memory.
 //!
-//! Azure Storage and folders yield rows in the ordinal order of PartitionKey and RowKey, in one chain of pages. Cosmos DB
-//! yields them in no order, and an address may hide it. Elsewhere, runs of rows are therefore sorted in memory and
+//! Azure Storage and folders yield rows in the ordinal order of PartitionKey and RowKey, in one chain of pages. Cosmos
+//! DB yields them in no order, and an address may hide it. Elsewhere, runs of rows are therefore sorted in memory and
 //! written to one unnamed temporary file, and then merged.
 
 use std::cmp::Reverse;
@@ -64,7 +64,7 @@ pub(crate) fn scan(service: &TableServiceClient, query: TableQuery<DynamicEntity
 }
 
 /// Returns `true` if the address shows a service that yields rows in key order.
-fn is_ordered(service: &TableServiceClient) -> bool {
+pub(crate) fn is_ordered(service: &TableServiceClient) -> bool {
     service.profile() == Profile::Storage && ORDERED.iter().any(|part| service.endpoint().contains(part))
 }
 

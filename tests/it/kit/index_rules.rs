@@ -92,8 +92,8 @@ async fn build_after_a_value_of_two_begins_at_the_first_page() -> Result<()> {
     Ok(())
 }
 
-/// A service on which another writer writes before some reads: it inserts an entity after a scan, and moves it before the
-/// reader of its index row reads it.
+/// A service on which another writer writes before some reads: it inserts an entity after a scan, and moves it before
+/// the reader of its index row reads it.
 #[derive(Debug)]
 struct Between {
     emulator: Emulator,

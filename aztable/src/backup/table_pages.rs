@@ -1,0 +1,42 @@
+//! The rows of a table in the order of their keys, page by page, with the position behind each page.
+
+use azure_table::{Continuation, DynamicEntity, TableClient, TableServiceClient};
+use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
+
+use crate::failure::{Done, Failure};
+use crate::interrupt::Interrupt;
+use crate::rows::sorted::{is_ordered, sorted_rows};
+
+/// The rows of a page of sorted rows.
+const PAGE: usize = 1_000;
+
+/// Rows, and the position behind them, if the service has one in this order.
+pub(crate) type TablePage = (Vec<DynamicEntity>, Option<Continuation>);
+
+/// Reads a table from a position on. A service without this order has no positions in it: its rows are sorted first.
+pub(crate) fn table_pages(
+    service: &TableServiceClient,
+    table: &TableClient<DynamicEntity>,
+    from: Option<Continuation>,
+    interrupt: Interrupt,
+) -> BoxStream<'static, Done<TablePage>> {
+    if !is_ordered(service) {
+        let rows = sorted_rows(service, table.query(), interrupt).try_chunks(PAGE);
+        return rows
+            .map_ok(|rows| (rows.into_iter().map(|(_, row)| row).collect(), None))
+            .map_err(|error| error.1)
+            .boxed();
+    }
+    let mut query = table.query().allow_table_scan().prefetch(1);
+    if let Some(from) = from {
+        query = query.resume_from(from);
+    }
+    let pages = stream::try_unfold(query.pages(), |mut pages| async move {
+        let page = pages.try_next().await.map_err(Failure::from)?;
+        Ok(page.map(|page| {
+            let next = page.continuation().clone();
+            ((page.into_items(), Some(next)), pages)
+        }))
+    });
+    pages.boxed()
+}

@@ -1,0 +1,179 @@
+//! Writes the files of a table, and knows the position from which they go on.
+
+use std::cmp::Ordering;
+use std::path::Path;
+
+use azure_table::{Continuation, DateTime, DynamicEntity};
+use serde::{Deserialize, Serialize};
+
+use crate::backup::manifest::{Base, FileEntry, TableEntry};
+use crate::backup::sorted_lines::{KeyLine, Keyed as _, SortedLines, compare, not_in_order};
+use crate::backup::stored_backup::StoredBackup;
+use crate::failure::{Done, Failure};
+use crate::rows::appended_file::AppendedFile;
+use crate::rows::compression::Compression;
+use crate::rows::json_lines;
+
+/// The bytes of lines that are appended together.
+const APPENDED: usize = 4 << 20;
+/// The most characters of a table's name in the names of its files.
+const NAME: usize = 63;
+
+/// The position in a table: its entry so far, whose lengths of files are on the disk.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct TablePosition {
+    pub(crate) entry: TableEntry,
+    pub(crate) next: Option<Continuation>,
+}
+
+impl TablePosition {
+    /// Begins a table. `index` keeps names of files apart.
+    pub(crate) fn new(table: &str, index: usize, base: Option<&StoredBackup>) -> Self {
+        let stem = format!("{index:04}-{}", file_name(table));
+        let now = DateTime::now();
+        let entry = TableEntry {
+            table: table.to_owned(),
+            start: now,
+            end: now,
+            rows: 0,
+            stored_rows: 0,
+            stored_bytes: 0,
+            base: base.map(|base| Base {
+                backup: base.name().to_owned(),
+                sha256: base.sha256.clone(),
+            }),
+            rows_file: FileEntry::new(format!("{stem}.rows.jsonl.zst")),
+            keys_file: FileEntry::new(format!("{stem}.keys.jsonl.zst")),
+        };
+        Self { entry, next: None }
+    }
+}
+
+/// The files of a table that is read.
+pub(crate) struct TableWriter<'f> {
+    folder: &'f Path,
+    position: TablePosition,
+    rows: (AppendedFile, Vec<u8>),
+    keys: (AppendedFile, Vec<u8>),
+    base: Option<SortedLines<KeyLine>>,
+    last: Option<KeyLine>,
+}
+
+impl<'f> TableWriter<'f> {
+    /// Creates the files, or opens them at a position.
+    ///
+    /// # Errors
+    /// A file, or the keys of the base, cannot be read.
+    pub(crate) fn open(folder: &'f Path, position: TablePosition, base: Option<&StoredBackup>) -> Done<Self> {
+        let file = |entry: &FileEntry| {
+            let path = folder.join(&entry.name);
+            match position.next {
+                None => AppendedFile::create(&path, Compression::Zstandard, true),
+                Some(_) => AppendedFile::resume(&path, Compression::Zstandard, entry.bytes),
+            }
+        };
+        let (rows, keys) = (file(&position.entry.rows_file)?, file(&position.entry.keys_file)?);
+        let base = base.and_then(|base| Some((base, base.table(&position.entry.table)?)));
+        Ok(Self {
+            folder,
+            base: base
+                .map(|(base, entry)| SortedLines::open(&base.folder.join(&entry.keys_file.name)))
+                .transpose()?,
+            position,
+            rows: (rows, Vec::new()),
+            keys: (keys, Vec::new()),
+            last: None,
+        })
+    }
+
+    pub(crate) fn entry(&self) -> &TableEntry {
+        &self.position.entry
+    }
+
+    /// Adds a row: its key, and itself if the base has not this version of it.
+    ///
+    /// # Errors
+    /// The rows are not in the order of the keys, or the keys of the base cannot be read.
+    pub(crate) fn add(&mut self, row: DynamicEntity) -> Done<()> {
+        let line = KeyLine(
+            row.partition_key.clone(),
+            row.row_key.clone(),
+            row.etag.clone(),
+            row.timestamp,
+        );
+        if self
+            .last
+            .as_ref()
+            .is_some_and(|last| compare(last.key(), line.key()) != Ordering::Less)
+        {
+            return Err(Failure::new(not_in_order(&line)));
+        }
+        let stored = match &mut self.base {
+            Some(base) => base.seek(line.key())?,
+            None => None,
+        };
+        if stored.is_none_or(|stored| stored.etag().is_none() || stored.etag() != line.etag()) {
+            let before = self.rows.1.len();
+            json_lines::write(&mut self.rows.1, row, true)?;
+            self.position.entry.stored_bytes += (self.rows.1.len() - before) as u64;
+            self.position.entry.stored_rows += 1;
+        }
+        serde_json::to_writer(&mut self.keys.1, &line)?;
+        self.keys.1.push(b'\n');
+        self.position.entry.rows += 1;
+        self.last = Some(line);
+        Ok(())
+    }
+
+    /// Returns whether many rows wait in memory.
+    pub(crate) fn is_full(&self) -> bool {
+        self.rows.1.len() + self.keys.1.len() >= APPENDED
+    }
+
+    /// Writes all rows to the disk. Returns the position behind them.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub(crate) fn flush(&mut self, next: Option<Continuation>) -> Done<TablePosition> {
+        let entry = &mut self.position.entry;
+        for ((file, lines), described) in [
+            (&mut self.rows, &mut entry.rows_file),
+            (&mut self.keys, &mut entry.keys_file),
+        ] {
+            if !lines.is_empty() {
+                file.append(std::mem::take(lines))?;
+            }
+            described.bytes = file.length();
+        }
+        self.position.next = next;
+        Ok(self.position.clone())
+    }
+
+    /// Writes the last rows to the disk. Returns the entry of the table.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub(crate) fn finish(mut self) -> Done<TableEntry> {
+        self.flush(None)?;
+        for (file, _) in [&mut self.rows, &mut self.keys] {
+            if file.length() == 0 {
+                // A compressed file is not empty, though its contents are.
+                file.append(Vec::new())?;
+            }
+        }
+        let mut entry = self.position.entry;
+        entry.rows_file = FileEntry::of(self.folder, &entry.rows_file.name)?;
+        entry.keys_file = FileEntry::of(self.folder, &entry.keys_file.name)?;
+        entry.end = DateTime::now();
+        Ok(entry)
+    }
+}
+
+/// Returns a table's name as part of the name of a file. It may be cut.
+fn file_name(table: &str) -> String {
+    let escaped = table.bytes().map(|byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    escaped.take(NAME).collect()
+}

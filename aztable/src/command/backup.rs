@@ -1,0 +1,273 @@
+//! `backup`: the rows of an account's tables in a folder, full or incremental, resumable.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use azure_table::{DateTime, TableServiceClient};
+use clap::Args;
+use futures_util::TryStreamExt as _;
+use indicatif::HumanCount;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::backup::manifest::Manifest;
+use crate::backup::stored_backup::{StoredBackup, names};
+use crate::backup::table_pages::table_pages;
+use crate::backup::table_writer::{TablePosition, TableWriter};
+use crate::failure::{Done, Failure};
+use crate::place::AccountPlace;
+use crate::position::PositionFile;
+use crate::session::Session;
+use crate::tally::Tally;
+
+/// The file of the position in the folder of an unfinished backup.
+pub(crate) const POSITION: &str = "position.json";
+/// The rows that a request returns at most.
+const PAGE: u64 = 1_000;
+
+#[derive(Args)]
+#[command(allow_missing_positional = true)]
+pub(crate) struct Backup {
+    /// An account: NAME, @FILE or local:DIR
+    account: Option<String>,
+    /// The folder of the account's backups: each is a folder in it
+    folder: PathBuf,
+    /// Only these tables
+    #[arg(long, value_delimiter = ',', value_name = "TABLE,…")]
+    tables: Vec<String>,
+    /// Store all rows, not only those that have changed since the latest backup of their table
+    #[arg(long)]
+    full: bool,
+    /// The price of 10,000 requests, for the plan; yours is on your price sheet
+    #[arg(long, value_name = "USD", default_value_t = 0.00036)]
+    price: f64,
+    /// Go on from the position in this file
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+}
+
+/// The position of an unfinished backup.
+#[derive(Serialize, Deserialize)]
+struct Position {
+    manifest: Manifest,
+    tables: Vec<String>,
+    /// The number of tables that are done.
+    done: usize,
+    current: Option<TablePosition>,
+}
+
+impl Backup {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        let place = match &self.account {
+            None => AccountPlace::Default,
+            Some(text) => text.parse().map_err(Failure::usage)?,
+        };
+        let service = session.connections.service(&place)?;
+        let account = session.connections.described(&place)?;
+        let account = match account.strip_prefix("local:") {
+            Some(folder) => format!("local:{}", fs::canonicalize(folder)?.display()),
+            None => account,
+        };
+        fs::create_dir_all(&self.folder).map_err(|error| Failure::of_file(&self.folder, error))?;
+        let earlier = StoredBackup::all(&self.folder)?;
+        if let Some(other) = earlier.iter().find(|backup| backup.manifest.account != account) {
+            let text = format!(
+                "it has backups of {}: name another folder for {account}",
+                other.manifest.account
+            );
+            return Err(Failure::usage(format!("{}: {text}", self.folder.display())));
+        }
+        let now = DateTime::now();
+        let name = DateTime::from_unix_millis(now.unix_millis())
+            .to_string()
+            .replace(':', "-");
+        let path = self
+            .resume
+            .clone()
+            .unwrap_or_else(|| self.folder.join(&name).join(POSITION));
+        let folder = path.parent().unwrap_or(&self.folder).to_owned();
+        let full = if self.full { "full" } else { "" };
+        let mut stored = PositionFile::new(&path, &[&account, &self.tables.join(","), full]);
+        let mut position = match (&self.resume, stored.load::<Position>()?) {
+            (Some(_), Some(_)) if Manifest::is_in(&folder) => return stored.delete(),
+            (Some(_), Some(position)) => position,
+            (Some(path), None) => return Err(Failure::of_file(path, "no position of a backup")),
+            (None, _) => {
+                self.reject_second(session)?;
+                Position {
+                    manifest: Manifest::new(name, account.clone(), now),
+                    tables: self.names(&service).await?,
+                    done: 0,
+                    current: None,
+                }
+            }
+        };
+        session
+            .terminal
+            .confirm(&self.plan(&position, &account, &folder, &earlier))?;
+        if self.resume.is_none() {
+            fs::create_dir(&folder).map_err(|error| Failure::of_file(&folder, error))?;
+            stored.save(&position)?;
+        }
+        self.read(session, &service, &folder, &earlier, &mut stored, &mut position)
+            .await?;
+        position.manifest.end = DateTime::now();
+        position.manifest.store(&folder)?;
+        stored.delete()?;
+        let name = &position.manifest.name;
+        match session.terminal.json {
+            true => session.terminal.result(json!({ "backup": name }))?,
+            false => session.terminal.result(name)?,
+        }
+        let rows = position.manifest.tables.iter().map(|entry| entry.rows).sum();
+        let written = position.manifest.tables.iter().map(|entry| entry.stored_rows).sum();
+        let tally = Tally {
+            read: rows,
+            written,
+            unchanged: rows - written,
+            ..Tally::default()
+        };
+        tally.report(&session.terminal)
+    }
+
+    /// Checks that no backup in the folder is unfinished.
+    fn reject_second(&self, session: &Session) -> Done<()> {
+        for name in names(&self.folder)? {
+            let folder = self.folder.join(name);
+            if folder.join(POSITION).exists() && !Manifest::is_in(&folder) {
+                return Err(session.unfinished(&folder.join(POSITION)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the tables to read.
+    async fn names(&self, service: &TableServiceClient) -> Done<Vec<String>> {
+        let mut names = match self.tables.is_empty() {
+            true => service.list_tables().all().await?,
+            false => self.tables.clone(),
+        };
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    /// Returns the backup on which that of a table is based.
+    fn base<'b>(&self, table: &str, earlier: &'b [StoredBackup]) -> Option<&'b StoredBackup> {
+        let mut newest = earlier.iter().rev().filter(|_| !self.full);
+        newest.find(|backup| backup.table(table).is_some())
+    }
+
+    /// Describes the backup, with the requests that the counts of earlier ones predict.
+    fn plan(&self, position: &Position, account: &str, folder: &Path, earlier: &[StoredBackup]) -> String {
+        let mut text = format!(
+            "back up {} tables of {account} to {}\n",
+            position.tables.len(),
+            folder.display()
+        );
+        let (mut rows, mut requests, mut unknown) = (0, 0, 0);
+        for table in &position.tables {
+            let kind = match self.base(table, earlier) {
+                Some(base) => format!("what has changed since {}", base.name()),
+                None => "all rows".into(),
+            };
+            let _ = writeln!(text, "  {table}: {kind}");
+            match earlier.iter().rev().find_map(|backup| backup.table(table)) {
+                Some(entry) => {
+                    rows += entry.rows;
+                    requests += entry.rows / PAGE + 1;
+                }
+                None => unknown += 1,
+            }
+        }
+        let _ = write!(
+            text,
+            "Timestamps are not indexed: this reads all rows, with a request for each {PAGE}"
+        );
+        if requests > 0 {
+            let price = requests as f64 / 10_000.0 * self.price;
+            let (rows, requests) = (HumanCount(rows), HumanCount(requests));
+            let _ = write!(
+                text,
+                ".\nBy the latest backups: {rows} rows, {requests} requests, {price:.6} USD (10,000 requests: {} USD)",
+                self.price
+            );
+            let charge = earlier.last().map_or(0, |backup| backup.manifest.request_units);
+            if charge > 0 {
+                let _ = write!(text, "; the latest one took {} request units", HumanCount(charge));
+            }
+            if unknown > 0 {
+                let _ = write!(text, "; {unknown} tables are new");
+            }
+        }
+        text
+    }
+
+    /// Reads all tables from the position on.
+    async fn read(
+        &self,
+        session: &Session,
+        service: &TableServiceClient,
+        folder: &Path,
+        earlier: &[StoredBackup],
+        stored: &mut PositionFile,
+        position: &mut Position,
+    ) -> Done<()> {
+        let mut progress = session.progress(None);
+        let (requests, units) = (position.manifest.requests, position.manifest.request_units);
+        while let Some(table) = position.tables.get(position.done).cloned() {
+            // Without a position in the table, its rows are read again.
+            let current = position.current.take().filter(|current| current.next.is_some());
+            let base = match &current {
+                None => self.base(&table, earlier),
+                Some(current) => {
+                    let name = current.entry.base.as_ref().map(|base| &base.backup);
+                    earlier.iter().find(|backup| name == Some(&backup.manifest.name))
+                }
+            };
+            if let Some(base) = base {
+                base.verify_as_base(&table)?;
+            }
+            let current = current.unwrap_or_else(|| TablePosition::new(&table, position.done, base));
+            let before = position.manifest.tables.iter().map(|entry| entry.rows).sum::<u64>();
+            let client = service.dynamic_table(&table)?;
+            let mut pages = table_pages(service, &client, current.next.clone(), session.interrupt.clone());
+            let mut writer = TableWriter::open(folder, current, base)?;
+            let entry = loop {
+                let (rows, next) = match pages.try_next().await {
+                    Ok(Some(page)) => page,
+                    Ok(None) => break Some(writer.finish()?),
+                    // Another program has deleted the table since the tables were listed.
+                    Err(_) if self.tables.is_empty() && !client.table_exists().await? => break None,
+                    Err(error) => return Err(session.resumable(error, stored.path())),
+                };
+                rows.into_iter().try_for_each(|row| writer.add(row))?;
+                let rows = before + writer.entry().rows;
+                progress.set(rows);
+                let stop = session.interrupt.is_set();
+                if stop || writer.is_full() || stored.is_due() {
+                    position.current = Some(writer.flush(next)?);
+                    stored.save(&*position)?;
+                }
+                if stop {
+                    progress.end();
+                    return Err(session.interrupted(rows, Some(stored.path())));
+                }
+            };
+            match entry {
+                Some(entry) => position.manifest.tables.push(entry),
+                None => session
+                    .terminal
+                    .note(&format!("{table} was deleted meanwhile: left out")),
+            }
+            let cost = session.connections.meter.total();
+            position.manifest.requests = requests + cost.requests;
+            position.manifest.request_units = units + cost.request_charge.round() as u64;
+            (position.done, position.current) = (position.done + 1, None);
+            stored.save(&*position)?;
+        }
+        progress.end();
+        Ok(())
+    }
+}
