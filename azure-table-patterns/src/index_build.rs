@@ -1,20 +1,20 @@
 //! The building of an index: the rows of entities that were written without it.
 
-use azure_table::index::{Index, IndexRow, IndexWrite, IndexedEntity};
+use azure_table::index::{Index, IndexRow, IndexSchema, IndexWrite, IndexedEntity};
 use azure_table::{Continuation, Error, ErrorKind, Key, ReadEntity, Result, TableOperation, Versioned};
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use super::conflict::is_conflict;
+use super::conflict::{CONFLICTS, is_conflict};
 use super::index_removal::IndexRowKey;
 use super::index_state::{StateRow, check_declaration};
-use super::indexed::{Holder, Indexed};
+use super::indexed::{Holder, Indexed, contended};
 
 /// The result of a build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexBuild {
-    /// The number of entities that have a row in the index now.
+    /// The number of index rows that this call wrote or found. 0 for an index that was ready.
     pub indexed: u64,
     /// The keys of entities whose value another entity of their partition has, in a unique index.
     pub taken: Vec<(String, String)>,
@@ -28,15 +28,18 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// the page it had reached. An index that is ready is not built again.
     ///
     /// First, rows without an entity are deleted: writers without the index may have left them during the deployment.
-    /// That reads the rows of the index, and for each its entity.
+    /// That reads the rows of the index by a query, then each by its key and its entity. On Cosmos DB, where a read may
+    /// miss the entity, they stay until [`repair`](Self::repair).
     ///
-    /// [`concurrency`](Self::concurrency) sets how many entities are written at a time; 1 leaves the most room for
-    /// other clients.
+    /// [`concurrency`](Self::concurrency) sets how many entities are written at a time, and how many rows are checked;
+    /// 1 leaves the most room for other clients.
     ///
     /// A unique index is not ready while two entities have one value. Change them and call this again.
     ///
     /// # Errors
     /// - [`InvalidInput`](ErrorKind::InvalidInput): the index was built with another declaration, or is being removed.
+    ///   Also if the row of an entity cannot be stored: [`verify`](Self::verify) names these entities. Change them.
+    /// - [`Contention`](ErrorKind::Contention): 16 other writes came first.
     /// - The errors of [`query`](azure_table::TableClient::query) and of batches.
     pub async fn build<R: IndexRow<Entity = E>>(&self, index: Index<R>) -> Result<IndexBuild> {
         let _ = index;
@@ -48,7 +51,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         if state.is_ready {
             return Ok(built);
         }
-        if state.position.is_none() {
+        if state.position.is_none() && !self.reads_may_lag() {
             self.drop_left_over(R::INDEX.name).await?;
         }
         let start = Continuation::default();
@@ -75,27 +78,44 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 }
             }
             // After a value that two entities have, the next build begins at the first page.
-            state.position = Some(next).filter(|_| has_more && built.taken.is_empty());
-            state.is_ready = !has_more && built.taken.is_empty();
-            match states.replace(&state).await {
-                Ok(etag) => state.etag = etag,
-                // Another build goes on, and perhaps has ended.
-                Err(e) if is_conflict(&e) => match states.get(Key::of(&state)?).versioned().await? {
-                    Some(other) if other.is_ready => {
-                        state = other;
-                        break;
-                    }
-                    Some(other) => {
-                        check_declaration(&R::INDEX, &other)?;
-                        state = other;
-                    }
-                    None => return Err(e),
-                },
-                Err(e) => return Err(e),
+            let position = Some(next).filter(|_| has_more && built.taken.is_empty());
+            let is_ready = !has_more && built.taken.is_empty();
+            state = self.set_state(&R::INDEX, state, position, is_ready).await?;
+            if state.is_ready {
+                break;
             }
         }
         self.states.set(&R::INDEX, state.is_ready);
         Ok(built)
+    }
+
+    /// Stores the progress of a build. Returns the stored state, which may be that of another build that has ended.
+    async fn set_state(
+        &self,
+        index: &IndexSchema,
+        mut state: Versioned<StateRow>,
+        position: Option<String>,
+        is_ready: bool,
+    ) -> Result<Versioned<StateRow>> {
+        let (states, key) = (self.table.typed::<StateRow>(), Key::of(&state.entity)?);
+        for _ in 0..=CONFLICTS {
+            (state.position, state.is_ready) = (position.clone(), is_ready);
+            let error = match states.replace(&state).await {
+                Ok(etag) => {
+                    state.etag = etag;
+                    return Ok(state);
+                }
+                Err(error) if is_conflict(&error) => error,
+                Err(error) => return Err(error),
+            };
+            // Another build goes on, and perhaps has ended.
+            state = states.get(key.clone()).versioned().await?.ok_or(error)?;
+            check_declaration(index, &state)?;
+            if state.is_ready {
+                return Ok(state);
+            }
+        }
+        Err(contended(&key))
     }
 
     /// Deletes the rows of an index that have no entity. While writers were deployed, those without the index have
@@ -103,13 +123,14 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     async fn drop_left_over(&self, name: &str) -> Result<()> {
         let rows = self.table.typed::<IndexRowKey>();
         let query = rows.query().filter(IndexRowKey::of_index(name));
-        let mut rows = query.allow_table_scan().stream();
-        while let Some(row) = rows.try_next().await? {
+        let rows = query.allow_table_scan().stream();
+        rows.try_for_each_concurrent(self.concurrency, async |row| {
             if let Holder::Nobody(row) = self.holder(&row.partition, &row.index_row).await? {
                 self.drop_row(&row).await?;
             }
-        }
-        Ok(())
+            Ok(())
+        })
+        .await
     }
 
     /// Writes an index row of an entity in a transaction with the entity, which stays as it is.

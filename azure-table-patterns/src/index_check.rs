@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use azure_table::index::{INDEX_PREFIX, IndexWrite, IndexedEntity};
-use azure_table::{DynamicEntity, EdmValue, Error, Key, ReadEntity, Result, Versioned};
+use azure_table::{DynamicEntity, EdmValue, Error, Key, ReadEntity, Result, TableOperation, Versioned};
 
+use super::conflict::{CONFLICTS, was_unchanged};
 use super::index_build::RowWrite;
-use super::indexed::{Holder, Indexed, owner};
+use super::indexed::{Holder, Indexed, contended, owner, rows_of};
 
 /// An index row that disagrees with the entities.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,7 +30,7 @@ pub enum IndexFault {
         /// The RowKey of the index row.
         index_row: String,
     },
-    /// The index rows of an entity cannot be stored.
+    /// An index row of an entity cannot be stored.
     Unindexable {
         /// The PartitionKey of the entity.
         partition_key: String,
@@ -128,11 +129,12 @@ struct Partition {
     /// The index rows that should be stored, with the RowKeys of their entities: two may have one unique value.
     expected: BTreeMap<String, Vec<(String, IndexWrite)>>,
     stored: BTreeMap<String, DynamicEntity>,
+    unindexable: Vec<IndexFault>,
 }
 
 impl Partition {
     fn faults(self) -> Vec<IndexFault> {
-        let mut faults = Vec::new();
+        let mut faults = self.unindexable;
         for (index_row, entities) in &self.expected {
             let stored = self.stored.get(index_row);
             for (row_key, write) in entities {
@@ -190,6 +192,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// kept in memory at a time.
     ///
     /// # Errors
+    /// - [`Contention`](azure_table::ErrorKind::Contention): 16 other writes of an entity or a row came first.
     /// - The errors of [`TableQuery`](azure_table::TableQuery). A row that is not an `E` is one.
     pub async fn verify(&self) -> Result<IndexFaults> {
         let mut found = IndexFaults::default();
@@ -203,16 +206,18 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             }
             if !row.row_key.starts_with(INDEX_PREFIX) {
                 found.entities += 1;
-                match row.to_entity::<E>()?.index_rows() {
-                    Ok(rows) => rows.into_iter().for_each(|write| {
-                        let entities = partition.expected.entry(write.row_key.clone()).or_default();
-                        entities.push((row.row_key.clone(), write));
-                    }),
-                    Err(e) => found.faults.push(IndexFault::Unindexable {
-                        partition_key: row.partition_key,
-                        row_key: row.row_key,
-                        why: e.to_string(),
-                    }),
+                for write in row.to_entity::<E>()?.index_rows() {
+                    match write {
+                        Ok(write) => {
+                            let entities = partition.expected.entry(write.row_key.clone()).or_default();
+                            entities.push((row.row_key.clone(), write));
+                        }
+                        Err(e) => partition.unindexable.push(IndexFault::Unindexable {
+                            partition_key: row.partition_key.clone(),
+                            row_key: row.row_key.clone(),
+                            why: e.to_string(),
+                        }),
+                    }
                 }
             } else if owner(&row, E::INDEXES).is_some() {
                 found.index_rows += 1;
@@ -227,7 +232,11 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     ///
     /// It can run while others write. A missing row of a unique index whose value another entity has stays missing.
     ///
+    /// On Cosmos DB, call it while no entities are inserted, unless the account's consistency level is Strong:
+    /// otherwise a read may miss a new entity, and its row would be deleted as dangling.
+    ///
     /// # Errors
+    /// - [`Contention`](azure_table::ErrorKind::Contention): 16 other writes of an entity or a row came first.
     /// - The errors of [`TableQuery`](azure_table::TableQuery) and of batches.
     pub async fn repair(&self, found: &IndexFaults) -> Result<u64> {
         let mut repaired = 0;
@@ -245,7 +254,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 } => match self.lacking(partition_key, row_key, index_row).await? {
                     None => false,
                     Some(entity) => {
-                        let written = self.write_row(entity, |entity| row_named(entity, index_row)).await?;
+                        let written = self
+                            .write_row(entity, |entity| Ok(row_named(entity, index_row)))
+                            .await?;
                         written == RowWrite::Written
                     }
                 },
@@ -253,7 +264,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                     partition_key,
                     index_row,
                 } => match self.holder(partition_key, index_row).await? {
-                    Holder::Nobody(row) => self.drop_row(&row).await?,
+                    Holder::Nobody(row) => self.drop_dangling(row).await?,
                     _ => false,
                 },
                 IndexFault::Unindexable { .. } => false,
@@ -280,7 +291,16 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                     partition_key,
                     index_row,
                 } => matches!(self.holder(partition_key, index_row).await?, Holder::Nobody(_)),
-                IndexFault::Unindexable { .. } => true,
+                IndexFault::Unindexable {
+                    partition_key,
+                    row_key,
+                    why,
+                } => {
+                    let key = Key::<E>::from_text(partition_key, row_key)?;
+                    let rows = self.table.get(key).await?.map(|entity| entity.index_rows());
+                    let mut errors = rows.into_iter().flatten().filter_map(Result::err);
+                    errors.any(|error| error.to_string() == *why)
+                }
             };
             if is_still {
                 found.faults.push(fault);
@@ -292,21 +312,43 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Reads the entity after its index row, and returns it if it should have that row and the row is not stored so.
     async fn lacking(&self, partition_key: &str, row_key: &str, index_row: &str) -> Result<Option<Versioned<E>>> {
         let key = Key::<E>::from_text(partition_key, row_key)?;
-        while let Some(entity) = self.table.get(key.clone()).versioned().await? {
+        for _ in 0..=CONFLICTS {
+            let Some(entity) = self.table.get(key.clone()).versioned().await? else {
+                return Ok(None);
+            };
             let stored = self.index_row(partition_key, index_row).await?;
             let after = self.table.get(key.clone()).versioned().await?;
             if after.is_some_and(|after| after.etag == entity.etag) {
-                let write = row_named(&entity.entity, index_row).unwrap_or_default();
+                let write = row_named(&entity.entity, index_row);
                 let lacks = write.is_some_and(|write| stored.is_none_or(|stored| !has_values(&stored, &write)));
                 return Ok(lacks.then_some(entity));
             }
         }
-        Ok(None)
+        Err(contended(&key))
+    }
+
+    /// Deletes an index row that no entity should have. If reads may lag, the entity that it names is merged unchanged
+    /// in the transaction, so that the row of a newer version stays.
+    async fn drop_dangling(&self, row: Versioned<DynamicEntity>) -> Result<bool> {
+        let owner = owner(&row, E::INDEXES).filter(|_| self.reads_may_lag());
+        if let Some(owner) = owner {
+            let key = Key::<E>::from_text(&*row.partition_key, owner)?;
+            if let Some(entity) = self.table.get(key).versioned().await? {
+                if rows_of(&entity.entity).iter().any(|write| write.row_key == row.row_key) {
+                    return Ok(false);
+                }
+                let mut batch = self.table.batch();
+                batch.push(TableOperation::merge(&entity))?;
+                let delete = TableOperation::delete::<DynamicEntity>((&row.partition_key, &row.row_key));
+                batch.push(delete.if_match(row.etag))?;
+                return Ok(was_unchanged(batch.submit().await)?.is_some());
+            }
+        }
+        self.drop_row(&row).await
     }
 }
 
 /// Returns the write of the index row with this RowKey, if the entity should have it.
-fn row_named<E: IndexedEntity>(entity: &E, index_row: &str) -> Result<Option<IndexWrite>> {
-    let mut rows = entity.index_rows()?.into_iter();
-    Ok(rows.find(|write| write.row_key == index_row))
+fn row_named<E: IndexedEntity>(entity: &E, index_row: &str) -> Option<IndexWrite> {
+    rows_of(entity).into_iter().find(|write| write.row_key == index_row)
 }

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use azure_table::index::{INDEX_PREFIX, IndexSchema};
-use azure_table::{Error, Key, KeyPrefix, Result, TableClient, TableEntity, Versioned};
+use azure_table::{DynamicEntity, Error, Key, KeyPrefix, Result, TableClient, TableEntity, Versioned};
 
 /// The partition of the states.
-const PARTITION: &str = "$indexes";
+pub(super) const PARTITION: &str = "$indexes";
 
 /// The stored state of an index.
 #[derive(TableEntity, Clone, Debug)]
@@ -43,12 +43,14 @@ impl States {
     /// - `InvalidInput`: an index was built with another declaration.
     pub(super) async fn read<E: TableEntity>(table: &TableClient<E>, indexes: &[IndexSchema]) -> Result<Self> {
         let prefix = KeyPrefix::from_text(PARTITION, INDEX_PREFIX)?;
-        let rows = table.typed::<StateRow>().query().key_prefix(prefix).all().await?;
+        // Writers that do not know the indexes may have put other rows there.
+        let rows = table.typed::<DynamicEntity>().query().key_prefix(prefix).all().await?;
         let mut states = BTreeMap::new();
         for index in indexes {
             let name = state_key(index.name);
-            if let Some(row) = rows.iter().find(|row| row.name == name) {
-                check_declaration(index, row)?;
+            if let Some(row) = rows.iter().find(|row| row.row_key == name) {
+                let row = row.to_entity::<StateRow>()?;
+                check_declaration(index, &row)?;
                 states.insert(index.name, row.is_ready);
             }
         }

@@ -17,7 +17,7 @@ use azure_table::{
 };
 
 use super::conflict::{CONFLICTS, is_conflict, on_primary, was_unchanged};
-use super::index_state::States;
+use super::index_state::{PARTITION, States};
 
 /// The default number of entities that are written at a time.
 const CONCURRENCY: usize = 4;
@@ -89,7 +89,7 @@ const CONCURRENCY: usize = 4;
 /// | `build`, `update_where`, `delete_where` | Query for each page, and as above without the Get | |
 ///
 /// On Cosmos DB a read may miss an earlier write. There a unique row that such a writer left behind stays taken until
-/// `repair`, and the old value is not read.
+/// `repair`.
 ///
 /// **Crash.** Entity and index rows are written in one transaction, so nothing needs repair. Writers that do not know
 /// an index leave holes and values that two entities have, which [`verify`](Self::verify) names. A handle of
@@ -158,8 +158,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// # Errors
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists): the entity exists, or another one has the value of a unique
     ///   index: see [`taken`](Self::taken).
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): the RowKey begins with [`INDEX_PREFIX`], or the RowKey of an index
-    ///   row would be too long.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the RowKey begins with [`INDEX_PREFIX`], the PartitionKey is
+    ///   `$indexes`, or the RowKey of an index row would be too long.
     pub async fn insert(&self, entity: &E) -> Result<ETag> {
         self.submit(entity, || TableOperation::insert(entity), &[]).await
     }
@@ -313,7 +313,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Writes an entity and its index rows. `old` are those of the stored entity.
     async fn submit(&self, entity: &E, write: impl Fn() -> TableOperation, old: &[IndexWrite]) -> Result<ETag> {
         let key = Key::of(entity)?;
-        let etag = self.transact(&key, write, old, || entity.index_rows()).await?;
+        let etag = self
+            .transact(&key, write, old, || entity.index_rows().into_iter().collect())
+            .await?;
         etag.ok_or_else(|| {
             let why = format!("the entity {key} was written, and another writer has changed it since: read its ETag");
             Error::other(why)
@@ -338,6 +340,10 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             );
             return Err(Error::invalid_input(why));
         }
+        if key.partition_key() == PARTITION {
+            let why = format!("the PartitionKey {PARTITION:?} is that of the states of indexes: choose another");
+            return Err(Error::invalid_input(why));
+        }
         // Rows that should be stored and are not: writers that do not know the index leave such holes.
         let mut missing = BTreeSet::new();
         for _ in 0..=CONFLICTS {
@@ -350,12 +356,16 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                     continue;
                 }
                 let delete = TableOperation::delete::<DynamicEntity>((key.partition_key(), &row.row_key));
-                if !row.index.is_unique || self.reads_may_lag() {
+                if !row.index.is_unique {
                     batch.push(delete)?;
-                } else if let Some(stored) = self.index_row(key.partition_key(), &row.row_key).await?
-                    && owner(&stored, E::INDEXES).as_deref() == Some(key.row_key())
-                {
-                    batch.push(delete.if_match(stored.etag))?;
+                    continue;
+                }
+                match self.index_row(key.partition_key(), &row.row_key).await? {
+                    Some(stored) if owner(&stored, E::INDEXES).as_deref() == Some(key.row_key()) => {
+                        batch.push(delete.if_match(stored.etag))?;
+                    }
+                    None if self.reads_may_lag() => drop(batch.push(delete)?),
+                    _ => {}
                 }
             }
             for row in new {
@@ -395,7 +405,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Finds the entity to which an index row belongs.
     pub(super) async fn holder(&self, partition_key: &str, index_row: &str) -> Result<Holder> {
         let mut before = self.index_row(partition_key, index_row).await?;
-        while let Some(row) = before {
+        for _ in 0..=CONFLICTS {
+            let Some(row) = before else { return Ok(Holder::Absent) };
             // A row of an index that is not declared here is another program's.
             let Some(owner) = owner(&row, E::INDEXES) else {
                 return Ok(Holder::Undeclared);
@@ -412,7 +423,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             }
             before = after;
         }
-        Ok(Holder::Absent)
+        Err(contended(&Key::<E>::from_text(partition_key, index_row)?))
     }
 
     /// Deletes an index row that no entity should have.
@@ -456,11 +467,11 @@ pub(super) fn owner(row: &DynamicEntity, indexes: &[IndexSchema]) -> Option<Stri
     Some(index.entity_row_key(&row.row_key).to_owned())
 }
 
-/// Returns the index rows of a stored entity. One whose index rows cannot be stored has none.
+/// Returns the index rows of a stored entity, without those that cannot be stored.
 pub(super) fn rows_of<E: IndexedEntity>(entity: &E) -> Vec<IndexWrite> {
-    entity.index_rows().unwrap_or_default()
+    entity.index_rows().into_iter().flatten().collect()
 }
 
-fn contended<E>(key: &Key<E>) -> Error {
+pub(super) fn contended<E>(key: &Key<E>) -> Error {
     Error::contention(format!("{CONFLICTS} other writes of the entity {key} came first"))
 }

@@ -43,10 +43,10 @@ pub(crate) fn expand(entity: &Entity<'_>) -> Option<TokenStream> {
         impl #krate::index::IndexedEntity for #ident {
             const INDEXES: &'static [#krate::index::IndexSchema] =
                 &[#(<#types as #krate::index::IndexRow>::INDEX),*];
-            fn index_rows(&self) -> #private::Result<::std::vec::Vec<#krate::index::IndexWrite>> {
+            fn index_rows(&self) -> ::std::vec::Vec<#private::Result<#krate::index::IndexWrite>> {
                 let mut __rows = ::std::vec::Vec::new();
-                #(__rows.extend(#krate::index::IndexWrite::of::<#types>(self)?);)*
-                ::core::result::Result::Ok(__rows)
+                #(__rows.extend(#krate::index::IndexWrite::of::<#types>(self).transpose());)*
+                __rows
             }
         }
     })

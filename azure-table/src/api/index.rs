@@ -29,7 +29,7 @@
 //!
 //! # fn main() -> azure_table::Result<()> {
 //! let ada = Person { tenant: "contoso".into(), id: 7, mail: "ada@x".into() };
-//! assert_eq!(ada.index_rows()?[0].row_key, "$ix;by_mail ada@x");
+//! assert_eq!(ada.index_rows().remove(0)?.row_key, "$ix;by_mail ada@x");
 //! assert_eq!(Person::INDEXES[0].to_string(), "by_mail = (mail: String), unique");
 //! # Ok(())
 //! # }

@@ -77,11 +77,9 @@ pub trait IndexedEntity: TableEntity {
     /// Its indexes, in the order of their declaration.
     const INDEXES: &'static [IndexSchema];
 
-    /// Returns the index rows of this entity.
-    ///
-    /// # Errors
-    /// - `InvalidInput`: a field has no key text, or a RowKey is too long.
-    fn index_rows(&self) -> Result<Vec<IndexWrite>>;
+    /// Returns the index rows of this entity. One whose field has no key text, or whose RowKey is too long, is an
+    /// `InvalidInput`; the others can be stored nevertheless.
+    fn index_rows(&self) -> Vec<Result<IndexWrite>>;
 }
 
 /// The write of an index row.

@@ -1,0 +1,94 @@
+//! Declared indexes of several releases: an index added to entities that it cannot hold, keys of the states, and the
+//! removal of the last index.
+
+use azure_table::testing::Spy;
+use azure_table::{Emulator, ErrorKind, Result, TableEntity, TableServiceClient};
+use azure_table_patterns::{IndexFault, Indexed};
+
+macro_rules! person {
+    ($name:ident, $($index:tt)*) => {
+        #[derive(TableEntity, Clone, Debug, PartialEq)]
+        #[table($($index)*)]
+        struct $name {
+            #[table(partition_key)]
+            tenant: String,
+            #[table(row_key)]
+            id: u32,
+            mail: String,
+            team: String,
+            name: String,
+        }
+
+        impl $name {
+            fn new(id: u32, mail: &str, name: &str) -> Self {
+                let [tenant, mail, team, name] = ["t", mail, "law", name].map(str::to_owned);
+                Self { tenant, id, mail, team, name }
+            }
+        }
+    };
+}
+
+person!(First, index(by_mail = (mail), unique), index(by_team = (team), covers));
+person!(
+    Second,
+    index(by_mail = (mail), unique),
+    index(by_team = (team), covers),
+    index(by_name = (name))
+);
+
+/// The names are too long for the RowKeys of the new index.
+#[tokio::test]
+async fn index_added_later_leaves_the_rows_of_older_ones() -> Result<()> {
+    let service = TableServiceClient::from_transport(Emulator::new());
+    service.table::<First>("People")?.create_table().await?;
+    let first = Indexed::open(&service.table::<First>("People")?).await?;
+    first.build(First::BY_MAIL).await?;
+    first.build(First::BY_TEAM).await?;
+    let long = "n".repeat(1_020);
+    for id in [1, 3] {
+        first.insert(&First::new(id, &format!("{id}@x"), &long)).await?;
+    }
+    let second = Indexed::open(&service.table::<Second>("People")?).await?;
+    let taken = second.insert(&Second::new(2, "1@x", "Ada")).await.unwrap_err();
+    assert_eq!(Indexed::<Second>::taken(&taken), Some("by_mail"));
+    assert!(second.delete(("t", 3)).await?);
+    let left = first.by(First::BY_TEAM, ("t", "law"))?.all().await?;
+    assert_eq!(left.iter().map(|person| person.id).collect::<Vec<_>>(), [1]);
+
+    let unstorable = second.build(Second::BY_NAME).await.unwrap_err();
+    assert_eq!(unstorable.kind(), ErrorKind::InvalidInput);
+    let found = second.verify().await?;
+    assert!(
+        matches!(&found.faults[..], [IndexFault::Unindexable { row_key, .. }] if row_key == "0000000001"),
+        "{found:?}"
+    );
+    assert_eq!(second.repair(&found).await?, 0);
+    first.verify().await?.ensure_none()?;
+
+    second.modify(("t", 1), |person| person.name = "Ada".into()).await?;
+    second.build(Second::BY_NAME).await?;
+    second.verify().await?.ensure_none()?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn entity_cannot_be_among_the_states() -> Result<()> {
+    let spy = Spy::new(Emulator::new());
+    let table = TableServiceClient::from_transport(spy.clone()).table::<First>("People")?;
+    table.create_table().await?;
+    let people = Indexed::open(&table).await?;
+    let among = First {
+        tenant: "$indexes".into(),
+        ..First::new(1, "1@x", "Ada")
+    };
+    spy.clear();
+    let error = people.insert(&among).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().contains("that of the states of indexes"), "{error}");
+    assert!(spy.exchanges().is_empty());
+    // A writer that does not know the index, and the row that a build writes for it.
+    table.insert(&among).await?;
+    people.build(First::BY_MAIL).await?;
+    Indexed::open(&table).await?;
+    Ok(())
+}
