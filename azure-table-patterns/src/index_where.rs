@@ -91,6 +91,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// is one whose value of a unique index another entity has. Properties that the struct does not declare are
     /// removed, as by [`replace`](Self::replace).
     ///
+    /// A value of a unique index that another selected entity gives up may still be taken: a shift of values, such as 1
+    /// to 2 and 2 to 3, leaves most entities over, and a second call changes the written ones again.
+    ///
     /// It has no position to resume from: after an error, a second call changes the written entities again.
     ///
     /// # Errors

@@ -47,8 +47,8 @@ async fn open(service: &TableServiceClient) -> Result<(TableClient<Person>, Inde
     let table = service.table::<Person>("People")?;
     table.create_table_if_not_exists().await?;
     let people = Indexed::open(&table).await?;
-    people.build(Person::BY_MAIL).await?;
-    people.build(Person::BY_NAME).await?;
+    people.build(Person::BY_MAIL).await?.ensure_none_taken()?;
+    people.build(Person::BY_NAME).await?.ensure_none_taken()?;
     Ok((table, people))
 }
 
@@ -283,7 +283,11 @@ async fn index_that_is_being_removed_cannot_be_declared() -> Result<()> {
         "{error}"
     );
     assert_eq!(later.remove_index("by_name").await?, 4);
-    Indexed::open(&table).await?.build(Person::BY_NAME).await?;
+    Indexed::open(&table)
+        .await?
+        .build(Person::BY_NAME)
+        .await?
+        .ensure_none_taken()?;
     Ok(())
 }
 
@@ -343,7 +347,7 @@ async fn entities_are_written_several_at_a_time() -> Result<()> {
 async fn calls_run_on_a_task() -> Result<()> {
     let (_, _, people) = four().await?;
     let task = tokio::spawn(async move {
-        people.build(Person::BY_NAME).await?;
+        people.build(Person::BY_NAME).await?.ensure_none_taken()?;
         people
             .update_where(people.query(), |person| person.name.push('!'))
             .await?
