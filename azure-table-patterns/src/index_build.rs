@@ -55,8 +55,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// [`concurrency`](Self::concurrency) sets how many entities are written at a time, and how many rows are checked;
     /// 1 leaves the most room for other clients.
     ///
-    /// Any release that declares the index can build it: rows that cover entities get the properties that its struct does
-    /// not declare too.
+    /// Any release that declares the index can build it: rows that cover entities get the properties that its struct
+    /// does not declare too.
     ///
     /// A unique index is not ready while two entities have one value. Change them and call this again.
     ///

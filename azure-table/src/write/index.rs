@@ -38,7 +38,7 @@ impl IndexSchema {
 }
 
 impl fmt::Display for IndexSchema {
-    /// Writes the declaration, with the names of the properties and the types of the fields: `by_mail = (mail: String), unique`.
+    /// Writes the declaration, with the properties and the types of their fields: `by_mail = (mail: String), unique`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fields = self
             .fields
