@@ -1,23 +1,44 @@
 //! The building of an index: the rows of entities that were written without it.
 
-use azure_table::index::{Index, IndexRow, IndexSchema, IndexWrite, IndexedEntity};
-use azure_table::{Continuation, Error, ErrorKind, Key, ReadEntity, Result, TableOperation, Versioned};
+use azure_table::index::{INDEX_PREFIX, Index, IndexRow, IndexSchema, IndexWrite, IndexedEntity};
+use azure_table::{
+    Continuation, DynamicEntity, Error, ErrorKind, Key, ReadEntity, Result, TableEntity, TableOperation, Versioned,
+};
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::conflict::{CONFLICTS, is_conflict};
 use super::index_removal::IndexRowKey;
 use super::index_state::{StateRow, check_declaration};
-use super::indexed::{Holder, Indexed, contended};
+use super::indexed::{Holder, Indexed, contended, owner};
 
 /// The result of a build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use = "the index is not ready if values are taken: call `ensure_none_taken`"]
 pub struct IndexBuild {
     /// The number of index rows that this call wrote or found. 0 for an index that was ready.
     pub indexed: u64,
     /// The keys of entities whose value another entity of their partition has, in a unique index.
     pub taken: Vec<(String, String)>,
+}
+
+impl IndexBuild {
+    /// Returns an error that names the first entity whose value another one has, if there is one.
+    ///
+    /// # Errors
+    /// - [`Other`](ErrorKind::Other): two entities have one value, and the index is not ready.
+    pub fn ensure_none_taken(self) -> Result<()> {
+        let Some((partition_key, row_key)) = self.taken.first() else {
+            return Ok(());
+        };
+        let why = format!(
+            "{} entities have a value of another one, and the unique index is not ready; the first: ({partition_key:?}, \
+             {row_key:?}): change it, and build again",
+            self.taken.len()
+        );
+        Err(Error::other(why))
+    }
 }
 
 impl<E: IndexedEntity + ReadEntity> Indexed<E> {
@@ -33,6 +54,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     ///
     /// [`concurrency`](Self::concurrency) sets how many entities are written at a time, and how many rows are checked;
     /// 1 leaves the most room for other clients.
+    ///
+    /// Any release that declares the index can build it: rows that cover entities get the properties that its struct
+    /// does not declare too.
     ///
     /// A unique index is not ready while two entities have one value. Change them and call this again.
     ///
@@ -56,12 +80,17 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         }
         let start = Continuation::default();
         let position = state.position.as_deref().map_or(Ok(start), str::parse)?;
-        let query = self.query().allow_table_scan().resume_from(position).versioned();
+        let rows = self.table.typed::<DynamicEntity>().query();
+        let query = rows
+            .without_row_keys(INDEX_PREFIX)
+            .allow_table_scan()
+            .resume_from(position)
+            .versioned();
         let mut pages = query.pages();
         while let Some(page) = pages.try_next().await? {
             let (next, has_more) = (page.continuation().to_string(), page.has_more());
             let writes = page.into_items().into_iter().map(async |entity| {
-                let key = Key::<E>::of(&entity)?;
+                let key = (entity.partition_key.clone(), entity.row_key.clone());
                 let written = self.write_row(entity, IndexWrite::of::<R>).await?;
                 Ok::<_, Error>((key, written))
             });
@@ -70,9 +99,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 match write {
                     RowWrite::Written | RowWrite::Stored => built.indexed += 1,
                     RowWrite::Taken => {
-                        built
-                            .taken
-                            .push((key.partition_key().to_owned(), key.row_key().to_owned()));
+                        built.taken.push(key);
                     }
                     RowWrite::Unwanted => {}
                 }
@@ -136,23 +163,29 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Writes an index row of an entity in a transaction with the entity, which stays as it is.
     pub(super) async fn write_row(
         &self,
-        entity: Versioned<E>,
+        entity: Versioned<DynamicEntity>,
         row_of: impl Fn(&E) -> Result<Option<IndexWrite>>,
     ) -> Result<RowWrite> {
-        let key = Key::<E>::of(&entity)?;
+        let (partition_key, row_key) = (entity.partition_key.clone(), entity.row_key.clone());
         let mut read = Some(entity);
         // An entity that was deleted or changed meanwhile may have no such row.
-        while let Some(entity) = read {
-            let Some(row) = row_of(&entity.entity)? else { break };
+        while let Some(stored) = read {
+            let entity: E = stored.to_entity()?;
+            let Some(row) = row_of(&entity)? else { break };
+            let row = with_undeclared(row, &entity, &stored);
             let mut batch = self.table.batch();
-            batch.push(TableOperation::merge(&entity))?;
+            batch.push(TableOperation::merge(&entity).if_match(stored.etag.clone()))?;
             batch.push(row.write)?;
             match batch.submit().await {
                 Ok(_) => return Ok(RowWrite::Written),
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-                    match self.holder(key.partition_key(), &row.row_key).await? {
-                        Holder::Entity(owner) if owner == key.row_key() => return Ok(RowWrite::Stored),
+                    match self.holder(&partition_key, &row.row_key).await? {
+                        Holder::Entity(owner) if owner == row_key => return Ok(RowWrite::Stored),
                         Holder::Nobody(row) if !self.reads_may_lag() => drop(self.drop_row(&row).await?),
+                        // The read of the entity was late.
+                        Holder::Nobody(row) if owner(&row, E::INDEXES).as_ref() == Some(&row_key) => {
+                            return Ok(RowWrite::Stored);
+                        }
                         Holder::Absent => {}
                         _ => return Ok(RowWrite::Taken),
                     }
@@ -160,10 +193,25 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 Err(e) if is_conflict(&e) => {}
                 Err(e) => return Err(e),
             }
-            read = self.table.get(key.clone()).versioned().await?;
+            read = self.stored_row(&partition_key, &row_key).await?;
         }
         Ok(RowWrite::Unwanted)
     }
+}
+
+/// Returns the write of an index row with the properties of the stored entity that this release does not declare, if
+/// the index covers them.
+pub(super) fn with_undeclared<E: TableEntity>(mut row: IndexWrite, entity: &E, stored: &DynamicEntity) -> IndexWrite {
+    let written = row.write.entity().filter(|_| row.index.covers);
+    if let (Some(mut written), Some(declared)) = (written, TableOperation::insert(entity).entity()) {
+        let undeclared = stored.properties.iter();
+        let undeclared = undeclared.filter(|(name, _)| !declared.properties.contains_key(*name));
+        written
+            .properties
+            .extend(undeclared.map(|(name, value)| (name.clone(), value.clone())));
+        row.write = TableOperation::insert_or_replace(&written);
+    }
+    row
 }
 
 /// The outcome of the write of an index row.

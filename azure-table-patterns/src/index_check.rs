@@ -7,7 +7,7 @@ use azure_table::index::{INDEX_PREFIX, IndexWrite, IndexedEntity};
 use azure_table::{DynamicEntity, EdmValue, Error, Key, ReadEntity, Result, TableOperation, Versioned};
 
 use super::conflict::{CONFLICTS, was_unchanged};
-use super::index_build::RowWrite;
+use super::index_build::{RowWrite, with_undeclared};
 use super::indexed::{Holder, Indexed, contended, owner, rows_of};
 
 /// An index row that disagrees with the entities.
@@ -206,9 +206,11 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             }
             if !row.row_key.starts_with(INDEX_PREFIX) {
                 found.entities += 1;
-                for write in row.to_entity::<E>()?.index_rows() {
+                let entity = row.to_entity::<E>()?;
+                for write in entity.index_rows() {
                     match write {
                         Ok(write) => {
+                            let write = as_stored(write, &entity, &row);
                             let entities = partition.expected.entry(write.row_key.clone()).or_default();
                             entities.push((row.row_key.clone(), write));
                         }
@@ -230,7 +232,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
 
     /// Writes the index rows that are missing or stale, and deletes those that dangle. Returns their number.
     ///
-    /// It can run while others write. A missing row of a unique index whose value another entity has stays missing.
+    /// It can run while others write, and in any release: rows that cover entities get the properties that the struct
+    /// does not declare too. A missing row of a unique index whose value another entity has stays missing.
     ///
     /// On Cosmos DB, call it while no entities are inserted, unless the account's consistency level is Strong:
     /// otherwise a read may miss a new entity, and its row would be deleted as dangling.
@@ -310,21 +313,26 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     }
 
     /// Reads the entity after its index row, and returns it if it should have that row and the row is not stored so.
-    async fn lacking(&self, partition_key: &str, row_key: &str, index_row: &str) -> Result<Option<Versioned<E>>> {
-        let key = Key::<E>::from_text(partition_key, row_key)?;
+    async fn lacking(
+        &self,
+        partition_key: &str,
+        row_key: &str,
+        index_row: &str,
+    ) -> Result<Option<Versioned<DynamicEntity>>> {
         for _ in 0..=CONFLICTS {
-            let Some(entity) = self.table.get(key.clone()).versioned().await? else {
+            let Some(entity) = self.stored_row(partition_key, row_key).await? else {
                 return Ok(None);
             };
-            let stored = self.index_row(partition_key, index_row).await?;
-            let after = self.table.get(key.clone()).versioned().await?;
+            let stored = self.stored_row(partition_key, index_row).await?;
+            let after = self.stored_row(partition_key, row_key).await?;
             if after.is_some_and(|after| after.etag == entity.etag) {
-                let write = row_named(&entity.entity, index_row);
+                let typed: E = entity.to_entity()?;
+                let write = row_named(&typed, index_row).map(|write| as_stored(write, &typed, &entity));
                 let lacks = write.is_some_and(|write| stored.is_none_or(|stored| !has_values(&stored, &write)));
                 return Ok(lacks.then_some(entity));
             }
         }
-        Err(contended(&key))
+        Err(contended(&Key::<E>::from_text(partition_key, row_key)?))
     }
 
     /// Deletes an index row that no entity should have. If reads may lag, the entity that it names is merged unchanged
@@ -346,6 +354,17 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         }
         self.drop_row(&row).await
     }
+}
+
+/// Returns the write of the index row of an entity as its last writer has stored both: with its undeclared properties,
+/// and without those that a later release has declared.
+fn as_stored<E: IndexedEntity>(write: IndexWrite, entity: &E, stored: &DynamicEntity) -> IndexWrite {
+    let mut write = with_undeclared(write, entity, stored);
+    if let Some(mut row) = write.write.entity().filter(|_| write.index.covers) {
+        row.properties.retain(|name, _| stored.properties.contains_key(name));
+        write.write = TableOperation::insert_or_replace(&row);
+    }
+    write
 }
 
 /// Returns the write of the index row with this RowKey, if the entity should have it.

@@ -1,11 +1,56 @@
 //! The removal of the rows of an index that is no longer declared.
 
 use azure_table::index::{INDEX_PREFIX, IndexedEntity};
-use azure_table::{Error, Filter, ReadEntity, Result, TableEntity};
+use azure_table::{Error, Filter, ReadEntity, Result, TableClient, TableEntity};
 
-use super::conflict::was_unchanged;
+use super::conflict::{on_primary, was_unchanged};
 use super::index_state::StateRow;
 use super::indexed::Indexed;
+
+/// Deletes all rows of an index of a table whose type declares none any more. Returns their number.
+///
+/// As [`Indexed::remove_index`], for the last index of a type. It does not know the declarations: while programs
+/// declare the index, do not call it.
+///
+/// ```
+/// # use azure_table::{Emulator, TableServiceClient};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> azure_table::Result<()> {
+/// # let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("People")?;
+/// # table.create_table().await?;
+/// let removed = azure_table_patterns::remove_index(&table, "by_name").await?;
+/// # assert_eq!(removed, 0);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): no index can have this name.
+/// - The errors of [`delete_where`](TableClient::delete_where).
+pub async fn remove_index<E: TableEntity>(table: &TableClient<E>, name: &str) -> Result<u64> {
+    let table = on_primary(table);
+    // Of another name, rows of other indexes could begin with it.
+    if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
+        return Err(Error::invalid_input(format!("no index has the name {name:?}")));
+    }
+    let states = table.typed::<StateRow>();
+    let mut state = StateRow::removed(name).stored(&states).await?;
+    // Marked first: whoever declares the index again waits until all its rows are gone.
+    while !state.is_removed {
+        state.entity = StateRow::removed(name);
+        match was_unchanged(states.replace(&state).await)? {
+            Some(etag) => state.etag = etag,
+            None => state = StateRow::removed(name).stored(&states).await?,
+        }
+    }
+    let rows = table.typed::<IndexRowKey>();
+    let selected = rows.query().filter(IndexRowKey::of_index(name)).allow_table_scan();
+    let report = rows.delete_where(selected).await.map_err(|e| e.into_error())?;
+    report.ensure_no_leftovers()?;
+    // Another call may have ended first.
+    was_unchanged(states.delete(&state).await)?;
+    Ok(report.applied())
+}
 
 /// The key of an index row, whatever its index.
 #[derive(TableEntity)]
@@ -66,26 +111,6 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             let why = format!("the index `{name}` is declared: remove the declaration first");
             return Err(Error::invalid_input(why));
         }
-        // Of another name, rows of other indexes could begin with it.
-        if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || c == '_') {
-            return Err(Error::invalid_input(format!("no index has the name {name:?}")));
-        }
-        let states = self.table.typed::<StateRow>();
-        let mut state = StateRow::removed(name).stored(&states).await?;
-        // Marked first: whoever declares the index again waits until all its rows are gone.
-        while !state.is_removed {
-            state.entity = StateRow::removed(name);
-            match was_unchanged(states.replace(&state).await)? {
-                Some(etag) => state.etag = etag,
-                None => state = StateRow::removed(name).stored(&states).await?,
-            }
-        }
-        let rows = self.table.typed::<IndexRowKey>();
-        let selected = rows.query().filter(IndexRowKey::of_index(name)).allow_table_scan();
-        let report = rows.delete_where(selected).await.map_err(|e| e.into_error())?;
-        report.ensure_no_leftovers()?;
-        // Another call may have ended first.
-        was_unchanged(states.delete(&state).await)?;
-        Ok(report.applied())
+        remove_index(&self.table, name).await
     }
 }

@@ -65,6 +65,7 @@ impl States {
         let states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let state = match states.get(index.name) {
             Some(true) => return Ok(()),
+            Some(false) if index.is_unique => "is being built, or the last build found a value of two entities",
             Some(false) => "is being built",
             None => "was never built",
         };

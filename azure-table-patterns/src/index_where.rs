@@ -1,5 +1,8 @@
 //! Writes over all entities that a query selects, with their index rows.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use azure_table::bulk::{Interrupted, Report};
 use azure_table::index::{IndexWrite, IndexedEntity};
 use azure_table::operation::ModifyOutcome;
 use azure_table::{Change, Error, ErrorKind, Key, ReadEntity, Result, TableQuery, Versioned};
@@ -32,6 +35,16 @@ impl<E> IndexedReport<E> {
             .into_iter()
             .next()
             .map_or(Ok(()), |(_, error)| Err(error))
+    }
+}
+
+impl<E> Report for IndexedReport<E> {
+    fn interrupt(&self, error: Error) -> Error {
+        let in_doubt = self.leftovers.iter().any(|(_, left)| left.may_have_applied());
+        if in_doubt || self.applied + self.gone > 0 {
+            return error.maybe_applied(true);
+        }
+        error
     }
 }
 
@@ -77,9 +90,13 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// ```
     ///
     /// # Errors
+    /// Returns [`Interrupted`], which has the report of the writes until then, on any of these:
     /// - The error of a page: see [`TableQuery`].
     /// - An error that concerns no single entity, such as `Connection` or `Throttled`. Earlier entities were deleted.
-    pub async fn delete_where(&self, selected: TableQuery<E>) -> Result<IndexedReport<E>> {
+    pub async fn delete_where(
+        &self,
+        selected: TableQuery<E>,
+    ) -> Result<IndexedReport<E>, Interrupted<IndexedReport<E>>> {
         self.write_where(selected, |_| Ok(None)).await
     }
 
@@ -91,6 +108,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// is one whose value of a unique index another entity has. Properties that the struct does not declare are
     /// removed, as by [`replace`](Self::replace).
     ///
+    /// A value of a unique index that another selected entity gives up may still be taken: a shift of values, such as 1
+    /// to 2 and 2 to 3, leaves most entities over, and a second call changes the written ones again.
+    ///
     /// It has no position to resume from: after an error, a second call changes the written entities again.
     ///
     /// # Errors
@@ -100,7 +120,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         &self,
         selected: TableQuery<E>,
         mut change: impl FnMut(&mut E) -> R,
-    ) -> Result<IndexedReport<E>, R::Error> {
+    ) -> Result<IndexedReport<E>, Interrupted<IndexedReport<E>, R::Error>> {
         let plan = |entity: &mut E| change(entity).into_change().map(Some);
         self.write_where(selected, plan).await
     }
@@ -110,13 +130,26 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         &self,
         selected: TableQuery<E>,
         mut plan: impl FnMut(&mut E) -> Result<Option<Change>, A>,
-    ) -> Result<IndexedReport<E>, A> {
+    ) -> Result<IndexedReport<E>, Interrupted<IndexedReport<E>, A>> {
         let mut report = IndexedReport {
             applied: 0,
             unchanged: 0,
             gone: 0,
             leftovers: Vec::new(),
         };
+        match self.write_pages(selected, &mut plan, &mut report).await {
+            Ok(()) => Ok(report),
+            Err(error) => Err(Interrupted::new(error, report)),
+        }
+    }
+
+    /// Writes the selected entities, and counts them in the report.
+    async fn write_pages<A: From<Error>>(
+        &self,
+        selected: TableQuery<E>,
+        plan: &mut impl FnMut(&mut E) -> Result<Option<Change>, A>,
+        report: &mut IndexedReport<E>,
+    ) -> Result<(), A> {
         // The next page is read after the writes of this one, so that its ETags are current.
         let mut pages = selected.prefetch(0).versioned().pages();
         while let Some(page) = pages.try_next().await? {
@@ -132,18 +165,32 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 };
                 planned.push(Planned { key, entity, replaced });
             }
-            let writes = planned.into_iter().map(|planned| self.write_planned(planned));
+            // After an error no further write begins, and those in flight are awaited for the report.
+            let (is_over, mut failure) = (&AtomicBool::new(false), None);
+            let writes = planned.into_iter().map(async |planned| {
+                if is_over.load(Ordering::Relaxed) {
+                    return None;
+                }
+                Some(self.write_planned(planned).await)
+            });
             let mut written = stream::iter(writes).buffer_unordered(self.concurrency);
-            while let Some((key, result)) = written.next().await {
+            while let Some(write) = written.next().await {
+                let Some((key, result)) = write else { continue };
                 match result {
                     Ok(()) => report.applied += 1,
                     Err(e) if e.kind() == ErrorKind::NotFound => report.gone += 1,
                     Err(e) if concerns_entity(&e) => report.leftovers.push((key, e)),
-                    Err(e) => return Err(e.into()),
+                    Err(e) => {
+                        is_over.store(true, Ordering::Relaxed);
+                        failure.get_or_insert(e);
+                    }
                 }
             }
+            if let Some(error) = failure {
+                return Err(error.into());
+            }
         }
-        Ok(report)
+        Ok(())
     }
 
     async fn write_planned(&self, planned: Planned<E>) -> (Key<E>, Result<()>) {

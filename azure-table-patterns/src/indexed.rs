@@ -47,8 +47,8 @@ const CONCURRENCY: usize = 4;
 /// let table = service.table::<Person>("People")?;
 /// table.create_table().await?;
 /// let people = Indexed::open(&table).await?;
-/// people.build(Person::BY_MAIL).await?;
-/// people.build(Person::BY_JOINED).await?;
+/// people.build(Person::BY_MAIL).await?.ensure_none_taken()?;
+/// people.build(Person::BY_JOINED).await?.ensure_none_taken()?;
 ///
 /// let joined = DateTime::from_unix_seconds(1_600_000_000);
 /// let (mail, department) = ("ada@example.com".into(), "sales".into());
@@ -86,7 +86,9 @@ const CONCURRENCY: usize = 4;
 /// | each old value of a `unique` index | Get, before the Batch | 1 |
 /// | each conflict, each missing or left over index row | the same again | |
 /// | `by` with all fields of a `unique` index, `first` | Query, Get | 2 |
-/// | `build`, `update_where`, `delete_where` | Query for each page, and as above without the Get | |
+/// | `update_where`, `delete_where` | Query for each page, and as above without the Get | |
+/// | `build` | Query for each page, Batch for each entity; first two Gets for each stored row | 2 for each Batch |
+/// | `build`, each index row that is there | Get, Get, after the Batch | 1 |
 ///
 /// On Cosmos DB a read may miss an earlier write. There a unique row that such a writer left behind stays taken until
 /// `repair`.
@@ -360,7 +362,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                     batch.push(delete)?;
                     continue;
                 }
-                match self.index_row(key.partition_key(), &row.row_key).await? {
+                match self.stored_row(key.partition_key(), &row.row_key).await? {
                     Some(stored) if owner(&stored, E::INDEXES).as_deref() == Some(key.row_key()) => {
                         batch.push(delete.if_match(stored.etag))?;
                     }
@@ -404,7 +406,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
 
     /// Finds the entity to which an index row belongs.
     pub(super) async fn holder(&self, partition_key: &str, index_row: &str) -> Result<Holder> {
-        let mut before = self.index_row(partition_key, index_row).await?;
+        let mut before = self.stored_row(partition_key, index_row).await?;
         for _ in 0..=CONFLICTS {
             let Some(row) = before else { return Ok(Holder::Absent) };
             // A row of an index that is not declared here is another program's.
@@ -417,7 +419,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 return Ok(Holder::Entity(owner));
             }
             // A writer of the entity writes the row too, so an unchanged row has no entity yet.
-            let after = self.index_row(partition_key, index_row).await?;
+            let after = self.stored_row(partition_key, index_row).await?;
             if after.as_ref().map(|after| &after.etag) == Some(&row.etag) {
                 return Ok(Holder::Nobody(row));
             }
@@ -432,14 +434,14 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         Ok(was_unchanged(deleted)?.is_some())
     }
 
-    pub(super) async fn index_row(
+    pub(super) async fn stored_row(
         &self,
         partition_key: &str,
-        index_row: &str,
+        row_key: &str,
     ) -> Result<Option<Versioned<DynamicEntity>>> {
         self.table
             .typed::<DynamicEntity>()
-            .get((partition_key, index_row))
+            .get((partition_key, row_key))
             .versioned()
             .await
     }

@@ -15,6 +15,7 @@
 //! | [`Indexed`], [`IndexQuery`] | entities are found by declared indexes, which agree with them; unique values |
 //! | [`IndexedReport`] | the result of writes over a query of indexed entities |
 //! | [`IndexBuild`], [`IndexFaults`], [`IndexFault`] | the building of an index, and the check of its rows |
+//! | [`remove_index`] | the removal of the last index of a type |
 //! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |
 //! | [`TablePerPeriod`] | a table for each month or day, dropped as a whole |
 //!
@@ -66,6 +67,7 @@ pub use self::fence::Fence;
 pub use self::index_build::IndexBuild;
 pub use self::index_check::{IndexFault, IndexFaults};
 pub use self::index_query::IndexQuery;
+pub use self::index_removal::remove_index;
 pub use self::index_where::IndexedReport;
 pub use self::indexed::Indexed;
 pub use self::lease::{Lease, Leases};

@@ -34,8 +34,9 @@ const LINES: [(&str, usize); 7] = [
     // key that is written once: they replaced a second one.
     ("azure-table", 33_708),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
-    // 1 for an option of explorations. 357 for declared indexes, a row type for each: they replaced rows by hand.
-    ("azure-table-derive", 5_155),
+    // 1 for an option of explorations. 357 for declared indexes, a row type for each: they replaced rows by hand. 4 for
+    // their properties' names: they replaced those of fields, which may change.
+    ("azure-table-derive", 5_159),
     // Got the reader of members, which only it uses, from the wire crate. 18 for values as they were read: they
     // replaced values that were owned or borrowed. 9 for values that an exploration adds to each response: they
     // replaced a thread-local in the client. 81 for properties that borrow from a request, one look-up of a row for a
@@ -45,9 +46,9 @@ const LINES: [(&str, usize); 7] = [
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
     // 781 for declared indexes, which replace index rows by hand and their repair. 203 for their writes by query and
     // their removal: they replaced `Unique`, 83 lines, and index rows that stayed for ever. 2 for a guide.
-    // 62 for indexes that are judged one by one and reads that may lag: a row that one index cannot store broke the
-    // others.
-    ("azure-table-patterns", 2_691),
+    // 151 for indexes of several releases, reads of Cosmos DB that lag and two builds: they replaced rows that were
+    // deleted or counted as stale, and builds that ended too early.
+    ("azure-table-patterns", 2_748),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     // Got the rows whose Timestamps an exploration reads, from the wire crate. 19 for their watch, which responses
     // carry: it replaced a thread-local in the model of entities. 1 for a kind of errors.

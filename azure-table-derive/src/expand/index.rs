@@ -154,7 +154,11 @@ fn row(entity: &Entity<'_>, index: &Index) -> TokenStream {
         quote!(::core::option::Option::None)
     };
     let fields = indexed.iter().map(|field| {
-        let (name, ty) = (&field.name, field.original.ty.to_token_stream().to_string());
+        let ty = field.original.ty.to_token_stream().to_string();
+        let name = match &field.role {
+            Role::Property(name) => name,
+            _ => &field.name,
+        };
         quote!((#name, #ty))
     });
     let (unique, covers) = (index.unique, index.covers);

@@ -45,6 +45,8 @@ pub use crate::client::bulk::bulk_entity::BulkEntity;
 pub use crate::client::bulk::bulk_report::{AppliedOperation, Leftover};
 pub use crate::client::bulk::bulk_write::{BulkOutcomes, BulkWrite};
 pub use crate::client::bulk::interrupted::Interrupted;
+#[doc(hidden)]
+pub use crate::client::bulk::interrupted::Report;
 pub use crate::client::partition_writes::outcomes::LeftoverReason;
 pub use crate::client::query_writes::atomic::Atomic;
 pub use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeWhere};

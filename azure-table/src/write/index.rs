@@ -19,7 +19,7 @@ pub const INDEX_PREFIX: &str = "$ix;";
 pub struct IndexSchema {
     /// The name.
     pub name: &'static str,
-    /// The fields of the key and their Rust types, in order.
+    /// The properties of the key and the Rust types of their fields, in order.
     pub fields: &'static [(&'static str, &'static str)],
     /// At most one entity of a partition has a value.
     pub is_unique: bool,
@@ -38,7 +38,7 @@ impl IndexSchema {
 }
 
 impl fmt::Display for IndexSchema {
-    /// Writes the declaration, with the types of the fields: `by_mail = (mail: String), unique`.
+    /// Writes the declaration, with the properties and the types of their fields: `by_mail = (mail: String), unique`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fields = self
             .fields

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use azure_table::emulator::SeedEntities as _;
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Fault, FaultRule, Faults, Spy};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate, Spy};
 use azure_table::{
     Change, DynamicEntity, Emulator, Error, ErrorKind, Result, TableClient, TableEntity, TableServiceClient,
 };
@@ -47,8 +47,8 @@ async fn open(service: &TableServiceClient) -> Result<(TableClient<Person>, Inde
     let table = service.table::<Person>("People")?;
     table.create_table_if_not_exists().await?;
     let people = Indexed::open(&table).await?;
-    people.build(Person::BY_MAIL).await?;
-    people.build(Person::BY_NAME).await?;
+    people.build(Person::BY_MAIL).await?.ensure_none_taken()?;
+    people.build(Person::BY_NAME).await?.ensure_none_taken()?;
     Ok((table, people))
 }
 
@@ -193,7 +193,8 @@ async fn selected_entities_are_updated_with_their_index_rows() -> Result<()> {
     let error = people
         .update_where(people.query(), |_| Err::<(), _>(Error::other("not now")))
         .await;
-    assert!(error.unwrap_err().to_string().contains("not now"));
+    let interrupted = error.unwrap_err();
+    assert!(interrupted.to_string().contains("not now") && interrupted.report().applied == 0);
     let moved = people
         .update_where(people.query().filter(Person::ID.eq(1)), |person| person.id = 9)
         .await?;
@@ -283,7 +284,11 @@ async fn index_that_is_being_removed_cannot_be_declared() -> Result<()> {
         "{error}"
     );
     assert_eq!(later.remove_index("by_name").await?, 4);
-    Indexed::open(&table).await?.build(Person::BY_NAME).await?;
+    Indexed::open(&table)
+        .await?
+        .build(Person::BY_NAME)
+        .await?
+        .ensure_none_taken()?;
     Ok(())
 }
 
@@ -343,7 +348,7 @@ async fn entities_are_written_several_at_a_time() -> Result<()> {
 async fn calls_run_on_a_task() -> Result<()> {
     let (_, _, people) = four().await?;
     let task = tokio::spawn(async move {
-        people.build(Person::BY_NAME).await?;
+        people.build(Person::BY_NAME).await?.ensure_none_taken()?;
         people
             .update_where(people.query(), |person| person.name.push('!'))
             .await?
@@ -351,5 +356,24 @@ async fn calls_run_on_a_task() -> Result<()> {
         people.by(Person::BY_MAIL, ("t", "1@x"))?.first().await
     });
     assert_eq!(task.await.unwrap()?.unwrap().name, "Ada!");
+    Ok(())
+}
+
+#[tokio::test]
+async fn interrupted_update_reports_what_it_wrote() -> Result<()> {
+    let faults = Faults::new(Emulator::new());
+    let (_, people) = open(&TableServiceClient::from_transport(faults.clone())).await?;
+    for id in 1..=4 {
+        people.insert(&person(id)).await?;
+    }
+    let rejected = ResponseTemplate::new(403).code("AuthorizationFailure");
+    faults.add(FaultRule::new(rejected).on(OperationKind::Batch).nth(3));
+    let one = people.concurrency(1);
+    let interrupted = one
+        .update_where(one.query(), |person| person.name.push('!'))
+        .await
+        .unwrap_err();
+    assert_eq!(interrupted.report().applied, 2);
+    assert!(Error::from(interrupted).may_have_applied());
     Ok(())
 }

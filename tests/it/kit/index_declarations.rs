@@ -3,7 +3,7 @@
 
 use azure_table::testing::Spy;
 use azure_table::{Emulator, ErrorKind, Result, TableEntity, TableServiceClient};
-use azure_table_patterns::{IndexFault, Indexed};
+use azure_table_patterns::{IndexFault, Indexed, remove_index};
 
 macro_rules! person {
     ($name:ident, $($index:tt)*) => {
@@ -42,8 +42,8 @@ async fn index_added_later_leaves_the_rows_of_older_ones() -> Result<()> {
     let service = TableServiceClient::from_transport(Emulator::new());
     service.table::<First>("People")?.create_table().await?;
     let first = Indexed::open(&service.table::<First>("People")?).await?;
-    first.build(First::BY_MAIL).await?;
-    first.build(First::BY_TEAM).await?;
+    first.build(First::BY_MAIL).await?.ensure_none_taken()?;
+    first.build(First::BY_TEAM).await?.ensure_none_taken()?;
     let long = "n".repeat(1_020);
     for id in [1, 3] {
         first.insert(&First::new(id, &format!("{id}@x"), &long)).await?;
@@ -66,7 +66,7 @@ async fn index_added_later_leaves_the_rows_of_older_ones() -> Result<()> {
     first.verify().await?.ensure_none()?;
 
     second.modify(("t", 1), |person| person.name = "Ada".into()).await?;
-    second.build(Second::BY_NAME).await?;
+    second.build(Second::BY_NAME).await?.ensure_none_taken()?;
     second.verify().await?.ensure_none()?;
     Ok(())
 }
@@ -88,7 +88,96 @@ async fn entity_cannot_be_among_the_states() -> Result<()> {
     assert!(spy.exchanges().is_empty());
     // A writer that does not know the index, and the row that a build writes for it.
     table.insert(&among).await?;
-    people.build(First::BY_MAIL).await?;
+    people.build(First::BY_MAIL).await?.ensure_none_taken()?;
     Indexed::open(&table).await?;
+    Ok(())
+}
+
+/// An older release without the name, and a later one with another name of the field and a grade.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(index(by_team = (team), covers))]
+struct Older {
+    #[table(partition_key)]
+    tenant: String,
+    #[table(row_key)]
+    id: u32,
+    team: String,
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(index(by_team = (group), covers))]
+struct Later {
+    #[table(partition_key)]
+    tenant: String,
+    #[table(row_key)]
+    id: u32,
+    #[table(rename = "team")]
+    group: String,
+    name: String,
+    #[table(default)]
+    grade: i32,
+}
+
+#[tokio::test]
+async fn releases_with_fewer_and_more_fields_agree_about_covering_rows() -> Result<()> {
+    let service = TableServiceClient::from_transport(Emulator::new());
+    let table = service.table::<First>("People")?;
+    table.create_table().await?;
+    let older = Indexed::open(&service.table::<Older>("People")?).await?;
+    table.insert(&First::new(1, "1@x", "Ada")).await?;
+    older.build(Older::BY_TEAM).await?.ensure_none_taken()?;
+    let people = Indexed::open(&table).await?;
+    let built = people.by(First::BY_TEAM, ("t", "law"))?.all().await?;
+    assert_eq!(built, [First::new(1, "1@x", "Ada")], "built by the older release");
+    people.build(First::BY_MAIL).await?.ensure_none_taken()?;
+    people.insert(&First::new(2, "2@x", "Eve")).await?;
+
+    let later = Indexed::open(&service.table::<Later>("People")?).await?;
+    older.verify().await?.ensure_none()?;
+    later.verify().await?.ensure_none()?;
+    table.modify(("t", 1), |person| person.name = "Ava".into()).await?;
+    let found = older.verify().await?;
+    assert!(matches!(found.faults[..], [IndexFault::Stale { .. }]), "{found:?}");
+    assert_eq!(older.repair(&found).await?, 1);
+    let repaired = people.by(First::BY_TEAM, ("t", "law"))?.first().await?;
+    assert_eq!(repaired, Some(First::new(1, "1@x", "Ava")));
+    people.verify().await?.ensure_none()?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn last_index_of_a_type_is_removed_without_it() -> Result<()> {
+    let service = TableServiceClient::from_transport(Emulator::new());
+    let table = service.table::<Older>("People")?;
+    table.create_table().await?;
+    let older = Indexed::open(&table).await?;
+    older.build(Older::BY_TEAM).await?.ensure_none_taken()?;
+    let [tenant, team] = ["t", "law"].map(str::to_owned);
+    older.insert(&Older { tenant, id: 1, team }).await?;
+    let dynamic = service.dynamic_table("People")?;
+    assert_eq!(
+        remove_index(&dynamic, "by team").await.unwrap_err().kind(),
+        ErrorKind::InvalidInput
+    );
+    assert_eq!(remove_index(&dynamic, "by_team").await?, 1);
+    assert_eq!(dynamic.query().allow_table_scan().all().await?.len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn taken_value_is_an_error_of_the_build() -> Result<()> {
+    let table = TableServiceClient::from_transport(Emulator::new()).table::<First>("People")?;
+    table.create_table().await?;
+    for id in 1..=2 {
+        table.insert(&First::new(id, "a@x", "Ada")).await?;
+    }
+    let people = Indexed::open(&table).await?;
+    let error = people.build(First::BY_MAIL).await?.ensure_none_taken().unwrap_err();
+    assert!(error.to_string().contains("0000000002"), "{error}");
+    let unready = people.by(First::BY_MAIL, ("t", "a@x")).unwrap_err();
+    assert!(
+        unready.to_string().contains("found a value of two entities"),
+        "{unready}"
+    );
     Ok(())
 }

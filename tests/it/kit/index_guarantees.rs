@@ -33,8 +33,8 @@ async fn open(service: &TableServiceClient) -> Result<(TableClient<Person>, Inde
     let table = service.table::<Person>("People")?;
     table.create_table().await?;
     let people = Indexed::open(&table).await?;
-    people.build(Person::BY_NAME).await?;
-    people.build(Person::BY_TEAM).await?;
+    people.build(Person::BY_NAME).await?.ensure_none_taken()?;
+    people.build(Person::BY_TEAM).await?.ensure_none_taken()?;
     Ok((table, people))
 }
 
@@ -203,7 +203,7 @@ async fn changed_index_replaces_the_old_one_in_four_steps() -> Result<()> {
     assert_eq!(ids(&old.by(Person::BY_TEAM, ("t", "law"))?.all().await?), [1, 2, 3]);
     old.verify().await?.ensure_none()?;
     // 3: the old writer of 2 left a row in the new index.
-    both.build(Both::BY_TEAM_AND_NAME).await?;
+    both.build(Both::BY_TEAM_AND_NAME).await?.ensure_none_taken()?;
     let found = both.verify().await?;
     both.repair(&found).await?;
     let found = both.by(Both::BY_TEAM_AND_NAME, ("t", "law"))?.all().await?;

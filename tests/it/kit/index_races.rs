@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use azure_table::Profile;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{Emulator, Result, TableClient, TableEntity, TableServiceClient};
 use azure_table_patterns::Indexed;
@@ -38,6 +39,10 @@ struct Late {
 }
 
 impl Transport for Late {
+    fn profile(&self) -> Option<Profile> {
+        self.emulator.profile()
+    }
+
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, std::result::Result<Response<Bytes>, TransportError>> {
         Box::pin(async move {
             let is_read = request.method() == Method::GET && request.uri().to_string().contains("RowKey='0000000001'");
@@ -60,7 +65,7 @@ async fn repair_with_a_late_read_leaves_the_row_of_an_entity() -> Result<()> {
     let emulator = Emulator::cosmos();
     let table = created(&emulator).await?;
     let people = Indexed::open(&table).await?;
-    people.build(Person::BY_MAIL).await?;
+    people.build(Person::BY_MAIL).await?.ensure_none_taken()?;
     people.insert(&person(1, "a@x")).await?;
     table.modify(("t", 1), |person| person.mail = "b@x".into()).await?;
     let late = Late {
@@ -94,7 +99,11 @@ async fn build_with_late_reads_leaves_the_row_of_an_entity() -> Result<()> {
     let late = TableServiceClient::from_transport(late).table::<Person>("People")?;
     assert_eq!(late.get(("t", 1)).await?, None);
     people.insert(&person(1, "a@x")).await?;
-    Indexed::open(&late).await?.build(Person::BY_MAIL).await?;
+    Indexed::open(&late)
+        .await?
+        .build(Person::BY_MAIL)
+        .await?
+        .ensure_none_taken()?;
     people.verify().await?.ensure_none()?;
     Ok(())
 }
@@ -104,7 +113,7 @@ async fn build_with_late_reads_leaves_the_row_of_an_entity() -> Result<()> {
 async fn unique_row_of_another_entity_is_left_alone_on_cosmos_db() -> Result<()> {
     let table = created(&Emulator::cosmos()).await?;
     let people = Indexed::open(&table).await?;
-    people.build(Person::BY_MAIL).await?;
+    people.build(Person::BY_MAIL).await?.ensure_none_taken()?;
     people.insert(&person(5, "a@x")).await?;
     table.insert(&person(1, "a@x")).await?;
     people.modify(("t", 1), |person| person.mail = "other@x".into()).await?;

@@ -157,10 +157,30 @@ impl History {
         let behind = Indexed::open(&self.behind.table::<Person>(TABLE).unwrap())
             .await
             .unwrap();
-        behind.build(Person::BY_MAIL).await.unwrap();
-        behind.build(Person::BY_CODE).await.unwrap();
-        behind.build(Person::BY_TEAM).await.unwrap();
-        behind.build(Person::BY_NAME).await.unwrap();
+        behind
+            .build(Person::BY_MAIL)
+            .await
+            .unwrap()
+            .ensure_none_taken()
+            .unwrap();
+        behind
+            .build(Person::BY_CODE)
+            .await
+            .unwrap()
+            .ensure_none_taken()
+            .unwrap();
+        behind
+            .build(Person::BY_TEAM)
+            .await
+            .unwrap()
+            .ensure_none_taken()
+            .unwrap();
+        behind
+            .build(Person::BY_NAME)
+            .await
+            .unwrap()
+            .ensure_none_taken()
+            .unwrap();
         let mut handles = Vec::new();
         for writer in &self.writers {
             let table = writer.table::<Person>(TABLE).unwrap();

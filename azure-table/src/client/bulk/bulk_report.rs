@@ -11,7 +11,7 @@ use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::value::etag::ETag;
 
-use crate::client::bulk::interrupted::Interrupted;
+use crate::client::bulk::interrupted::Report;
 use crate::client::partition_writes::outcomes::{LeftoverReason, WriteOutcome};
 use crate::key::key_texts::KeyTexts;
 use crate::write::operation::TableOperation;
@@ -341,10 +341,9 @@ impl BulkReport {
     }
 }
 
-impl From<Interrupted<BulkReport>> for Error {
-    fn from(interrupted: Interrupted<BulkReport>) -> Self {
-        let (error, report) = interrupted.into_parts();
-        report.counts.interrupt(error)
+impl Report for BulkReport {
+    fn interrupt(&self, error: Error) -> Error {
+        self.counts.interrupt(error)
     }
 }
 

@@ -34,7 +34,8 @@ use azure_table_wire::error::Error;
 pub struct Interrupted<R, A = Error>(Box<(A, R)>);
 
 impl<R, A> Interrupted<R, A> {
-    pub(crate) fn new(error: A, report: R) -> Self {
+    #[doc(hidden)]
+    pub fn new(error: A, report: R) -> Self {
         Self(Box::new((error, report)))
     }
 
@@ -58,6 +59,20 @@ impl<R, A> Interrupted<R, A> {
     /// Returns the error and the report.
     pub fn into_parts(self) -> (A, R) {
         *self.0
+    }
+}
+
+/// A report of writes, as far as an [`Error`] without it needs it.
+#[doc(hidden)]
+pub trait Report {
+    /// Returns the error of all writes, which is in doubt if any of them was or may have been applied.
+    fn interrupt(&self, error: Error) -> Error;
+}
+
+impl<R: Report> From<Interrupted<R>> for Error {
+    fn from(interrupted: Interrupted<R>) -> Self {
+        let (error, report) = interrupted.into_parts();
+        report.interrupt(error)
     }
 }
 

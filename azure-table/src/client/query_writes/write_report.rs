@@ -7,7 +7,7 @@ use std::sync::Arc;
 use azure_table_wire::error::{Error, Result};
 
 use crate::client::bulk::bulk_report::{Counts, FirstOf};
-use crate::client::bulk::interrupted::Interrupted;
+use crate::client::bulk::interrupted::{Interrupted, Report};
 use crate::client::partition_writes::outcomes::{LeftoverReason, WriteOutcome};
 use crate::client::query_writes::write_position::WritePosition;
 use crate::key::entity_key::Key;
@@ -232,10 +232,9 @@ impl<E, A> Interrupted<WriteReport<E>, A> {
     }
 }
 
-impl<E> From<Interrupted<WriteReport<E>>> for Error {
-    fn from(interrupted: Interrupted<WriteReport<E>>) -> Self {
-        let (error, report) = interrupted.into_parts();
-        report.counts.interrupt(error)
+impl<E> Report for WriteReport<E> {
+    fn interrupt(&self, error: Error) -> Error {
+        self.counts.interrupt(error)
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) fn user(group: &str, id: &str, mail: &str) -> User {
 /// Returns the entities with a built index, read and written without ordered requests.
 async fn indexed_behind(simulation: &Simulation) -> Result<Indexed<User>> {
     let users = Indexed::open(&table(&behind(simulation, &[TABLE]))).await?;
-    users.build(User::BY_MAIL).await?;
+    users.build(User::BY_MAIL).await?.ensure_none_taken()?;
     Ok(users)
 }
 

@@ -99,7 +99,7 @@ async fn beside(simulation: Simulation, calls: [Call; 2]) -> Result<()> {
     let _ = simulation.table::<Person>("People");
     let behind = TableServiceClient::from_transport(simulation.emulator().clone());
     let people = Indexed::open(&behind.table::<Person>("People")?).await?;
-    people.build(Person::BY_NAME).await?;
+    people.build(Person::BY_NAME).await?.ensure_none_taken()?;
     for (id, mail) in [(1, "1@x"), (2, "2@x")] {
         people.insert(&person(id, mail)).await?;
     }
@@ -135,7 +135,7 @@ async fn beside(simulation: Simulation, calls: [Call; 2]) -> Result<()> {
         assert!(left.is_empty(), "{left:?} after {calls:?}");
         // A mark that arrives late needs another call. Then the name is free again.
         later.remove_index("by_name").await?;
-        people.build(Person::BY_NAME).await?;
+        people.build(Person::BY_NAME).await?.ensure_none_taken()?;
     }
     check(&behind, &people).await
 }

@@ -45,9 +45,9 @@ async fn query(simulation: Simulation, kind: Kind) -> Result<()> {
     let _ = simulation.table::<Person>("People");
     let behind = TableServiceClient::from_transport(simulation.emulator().clone());
     let people = Indexed::open(&behind.table::<Person>("People")?).await?;
-    people.build(Person::BY_MAIL).await?;
-    people.build(Person::BY_NAME).await?;
-    people.build(Person::BY_TEAM).await?;
+    people.build(Person::BY_MAIL).await?.ensure_none_taken()?;
+    people.build(Person::BY_NAME).await?.ensure_none_taken()?;
+    people.build(Person::BY_TEAM).await?.ensure_none_taken()?;
     for (id, value) in [(1, "a"), (2, "b")] {
         people.insert(&person(id, value)).await?;
     }

@@ -216,8 +216,8 @@ async fn start(service: &TableServiceClient, calls: &[Call]) -> Result<Indexed<P
     } else {
         people.insert(&person(UNCHANGED.1, "z@x")).await?;
         if calls.contains(&Call::Query) || calls.contains(&Call::QueryKeys) {
-            people.build(Person::BY_NAME).await?;
-            people.build(Person::BY_TEAM).await?;
+            people.build(Person::BY_NAME).await?.ensure_none_taken()?;
+            people.build(Person::BY_TEAM).await?.ensure_none_taken()?;
         }
     }
     people.insert(&person(FIRST.1, "a@x")).await?;

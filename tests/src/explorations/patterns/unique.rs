@@ -126,7 +126,7 @@ fn user(id: &str, mail: &str) -> User {
 /// Returns the entities with a built index, read and written without the gate.
 async fn indexed_behind(place: &Place) -> Indexed<User> {
     let users = Indexed::open(&place.behind().table(TABLE).unwrap()).await.unwrap();
-    users.build(User::BY_MAIL).await.unwrap();
+    users.build(User::BY_MAIL).await.unwrap().ensure_none_taken().unwrap();
     users
 }
 

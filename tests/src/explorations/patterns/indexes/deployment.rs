@@ -125,7 +125,7 @@ async fn deploy(simulation: Simulation, explored: Step) -> Result<()> {
     let _ = simulation.table::<Old>(TABLE);
     let service = TableServiceClient::from_transport(simulation.emulator().clone());
     let old = Indexed::open(&service.table::<Old>(TABLE)?).await?;
-    old.build(Old::BY_MAIL).await?;
+    old.build(Old::BY_MAIL).await?.ensure_none_taken()?;
     for (id, mail) in [(1, "a@x"), (4, "z@x")] {
         old.insert(&Old::of(id, mail)).await?;
     }
@@ -142,7 +142,7 @@ async fn deploy(simulation: Simulation, explored: Step) -> Result<()> {
         explored.run(&simulation).await;
     }
     // After a step that failed, it is repeated.
-    both.build(Both::BY_MAIL_AND_TEAM).await?;
+    both.build(Both::BY_MAIL_AND_TEAM).await?.ensure_none_taken()?;
     check_mails(&both, both.by(Both::BY_MAIL_AND_TEAM, ("t",))?.all().await?.len()).await?;
     check_mails(&both, both.by(Both::BY_MAIL, ("t",))?.all().await?.len()).await?;
     both.verify().await?.ensure_none()?;
