@@ -16,7 +16,7 @@ use clap::Args;
 use futures_util::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::MissedTickBehavior;
 
 use crate::doubt::was_applied;
@@ -27,6 +27,7 @@ use crate::rows::appended_file::AppendedFile;
 use crate::rows::compression::Compression;
 use crate::rows::equality::same_properties;
 use crate::session::Session;
+use crate::tally::Tally;
 use crate::terminal::Terminal;
 
 pub(crate) mod ledger;
@@ -42,7 +43,7 @@ const PENDING: usize = 20_000;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct SendOptions {
-    /// A file for rejected rows and their reasons, as JSON lines
+    /// A new file for rejected rows and their reasons, as JSON lines
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
     /// At most so many rows a second
@@ -50,20 +51,67 @@ pub(crate) struct SendOptions {
     max_rate: Option<u32>,
 }
 
+impl SendOptions {
+    /// Checks that no file is lost to the rejected rows.
+    ///
+    /// # Errors
+    /// There is a file, or its folder is absent.
+    fn check(&self) -> Done<()> {
+        let Some(path) = &self.rejects else { return Ok(()) };
+        if path.exists() {
+            return Err(Failure::usage(format!(
+                "{} exists: name another file for --rejects",
+                path.display()
+            )));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.map_or(Ok(()), |folder| match folder.is_dir() {
+            true => Ok(()),
+            false => Err(Failure::usage(format!("no folder {} for --rejects", folder.display()))),
+        })
+    }
+
+    /// Returns the length of the file of rejected rows.
+    pub(crate) fn rejected(&self) -> u64 {
+        let found = self.rejects.as_ref().and_then(|path| path.metadata().ok());
+        found.map_or(0, |found| found.len())
+    }
+}
+
 /// The options of commands that write many rows, and resume.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct WriteOptions {
     #[command(flatten)]
-    sending: SendOptions,
+    pub(crate) sending: SendOptions,
     /// Go on from the position in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
 }
 
+impl WriteOptions {
+    /// Checks that neither a file nor the source is lost to the rejected rows. A resumed command has its file already.
+    ///
+    /// # Errors
+    /// One would be.
+    pub(crate) fn check(&self, source: Option<&Path>) -> Done<()> {
+        let full = |path: &Path| path.canonicalize().ok();
+        let rejects = self.sending.rejects.as_deref().and_then(full);
+        match &self.resume {
+            None => self.sending.check(),
+            Some(_) if rejects.is_some() && rejects == source.and_then(full) => {
+                Err(Failure::usage("--rejects names the file that is read"))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+}
+
 /// A row of a source.
 pub(crate) enum Item {
     Write(TableOperation),
+    /// An operation that cannot be built, and its row.
+    Unbuilt(TableOperation, Value),
     /// The target has the row already.
     Unchanged,
     /// No row: a line that cannot be read.
@@ -77,10 +125,14 @@ impl Item {
     /// Returns the insert of a row, or its upsert.
     pub(crate) fn row(mut row: DynamicEntity, insert: bool) -> Self {
         (row.etag, row.timestamp) = (None, None);
-        Self::Write(match insert {
+        let operation = match insert {
             true => TableOperation::insert(&row),
             false => TableOperation::insert_or_replace(&row),
-        })
+        };
+        match operation.keys() {
+            Some(_) => Self::Write(operation),
+            None => Self::Unbuilt(operation, serde_json::to_value(&row).unwrap_or_default()),
+        }
     }
 }
 
@@ -96,6 +148,8 @@ pub(crate) struct RowWriter<'s> {
     resume: Option<PathBuf>,
     /// `None` for a command that begins again.
     position: Option<PositionFile>,
+    /// The length of the file of rejected rows before this part of a command. `None` for a whole command.
+    part: Option<u64>,
 }
 
 impl<'s> RowWriter<'s> {
@@ -107,16 +161,36 @@ impl<'s> RowWriter<'s> {
         default: &Path,
         job: &[&str],
     ) -> Done<Self> {
-        let path = options.resume.clone().unwrap_or_else(|| default.to_owned());
+        options.check(None)?;
+        let path = options.resume.as_deref().unwrap_or(default);
+        let part = Self::part(session, table, &options, path, job, 0)?;
+        Ok(Self { part: None, ..part })
+    }
+
+    /// Names the target of a part of a command, which checks the options and its position itself.
+    pub(crate) fn part(
+        session: &'s Session,
+        table: &str,
+        options: &WriteOptions,
+        position: &Path,
+        job: &[&str],
+        rejected: u64,
+    ) -> Done<Self> {
+        let (service, table) = session.connections.service_and_table(table)?;
         Ok(Self {
-            position: Some(PositionFile::new(path, job)),
-            resume: options.resume,
-            ..Self::repeatable(session, table, options.sending)?
+            session,
+            service,
+            table,
+            sending: options.sending.clone(),
+            resume: options.resume.clone(),
+            position: Some(PositionFile::new(position, job)),
+            part: Some(rejected),
         })
     }
 
     /// Names the target of a command that has no position: the same command does the rest.
     pub(crate) fn repeatable(session: &'s Session, table: &str, sending: SendOptions) -> Done<Self> {
+        sending.check()?;
         let (service, table) = session.connections.service_and_table(table)?;
         Ok(Self {
             session,
@@ -125,17 +199,20 @@ impl<'s> RowWriter<'s> {
             sending,
             resume: None,
             position: None,
+            part: None,
         })
     }
 
     /// Returns the position of the source from which the command resumes.
     ///
     /// # Errors
-    /// It is of another job, or the user has not asked to resume.
+    /// It is of another job, or the user has not asked to resume, or has and there is none.
     pub(crate) fn resumed<P: DeserializeOwned>(&self) -> Done<Option<P>> {
-        match (&self.position, self.stored::<P>()?) {
-            (Some(position), Some(_)) if self.resume.is_none() => Err(self.session.unfinished(position.path())),
-            (_, stored) => Ok(stored.map(|stored| stored.source)),
+        match (&self.position, self.stored::<P>()?, &self.resume) {
+            (_, stored, _) if self.part.is_some() => Ok(stored.map(|stored| stored.source)),
+            (Some(position), Some(_), None) => Err(self.session.unfinished(position.path())),
+            (Some(position), None, Some(_)) => Err(position.missing()),
+            (_, stored, _) => Ok(stored.map(|stored| stored.source)),
         }
     }
 
@@ -152,7 +229,8 @@ impl<'s> RowWriter<'s> {
         P: Serialize + DeserializeOwned,
     {
         let before = self.stored::<P>()?;
-        let (tally, rejected) = before.map(|before| (before.tally, before.rejects)).unwrap_or_default();
+        let new = || (Tally::default(), self.part.unwrap_or_default());
+        let (tally, rejected) = before.map_or_else(new, |before| (before.tally, before.rejects));
         let book = Arc::new(Mutex::new(Book {
             ledger: Ledger::new(tally),
             position: self.position.take(),
@@ -233,11 +311,12 @@ impl<'s> RowWriter<'s> {
     fn finish<P: Serialize>(&self, book: &mut Book<P>, error: Option<Failure>) -> Done<()> {
         let saved = book.save();
         let tally = book.ledger.total();
-        book.rejects.write(&mut book.ledger)?;
-        saved?;
+        let written = book.rejects.write(&mut book.ledger);
+        // The counts are printed even if the disk is full.
+        let reported = tally.report(&self.session.terminal);
+        let error = error.or_else(|| saved.and(written).err());
         let is_interrupted = self.session.interrupt.is_set();
         let is_whole = tally.in_doubt + tally.not_attempted == 0;
-        let reported = tally.report(&self.session.terminal);
         let path = book.position.as_ref().map(PositionFile::path);
         let resumable = |error| match path {
             Some(path) => self.session.resumable(error, path),
@@ -333,7 +412,7 @@ impl Rejects {
         let file = match path {
             None => None,
             Some(path) if settled > 0 => Some(AppendedFile::resume(path, Compression::None, settled)?),
-            Some(path) => Some(AppendedFile::create(path, Compression::None, true)?),
+            Some(path) => Some(AppendedFile::create(path, Compression::None)?),
         };
         Ok(Self {
             terminal,

@@ -49,7 +49,7 @@ impl Session {
     pub(crate) fn unfinished(&self, position: &Path) -> Failure {
         let path = position.display();
         Failure::usage(format!(
-            "{path} is the position of an unfinished run: add --resume {path}, or delete it"
+            "{path} is the position of an unfinished run: add --resume={path}, or delete it"
         ))
     }
 
@@ -95,7 +95,9 @@ fn resuming(position: &Path) -> String {
         .iter()
         .any(|word| word == "--resume" || word.starts_with("--resume="))
     {
-        words.extend(["--resume".to_owned(), quoted(position.display().to_string())]);
+        // Before the words that are no options, whatever they are.
+        let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        words.insert(end, format!("--resume={}", quoted(position.display().to_string())));
     }
     words.join(" ")
 }

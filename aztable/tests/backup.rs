@@ -492,6 +492,54 @@ async fn what_cannot_be_done_is_said_before_anything_is_written() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn rejected_rows_of_all_tables_are_in_one_file() {
+    let server = Server::start(Emulator::cosmos()).await;
+    let folder = &server.folder;
+    for name in ["One", "Two"] {
+        let table = folder.table(name);
+        table.create_table().await.unwrap();
+        // Cosmos DB has no empty keys.
+        for key in ["", "1"] {
+            table.insert(&DynamicEntity::new(name, key)).await.unwrap();
+        }
+    }
+    folder.done(&["backup", "backups", "--yes"]);
+    let restore = ["restore", "backups", "--into", "@target", "--yes", "--rejects"];
+    let absent = server
+        .run(&[&restore[..], &["absent/rejects"]].concat())
+        .await
+        .failed(2);
+    assert!(absent.contains("no folder absent"), "{absent}");
+    let error = server.run(&[&restore[..], &["rejects"]].concat()).await.failed(1);
+    assert!(error.contains("One: 1 row is left; Two: 1 row is left"), "{error}");
+    let rejects = folder.read("rejects");
+    assert_eq!(rejects.lines().count(), 2, "{rejects}");
+    assert!(rejects.contains("One") && rejects.contains("Two"), "{rejects}");
+    assert_eq!(server.tables().await.values().map(Vec::len).sum::<usize>(), 2);
+}
+
+#[tokio::test]
+async fn a_backup_of_some_tables_is_not_taken_for_all() {
+    let folder = Folder::new();
+    let [_, latest] = two_backups(&folder).await;
+    let typo = folder
+        .local(&["backup", "backups", "--tables", "One,Typo", "--yes"])
+        .failed(2);
+    assert!(typo.contains("no such table: Typo"), "{typo}");
+    let ran = folder.done(&["backup", "backups", "--tables", "One", "--yes"]);
+    let subset = ran.output.trim();
+    let restore = ["restore", "backups", "--into", "local:new", "--yes"];
+    let error = folder.run(&restore).failed(2);
+    assert!(error.contains(&format!("only some tables: --at {subset}")), "{error}");
+    folder.run(&[&restore[..], &["--at", &latest]].concat()).done();
+    assert_eq!(folder.run(&["ls", "local:new"]).done(), "One\nTwo\n");
+
+    let secret = "https://a.table.core.windows.net/?sig=c2VjcmV0";
+    let error = folder.run(&["restore", "backups", "--into", secret]).failed(2);
+    assert!(error.contains("@FILE") && !error.contains("c2VjcmV0"), "{error}");
+}
+
 /// A version of a row, the time before its write, and the time after the write of the next one.
 struct Version {
     row: Option<String>,

@@ -34,7 +34,7 @@ enum CorsAction {
 
 #[derive(Args)]
 struct Rule {
-    /// The origins: https://contoso.com, or * for any
+    /// The origins, as `https://contoso.com`, or * for any
     #[arg(long, value_name = "ORIGIN,…", value_delimiter = ',', required = true)]
     origin: Vec<String>,
     /// The methods: GET, PUT, POST, MERGE, DELETE, …

@@ -4,7 +4,7 @@
 //! count for good, and the source may resume behind it. A row in doubt or not attempted keeps its page and all later
 //! ones from settling: a resumed command repeats them. Memory depends on the pages in flight, not on the rows.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use azure_table::TableOperation;
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,8 @@ struct Account<P> {
     open: u64,
     counts: Tally,
     rejected: Vec<Rejection>,
+    /// The rows whose operations cannot be built, by their numbers: their outcomes lack them.
+    unbuilt: BTreeMap<u64, Value>,
     position: P,
 }
 
@@ -100,11 +102,16 @@ impl<P> Ledger<P> {
             open: 0,
             counts: Tally::default(),
             rejected: Vec::new(),
+            unbuilt: BTreeMap::new(),
             position,
         };
         for item in items {
             match item {
                 Item::Write(operation) => operations.push(operation),
+                Item::Unbuilt(operation, row) => {
+                    page.unbuilt.insert(self.sent + operations.len() as u64, row);
+                    operations.push(operation);
+                }
                 Item::Unchanged => page.count(Outcome::Unchanged),
                 Item::Bad { text, why } => page.count(Outcome::Rejected(json!({ "text": text }), why)),
             }
@@ -117,11 +124,14 @@ impl<P> Ledger<P> {
     }
 
     /// Counts the outcome of a row by its number among those that were sent.
-    pub(super) fn end(&mut self, sent: u64, outcome: Outcome) {
+    pub(super) fn end(&mut self, sent: u64, mut outcome: Outcome) {
         let after = self.pages.partition_point(|page| page.first <= sent);
         let Some(page) = after.checked_sub(1).and_then(|index| self.pages.get_mut(index)) else {
             return;
         };
+        if let (Outcome::Rejected(row, _), Some(unbuilt)) = (&mut outcome, page.unbuilt.remove(&sent)) {
+            *row = unbuilt;
+        }
         page.open -= 1;
         page.count(outcome);
         if page.open == 0 {
