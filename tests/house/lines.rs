@@ -31,8 +31,9 @@ const LINES: [(&str, usize); 7] = [
     // checked before they are signed again, and URLs that errors of a service repeat: a reading found them missing.
     // 8 for a RowKey of a batch with a comparison of its own, 7 for a module that reads a signature: they replaced a
     // comparison of all fields by hand, and a file of 501 lines. 1 for declared indexes. 5 for an index row's
-    // key that is written once: they replaced a second one.
-    ("azure-table", 33_708),
+    // key that is written once: they replaced a second one. 8 for reports that other crates define: they replaced two
+    // conversions into an error. 10 counted late.
+    ("azure-table", 33_716),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
     // 1 for an option of explorations. 357 for declared indexes, a row type for each: they replaced rows by hand. 4 for
     // their properties' names: they replaced those of fields, which may change.
@@ -46,9 +47,9 @@ const LINES: [(&str, usize); 7] = [
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
     // 781 for declared indexes, which replace index rows by hand and their repair. 203 for their writes by query and
     // their removal: they replaced `Unique`, 83 lines, and index rows that stayed for ever. 2 for a guide.
-    // 151 for indexes of several releases, reads of Cosmos DB that lag and two builds: they replaced rows that were
+    // 189 for indexes of several releases, interrupted writes with a report, reads of Cosmos DB that lag and two builds: they replaced rows that were
     // deleted or counted as stale, and builds that ended too early.
-    ("azure-table-patterns", 2_748),
+    ("azure-table-patterns", 2_786),
     // 12 for the order in which tasks end: they replaced the orders that an isolated exploration missed.
     // Got the rows whose Timestamps an exploration reads, from the wire crate. 19 for their watch, which responses
     // carry: it replaced a thread-local in the model of entities. 1 for a kind of errors.

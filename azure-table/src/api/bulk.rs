@@ -9,6 +9,7 @@
 //! | [`BulkWrite`], [`BulkOutcomes`] | a running bulk: await the report, or read the outcomes one by one |
 //! | [`AppliedOperation`], [`Leftover`], [`LeftoverReason`] | the outcome of one operation |
 //! | [`Interrupted`] | the error of a bulk that stopped early, with its report |
+//! | [`Report`] | a report that converts into an error with it |
 //! | [`UpdateWhere`], [`PatchWhere`], [`DeleteWhere`], [`UpgradeWhere`] | writes by query |
 //! | [`Atomic`] | a write by query in one transaction |
 //! | [`UpdatableRow`] | the rows that `update_where` changes: entities and projections |
@@ -44,9 +45,7 @@
 pub use crate::client::bulk::bulk_entity::BulkEntity;
 pub use crate::client::bulk::bulk_report::{AppliedOperation, Leftover};
 pub use crate::client::bulk::bulk_write::{BulkOutcomes, BulkWrite};
-pub use crate::client::bulk::interrupted::Interrupted;
-#[doc(hidden)]
-pub use crate::client::bulk::interrupted::Report;
+pub use crate::client::bulk::interrupted::{Interrupted, Report};
 pub use crate::client::partition_writes::outcomes::LeftoverReason;
 pub use crate::client::query_writes::atomic::Atomic;
 pub use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeWhere};

@@ -63,7 +63,6 @@ impl<R, A> Interrupted<R, A> {
 }
 
 /// A report of writes, as far as an [`Error`] without it needs it.
-#[doc(hidden)]
 pub trait Report {
     /// Returns the error of all writes, which is in doubt if any of them was or may have been applied.
     fn interrupt(&self, error: Error) -> Error;
