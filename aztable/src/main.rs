@@ -4,8 +4,6 @@
 //! `session.rs` has what a command needs: connections (`connection.rs`, places in `place.rs`), the terminal, signals.
 //! Long commands share `rows/` (files and their formats), `position.rs` and `tally.rs`.
 
-#![expect(clippy::print_stderr, reason = "a program talks to a person")]
-
 mod arguments;
 mod backup;
 mod command;
@@ -32,11 +30,16 @@ use clap::Parser as _;
 use serde_json::json;
 
 use crate::arguments::Arguments;
+use crate::failure::Failure;
 use crate::session::Session;
+use crate::terminal::say;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return rejected(&error),
+    };
     let terminal = arguments.terminal;
     let done = match Session::new(arguments.account, terminal) {
         Ok(session) => Box::pin(command::run(arguments.command, &session)).await,
@@ -44,8 +47,24 @@ async fn main() -> ExitCode {
     };
     let Err(failure) = done else { return ExitCode::SUCCESS };
     match terminal.json {
+        // As other tools: whoever closed the pipe has read enough.
+        _ if failure.code() == Failure::CLOSED => {}
         true => terminal.event("error", &json!({ "text": failure.to_string() })),
-        false => eprintln!("error: {failure}"),
+        false => say(format!("error: {failure}")),
     }
     failure.code().into()
+}
+
+/// Prints the error of clap, or its help. It repeats words of the command line, but no secret.
+fn rejected(error: &clap::Error) -> ExitCode {
+    let text = error.to_string();
+    match ["sig=", "AccountKey="].iter().any(|secret| text.contains(secret)) {
+        true => say("error: a secret does not belong on the command line: write it to a file, and name it as @FILE"),
+        // Whoever closed the pipe has read enough.
+        false => drop(error.print()),
+    }
+    match error.use_stderr() {
+        true => Failure::USAGE.into(),
+        false => ExitCode::SUCCESS,
+    }
 }

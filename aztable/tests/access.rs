@@ -176,6 +176,7 @@ fn expired_signature_is_called_so_and_no_signature_is_taken_from_the_command_lin
     );
     let error = folder.local(&["sas", "show", "sv=1&sig=c2VjcmV0"]).failed(2);
     assert!(error.contains("@FILE") && !error.contains("c2VjcmV0"), "{error}");
+    folder.done(&["create", "Orders"]);
     let error = folder.local(&["sas", "Orders", "--permissions", "x"]).failed(2);
     assert!(error.contains("letters of raud"), "{error}");
     let error = folder

@@ -215,6 +215,29 @@ async fn no_file_is_lost_to_rejected_rows() {
 }
 
 #[test]
+fn a_member_that_is_there_twice_is_rejected() {
+    let folder = Folder::new();
+    let row = r#"{"PartitionKey":"p","RowKey":"1","N":1,"N":2}"#;
+    for (name, rows) in [("rows.jsonl", row.to_owned()), ("rows.json", format!("[{row}]"))] {
+        let ran = import(&folder, name, &rows, &[]);
+        assert!(
+            ran.code == 1 && ran.error.contains("it has \"N\" twice"),
+            "{}",
+            ran.error
+        );
+        assert!(ran.error.contains("1 read, 1 rejected"), "{}", ran.error);
+    }
+}
+
+#[tokio::test]
+async fn the_last_row_of_a_key_stays() {
+    let folder = Folder::new();
+    let row = |number| format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"1\",\"N\":{number}}}\n");
+    import(&folder, "rows.jsonl", &(0..300).map(row).collect::<String>(), &[]).done();
+    assert_eq!(get(&folder, "p", "1").await.get("N"), Some(&299_i32.into()));
+}
+
+#[test]
 fn a_position_that_is_absent_is_an_error() {
     let folder = Folder::new();
     folder.write("rows.jsonl", "{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\n");
