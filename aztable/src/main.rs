@@ -27,10 +27,13 @@ mod value;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use clap::error::ErrorKind;
 use serde_json::json;
 
 use crate::arguments::Arguments;
+use crate::connection::{AccountOptions, Connections};
 use crate::failure::Failure;
+use crate::place::AccountPlace;
 use crate::session::Session;
 use crate::terminal::say;
 
@@ -62,6 +65,11 @@ fn rejected(error: &clap::Error) -> ExitCode {
         true => say("error: a secret does not belong on the command line: write it to a file, and name it as @FILE"),
         // Whoever closed the pipe has read enough.
         false => drop(error.print()),
+    }
+    let is_alone = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    let connections = || Connections::new(AccountOptions::default());
+    if is_alone && let Ok(account) = connections().and_then(|opened| opened.described(&AccountPlace::Default)) {
+        say(format!("\nTABLE alone is at {account}"));
     }
     match error.use_stderr() {
         true => Failure::USAGE.into(),

@@ -206,7 +206,7 @@ impl<'s> RowWriter<'s> {
     /// Returns the position of the source from which the command resumes.
     ///
     /// # Errors
-    /// It is of another job, or the user has not asked to resume, or has and there is none.
+    /// It is of another job, or the user has not asked to resume, or it is absent and the user has.
     pub(crate) fn resumed<P: DeserializeOwned>(&self) -> Done<Option<P>> {
         match (&self.position, self.stored::<P>()?, &self.resume) {
             (_, stored, _) if self.part.is_some() => Ok(stored.map(|stored| stored.source)),

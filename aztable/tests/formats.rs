@@ -318,10 +318,12 @@ fn results_are_on_the_output_and_control_no_terminal() {
 }
 
 /// A pipe whose reader is gone.
+#[cfg(unix)]
 fn closed() -> std::io::PipeWriter {
     std::io::pipe().unwrap().1
 }
 
+#[cfg(unix)]
 #[test]
 fn closed_pipes_are_no_errors() {
     let folder = Folder::new();

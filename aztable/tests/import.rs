@@ -269,6 +269,14 @@ fn a_position_that_is_absent_is_an_error() {
 }
 
 #[test]
+fn a_pipe_has_a_position_that_a_command_line_can_name() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.file("stdin.position")).unwrap();
+    let error = folder.local(&["import", "-", "Rows", "--yes"]).failed(1);
+    assert!(error.contains("stdin.position: "), "{error}");
+}
+
+#[test]
 fn rows_are_counted_even_if_no_position_can_be_stored() {
     let folder = Folder::new();
     std::fs::create_dir(folder.file("rows.jsonl.position.new")).unwrap();
