@@ -200,6 +200,15 @@ async fn no_file_is_lost_to_rejected_rows() {
         let ran = import(&folder, "rows.jsonl", rows, &["--rejects", rejects]);
         assert!(ran.code == 2 && ran.error.contains(complaint), "{}", ran.error);
     }
+    for (rejects, complaint) in [("kept", "no rejected rows"), ("rows.jsonl", "the file that is read")] {
+        let ran = import(
+            &folder,
+            "rows.jsonl",
+            rows,
+            &["--resume", "position", "--rejects", rejects],
+        );
+        assert!(ran.code == 2 && ran.error.contains(complaint), "{}", ran.error);
+    }
     assert_eq!(
         (folder.read("kept").as_str(), folder.read("rows.jsonl").as_str()),
         ("kept", rows)
