@@ -18,7 +18,7 @@ Tables are named TABLE, ACCOUNT/TABLE, @FILE/TABLE (a file with a connection str
 local:DIR/TABLE (tables in a folder).
 
 Exit codes: 0 if everything is done, 1 if something failed, differs or is left, 2 if the command line cannot be used, \
-130 after a signal.";
+130 after a signal, 141 if the reader of its output has closed the pipe. `ui` ends with 0 after Ctrl-C.";
 
 /// Tables of Azure Storage and Cosmos DB: query, export, import, copy, compare, back up.
 #[derive(Parser)]
@@ -88,7 +88,6 @@ pub(crate) enum Command {
     Ui(ui::Ui),
     /// Print a completion script of a shell
     Completions(completions::Completions),
-    /// Print the manual page
-    #[command(hide = true)]
-    Man,
+    /// Print the manual page, or write those of all commands
+    Man(completions::Man),
 }

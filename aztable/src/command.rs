@@ -57,6 +57,6 @@ pub(crate) async fn run(command: Command, session: &Session) -> Done<()> {
         Command::VerifyBackup(verify) => verify.run(session),
         Command::Backups(backups) => backups.run(session),
         Command::Completions(completions) => completions.run(),
-        Command::Man => completions::man(),
+        Command::Man(man) => man.run(),
     }
 }

@@ -80,17 +80,25 @@ impl Connections {
         })
     }
 
+    /// Creates the folder of a place in which a command creates tables. Other commands need it.
+    ///
+    /// # Errors
+    /// The folder cannot be created.
+    pub(crate) fn create_folder(&self, place: &AccountPlace) -> Done<()> {
+        match self.effective(place) {
+            AccountPlace::Folder(path) => fs::create_dir_all(path).map_err(|error| Failure::of_file(path, error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Opens an account or a folder.
     ///
     /// # Errors
-    /// No account is named, its credential cannot be read, or the folder cannot be opened.
+    /// No account is named, its credential cannot be read, or the folder is absent or cannot be opened.
     pub(crate) fn service(&self, place: &AccountPlace) -> Done<TableServiceClient> {
         let place = self.effective(place);
         let name = match place {
-            AccountPlace::Folder(path) => {
-                fs::create_dir_all(path).map_err(|error| Failure::of_file(path, error))?;
-                canonical(path)?
-            }
+            AccountPlace::Folder(path) => canonical(path)?,
             place => place.to_string(),
         };
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);

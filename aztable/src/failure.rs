@@ -25,6 +25,9 @@ impl Failure {
     /// The exit code of a command that a signal has stopped at a position from which it resumes.
     pub(crate) const INTERRUPTED: u8 = 130;
 
+    /// The exit code of a command whose reader has closed the pipe, as if SIGPIPE had ended it.
+    pub(crate) const CLOSED: u8 = 141;
+
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -80,7 +83,13 @@ impl From<Error> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::new(error.to_string())
+        Self {
+            text: error.to_string(),
+            code: match error.kind() {
+                io::ErrorKind::BrokenPipe => Self::CLOSED,
+                _ => Self::FAILED,
+            },
+        }
     }
 }
 

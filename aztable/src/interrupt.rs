@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 
 use crate::failure::Failure;
+use crate::terminal::say;
 
 /// Tells a command to stop after the first signal. The second one ends the process.
 #[derive(Clone, Debug)]
@@ -26,7 +27,7 @@ impl Interrupt {
                 return sender.closed().await;
             }
             if of_task.load(Ordering::Relaxed) {
-                eprintln!("\nstopping at the next position; a second signal stops at once");
+                say("\nstopping at the next position; a second signal stops at once");
                 sender.send_replace(true);
                 signal().await;
             }

@@ -4,8 +4,6 @@
 //! `session.rs` has what a command needs: connections (`connection.rs`, places in `place.rs`), the terminal, signals.
 //! Long commands share `rows/` (files and their formats), `position.rs` and `tally.rs`.
 
-#![expect(clippy::print_stderr, reason = "a program talks to a person")]
-
 mod arguments;
 mod backup;
 mod command;
@@ -29,14 +27,22 @@ mod value;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use clap::error::ErrorKind;
 use serde_json::json;
 
 use crate::arguments::Arguments;
+use crate::connection::{AccountOptions, Connections};
+use crate::failure::Failure;
+use crate::place::AccountPlace;
 use crate::session::Session;
+use crate::terminal::say;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return rejected(&error),
+    };
     let terminal = arguments.terminal;
     let done = match Session::new(arguments.account, terminal) {
         Ok(session) => Box::pin(command::run(arguments.command, &session)).await,
@@ -44,8 +50,29 @@ async fn main() -> ExitCode {
     };
     let Err(failure) = done else { return ExitCode::SUCCESS };
     match terminal.json {
+        // As other tools: whoever closed the pipe has read enough.
+        _ if failure.code() == Failure::CLOSED => {}
         true => terminal.event("error", &json!({ "text": failure.to_string() })),
-        false => eprintln!("error: {failure}"),
+        false => say(format!("error: {failure}")),
     }
     failure.code().into()
+}
+
+/// Prints the error of clap, or its help. It repeats words of the command line, but no secret.
+fn rejected(error: &clap::Error) -> ExitCode {
+    let text = error.to_string();
+    match ["sig=", "AccountKey="].iter().any(|secret| text.contains(secret)) {
+        true => say("error: a secret does not belong on the command line: write it to a file, and name it as @FILE"),
+        // Whoever closed the pipe has read enough.
+        false => drop(error.print()),
+    }
+    let is_alone = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    let connections = || Connections::new(AccountOptions::default());
+    if is_alone && let Ok(account) = connections().and_then(|opened| opened.described(&AccountPlace::Default)) {
+        say(format!("\nTABLE alone is at {account}"));
+    }
+    match error.use_stderr() {
+        true => Failure::USAGE.into(),
+        false => ExitCode::SUCCESS,
+    }
 }

@@ -4,6 +4,8 @@
 //! the end of a page. A resumed command repeats the rows behind it: upserts do no harm, and an insert of an equal row
 //! is "unchanged".
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +34,8 @@ use crate::terminal::Terminal;
 
 pub(crate) mod ledger;
 
+/// The begin of a line of rejected rows.
+const REJECTED: &[u8] = br#"{"reason":"#;
 /// The rejected rows whose reasons are printed.
 const PRINTED: u64 = 10;
 /// The failed rows that are compared with the stored ones at the same time.
@@ -102,9 +106,22 @@ impl WriteOptions {
             Some(_) if rejects.is_some() && rejects == source.and_then(full) => {
                 Err(Failure::usage("--rejects names the file that is read"))
             }
-            Some(_) => Ok(()),
+            Some(_) => match &rejects {
+                Some(path) if !is_of_rejects(path).map_err(|error| Failure::of_file(path, error))? => {
+                    let text = "it has no rejected rows: name another file for --rejects";
+                    Err(Failure::usage(format!("{}: {text}", path.display())))
+                }
+                _ => Ok(()),
+            },
         }
     }
+}
+
+/// Returns whether a file is empty, or begins with a rejected row.
+fn is_of_rejects(path: &Path) -> io::Result<bool> {
+    let mut begin = Vec::new();
+    File::open(path)?.take(REJECTED.len() as u64).read_to_end(&mut begin)?;
+    Ok(begin.is_empty() || begin == REJECTED)
 }
 
 /// A row of a source.
@@ -206,7 +223,7 @@ impl<'s> RowWriter<'s> {
     /// Returns the position of the source from which the command resumes.
     ///
     /// # Errors
-    /// It is of another job, or the user has not asked to resume, or has and there is none.
+    /// It is of another job, or the user has not asked to resume, or it is absent and the user has.
     pub(crate) fn resumed<P: DeserializeOwned>(&self) -> Done<Option<P>> {
         match (&self.position, self.stored::<P>()?, &self.resume) {
             (_, stored, _) if self.part.is_some() => Ok(stored.map(|stored| stored.source)),

@@ -34,10 +34,10 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Prints a line about the command.
     pub(crate) fn note(&self, text: &str) {
-        if self.json {
-            self.event("note", &json!({ "text": text }));
-        } else if !self.quiet {
-            eprintln!("{text}");
+        match (self.quiet, self.json) {
+            (true, _) => {}
+            (false, true) => self.event("note", &json!({ "text": text })),
+            (false, false) => say(text),
         }
     }
 
@@ -50,7 +50,7 @@ impl Terminal {
         if let (Some(event), Some(members)) = (event.as_object_mut(), members.as_object()) {
             event.extend(members.clone());
         }
-        eprintln!("{event}");
+        say(event);
     }
 
     /// Prints a line of results.
@@ -66,10 +66,10 @@ impl Terminal {
     /// # Errors
     /// The answer is no, or no person can answer and `--yes` is absent.
     pub(crate) fn confirm(&self, plan: &str) -> Done<()> {
-        if self.json {
-            self.event("plan", &json!({ "text": plan }));
-        } else if !self.quiet || !self.yes {
-            eprintln!("{plan}");
+        match (self.quiet && self.yes, self.json) {
+            (true, _) => {}
+            (false, true) => self.event("plan", &json!({ "text": plan })),
+            (false, false) => say(plan),
         }
         if self.yes {
             return Ok(());
@@ -77,7 +77,7 @@ impl Terminal {
         if !io::stdin().is_terminal() {
             return Err(Failure::usage("nothing was written: add --yes to run this plan"));
         }
-        eprint!("go on? [y/N] ");
+        let _ = write!(io::stderr(), "go on? [y/N] ");
         let mut reply = String::new();
         io::stdin().lock().read_line(&mut reply)?;
         match reply.trim() {
@@ -115,6 +115,20 @@ impl Terminal {
     }
 }
 
+/// Prints a line to the standard error. If that is closed, nobody reads it.
+pub(crate) fn say(line: impl std::fmt::Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// Returns a text in which control characters are escaped: stored text must not control the terminal.
+pub(crate) fn escaped(text: &str) -> String {
+    let escape = |c: char| match c.is_control() {
+        true => c.escape_default().collect(),
+        false => c.to_string(),
+    };
+    text.chars().map(escape).collect::<String>()
+}
+
 /// Returns a number with its noun: `1 row`, `2,000 rows`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
@@ -149,7 +163,7 @@ impl Progress {
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
         let rate = (rows.saturating_sub(before)) as f64 / seconds;
         let cost = self.meter.total();
-        if self.terminal.json {
+        if self.terminal.json && !self.terminal.quiet {
             let members = json!({
                 "rows": rows, "rows_per_second": rate.round(), "requests": cost.requests, "throttled": cost.throttled,
                 "bytes_sent": cost.bytes_sent, "bytes_received": cost.bytes_received,

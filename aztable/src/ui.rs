@@ -15,12 +15,16 @@ pub(crate) use site::Site;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::DefaultBodyLimit;
 use axum::http::header;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 
 use crate::failure::Done;
 use crate::ui::access::Access;
+
+/// The bytes of a form: a row of 2 MiB, of which a form makes up to three times as many.
+const FORM: usize = 8 << 20;
 
 /// Returns the routes, and the token that opens them.
 ///
@@ -50,6 +54,7 @@ pub(crate) fn router(site: Site, port: u16) -> Done<(Router, String)> {
         .with_state(Arc::new(site))
         .layer(from_fn_with_state(Arc::clone(&access), access::check_session))
         .merge(open)
+        .layer(DefaultBodyLimit::max(FORM))
         .layer(from_fn_with_state(access, access::check_site));
     Ok((routes, token))
 }

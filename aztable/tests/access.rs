@@ -176,6 +176,7 @@ fn expired_signature_is_called_so_and_no_signature_is_taken_from_the_command_lin
     );
     let error = folder.local(&["sas", "show", "sv=1&sig=c2VjcmV0"]).failed(2);
     assert!(error.contains("@FILE") && !error.contains("c2VjcmV0"), "{error}");
+    folder.done(&["create", "Orders"]);
     let error = folder.local(&["sas", "Orders", "--permissions", "x"]).failed(2);
     assert!(error.contains("letters of raud"), "{error}");
     let error = folder
@@ -213,4 +214,63 @@ fn settings_are_shown_and_changed_after_a_question() {
     assert_eq!(shown["cors"][0]["origins"][0], "https://contoso.com");
     folder.local(&["cors", "clear", "--yes"]).done();
     assert_eq!(folder.local(&["cors", "show"]).done(), "");
+}
+
+#[test]
+fn the_program_alone_says_where_tables_are() {
+    let (account, key) = ("AccountName=contoso", "AccountKey=c2VjcmV0");
+    let secret = format!("DefaultEndpointsProtocol=https;{account};{key};EndpointSuffix=core.windows.net");
+    let error = Ran::in_folder(Folder::new().path(), &[], &[(CONNECTION_STRING, &secret)]).failed(2);
+    assert!(
+        error.contains("TABLE alone is at https://contoso.table.core.windows.net"),
+        "{error}"
+    );
+    assert!(!error.contains("c2VjcmV0"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn the_page_takes_the_form_of_a_whole_row() {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    use std::net::TcpStream;
+    use std::process::{Command, Stdio};
+
+    let folder = Folder::new();
+    folder.done(&["create", "Rows"]);
+    let mut command = folder.command(&["ui", "--local", "tables"]);
+    let mut running = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut address = String::new();
+    let mut output = BufReader::new(running.stdout.take().unwrap());
+    output.read_line(&mut address).unwrap();
+    let (host, token) = address
+        .trim()
+        .strip_prefix("http://")
+        .unwrap()
+        .split_once("/#")
+        .unwrap();
+    let (_, port) = host.split_once(':').unwrap();
+    // 900 KB at the service, and three times as many in a form.
+    let value = "%C3%A9".repeat(30_000);
+    let property = |number| format!("&name=P{number}&type=string&value={value}");
+    let body = "partition=p&row=1&etag=".to_owned() + &(0..15).map(property).collect::<String>();
+    let request = format!(
+        "POST /tables/Rows/row HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nCookie: aztable-{port}={token}\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(host).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    let mut kill = Command::new("kill");
+    assert!(
+        kill.args(["-INT", &running.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert_eq!(running.wait().unwrap().code(), Some(0));
+    assert!(response.starts_with("HTTP/1.1 303"), "{response:.300}");
+    let row = folder.done(&["get", "Rows", "p", "1", "--json"]).output;
+    assert_eq!(row.matches('é').count(), 450_000);
 }

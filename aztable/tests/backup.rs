@@ -522,6 +522,9 @@ async fn rejected_rows_of_all_tables_are_in_one_file() {
 #[tokio::test]
 async fn a_backup_of_some_tables_is_not_taken_for_all() {
     let folder = Folder::new();
+    fs::create_dir(folder.file("empty")).unwrap();
+    let error = folder.run(&["verify-backup", "empty"]).failed(1);
+    assert!(error.contains("it has no backups"), "{error}");
     let [_, latest] = two_backups(&folder).await;
     let typo = folder
         .local(&["backup", "backups", "--tables", "One,Typo", "--yes"])

@@ -110,10 +110,13 @@ async fn sync_writes_the_rows_that_differ_alone() {
     assert_eq!(folder.local(&["diff", "Aaa", "Bbb"]).code, 0);
 }
 
-#[test]
-fn sync_deletes_nothing_by_a_filter_on_values() {
+#[tokio::test]
+async fn sync_deletes_nothing_by_a_filter_on_values() {
     let folder = Folder::new();
+    two_tables(&folder);
+    let before = folder.rows("Bbb").await;
     let ran = folder.local(&["sync", "Aaa", "Bbb", "--yes", "--delete", "--filter", "Value gt 5"]);
+    assert_eq!(folder.rows("Bbb").await, before);
     assert_eq!(ran.code, 2, "{}", ran.error);
     assert!(ran.error.contains("cannot be used with"), "{}", ran.error);
 }

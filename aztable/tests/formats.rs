@@ -286,3 +286,89 @@ async fn parquet_of_another_program_is_read_by_its_types() {
     );
     assert_eq!(read.properties, expected.properties);
 }
+
+#[test]
+fn results_are_on_the_output_and_control_no_terminal() {
+    let folder = Folder::new();
+    let missing = folder.local(&["ls"]);
+    assert!(
+        missing.code == 1 && !folder.file("tables").exists(),
+        "{}",
+        missing.error
+    );
+    folder.done(&["create", "Rows"]);
+    let put = ["put", "Rows", "p", "1", "Text=\u{1b}[2Ja\nb"];
+    let ran = folder.done(&put);
+    assert!(ran.output.starts_with("W/") && ran.error.is_empty(), "{ran:?}");
+    let ran = folder.done(&[&put[..], &["--json", "--quiet"]].concat());
+    assert!(ran.output.starts_with("{\"etag\":") && ran.error.is_empty(), "{ran:?}");
+    for command in [
+        &["get", "Rows", "p", "1"][..],
+        &["query", "Rows"],
+        &["delete", "Rows", "--all", "--dry-run"],
+    ] {
+        let output = folder.done(command).output;
+        assert!(
+            output.contains("\\u{1b}[2Ja\\nb") && !output.contains('\u{1b}'),
+            "{command:?} {output}"
+        );
+    }
+    let ran = folder.done(&["query", "Rows", "--json", "--quiet", "--scan"]);
+    assert!(ran.error.is_empty() && ran.output.contains("\\u001b"), "{ran:?}");
+}
+
+/// A pipe whose reader is gone.
+#[cfg(unix)]
+fn closed() -> std::io::PipeWriter {
+    std::io::pipe().unwrap().1
+}
+
+#[cfg(unix)]
+#[test]
+fn closed_pipes_are_no_errors() {
+    let folder = Folder::new();
+    folder.done(&["create", "Rows"]);
+    folder.done(&["put", "Rows", "p", "1", "A=b"]);
+    for arguments in [
+        &["completions", "bash"][..],
+        &["man"],
+        &["get", "Rows", "p", "1"],
+        &["query", "Rows"],
+        &["query", "Rows", "--csv", "--scan"],
+        &["export", "Rows", "-"],
+        &["export", "Rows", "-", "--format", "csv"],
+    ] {
+        let mut command = folder.command(&[arguments, &["--quiet", "--local", "tables"]].concat());
+        let output = command.stdout(closed()).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(141) && error.is_empty(),
+            "{arguments:?} {error}"
+        );
+    }
+    for (arguments, code) in [
+        (&["put", "Rows", "p", "1"][..], 0),
+        (&["query", "Rows"], 0),
+        (&["get", "Rows", "p", "2"], 1),
+        (&["rm", "Rows"], 2),
+        (&["get"], 2),
+    ] {
+        let mut command = folder.command(&[arguments, &["--local", "tables"]].concat());
+        let status = command.stderr(closed()).output().unwrap().status;
+        assert_eq!(status.code(), Some(code), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_secret_is_not_repeated_by_an_error_of_the_command_line() {
+    let secret = "https://a.table.core.windows.net/?sig=c2VjcmV0";
+    let error = Folder::new().run(&["ls", "account", secret]).failed(2);
+    assert!(error.contains("@FILE") && !error.contains("c2VjcmV0"), "{error}");
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let folder = Folder::new();
+    folder.run(&["man", "--all", "man1"]).done();
+    assert!(folder.read("man1/aztable-import.1").contains("rejects"));
+}

@@ -200,6 +200,15 @@ async fn no_file_is_lost_to_rejected_rows() {
         let ran = import(&folder, "rows.jsonl", rows, &["--rejects", rejects]);
         assert!(ran.code == 2 && ran.error.contains(complaint), "{}", ran.error);
     }
+    for (rejects, complaint) in [("kept", "no rejected rows"), ("rows.jsonl", "the file that is read")] {
+        let ran = import(
+            &folder,
+            "rows.jsonl",
+            rows,
+            &["--resume", "position", "--rejects", rejects],
+        );
+        assert!(ran.code == 2 && ran.error.contains(complaint), "{}", ran.error);
+    }
     assert_eq!(
         (folder.read("kept").as_str(), folder.read("rows.jsonl").as_str()),
         ("kept", rows)
@@ -212,6 +221,29 @@ async fn no_file_is_lost_to_rejected_rows() {
         rejects.contains(r#""row":{"N":7,"PartitionKey":"p","RowKey":"a/b"}"#),
         "{rejects}"
     );
+}
+
+#[test]
+fn a_member_that_is_there_twice_is_rejected() {
+    let folder = Folder::new();
+    let row = r#"{"PartitionKey":"p","RowKey":"1","N":1,"N":2}"#;
+    for (name, rows) in [("rows.jsonl", row.to_owned()), ("rows.json", format!("[{row}]"))] {
+        let ran = import(&folder, name, &rows, &[]);
+        assert!(
+            ran.code == 1 && ran.error.contains("it has \"N\" twice"),
+            "{}",
+            ran.error
+        );
+        assert!(ran.error.contains("1 read, 1 rejected"), "{}", ran.error);
+    }
+}
+
+#[tokio::test]
+async fn the_last_row_of_a_key_stays() {
+    let folder = Folder::new();
+    let row = |number| format!("{{\"PartitionKey\":\"p\",\"RowKey\":\"1\",\"N\":{number}}}\n");
+    import(&folder, "rows.jsonl", &(0..300).map(row).collect::<String>(), &[]).done();
+    assert_eq!(get(&folder, "p", "1").await.get("N"), Some(&299_i32.into()));
 }
 
 #[test]
@@ -243,6 +275,14 @@ fn a_position_that_is_absent_is_an_error() {
     folder.done(&["export", "Rows", "out.jsonl", "--overwrite"]);
     let mode = std::os::unix::fs::MetadataExt::mode(&folder.file("out.jsonl").metadata().unwrap());
     assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_pipe_has_a_position_that_a_command_line_can_name() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.file("stdin.position")).unwrap();
+    let error = folder.local(&["import", "-", "Rows", "--yes"]).failed(1);
+    assert!(error.contains("stdin.position: "), "{error}");
 }
 
 #[test]

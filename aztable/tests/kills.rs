@@ -222,7 +222,8 @@ fn a_killed_patch_resumes() {
 
 /// Sends a signal once a position is stored, and runs the command that is printed.
 fn signalled(folder: &Folder, signal: &str, arguments: &[&str]) -> Ran {
-    let arguments = [arguments, &["--local", "tables", "--yes", "--max-rate", "1000"]].concat();
+    let options = ["--local", "tables", "--yes", "--max-rate", "1000"];
+    let arguments = [&arguments[..1], &options, &arguments[1..]].concat();
     let running = folder
         .command(&arguments)
         .stdout(Stdio::piped())
@@ -259,7 +260,7 @@ fn the_printed_command_does_the_rest() {
             &["import", "rows.jsonl", "Imported"][..],
             "6,000 read, 6,000 written",
         ),
-        ("-TERM", &["copy", "Rows", "Copied"], "6,000 read, 6,000 written"),
+        ("-TERM", &["copy", "--", "Rows", "Copied"], "6,000 read, 6,000 written"),
         (
             "-INT",
             &["patch", "Copied", "--filter", "Kind eq 'old'", "--set", "Kind=it's"],

@@ -27,6 +27,7 @@ pub(crate) struct Manifest {
     /// The endpoint of the account, or `local:DIR`.
     pub(crate) account: String,
     /// It has only the tables that the user named.
+    #[serde(default)]
     pub(crate) is_subset: bool,
     /// The times are of the clock of the machine that ran the backup.
     pub(crate) start: DateTime,

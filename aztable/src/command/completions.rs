@@ -1,12 +1,14 @@
-//! Completion scripts, and the manual page.
+//! Completion scripts, and the manual pages.
 
-use std::io;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
 use crate::arguments::Arguments;
-use crate::failure::Done;
+use crate::failure::{Done, Failure};
 
 #[derive(Args)]
 pub(crate) struct Completions {
@@ -16,12 +18,27 @@ pub(crate) struct Completions {
 
 impl Completions {
     pub(crate) fn run(self) -> Done<()> {
-        clap_complete::generate(self.shell, &mut Arguments::command(), "aztable", &mut io::stdout());
-        Ok(())
+        // It panics where it cannot write.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Arguments::command(), "aztable", &mut script);
+        Ok(io::stdout().write_all(&script)?)
     }
 }
 
-/// Prints the manual page.
-pub(crate) fn man() -> Done<()> {
-    Ok(clap_mangen::Man::new(Arguments::command()).render(&mut io::stdout())?)
+#[derive(Args)]
+pub(crate) struct Man {
+    /// Write the pages of all commands to this folder
+    #[arg(long, value_name = "DIR")]
+    all: Option<PathBuf>,
+}
+
+impl Man {
+    pub(crate) fn run(self) -> Done<()> {
+        let Some(folder) = self.all else {
+            return Ok(clap_mangen::Man::new(Arguments::command()).render(&mut io::stdout())?);
+        };
+        let written =
+            fs::create_dir_all(&folder).and_then(|()| clap_mangen::generate_to(Arguments::command(), &folder));
+        written.map_err(|error| Failure::of_file(&folder, error))
+    }
 }

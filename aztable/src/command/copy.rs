@@ -5,6 +5,7 @@ use azure_table::query::{ScanPosition, ScanStream};
 use clap::Args;
 use futures_util::stream::{self, Stream, TryStreamExt as _};
 
+use crate::connection::place_of;
 use crate::failure::Done;
 use crate::pair::PairOptions;
 use crate::row_writer::{Item, Page, RowWriter, WriteOptions};
@@ -24,6 +25,7 @@ pub(crate) struct Copy {
 
 impl Copy {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        session.connections.create_folder(&place_of(&self.pair.to)?.account)?;
         let pair = self.pair.open(session)?;
         let selected = self.pair.rows.text();
         let (mode, insert) = match self.insert {

@@ -2,6 +2,7 @@
 
 use azure_table::{DynamicEntity, ETag, TableOperation};
 use clap::Args;
+use serde_json::json;
 
 use crate::doubt::was_applied;
 use crate::failure::{Done, Failure};
@@ -148,9 +149,11 @@ async fn write(session: &Session, key: &RowKeys, operation: TableOperation, cond
         None => operation,
     };
     match table.execute(operation).await {
-        Ok(result) => session
-            .terminal
-            .note(result.etag().map_or("done", |etag| etag.as_str())),
+        Ok(result) => match (result.etag(), session.terminal.json) {
+            (None, _) => session.terminal.note("done"),
+            (Some(etag), true) => session.terminal.result(json!({ "etag": etag.as_str() }))?,
+            (Some(etag), false) => session.terminal.result(etag.as_str())?,
+        },
         Err(error) if error.may_have_applied() => match was_applied(&service, &error).await {
             Some(true) => session.terminal.note("done, after a response was lost"),
             Some(false) => return Err(Failure::new(format!("not written: {}", Failure::from(error)))),

@@ -23,6 +23,8 @@ CSV: types are those of the header (Age:Edm.Int32, as export writes it), of a co
 Explorer), of --type, or those that all cells of a column show: 0010, +49 and 1.10 are texts. Columns ETag and \
 Timestamp are left out. Of the CSV of AzCopy 7, types are those that the cells show: its *.schema.csv is not read.
 
+Of rows with the same key the last one stays. A CSV file of another program is searched for them first.
+
 JSON: an array of rows, or rows one after the other, with odata.type members, as AzCopy 7 wrote them.
 
 Parquet: our own has the types in its metadata; other files are read by their logical types.";
@@ -53,7 +55,9 @@ impl Import {
             true => FileFormat::of("-.jsonl".as_ref(), None)?,
             false => FileFormat::of(&self.file, self.format)?,
         };
-        let account = session.connections.described(&place_of(&self.table)?.account)?;
+        let place = place_of(&self.table)?.account;
+        session.connections.create_folder(&place)?;
+        let account = session.connections.described(&place)?;
         let length = match is_pipe {
             true => 0,
             false => std::fs::metadata(&self.file)

@@ -44,6 +44,7 @@ impl Restore {
         self.options.check(None)?;
         let backup = StoredBackup::at(&self.folder, self.at.as_deref(), &self.tables)?;
         let entries = self.entries(&backup)?;
+        session.connections.create_folder(&into)?;
         let account = session.connections.described(&into)?;
         let name = self.name.as_deref().unwrap_or_default();
         let job = [&*account, &backup.sha256, &self.tables.join(","), name];

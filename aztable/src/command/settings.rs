@@ -53,6 +53,9 @@ struct Rule {
 
 impl Cors {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        if !matches!(self.action, CorsAction::Show) {
+            session.connections.create_folder(&AccountPlace::Default)?;
+        }
         let service = session.connections.default_service()?;
         let mut rules = service.properties().await?.cors.unwrap_or_default();
         match self.action {

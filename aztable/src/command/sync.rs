@@ -11,6 +11,7 @@ use futures_util::TryStreamExt as _;
 
 use crate::command::diff::print;
 use crate::command::selected::operation;
+use crate::connection::place_of;
 use crate::failure::Done;
 use crate::pair::PairOptions;
 use crate::row_writer::{Item, RowWriter, SendOptions};
@@ -38,6 +39,7 @@ pub(crate) struct Sync {
 
 impl Sync {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        session.connections.create_folder(&place_of(&self.pair.to)?.account)?;
         let pair = self.pair.open(session)?;
         if self.dry_run {
             return print(session, &pair, Vec::new(), PRINTED).await.map(drop);

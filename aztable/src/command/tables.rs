@@ -55,6 +55,7 @@ pub(crate) struct Create {
 
 impl Create {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        session.connections.create_folder(&place_of(&self.table)?.account)?;
         session.table(&self.table)?.create_table().await?;
         session.terminal.note(&format!("created {}", self.table));
         Ok(())

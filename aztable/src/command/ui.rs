@@ -38,6 +38,9 @@ impl Ui {
             None => AccountPlace::Default,
             Some(text) => text.parse().map_err(Failure::usage)?,
         };
+        if !self.read_only {
+            session.connections.create_folder(&place)?;
+        }
         let log = Arc::new(Mutex::new(VecDeque::new()));
         let lines = Arc::clone(&log);
         let http_log = HttpLog::new(move |line| {

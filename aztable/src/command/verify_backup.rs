@@ -52,6 +52,7 @@ impl VerifyBackup {
         }
         let checked = format!("{} backups, {} tables", HumanCount(backups), HumanCount(tables));
         match problems {
+            0 if backups == 0 => return Err(Failure::of_file(&self.folder, "it has no backups")),
             0 => session.terminal.note(&format!("{checked}: undamaged")),
             _ => return Err(Failure::new(format!("{checked}: {problems} problems"))),
         }

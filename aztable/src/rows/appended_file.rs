@@ -68,7 +68,7 @@ impl AppendedFile {
         let failed = |error: io::Error| Failure::of_file(&self.path, error);
         let member = self.compression.member(bytes).map_err(failed)?;
         match &mut self.file {
-            None => io::stdout().write_all(&member).map_err(failed)?,
+            None => io::stdout().write_all(&member)?,
             Some(file) => file
                 .write_all(&member)
                 .and_then(|()| file.sync_data())

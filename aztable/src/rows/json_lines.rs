@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use azure_table::DynamicEntity;
 
 use crate::failure::{Done, Failure};
+use crate::rows::json::Members;
 use crate::rows::row_source::{ReadRow, RowSource};
 
 /// Appends a row. ETag and Timestamp are those of the stored row: `system` keeps them.
@@ -35,9 +36,10 @@ pub(crate) fn read(reader: &mut impl BufRead, most: usize) -> std::io::Result<Ve
         if line.trim_ascii().is_empty() {
             continue;
         }
-        rows.push(serde_json::from_slice(&line).map_err(|error| {
+        let members = serde_json::from_slice::<Members>(&line).map_err(|error| error.to_string());
+        rows.push(members.and_then(|members| members.row()).map_err(|why| {
             let text = String::from_utf8_lossy(line.trim_ascii()).into_owned();
-            (text, error.to_string())
+            (text, why)
         }));
     }
     Ok(rows)

@@ -7,6 +7,7 @@ use azure_table::DynamicEntity;
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 
 use crate::failure::Done;
+use crate::terminal::escaped;
 
 /// The columns of every row, before the others.
 const KEYS: [&str; 2] = ["PartitionKey", "RowKey"];
@@ -68,12 +69,13 @@ impl PrintedRows {
                 return print_table(header, self.rows.iter().map(cells));
             }
             Form::Csv => {
-                let mut writer = csv::Writer::from_writer(io::stdout());
+                let mut writer = csv::Writer::from_writer(Vec::new());
                 writer.write_record(header).map_err(io::Error::from)?;
                 for row in &self.rows {
                     writer.write_record(cells(row)).map_err(io::Error::from)?;
                 }
-                writer.flush()?;
+                let csv = writer.into_inner().map_err(csv::IntoInnerError::into_error)?;
+                io::stdout().write_all(&csv)?;
             }
             _ => {}
         }
@@ -93,7 +95,11 @@ pub(crate) fn print_table<T: Into<String>, L: IntoIterator<Item = String>>(
     table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header.into_iter().map(Into::into).collect::<Vec<String>>());
-    table.add_rows(lines);
+    table.add_rows(
+        lines
+            .into_iter()
+            .map(|cells| cells.into_iter().map(|cell| escaped(&cell))),
+    );
     // The last column needs no spaces behind it.
     Ok(writeln!(io::stdout(), "{}", table.trim_fmt())?)
 }
@@ -132,7 +138,7 @@ fn properties(row: &DynamicEntity) -> Done<()> {
         .unwrap_or_default();
     let mut output = io::stdout();
     for (name, value) in lines {
-        writeln!(output, "{name:<width$}  {value}")?;
+        writeln!(output, "{name:<width$}  {}", escaped(&value))?;
     }
     Ok(())
 }

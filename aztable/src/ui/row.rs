@@ -43,7 +43,13 @@ pub(super) async fn begin(State(site): Shared, Path(table): Path<String>) -> Sho
 pub(super) async fn save(State(site): Shared, Path(table): Path<String>, Form(fields): Form<Fields>) -> Shown {
     let typed = typed(fields);
     let client = site.service.dynamic_table(&table)?;
-    let written = match entity(&typed) {
+    let stored = match typed.etag.is_empty() {
+        true => None,
+        false => client.get((&typed.partition, &typed.row)).await?,
+    };
+    // Another version than the one that was shown is a conflict.
+    let shown = stored.filter(|row| row.etag.as_ref().is_some_and(|etag| etag.as_str() == typed.etag));
+    let written = match entity(&typed, shown.as_ref()) {
         Ok(row) if row.etag.is_none() => client.insert(&row).await.map(drop),
         Ok(row) => client.replace(&row).await.map(drop),
         Err(text) => Err(Error::invalid_input(text)),
@@ -107,7 +113,7 @@ fn form_of(row: &DynamicEntity) -> RowForm {
     }
 }
 
-/// Reads the fields. A property whose name is empty, or that is to be removed, is none.
+/// Reads the fields. A property that is to be removed, or whose name and value are empty, is none.
 fn typed(fields: Fields) -> RowForm {
     let mut form = RowForm::default();
     for (field, text) in fields {
@@ -120,26 +126,94 @@ fn typed(fields: Fields) -> RowForm {
                 ..Property::default()
             }),
             ("type", Some(property)) => property.edm_type = text,
-            // Browsers send line breaks as CR LF.
-            ("value", Some(property)) => property.value = text.replace("\r\n", "\n"),
-            ("remove", Some(property)) => property.name.clear(),
+            ("value", Some(property)) => property.value = browsed(&text),
+            ("remove", Some(property)) => *property = Property::default(),
             _ => {}
         }
     }
-    form.properties.retain(|property| !property.name.is_empty());
+    form.properties
+        .retain(|property| !property.name.is_empty() || !property.value.is_empty());
     form
 }
 
-/// Returns the row of a form.
-fn entity(form: &RowForm) -> Result<DynamicEntity, String> {
+/// Returns a text as it comes back from a browser, which sends every line break as CR LF.
+fn browsed(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\r', "\n")
+}
+
+/// Returns the row of a form. A text that is as it was shown has its stored line breaks.
+fn entity(form: &RowForm, shown: Option<&DynamicEntity>) -> Result<DynamicEntity, String> {
     let mut row = DynamicEntity::new(&form.partition, &form.row);
     row.etag = (!form.etag.is_empty()).then(|| ETag::new(form.etag.clone()));
     for property in &form.properties {
-        let value = type_named(&property.edm_type).and_then(|edm_type| value_of(edm_type, &property.value));
+        if property.name.is_empty() {
+            return Err(format!("the value {:?} has no name", property.value));
+        }
+        let value = type_named(&property.edm_type).and_then(|edm_type| {
+            let stored = shown.and_then(|row| row.get(&property.name));
+            match stored
+                .filter(|stored| stored.edm_type() == edm_type && browsed(&stored.to_string()) == property.value)
+            {
+                Some(stored) => Ok(stored.clone()),
+                None => value_of(edm_type, &property.value),
+            }
+        });
         let value = value.map_err(|failure| format!("{}: {failure}", property.name))?;
         if row.insert(property.name.clone(), value).is_some() {
             return Err(format!("the property {:?} is named twice", property.name));
         }
     }
     Ok(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(fields: &[(&str, &str)]) -> RowForm {
+        typed(
+            fields
+                .iter()
+                .map(|(name, text)| ((*name).into(), (*text).into()))
+                .collect(),
+        )
+    }
+
+    #[test]
+    fn text_that_is_not_edited_stays_as_it_is() {
+        let mut stored = DynamicEntity::new("p", "r");
+        stored.insert("Kept", "a\r\nb\rc\nd");
+        stored.insert("Edited", "a\r\nb");
+        stored.insert("Removed", "x");
+        let form = fields(&[
+            ("partition", "p"),
+            ("row", "r"),
+            ("name", "Kept"),
+            ("type", "string"),
+            ("value", "a\r\nb\r\nc\r\nd"),
+            ("name", "Edited"),
+            ("type", "string"),
+            ("value", "a\r\nB"),
+            ("name", "Removed"),
+            ("type", "string"),
+            ("value", "x"),
+            ("remove", "yes"),
+            ("name", ""),
+            ("type", "string"),
+            ("value", ""),
+        ]);
+        let row = entity(&form, Some(&stored)).unwrap();
+        let texts: Vec<_> = row
+            .properties
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.to_string()))
+            .collect();
+        assert_eq!(texts, [("Edited", "a\nB".into()), ("Kept", "a\r\nb\rc\nd".to_owned())]);
+    }
+
+    #[test]
+    fn a_value_without_a_name_is_an_error() {
+        let form = fields(&[("name", ""), ("type", "string"), ("value", "lost")]);
+        assert_eq!(entity(&form, None).unwrap_err(), "the value \"lost\" has no name");
+    }
 }
