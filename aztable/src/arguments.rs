@@ -74,7 +74,7 @@ pub(crate) enum Command {
     Policies(policies::Policies),
     /// Print or change the rules for browsers
     Cors(settings::Cors),
-    /// Print or change logging and metrics
+    /// Print the settings of an account: logging, metrics, rules for browsers
     Properties(settings::Properties),
     /// Back up an account's tables into a folder: all rows, or those that have changed
     Backup(backup::Backup),

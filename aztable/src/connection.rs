@@ -146,18 +146,10 @@ impl Connections {
         }
     }
 
-    /// Opens a table.
-    ///
-    /// # Errors
-    /// The text names no table, or the errors of [`service`](Self::service).
-    pub(crate) fn table(&self, text: &str) -> Done<TableClient<DynamicEntity>> {
-        Ok(self.service_and_table(text)?.1)
-    }
-
     /// Opens a table and its account.
     ///
     /// # Errors
-    /// The errors of [`table`](Self::table).
+    /// The text names no table, or the errors of [`service`](Self::service).
     pub(crate) fn service_and_table(&self, text: &str) -> Done<(TableServiceClient, TableClient<DynamicEntity>)> {
         let place = place_of(text)?;
         let service = self.service(&place.account)?;
@@ -168,7 +160,7 @@ impl Connections {
     /// Returns the same text for each spelling of a table's place: equal texts are one table.
     ///
     /// # Errors
-    /// The errors of [`table`](Self::table).
+    /// The errors of [`service_and_table`](Self::service_and_table).
     pub(crate) fn identity(&self, text: &str) -> Done<String> {
         let place = place_of(text)?;
         let service = self.service(&place.account)?;

@@ -16,7 +16,6 @@ mod interrupt;
 mod pair;
 mod place;
 mod position;
-mod printed_rows;
 mod row_selection;
 mod row_writer;
 mod rows;

@@ -74,15 +74,6 @@ impl FromStr for TablePlace {
     }
 }
 
-impl fmt::Display for TablePlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.account {
-            AccountPlace::Default => write!(f, "{}", self.table),
-            _ => write!(f, "{}/{}", self.account, self.table),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,7 +92,6 @@ mod tests {
         ] {
             let place: TablePlace = text.parse().unwrap();
             assert_eq!((&place.account, place.table.as_str()), (&account, "Quakes"), "{text}");
-            assert_eq!(place.to_string(), text);
         }
     }
 

@@ -65,6 +65,14 @@ impl PositionFile {
         Ok(Some(stored.position))
     }
 
+    /// Returns the error of a position that is absent where the user names one.
+    pub(crate) fn missing(&self) -> Failure {
+        Failure::usage(format!(
+            "no position {}: to begin, leave out --resume",
+            self.path.display()
+        ))
+    }
+
     /// Returns `true` if the last position was stored some time ago.
     pub(crate) fn is_due(&self) -> bool {
         self.saved.is_none_or(|saved| saved.elapsed() >= INTERVAL)
@@ -102,7 +110,15 @@ pub(crate) fn create_private(path: &Path) -> Done<File> {
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path).map_err(|error| Failure::of_file(path, error))
+    let failed = |error| Failure::of_file(path, error);
+    let file = options.open(path).map_err(failed)?;
+    // An older file has other rights. A device keeps its own.
+    #[cfg(unix)]
+    if file.metadata().map_err(failed)?.is_file() {
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        file.set_permissions(private).map_err(failed)?;
+    }
+    Ok(file)
 }
 
 /// Replaces a file by a rename, after its contents are on the disk.

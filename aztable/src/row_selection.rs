@@ -1,8 +1,9 @@
 //! The rows that a command selects: `--partition`, `--prefix`, `--filter`.
 
 use azure_table::filter::AccessPath;
-use azure_table::{DynamicEntity, Filter, KeyPrefix, TableClient, TableQuery};
+use azure_table::{DynamicEntity, Error, Filter, KeyPrefix, Result, TableClient, TableQuery};
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use crate::failure::{Done, Failure};
 
@@ -13,19 +14,30 @@ pub(crate) struct RowSelection {
     #[arg(long, value_name = "PARTITION_KEY")]
     partition: Option<String>,
     /// Only rows whose RowKey begins so
-    #[arg(long, value_name = "ROW_KEY", requires = "partition")]
+    #[arg(long, value_name = "ROW_KEY", requires = "partition", value_parser = NonEmptyStringValueParser::new())]
     prefix: Option<String>,
     /// Only rows that an OData filter selects: "Magnitude ge 5.0 and Place eq 'Banda Sea'"
-    #[arg(long, value_name = "ODATA")]
+    #[arg(long, value_name = "ODATA", value_parser = whole_filter)]
     filter: Option<String>,
 }
 
 impl RowSelection {
+    /// Returns the selection of a form, in which an empty text is no condition.
+    pub(crate) fn of_texts(partition: &str, prefix: &str, filter: &str) -> Self {
+        let [partition, prefix, filter] =
+            [partition, prefix, filter].map(|text| (!text.is_empty()).then(|| text.to_owned()));
+        Self {
+            partition: partition.or_else(|| prefix.as_ref().map(|_| String::new())),
+            prefix,
+            filter,
+        }
+    }
+
     /// Returns the query for the rows.
     ///
     /// # Errors
-    /// A key is not allowed.
-    pub(crate) fn query(&self, table: &TableClient<DynamicEntity>) -> Done<TableQuery<DynamicEntity>> {
+    /// A key is not allowed, or the filter is none.
+    pub(crate) fn query(&self, table: &TableClient<DynamicEntity>) -> Result<TableQuery<DynamicEntity>> {
         let mut query = table.query();
         match (&self.partition, &self.prefix) {
             (Some(partition), Some(prefix)) => {
@@ -36,7 +48,7 @@ impl RowSelection {
             (None, _) => {}
         }
         if let Some(filter) = &self.filter {
-            query = query.filter(Filter::raw(filter.as_str()));
+            query = query.filter(Filter::raw(whole_filter(filter).map_err(Error::invalid_input)?));
         }
         Ok(query)
     }
@@ -60,6 +72,28 @@ impl RowSelection {
             text if text.is_empty() => "all rows".into(),
             text => text,
         }
+    }
+}
+
+/// Checks that a filter is one condition, which stays so beside that of the partition: `A) or (B` would not.
+///
+/// # Errors
+/// It is blank, closes a parenthesis that it has not opened, or leaves a parenthesis or quote open.
+fn whole_filter(text: &str) -> std::result::Result<String, String> {
+    let (mut open, mut is_quoted) = (0_u32, false);
+    for c in text.chars() {
+        match c {
+            '\'' => is_quoted = !is_quoted,
+            '(' if !is_quoted => open += 1,
+            ')' if !is_quoted => open = open.checked_sub(1).ok_or("it closes a parenthesis that is not open")?,
+            _ => {}
+        }
+    }
+    match () {
+        () if text.trim().is_empty() => Err("it is blank: leave out --filter for all rows".into()),
+        () if is_quoted => Err("it has an open quote: a quote in a text is two".into()),
+        () if open > 0 => Err("it has an open parenthesis".into()),
+        () => Ok(text.to_owned()),
     }
 }
 

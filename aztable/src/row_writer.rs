@@ -5,6 +5,7 @@
 //! is "unchanged".
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,17 +16,18 @@ use clap::Args;
 use futures_util::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::MissedTickBehavior;
 
 use crate::doubt::was_applied;
 use crate::failure::{Done, Failure, with_causes};
 use crate::position::PositionFile;
-use crate::row_writer::ledger::{Ledger, Outcome, Rejection, StartedRow, Stored};
+use crate::row_writer::ledger::{Ledger, Outcome, Rejection, Stored};
 use crate::rows::appended_file::AppendedFile;
 use crate::rows::compression::Compression;
-use crate::rows::equality::{has_properties, same_properties};
+use crate::rows::equality::same_properties;
 use crate::session::Session;
+use crate::tally::Tally;
 use crate::terminal::Terminal;
 
 pub(crate) mod ledger;
@@ -36,14 +38,12 @@ const PRINTED: u64 = 10;
 const RESOLVED: usize = 32;
 /// The rows that wait for a batch.
 const PENDING: usize = 20_000;
-/// The started rows that wait for a batch: each stored position has their keys.
-const STARTED: usize = 2_000;
 
 /// The options of commands that write many rows.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct SendOptions {
-    /// A file for rejected rows and their reasons, as JSON lines
+    /// A new file for rejected rows and their reasons, as JSON lines
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
     /// At most so many rows a second
@@ -51,22 +51,67 @@ pub(crate) struct SendOptions {
     max_rate: Option<u32>,
 }
 
+impl SendOptions {
+    /// Checks that no file is lost to the rejected rows.
+    ///
+    /// # Errors
+    /// There is a file, or its folder is absent.
+    fn check(&self) -> Done<()> {
+        let Some(path) = &self.rejects else { return Ok(()) };
+        if path.exists() {
+            return Err(Failure::usage(format!(
+                "{} exists: name another file for --rejects",
+                path.display()
+            )));
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.map_or(Ok(()), |folder| match folder.is_dir() {
+            true => Ok(()),
+            false => Err(Failure::usage(format!("no folder {} for --rejects", folder.display()))),
+        })
+    }
+
+    /// Returns the length of the file of rejected rows.
+    pub(crate) fn rejected(&self) -> u64 {
+        let found = self.rejects.as_ref().and_then(|path| path.metadata().ok());
+        found.map_or(0, |found| found.len())
+    }
+}
+
 /// The options of commands that write many rows, and resume.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Writing")]
 pub(crate) struct WriteOptions {
     #[command(flatten)]
-    sending: SendOptions,
+    pub(crate) sending: SendOptions,
     /// Go on from the position in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
 }
 
+impl WriteOptions {
+    /// Checks that neither a file nor the source is lost to the rejected rows. A resumed command has its file already.
+    ///
+    /// # Errors
+    /// One would be.
+    pub(crate) fn check(&self, source: Option<&Path>) -> Done<()> {
+        let full = |path: &Path| path.canonicalize().ok();
+        let rejects = self.sending.rejects.as_deref().and_then(full);
+        match &self.resume {
+            None => self.sending.check(),
+            Some(_) if rejects.is_some() && rejects == source.and_then(full) => {
+                Err(Failure::usage("--rejects names the file that is read"))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+}
+
 /// A row of a source.
 pub(crate) enum Item {
     Write(TableOperation),
-    /// The write of a row that may disappear from the source by it. A resumed command gets the row back.
-    Begin(TableOperation, StartedRow),
+    /// An operation that cannot be built, and its row.
+    Unbuilt(TableOperation, Value),
     /// The target has the row already.
     Unchanged,
     /// No row: a line that cannot be read.
@@ -80,10 +125,14 @@ impl Item {
     /// Returns the insert of a row, or its upsert.
     pub(crate) fn row(mut row: DynamicEntity, insert: bool) -> Self {
         (row.etag, row.timestamp) = (None, None);
-        Self::Write(match insert {
+        let operation = match insert {
             true => TableOperation::insert(&row),
             false => TableOperation::insert_or_replace(&row),
-        })
+        };
+        match operation.keys() {
+            Some(_) => Self::Write(operation),
+            None => Self::Unbuilt(operation, serde_json::to_value(&row).unwrap_or_default()),
+        }
     }
 }
 
@@ -99,7 +148,8 @@ pub(crate) struct RowWriter<'s> {
     resume: Option<PathBuf>,
     /// `None` for a command that begins again.
     position: Option<PositionFile>,
-    max_pending: usize,
+    /// The length of the file of rejected rows before this part of a command. `None` for a whole command.
+    part: Option<u64>,
 }
 
 impl<'s> RowWriter<'s> {
@@ -111,16 +161,36 @@ impl<'s> RowWriter<'s> {
         default: &Path,
         job: &[&str],
     ) -> Done<Self> {
-        let path = options.resume.clone().unwrap_or_else(|| default.to_owned());
+        options.check(None)?;
+        let path = options.resume.as_deref().unwrap_or(default);
+        let part = Self::part(session, table, &options, path, job, 0)?;
+        Ok(Self { part: None, ..part })
+    }
+
+    /// Names the target of a part of a command, which checks the options and its position itself.
+    pub(crate) fn part(
+        session: &'s Session,
+        table: &str,
+        options: &WriteOptions,
+        position: &Path,
+        job: &[&str],
+        rejected: u64,
+    ) -> Done<Self> {
+        let (service, table) = session.connections.service_and_table(table)?;
         Ok(Self {
-            position: Some(PositionFile::new(path, job)),
-            resume: options.resume,
-            ..Self::repeatable(session, table, options.sending)?
+            session,
+            service,
+            table,
+            sending: options.sending.clone(),
+            resume: options.resume.clone(),
+            position: Some(PositionFile::new(position, job)),
+            part: Some(rejected),
         })
     }
 
     /// Names the target of a command that has no position: the same command does the rest.
     pub(crate) fn repeatable(session: &'s Session, table: &str, sending: SendOptions) -> Done<Self> {
+        sending.check()?;
         let (service, table) = session.connections.service_and_table(table)?;
         Ok(Self {
             session,
@@ -129,32 +199,20 @@ impl<'s> RowWriter<'s> {
             sending,
             resume: None,
             position: None,
-            max_pending: PENDING,
+            part: None,
         })
-    }
-
-    /// Keeps the number of rows small that are started.
-    pub(crate) fn of_started_rows(self) -> Self {
-        let max_pending = STARTED;
-        Self { max_pending, ..self }
     }
 
     /// Returns the position of the source from which the command resumes.
     ///
     /// # Errors
-    /// It is of another job, or the user has not asked to resume.
+    /// It is of another job, or the user has not asked to resume, or has and there is none.
     pub(crate) fn resumed<P: DeserializeOwned>(&self) -> Done<Option<P>> {
-        Ok(self.started()?.map(|(source, _)| source))
-    }
-
-    /// Returns the position of the source from which the command resumes, and the started rows before it.
-    ///
-    /// # Errors
-    /// The errors of [`resumed`](Self::resumed).
-    pub(crate) fn started<P: DeserializeOwned>(&self) -> Done<Option<(P, Vec<StartedRow>)>> {
-        match (&self.position, self.stored::<P>()?) {
-            (Some(position), Some(_)) if self.resume.is_none() => Err(self.session.unfinished(position.path())),
-            (_, stored) => Ok(stored.map(|stored| (stored.source, stored.started))),
+        match (&self.position, self.stored::<P>()?, &self.resume) {
+            (_, stored, _) if self.part.is_some() => Ok(stored.map(|stored| stored.source)),
+            (Some(position), Some(_), None) => Err(self.session.unfinished(position.path())),
+            (Some(position), None, Some(_)) => Err(position.missing()),
+            (_, stored, _) => Ok(stored.map(|stored| stored.source)),
         }
     }
 
@@ -171,7 +229,8 @@ impl<'s> RowWriter<'s> {
         P: Serialize + DeserializeOwned,
     {
         let before = self.stored::<P>()?;
-        let (tally, rejected) = before.map(|before| (before.tally, before.rejects)).unwrap_or_default();
+        let new = || (Tally::default(), self.part.unwrap_or_default());
+        let (tally, rejected) = before.map_or_else(new, |before| (before.tally, before.rejects));
         let book = Arc::new(Mutex::new(Book {
             ledger: Ledger::new(tally),
             position: self.position.take(),
@@ -179,10 +238,12 @@ impl<'s> RowWriter<'s> {
         }));
         self.session.interrupt.wait_for_position();
         let interrupt = self.session.interrupt.clone();
+        let taken = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&taken);
         let operations = pages
             .take_while(move |_| std::future::ready(!interrupt.is_set()))
             .and_then(|page| async {
-                let operations = lock(&book).add(page)?;
+                let operations = lock(&book).ledger.add(page);
                 if operations.is_empty() {
                     // Positions are stored even while a source without changes is always ready. A pause of one with
                     // changes would send batches that are not full.
@@ -190,8 +251,11 @@ impl<'s> RowWriter<'s> {
                 }
                 Ok(stream::iter(operations.into_iter().map(Ok)))
             })
-            .try_flatten();
-        let mut bulk = self.table.bulk().max_failures(usize::MAX).max_pending(self.max_pending);
+            .try_flatten()
+            .inspect_ok(move |_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            });
+        let mut bulk = self.table.bulk().max_failures(usize::MAX).max_pending(PENDING);
         if let Some(rate) = self.sending.max_rate {
             bulk = bulk.max_rate(rate);
         }
@@ -239,6 +303,7 @@ impl<'s> RowWriter<'s> {
             };
             book.ledger.end(left.index(), outcome);
         }
+        book.ledger.end_untaken(taken.load(Ordering::Relaxed));
         self.finish(&mut book, stopped.or(error))
     }
 
@@ -246,11 +311,12 @@ impl<'s> RowWriter<'s> {
     fn finish<P: Serialize>(&self, book: &mut Book<P>, error: Option<Failure>) -> Done<()> {
         let saved = book.save();
         let tally = book.ledger.total();
-        book.rejects.write(&mut book.ledger)?;
-        saved?;
+        let written = book.rejects.write(&mut book.ledger);
+        // The counts are printed even if the disk is full.
+        let reported = tally.report(&self.session.terminal);
+        let error = error.or_else(|| saved.and(written).err());
         let is_interrupted = self.session.interrupt.is_set();
         let is_whole = tally.in_doubt + tally.not_attempted == 0;
-        let reported = tally.report(&self.session.terminal);
         let path = book.position.as_ref().map(PositionFile::path);
         let resumable = |error| match path {
             Some(path) => self.session.resumable(error, path),
@@ -295,17 +361,15 @@ impl<'s> RowWriter<'s> {
             LeftoverReason::Rejected(error) => {
                 let row = operation.and_then(TableOperation::entity);
                 // An earlier run, or another program, has done what this one wants.
-                let same: Option<fn(&DynamicEntity, &DynamicEntity) -> bool> = match (kind, error.kind()) {
-                    (Some(OperationKind::Delete), ErrorKind::NotFound) => return Ok(Outcome::Deleted),
-                    (Some(OperationKind::Insert), ErrorKind::AlreadyExists) => Some(same_properties),
-                    (Some(OperationKind::Merge), ErrorKind::ConditionNotMet) => Some(has_properties),
-                    _ => None,
-                };
-                if let (Some(same), Some(row)) = (same, &row)
-                    && let Some(stored) = self.table.get((&row.partition_key, &row.row_key)).await?
-                    && same(&stored, row)
-                {
-                    return Ok(Outcome::Unchanged);
+                match (kind, error.kind(), &row) {
+                    (Some(OperationKind::Delete), ErrorKind::NotFound, _) => return Ok(Outcome::Deleted),
+                    (Some(OperationKind::Insert), ErrorKind::AlreadyExists, Some(row)) => {
+                        let stored = self.table.get((&row.partition_key, &row.row_key)).await?;
+                        if stored.is_some_and(|stored| same_properties(&stored, row)) {
+                            return Ok(Outcome::Unchanged);
+                        }
+                    }
+                    _ => {}
                 }
                 let keys = operation.and_then(TableOperation::keys);
                 let row = row.map_or_else(|| Ok(json!(keys)), serde_json::to_value)?;
@@ -324,16 +388,6 @@ struct Book<P> {
 }
 
 impl<P: Serialize> Book<P> {
-    /// Adds a page. Started rows are on the disk before they are sent.
-    fn add(&mut self, page: Page<P>) -> Done<Vec<TableOperation>> {
-        let is_started = page.0.iter().any(|item| matches!(item, Item::Begin(..)));
-        let operations = self.ledger.add(page);
-        if is_started {
-            self.save()?;
-        }
-        Ok(operations)
-    }
-
     /// Stores rejected rows, and then the position behind them.
     fn save(&mut self) -> Done<()> {
         self.rejects.write(&mut self.ledger)?;
@@ -358,7 +412,7 @@ impl Rejects {
         let file = match path {
             None => None,
             Some(path) if settled > 0 => Some(AppendedFile::resume(path, Compression::None, settled)?),
-            Some(path) => Some(AppendedFile::create(path, Compression::None, true)?),
+            Some(path) => Some(AppendedFile::create(path, Compression::None)?),
         };
         Ok(Self {
             terminal,

@@ -18,5 +18,6 @@ pub(crate) mod named_columns;
 pub(crate) mod open_rows;
 pub(crate) mod parquet_reader;
 pub(crate) mod parquet_writer;
+pub(crate) mod printed_rows;
 pub(crate) mod row_source;
 pub(crate) mod sorted;

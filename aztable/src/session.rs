@@ -30,9 +30,9 @@ impl Session {
     /// Opens a table by its text on the command line.
     ///
     /// # Errors
-    /// The errors of [`Connections::table`].
+    /// The errors of [`Connections::service_and_table`].
     pub(crate) fn table(&self, text: &str) -> Done<TableClient<DynamicEntity>> {
-        self.connections.table(text)
+        Ok(self.connections.service_and_table(text)?.1)
     }
 
     /// Returns a table and its account, for plans.
@@ -49,7 +49,7 @@ impl Session {
     pub(crate) fn unfinished(&self, position: &Path) -> Failure {
         let path = position.display();
         Failure::usage(format!(
-            "{path} is the position of an unfinished run: add --resume {path}, or delete it"
+            "{path} is the position of an unfinished run: add --resume={path}, or delete it"
         ))
     }
 
@@ -60,6 +60,18 @@ impl Session {
             Some(path) => format!("{text}; this goes on:\n  {}", resuming(path)),
             None => text,
         })
+    }
+
+    /// Shows the number of rows that are read.
+    ///
+    /// # Errors
+    /// A signal came.
+    pub(crate) fn advance(&self, progress: &mut Progress, rows: u64) -> Done<()> {
+        progress.set(rows);
+        match self.interrupt.is_set() {
+            true => Err(self.interrupted(rows, None)),
+            false => Ok(()),
+        }
     }
 
     /// Returns the error of a command that leaves rows, with the command that resumes.
@@ -83,7 +95,9 @@ fn resuming(position: &Path) -> String {
         .iter()
         .any(|word| word == "--resume" || word.starts_with("--resume="))
     {
-        words.extend(["--resume".to_owned(), quoted(position.display().to_string())]);
+        // Before the words that are no options, whatever they are.
+        let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+        words.insert(end, format!("--resume={}", quoted(position.display().to_string())));
     }
     words.join(" ")
 }

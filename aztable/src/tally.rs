@@ -38,17 +38,6 @@ impl Tally {
         self.not_attempted += other.not_attempted;
     }
 
-    /// Returns the counts of the rows that are not left.
-    pub(crate) fn without_left(&self) -> Self {
-        Self {
-            read: self.read - self.left(),
-            rejected: 0,
-            in_doubt: 0,
-            not_attempted: 0,
-            ..self.clone()
-        }
-    }
-
     /// Prints the counts.
     ///
     /// # Errors

@@ -176,7 +176,11 @@ impl Progress {
     }
 
     /// Stops to show the progress.
-    pub(crate) fn end(self) {
+    pub(crate) fn end(self) {}
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
 }

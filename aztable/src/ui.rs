@@ -45,7 +45,7 @@ pub(crate) fn router(site: Site, port: u16) -> Done<(Router, String)> {
         .route("/tables/{table}", get(tables::rows))
         .route("/tables/{table}/plan", get(tables::plan))
         .route("/tables/{table}/row", get(row::show).post(row::save))
-        .route("/tables/{table}/new", get(row::begin).post(row::insert))
+        .route("/tables/{table}/new", get(row::begin))
         .route("/tables/{table}/delete", post(row::delete))
         .with_state(Arc::new(site))
         .layer(from_fn_with_state(Arc::clone(&access), access::check_session))

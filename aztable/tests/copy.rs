@@ -204,14 +204,11 @@ async fn a_table_that_rejects_the_program_leaves_rows_that_are_counted() {
     assert_eq!(count("read"), count("written") + count("not_attempted"));
 
     faults.clear();
-    let copy = [
-        "copy",
-        "local:tables/Rows",
-        "@target/Rows",
-        "--yes",
-        "--resume",
-        "Rows-to-Rows.position",
-    ];
+    let mut copy = vec!["copy", "local:tables/Rows", "@target/Rows", "--yes"];
+    // Without a page that is written, there is no position.
+    if folder.file("Rows-to-Rows.position").exists() {
+        copy.push("--resume=Rows-to-Rows.position");
+    }
     let ran = folder.run(&copy);
     assert!(ran.error.contains("3,000 read, 3,000 written"), "{}", ran.error);
     assert_eq!(

@@ -187,6 +187,79 @@ fn rows_that_cannot_be_read_are_rejected_with_their_lines() {
     assert!(rejects.contains("line: 3"), "{rejects}");
 }
 
+#[tokio::test]
+async fn no_file_is_lost_to_rejected_rows() {
+    let folder = Folder::new();
+    let rows = "{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\n{\"PartitionKey\":\"p\",\"RowKey\":\"a/b\",\"N\":7}\nx\n";
+    folder.write("kept", "kept");
+    for (rejects, complaint) in [
+        ("kept", "kept exists: name another file"),
+        ("rows.jsonl", "rows.jsonl exists"),
+        ("absent/rejects", "no folder absent"),
+    ] {
+        let ran = import(&folder, "rows.jsonl", rows, &["--rejects", rejects]);
+        assert!(ran.code == 2 && ran.error.contains(complaint), "{}", ran.error);
+    }
+    assert_eq!(
+        (folder.read("kept").as_str(), folder.read("rows.jsonl").as_str()),
+        ("kept", rows)
+    );
+
+    let ran = import(&folder, "rows.jsonl", rows, &["--rejects", "rejects"]);
+    assert!(ran.error.contains("3 read, 1 written, 2 rejected"), "{}", ran.error);
+    let rejects = folder.read("rejects");
+    assert!(
+        rejects.contains(r#""row":{"N":7,"PartitionKey":"p","RowKey":"a/b"}"#),
+        "{rejects}"
+    );
+}
+
+#[test]
+fn a_position_that_is_absent_is_an_error() {
+    let folder = Folder::new();
+    folder.write("rows.jsonl", "{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\n");
+    folder.done(&["import", "rows.jsonl", "Rows", "--yes"]);
+    folder.write("out.jsonl", "kept");
+    for command in [
+        &["import", "rows.jsonl", "Rows"][..],
+        &["export", "Rows", "out.jsonl"],
+        &["copy", "Rows", "Copy"],
+        &["delete", "Rows", "--all"],
+    ] {
+        let ran = folder.local(&[command, &["--yes", "--resume", "typo.position"]].concat());
+        assert!(
+            ran.code == 2 && ran.error.contains("no position typo.position"),
+            "{command:?} {}",
+            ran.error
+        );
+    }
+    for export in [
+        &["export", "Absent", "out.jsonl", "--overwrite"][..],
+        &["export", "Rows", "out.jsonl", "--overwrite", "--filter", "Value gt"],
+    ] {
+        assert_eq!(folder.local(export).code, 1, "{export:?}");
+    }
+    assert_eq!(folder.read("out.jsonl"), "kept");
+    folder.done(&["export", "Rows", "out.jsonl", "--overwrite"]);
+    let mode = std::os::unix::fs::MetadataExt::mode(&folder.file("out.jsonl").metadata().unwrap());
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn rows_are_counted_even_if_no_position_can_be_stored() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.file("rows.jsonl.position.new")).unwrap();
+    let ran = import(
+        &folder,
+        "rows.jsonl",
+        "{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\n",
+        &[],
+    );
+    let (counts, error) = ran.error.split_once("error: ").unwrap();
+    assert!(ran.code == 1 && counts.contains("1 read, "), "{}", ran.error);
+    assert!(error.contains("rows.jsonl.position.new"), "{error}");
+}
+
 /// The number of rows of the imports that are stopped.
 const ROWS: usize = 20_000;
 

@@ -35,6 +35,36 @@ async fn a_table_is_never_emptied_by_mistake() {
             2,
             "cannot be used with",
         ),
+        (&["delete", "Rows", "--filter", "", "--yes"], 2, "it is blank"),
+        (&["delete", "Rows", "--filter", " ", "--yes"], 2, "it is blank"),
+        (
+            &["delete", "Rows", "--partition", "p1", "--prefix", "", "--yes"],
+            2,
+            "--prefix",
+        ),
+        (
+            &[
+                "delete",
+                "Rows",
+                "--partition",
+                "zzz",
+                "--filter",
+                "Value eq 99) or (Value gt 0",
+                "--yes",
+            ],
+            2,
+            "closes a parenthesis that is not open",
+        ),
+        (
+            &["delete", "Rows", "--filter", "(Value gt 0", "--yes"],
+            2,
+            "an open parenthesis",
+        ),
+        (
+            &["delete", "Rows", "--filter", "Value eq 'a", "--yes"],
+            2,
+            "an open quote",
+        ),
         (&["patch", "Rows", "--set", "A=b", "--yes"], 2, "no rows are selected"),
         (
             &["patch", "Rows", "--all", "--set", "A:int32=b", "--yes"],
@@ -98,6 +128,9 @@ async fn the_selected_rows_are_written_alone() {
         "100000",
     ]);
     assert!(ran.error.contains("1,000 read, 1,000 deleted"), "{}", ran.error);
+    let in_quotes = "(Value lt 0) or Text eq 'it''s )'";
+    let ran = folder.done(&["delete", "Rows", "--partition", "p1", "--filter", in_quotes, "--yes"]);
+    assert!(ran.error.contains("0 read"), "{}", ran.error);
     let ran = folder.done(&["delete", "Rows", "--partition", "p1", "--prefix", "2", "--yes"]);
     assert!(ran.error.contains("333 read, 333 deleted"), "{}", ran.error);
     assert_eq!(folder.rows("Rows").await.len(), 3_000 - 1_000 - 333);

@@ -26,6 +26,8 @@ pub(crate) struct Manifest {
     pub(crate) name: String,
     /// The endpoint of the account, or `local:DIR`.
     pub(crate) account: String,
+    /// It has only the tables that the user named.
+    pub(crate) is_subset: bool,
     /// The times are of the clock of the machine that ran the backup.
     pub(crate) start: DateTime,
     pub(crate) end: DateTime,
@@ -72,12 +74,13 @@ pub(crate) struct FileEntry {
 
 impl Manifest {
     /// Begins the manifest of a backup.
-    pub(crate) fn new(name: String, account: String, start: DateTime) -> Self {
+    pub(crate) fn new(name: String, account: String, is_subset: bool, start: DateTime) -> Self {
         Self {
             format: FORMAT,
             aztable: env!("CARGO_PKG_VERSION").into(),
             name,
             account,
+            is_subset,
             start,
             end: start,
             requests: 0,

@@ -48,7 +48,7 @@ impl StoredBackup {
     /// latest.
     ///
     /// # Errors
-    /// No backup has that name, or had ended by then.
+    /// No backup has that name, or had ended by then, or the latest has only some tables and the user names none.
     pub(crate) fn at(folder: &Path, at: Option<&str>, tables: &[String]) -> Done<Self> {
         let by = match at {
             Some(name) if folder.join(name).is_dir() => return Self::open(folder, name),
@@ -62,7 +62,18 @@ impl StoredBackup {
         let found = Self::all(folder)?
             .into_iter()
             .rfind(|backup| backup.manifest.end <= by && has(backup));
-        found.ok_or_else(|| Failure::of_file(folder, "no backup with these tables had ended by then"))
+        match found {
+            None => Err(Failure::of_file(
+                folder,
+                "no backup with these tables had ended by then",
+            )),
+            Some(found) if tables.is_empty() && found.manifest.is_subset => {
+                let name = found.name();
+                let text = format!("the latest backup has only some tables: --at {name}, or the name of another one");
+                Err(Failure::usage(format!("{}: {text}", folder.display())))
+            }
+            Some(found) => Ok(found),
+        }
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -68,7 +68,7 @@ impl<'f> TableWriter<'f> {
         let file = |entry: &FileEntry| {
             let path = folder.join(&entry.name);
             match position.next {
-                None => AppendedFile::create(&path, Compression::Zstandard, true),
+                None => AppendedFile::create(&path, Compression::Zstandard),
                 Some(_) => AppendedFile::resume(&path, Compression::Zstandard, entry.bytes),
             }
         };

@@ -5,7 +5,8 @@ use crate::backup::sorted_lines::{KeyLine, Keyed as _, SortedLines};
 use crate::backup::stored_backup::StoredBackup;
 use crate::failure::{Done, Failure};
 
-/// Checks checksums, order, counts, and that each key has its row in this backup or its version in the keys of the base.
+/// Checks checksums, order and counts, and that each key has its row in this backup or its version in the keys of its
+/// base.
 /// Since the base is checked in the same way, each row is in the chain.
 ///
 /// # Errors

@@ -94,9 +94,9 @@ impl Backup {
             (Some(_), Some(position)) => position,
             (Some(path), None) => return Err(Failure::of_file(path, "no position of a backup")),
             (None, _) => {
-                self.refuse_second(session)?;
+                self.reject_second(session)?;
                 Position {
-                    manifest: Manifest::new(name, account.clone(), now),
+                    manifest: Manifest::new(name, account.clone(), !self.tables.is_empty(), now),
                     tables: self.names(&service).await?,
                     done: 0,
                     current: None,
@@ -132,7 +132,7 @@ impl Backup {
     }
 
     /// Checks that no backup in the folder is unfinished.
-    fn refuse_second(&self, session: &Session) -> Done<()> {
+    fn reject_second(&self, session: &Session) -> Done<()> {
         for name in names(&self.folder)? {
             let folder = self.folder.join(name);
             if folder.join(POSITION).exists() && !Manifest::is_in(&folder) {
@@ -143,6 +143,9 @@ impl Backup {
     }
 
     /// Returns the tables to read.
+    ///
+    /// # Errors
+    /// One that the user names is absent.
     async fn names(&self, service: &TableServiceClient) -> Done<Vec<String>> {
         let mut names = match self.tables.is_empty() {
             true => service.list_tables().all().await?,
@@ -150,6 +153,11 @@ impl Backup {
         };
         names.sort();
         names.dedup();
+        for table in names.iter().filter(|_| !self.tables.is_empty()) {
+            if !service.dynamic_table(table)?.table_exists().await? {
+                return Err(Failure::usage(format!("no such table: {table}")));
+            }
+        }
         Ok(names)
     }
 
@@ -214,6 +222,7 @@ impl Backup {
         stored: &mut PositionFile,
         position: &mut Position,
     ) -> Done<()> {
+        session.interrupt.wait_for_position();
         let mut progress = session.progress(None);
         let (requests, units) = (position.manifest.requests, position.manifest.request_units);
         while let Some(table) = position.tables.get(position.done).cloned() {
@@ -240,6 +249,11 @@ impl Backup {
                     Ok(None) => break Some(writer.finish()?),
                     // Another program has deleted the table since the tables were listed.
                     Err(_) if self.tables.is_empty() && !client.table_exists().await? => break None,
+                    // Rows that are read to be sorted have no position.
+                    Err(_) if session.interrupt.is_set() => {
+                        let rows = before + writer.entry().rows;
+                        return Err(session.interrupted(rows, Some(stored.path())));
+                    }
                     Err(error) => return Err(session.resumable(error, stored.path())),
                 };
                 rows.into_iter().try_for_each(|row| writer.add(row))?;

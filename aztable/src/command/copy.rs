@@ -3,11 +3,11 @@
 use azure_table::DynamicEntity;
 use azure_table::query::{ScanPosition, ScanStream};
 use clap::Args;
-use futures_util::stream;
+use futures_util::stream::{self, Stream, TryStreamExt as _};
 
 use crate::failure::Done;
 use crate::pair::PairOptions;
-use crate::row_writer::{Item, RowWriter, WriteOptions};
+use crate::row_writer::{Item, Page, RowWriter, WriteOptions};
 use crate::rows::sorted::scan;
 use crate::session::Session;
 
@@ -45,25 +45,19 @@ impl Copy {
         session.table(&self.pair.to)?.create_table_if_not_exists().await?;
         let (service, table) = &pair.from;
         let scan = scan(service, self.pair.rows.query(table)?);
-        let pages = stream::try_unfold(scan.resume_from(before).stream(), move |scan| async move {
-            let page = next_page(scan).await?;
-            Ok(page.map(|((rows, position), scan)| {
-                let items = rows.into_iter().map(|row| Item::row(row, insert)).collect();
-                ((items, position), scan)
-            }))
-        });
+        let pages = pages(scan.resume_from(before).stream(), move |row| Item::row(row, insert));
         writer.write(pages, None).await
     }
 }
 
-/// The rows of a page, the position after it, and the rest of the scan.
-type ScannedPage = ((Vec<DynamicEntity>, ScanPosition), ScanStream<DynamicEntity>);
-
-/// Returns the next page of a scan.
-///
-/// # Errors
-/// The error of the scan.
-pub(crate) async fn next_page(mut scan: ScanStream<DynamicEntity>) -> Done<Option<ScannedPage>> {
-    let rows = scan.try_next_page().await?;
-    Ok(rows.map(|rows| ((rows, scan.position().clone()), scan)))
+/// Returns the rows of a scan as items to write, with the position after each page.
+pub(crate) fn pages(
+    scan: ScanStream<DynamicEntity>,
+    item: impl Fn(DynamicEntity) -> Item,
+) -> impl Stream<Item = Done<Page<ScanPosition>>> {
+    let read = stream::try_unfold(scan, |mut scan| async move {
+        let rows = scan.try_next_page().await?;
+        Ok(rows.map(|rows| ((rows, scan.position().clone()), scan)))
+    });
+    read.map_ok(move |(rows, position)| (rows.into_iter().map(&item).collect(), position))
 }

@@ -46,16 +46,12 @@ pub(crate) async fn print(session: &Session, pair: &Pair, ignored: Vec<String>, 
     while let Some(row) = rows.try_next().await? {
         counts.add(&row);
         read += 1;
-        progress.set(read);
+        session.advance(&mut progress, read)?;
         match row.json() {
             None => {}
             Some(json) if terminal.json => terminal.result(json)?,
             Some(_) if counts.different() <= limit => terminal.result(&row)?,
             Some(_) => {}
-        }
-        if session.interrupt.is_set() {
-            progress.end();
-            return Err(session.interrupted(read, None));
         }
     }
     progress.end();

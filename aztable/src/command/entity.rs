@@ -5,7 +5,7 @@ use clap::Args;
 
 use crate::doubt::was_applied;
 use crate::failure::{Done, Failure};
-use crate::printed_rows::{Form, PrintedRows};
+use crate::rows::printed_rows::{Form, PrintedRows};
 use crate::session::Session;
 use crate::value;
 

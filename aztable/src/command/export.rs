@@ -110,16 +110,13 @@ impl Export {
         let mut position = match (is_pipe, stored.load::<Position>()?) {
             (false, Some(position)) if self.resume.is_some() => position,
             (false, Some(_)) => return Err(session.unfinished(stored.path())),
+            (_, None) if self.resume.is_some() => return Err(stored.missing()),
             _ => Position::default(),
         };
         let may_replace = self.overwrite || self.resume.is_some();
-        if !is_target && !is_pipe && !may_replace && self.file.exists() {
+        if !is_pipe && !may_replace && self.file.exists() {
             return Err(Failure::usage(format!("{file_name} exists: add --overwrite")));
         }
-        let mut file = match position.rows {
-            0 => AppendedFile::create(&scanned, compression, !is_target || may_replace)?,
-            _ => AppendedFile::resume(&scanned, compression, position.bytes)?,
-        };
         session
             .terminal
             .note(&format!("export {selected} of {} at {account}", table.name()));
@@ -132,8 +129,13 @@ impl Export {
         session.interrupt.wait_for_position();
         let mut progress = session.progress(None);
         let mut lines = Vec::new();
+        let mut page = pages.try_next_page().await?;
+        // Only now, as an error of the table or the filter must not cost the file that is there.
+        let mut file = match position.rows {
+            0 => AppendedFile::create(&scanned, compression)?,
+            _ => AppendedFile::resume(&scanned, compression, position.bytes)?,
+        };
         loop {
-            let page = pages.try_next_page().await?;
             let is_end = page.is_none();
             let rows = page.unwrap_or_default();
             position.rows += rows.len() as u64;
@@ -159,6 +161,7 @@ impl Export {
                 progress.end();
                 return Err(session.interrupted(position.rows, (!is_pipe).then(|| stored.path())));
             }
+            page = pages.try_next_page().await?;
         }
         progress.end();
         if !is_target && !self.write_columns(session, format, &scanned, position.rows)? {
@@ -222,7 +225,7 @@ impl Export {
                     is_whole
                 }
                 _ => {
-                    let file = AppendedFile::create(&new, format.compression, true)?;
+                    let file = AppendedFile::create(&new, format.compression)?;
                     let mut csv = CsvWriter::new(file, columns)?;
                     let is_whole = each_row(source()?, session, rows, |row| csv.add(row))?;
                     csv.end()?;

@@ -61,7 +61,9 @@ impl Import {
                 .len(),
         };
         let file_name = self.file.display().to_string();
-        let default = PathBuf::from(format!("{file_name}.position"));
+        let name = if is_pipe { "stdin" } else { &*file_name };
+        let default = PathBuf::from(format!("{name}.position"));
+        self.options.check(Some(&self.file))?;
         // The number of rows belongs to this file as it is, and to the meaning of its columns.
         let columns = format!("{:?} {:?}", format.form, self.columns);
         let job = [

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::failure::{Done, Failure};
-use crate::printed_rows::print_table;
+use crate::rows::printed_rows::print_table;
 use crate::session::Session;
 
 #[derive(Args)]
@@ -102,26 +102,22 @@ impl Policy {
 
 fn print(policies: &[StoredAccessPolicy], session: &Session) -> Done<()> {
     let time = |time: Option<DateTime>| time.map(|time| time.to_string());
-    let permissions = |policy: &StoredAccessPolicy| policy.permissions.map(|letters| letters.to_string());
-    if session.terminal.json {
-        for policy in policies {
-            session.terminal.result(json!({
-                "name": policy.id, "permissions": permissions(policy), "start": time(policy.start),
-                "expiry": time(policy.expiry),
-            }))?;
-        }
-        return Ok(());
-    }
-    if policies.is_empty() {
-        session.terminal.note("no policies");
-        return Ok(());
-    }
     let lines = policies.iter().map(|policy| {
-        let parts = [permissions(policy), time(policy.start), time(policy.expiry)];
-        let parts = parts
-            .into_iter()
-            .map(|part| part.unwrap_or_else(|| "(signature)".into()));
-        [policy.id.clone()].into_iter().chain(parts)
+        let permissions = policy.permissions.map(|letters| letters.to_string());
+        (
+            policy.id.clone(),
+            [permissions, time(policy.start), time(policy.expiry)],
+        )
+    });
+    if session.terminal.json {
+        return lines.into_iter().try_for_each(|(name, [permissions, start, expiry])| {
+            let json = json!({ "name": name, "permissions": permissions, "start": start, "expiry": expiry });
+            session.terminal.result(json)
+        });
+    }
+    let lines = lines.map(|(name, parts)| {
+        let parts = parts.map(|part| part.unwrap_or_else(|| "(signature)".into()));
+        [name].into_iter().chain(parts)
     });
     print_table(["Policy", "Permissions", "Start", "Expiry"], lines)
 }

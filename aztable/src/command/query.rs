@@ -5,8 +5,8 @@ use clap::Args;
 use serde_json::json;
 
 use crate::failure::Done;
-use crate::printed_rows::{Form, PrintedRows};
 use crate::row_selection::{RowSelection, reject_scan};
+use crate::rows::printed_rows::{Form, PrintedRows};
 use crate::session::Session;
 use crate::terminal::counted;
 

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use azure_table::TableOperation;
 use clap::Args;
 use futures_util::stream::{self, Stream, StreamExt as _};
 use indicatif::HumanCount;
@@ -23,12 +22,12 @@ const PAGE: usize = 1_000;
 pub(crate) struct Restore {
     /// The folder of the backups
     folder: PathBuf,
-    /// A backup by its name, or the latest that had ended at a time: 2026-01-02T03:04:05Z
+    /// A backup by its name, or the latest that had ended at a time: 2026-01-02T03:04:05Z. Without it, the latest one
     #[arg(long, value_name = "NAME|TIME")]
     at: Option<String>,
     /// The account: NAME, @FILE or local:DIR; its tables of these names must be absent
     #[arg(long, value_name = "PLACE")]
-    into: AccountPlace,
+    into: String,
     /// Only these tables
     #[arg(long, value_delimiter = ',', value_name = "TABLE,…")]
     tables: Vec<String>,
@@ -41,30 +40,34 @@ pub(crate) struct Restore {
 
 impl Restore {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        let into: AccountPlace = self.into.parse().map_err(Failure::usage)?;
+        self.options.check(None)?;
         let backup = StoredBackup::at(&self.folder, self.at.as_deref(), &self.tables)?;
         let entries = self.entries(&backup)?;
-        let account = session.connections.described(&self.into)?;
+        let account = session.connections.described(&into)?;
         let name = self.name.as_deref().unwrap_or_default();
         let job = [&*account, &backup.sha256, &self.tables.join(","), name];
-        // The position in a table, and beside it the number of tables that are done.
+        // The position in a table, and beside it the number of tables that are done, and the length of their rejects.
         let default = self.folder.join(format!("{}.restore.position", backup.name()));
         let path = self.options.resume.clone().unwrap_or(default);
         let mut done_path = path.clone().into_os_string();
         done_path.push(".tables");
         let mut stored = PositionFile::new(done_path, &job);
-        let begun = match stored.load::<usize>()? {
-            Some(_) if self.options.resume.is_none() => return Err(session.unfinished(&path)),
-            begun => begun,
-        };
-        let done = begun.unwrap_or_default();
+        let started = stored.load::<(usize, u64)>()?;
+        match (&started, &self.options.resume) {
+            (Some(_), None) => return Err(session.unfinished(&path)),
+            (None, Some(path)) => return Err(PositionFile::new(path, &[]).missing()),
+            _ => {}
+        }
+        let (done, mut rejected) = started.unwrap_or_default();
         let mut chains = Vec::new();
         for (index, entry) in entries.iter().enumerate().skip(done) {
             let chain = backup.chain(&entry.table)?;
             chain.iter().try_for_each(|backup| backup.verify_files(&entry.table))?;
             chains.push((index, entry, chain));
-            let is_begun = begun == Some(index);
+            let is_started = started.is_some() && index == done;
             let table = session.table(&self.target(&entry.table))?;
-            if !is_begun && table.table_exists().await? {
+            if !is_started && table.table_exists().await? {
                 let text = format!(
                     "{} exists at {account}: a backup is restored into absent tables",
                     table.name()
@@ -83,32 +86,30 @@ impl Restore {
         ))?;
         let mut left = Vec::new();
         for (index, entry, chain) in chains {
-            stored.save(index)?;
+            stored.save((index, rejected))?;
             let target = self.target(&entry.table);
             session
                 .terminal
                 .note(&format!("{target}: {} rows", HumanCount(entry.rows)));
             session.table(&target)?.create_table_if_not_exists().await?;
-            let writer = RowWriter::new(
-                session,
-                &target,
-                self.options.clone(),
-                &path,
-                &[&job[..], &[&target]].concat(),
-            )?;
+            let job = [&job[..], &[&target]].concat();
+            let writer = RowWriter::part(session, &target, &self.options, &path, &job, rejected)?;
             let before = writer.resumed::<u64>()?.unwrap_or_default();
             let mut merged = MergedRows::open(&chain, &entry.table)?;
             merged.skip(before)?;
             match writer.write(pages(merged, before), Some(entry.rows)).await {
                 // Rejected rows are printed. The others, and the other tables, are restored.
-                Err(_) if !path.exists() && !session.interrupt.is_set() => left.push(&*entry.table),
+                Err(error) if !path.exists() && !session.interrupt.is_set() => {
+                    left.push(format!("{}: {error}", entry.table));
+                }
                 written => written?,
             }
+            rejected = self.options.sending.rejected();
         }
         stored.delete()?;
         match left.is_empty() {
             true => Ok(()),
-            false => Err(Failure::new(format!("rows are left of {}", left.join(", ")))),
+            false => Err(Failure::new(left.join("; "))),
         }
     }
 
@@ -140,10 +141,9 @@ fn pages(merged: MergedRows, before: u64) -> impl Stream<Item = Done<Page<u64>>>
     let upserts = stream::try_unfold((merged, before), move |(mut merged, mut rows)| async move {
         let mut items = Vec::with_capacity(PAGE);
         while items.len() < PAGE
-            && let Some(mut row) = merged.next()?
+            && let Some(row) = merged.next()?
         {
-            (row.etag, row.timestamp) = (None, None);
-            items.push(Item::Write(TableOperation::insert_or_replace(&row)));
+            items.push(Item::row(row, false));
         }
         rows += items.len() as u64;
         Ok((!items.is_empty()).then_some(((items, rows), (merged, rows))))

@@ -52,17 +52,8 @@ pub(crate) struct Sas {
     #[arg(long)]
     allow_http: bool,
     /// Only rows of this partition
-    #[arg(long, value_name = "PARTITION_KEY", requires = "table", help_heading = "Rows")]
+    #[arg(long, value_name = "PARTITION_KEY", requires = "table")]
     partition: Option<String>,
-    /// Only rows of the partitions up to this one, from --partition on
-    #[arg(long, value_name = "PARTITION_KEY", requires = "partition", help_heading = "Rows")]
-    last_partition: Option<String>,
-    /// The first row of the partition
-    #[arg(long, value_name = "ROW_KEY", requires = "partition", help_heading = "Rows")]
-    first_row: Option<String>,
-    /// The last row of the partition, or of the last one
-    #[arg(long, value_name = "ROW_KEY", requires = "partition", help_heading = "Rows")]
-    last_row: Option<String>,
 }
 
 /// Sets what signatures of tables and of accounts have in common.
@@ -110,10 +101,8 @@ impl Sas {
             None => self.of_account(expiry, session)?,
         };
         session.terminal.result(url.expose())?;
-        let place = match &self.table {
-            Some(table) => place_of(table)?.account,
-            None => AccountPlace::Default,
-        };
+        let place = self.table.as_deref().map(place_of).transpose()?;
+        let place = place.map_or(AccountPlace::Default, |place| place.account);
         if let Some(folder) = session.connections.described(&place)?.strip_prefix("local:") {
             let text = format!("the URL is for a server: azure-table-emulator --data {folder}");
             session.terminal.note(&text);
@@ -142,11 +131,7 @@ impl Sas {
             sas = sas.policy(policy);
         }
         if let Some(partition) = &self.partition {
-            let last = self.last_partition.as_ref().unwrap_or(partition);
-            let row = |row: &Option<String>| row.clone().unwrap_or_default();
-            sas = sas
-                .first(partition, row(&self.first_row))
-                .last(last, row(&self.last_row));
+            sas = sas.first(partition, "").last(partition, "");
         }
         if service.account_key().is_some() {
             return Ok(table.sas_url(&sas)?);

@@ -5,8 +5,8 @@ use indicatif::HumanCount;
 
 use crate::connection::place_of;
 use crate::failure::{Done, Failure};
-use crate::printed_rows::print_table;
 use crate::row_selection::RowSelection;
+use crate::rows::printed_rows::print_table;
 use crate::session::Session;
 use crate::shape::rust_struct;
 use crate::shape::table_shape::TableShape;
@@ -53,11 +53,7 @@ impl Schema {
                 break;
             }
             shape.add(&row);
-            progress.set(shape.rows);
-            if session.interrupt.is_set() {
-                progress.end();
-                return Err(session.interrupted(shape.rows, None));
-            }
+            session.advance(&mut progress, shape.rows)?;
         }
         progress.end();
         if shape.rows == 0 {

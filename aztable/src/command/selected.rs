@@ -1,19 +1,17 @@
 //! `delete` and `patch`: writes over the rows of a selection, resumable.
 //!
 //! A row is written under the ETag with which it was read: a row that was changed meanwhile is rejected. The selection
-//! may no longer have a row that was written, so each row is stored as started before it is sent.
+//! may no longer have a row that was written: after a kill, rows behind the last position may be missing in the counts.
 
 use azure_table::query::ScanPosition;
-use azure_table::{DynamicEntity, ETag, TableOperation};
+use azure_table::{DynamicEntity, TableOperation};
 use clap::Args;
-use futures_util::{StreamExt as _, stream};
 
-use crate::command::copy::next_page;
+use crate::command::copy::pages;
 use crate::failure::{Done, Failure};
-use crate::printed_rows::{Form, PrintedRows};
 use crate::row_selection::RowSelection;
-use crate::row_writer::ledger::StartedRow;
 use crate::row_writer::{Item, RowWriter, WriteOptions};
+use crate::rows::printed_rows::{Form, PrintedRows};
 use crate::rows::sorted::scan;
 use crate::session::Session;
 use crate::value;
@@ -79,14 +77,12 @@ impl Selected {
         let query = query.allow_table_scan();
         if self.dry_run {
             let mut first = query.clone().limit(PRINTED).stream();
-            let mut printed = PrintedRows::new(
-                if session.terminal.json {
-                    Form::JsonLines
-                } else {
-                    Form::Table
-                },
-                Vec::new(),
-            );
+            let form = if session.terminal.json {
+                Form::JsonLines
+            } else {
+                Form::Table
+            };
+            let mut printed = PrintedRows::new(form, Vec::new());
             while let Some(row) = first.try_next().await? {
                 printed.add(row)?;
             }
@@ -101,44 +97,32 @@ impl Selected {
         let identity = session.connections.identity(&self.table)?;
         let default = format!("{}-{verb}.position", table.name());
         let job = [verb, &identity, &selected, &set];
-        let writer = RowWriter::new(session, &self.table, self.options, default.as_ref(), &job)?.of_started_rows();
-        let (position, started) = writer.started::<ScanPosition>()?.unwrap_or_default();
+        let writer = RowWriter::new(session, &self.table, self.options, default.as_ref(), &job)?;
+        let position = writer.resumed::<ScanPosition>()?.unwrap_or_default();
         let set = if set.is_empty() { set } else { format!(", set {set}") };
         session
             .terminal
             .confirm(&format!("{verb} {selected} of {described} ({path}){set}"))?;
 
-        let item = move |row: StartedRow| Item::Begin(operation(&row, &values), row);
-        let started = (!started.is_empty()).then(|| Ok((started, position.clone())));
         let keys = query.select_names(["PartitionKey", "RowKey"]);
         let scan = scan(&service, keys).resume_from(position).stream();
-        let pages = stream::try_unfold(scan, |scan| async move {
-            let page = next_page(scan).await?;
-            Ok(page.map(|((rows, position), scan)| ((rows.into_iter().map(started_row).collect(), position), scan)))
-        });
-        let pages = stream::iter(started).chain(pages);
-        let items = pages.map(move |page: Done<(Vec<StartedRow>, ScanPosition)>| {
-            let (rows, position) = page?;
-            Ok((rows.into_iter().map(&item).collect(), position))
-        });
-        writer.write(items, None).await
+        let pages = pages(scan, move |row| Item::Write(operation(row, &values)));
+        writer.write(pages, None).await
     }
 }
 
-fn started_row(row: DynamicEntity) -> StartedRow {
-    let etag = row.etag.map(|etag| etag.as_str().to_owned()).unwrap_or_default();
-    (row.partition_key, row.row_key, etag)
-}
-
 /// Returns the write of a row: a merge of the values, or a deletion without any.
-fn operation((partition, row, etag): &StartedRow, values: &DynamicEntity) -> TableOperation {
+pub(crate) fn operation(row: DynamicEntity, values: &DynamicEntity) -> TableOperation {
     let operation = match values.properties.is_empty() {
-        true => TableOperation::delete::<DynamicEntity>((partition, row)),
+        true => TableOperation::delete::<DynamicEntity>((row.partition_key, row.row_key)),
         false => TableOperation::merge(&DynamicEntity {
-            partition_key: partition.clone(),
-            row_key: row.clone(),
+            partition_key: row.partition_key,
+            row_key: row.row_key,
             ..values.clone()
         }),
     };
-    operation.if_match(ETag::new(etag.clone()))
+    match row.etag {
+        Some(etag) => operation.if_match(etag),
+        None => operation,
+    }
 }

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use azure_table::TableServiceClient;
-use azure_table::service::{CorsRule, Logging, Metrics, ServiceProperties};
-use clap::{Args, Subcommand, ValueEnum};
+use azure_table::service::{CorsRule, Metrics, ServiceProperties};
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::failure::{Done, Failure};
+use crate::failure::Done;
 use crate::place::AccountPlace;
 use crate::session::Session;
 
@@ -35,7 +34,7 @@ enum CorsAction {
 
 #[derive(Args)]
 struct Rule {
-    /// The origins: https://contoso.com, or * for any
+    /// The origins, as `https://contoso.com`, or * for any
     #[arg(long, value_name = "ORIGIN,…", value_delimiter = ',', required = true)]
     origin: Vec<String>,
     /// The methods: GET, PUT, POST, MERGE, DELETE, …
@@ -70,103 +69,26 @@ impl Cors {
                 ..CorsRule::new(rule.origin, rule.method)
             }),
         }
-        change(session, &service, ServiceProperties::default().cors(rules)).await
+        let properties = ServiceProperties::default().cors(rules);
+        let account = session.connections.described(&AccountPlace::Default)?;
+        session
+            .terminal
+            .confirm(&format!("set at {account}: {}", json(&properties)))?;
+        service.set_properties(properties).await?;
+        session.terminal.note("done");
+        Ok(())
     }
 }
 
+/// Prints logging, metrics and CORS.
 #[derive(Args)]
-#[command(after_help = "\
-Examples:
-  aztable properties show
-  aztable properties set --hour-metrics apis --logging wd --keep-days 7")]
-pub(crate) struct Properties {
-    #[command(subcommand)]
-    action: PropertiesAction,
-}
-
-#[derive(Subcommand)]
-enum PropertiesAction {
-    /// Print logging, metrics and CORS
-    Show,
-    /// Change logging and metrics; what is not named stays
-    Set(Changes),
-}
-
-#[derive(Args)]
-struct Changes {
-    /// The requests that are logged: r reads, w writes, d deletes, or none
-    #[arg(long, value_name = "LETTERS", required_unless_present_any = ["hour_metrics", "minute_metrics"])]
-    logging: Option<String>,
-    /// Metrics of each hour
-    #[arg(long, value_name = "LEVEL")]
-    hour_metrics: Option<Level>,
-    /// Metrics of each minute
-    #[arg(long, value_name = "LEVEL")]
-    minute_metrics: Option<Level>,
-    /// Keep what these options record for so many days; without it, forever
-    #[arg(long, value_name = "N")]
-    keep_days: Option<u32>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Level {
-    Off,
-    /// Totals
-    On,
-    /// Totals, and each operation
-    Apis,
-}
+pub(crate) struct Properties {}
 
 impl Properties {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let service = session.connections.default_service()?;
-        let changes = match self.action {
-            PropertiesAction::Show => return session.terminal.result(json(&service.properties().await?)),
-            PropertiesAction::Set(changes) => changes,
-        };
-        let metrics = |level| Metrics {
-            enabled: level != Level::Off,
-            include_apis: level == Level::Apis,
-            retention_days: changes.keep_days,
-            ..Metrics::default()
-        };
-        let mut properties = ServiceProperties::default();
-        properties.logging = changes
-            .logging
-            .map(|letters| logging(&letters, changes.keep_days))
-            .transpose()?;
-        properties.hour_metrics = changes.hour_metrics.map(metrics);
-        properties.minute_metrics = changes.minute_metrics.map(metrics);
-        change(session, &service, properties).await
+        session.terminal.result(json(&service.properties().await?))
     }
-}
-
-/// Changes the settings of an account, after a question.
-async fn change(session: &Session, service: &TableServiceClient, properties: ServiceProperties) -> Done<()> {
-    let account = session.connections.described(&AccountPlace::Default)?;
-    session
-        .terminal
-        .confirm(&format!("set at {account}: {}", json(&properties)))?;
-    service.set_properties(properties).await?;
-    session.terminal.note("done");
-    Ok(())
-}
-
-fn logging(letters: &str, retention_days: Option<u32>) -> Done<Logging> {
-    if letters != "none" && (letters.is_empty() || letters.contains(|letter| !"rwd".contains(letter))) {
-        return Err(Failure::usage(format!(
-            "--logging {letters:?}: letters of rwd, or none"
-        )));
-    }
-    let has = |letter| letters != "none" && letters.contains(letter);
-    let (read, write, delete) = (has('r'), has('w'), has('d'));
-    Ok(Logging {
-        read,
-        write,
-        delete,
-        retention_days,
-        ..Logging::default()
-    })
 }
 
 /// Returns the settings that are set.

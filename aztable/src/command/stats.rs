@@ -1,13 +1,14 @@
 //! `stats`: the rows, bytes and partitions of a table, and its price.
 
-use azure_table::Profile;
 use clap::Args;
+use futures_util::TryStreamExt as _;
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::json;
 
 use crate::failure::Done;
-use crate::printed_rows::print_table;
 use crate::row_selection::RowSelection;
+use crate::rows::printed_rows::print_table;
+use crate::rows::sorted::sorted_rows;
 use crate::session::Session;
 use crate::shape::partitions::{Partition, Partitions};
 use crate::shape::row_size::row_size;
@@ -19,8 +20,8 @@ const BAR: u64 = 40;
 #[derive(Args)]
 #[command(after_help = "\
 Sizes are those of the published formula of Azure Storage: 4 bytes, 2 for each character of the keys, and for each \
-property 8, 2 for each character of its name, and its value. Rows of Cosmos DB come in no order: of more than 100,000 \
-partitions the others are not listed.
+property 8, 2 for each character of its name, and its value. Rows of Cosmos DB come in no order: they are sorted in a \
+temporary file first.
 
 Examples:
   aztable stats Quakes
@@ -42,11 +43,11 @@ impl Stats {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let (service, table) = session.connections.service_and_table(&self.table)?;
         let (mut rows, mut bytes) = (0, 0);
-        let mut partitions = Partitions::new(service.profile() != Profile::Cosmos);
+        let mut partitions = Partitions::default();
         let mut sizes = [0_u64; 64];
-        let mut read = self.rows.query(&table)?.allow_table_scan().prefetch(1).stream();
+        let mut read = sorted_rows(&service, self.rows.query(&table)?, session.interrupt.clone());
         let mut progress = session.progress(None);
-        while let Some(row) = read.try_next().await? {
+        while let Some((_, row)) = read.try_next().await? {
             let size = row_size(&row);
             rows += 1;
             bytes += size;
@@ -54,21 +55,16 @@ impl Stats {
             if let Some(rows) = sizes.get_mut(size.ilog2() as usize) {
                 *rows += 1;
             }
-            progress.set(rows);
-            if session.interrupt.is_set() {
-                progress.end();
-                return Err(session.interrupted(rows, None));
-            }
+            session.advance(&mut progress, rows)?;
         }
         progress.end();
         let requests = session.connections.meter.total().requests;
-        let by_rows = partitions.largest(|partition| partition.rows);
-        let by_bytes = partitions.largest(|partition| partition.bytes);
+        let count = partitions.count;
+        let [by_rows, by_bytes] = partitions.largest();
         let month = self.price_per_gb.map(|price| price * bytes as f64 / f64::from(1 << 30));
         let scan = self
             .price_per_10k_requests
             .map(|price| price * requests as f64 / 10_000.0);
-        let (count, is_exact) = (partitions.count(), partitions.is_exact());
         let range = |power: usize| (1_u64 << power, 1_u64 << (power + 1));
         let sizes = sizes.into_iter().enumerate().filter(|(_, rows)| *rows > 0);
         if session.terminal.json {
@@ -76,14 +72,13 @@ impl Stats {
                 .map(|(power, rows)| json!({ "from": range(power).0, "below": range(power).1, "rows": rows }))
                 .collect();
             return session.terminal.result(json!({
-                "rows": rows, "bytes": bytes, "partitions": count, "partitions_exact": is_exact, "requests": requests,
+                "rows": rows, "bytes": bytes, "partitions": count, "requests": requests,
                 "largest_by_rows": by_rows, "largest_by_bytes": by_bytes, "sizes": sizes, "price_of_month": month,
                 "price_of_scan": scan,
             }));
         }
-        let at_least = if is_exact { "" } else { "at least " };
         session.terminal.result(format!(
-            "{}, {}, {at_least}{}, {}",
+            "{}, {}, {}, {}",
             counted(rows, "row"),
             HumanBytes(bytes),
             counted(count, "partition"),

@@ -5,11 +5,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use azure_table::{DynamicEntity, TableOperation};
+use azure_table::DynamicEntity;
 use clap::Args;
 use futures_util::TryStreamExt as _;
 
 use crate::command::diff::print;
+use crate::command::selected::operation;
 use crate::failure::Done;
 use crate::pair::PairOptions;
 use crate::row_writer::{Item, RowWriter, SendOptions};
@@ -59,7 +60,7 @@ impl Sync {
         let item = move |row| match row {
             Compared::Equal => Some(Item::Unchanged),
             Compared::Missing(row) | Compared::Changed(row, _) => Some(Item::row(row, false)),
-            Compared::Extra(row) if delete => Some(Item::Write(deletion(row))),
+            Compared::Extra(row) if delete => Some(Item::Write(operation(row, &DynamicEntity::default()))),
             Compared::Extra(_) => {
                 count.fetch_add(1, Ordering::Relaxed);
                 None
@@ -78,14 +79,5 @@ impl Sync {
                 .note(&format!("{kept} other rows are kept: --delete deletes them")),
         }
         written
-    }
-}
-
-/// Returns the deletion of a row that was not changed since it was read.
-fn deletion(row: DynamicEntity) -> TableOperation {
-    let operation = TableOperation::delete::<DynamicEntity>((row.partition_key, row.row_key));
-    match row.etag {
-        Some(etag) => operation.if_match(etag),
-        None => operation,
     }
 }

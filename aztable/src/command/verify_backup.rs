@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use comfy_table::Table;
-use comfy_table::presets::NOTHING;
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::json;
 
@@ -69,33 +67,30 @@ pub(crate) struct Backups {
 
 impl Backups {
     pub(crate) fn run(self, session: &Session) -> Done<()> {
-        let mut table = Table::new();
-        table.load_style(NOTHING);
-        table.set_header(["backup", "table", "rows", "stored", "size", "base"]);
         for name in names(&self.folder)? {
             let folder = self.folder.join(&name);
             if !Manifest::is_in(&folder) {
-                table.add_row([&name, "(unfinished)"]);
+                session.terminal.note(&format!("{name}: unfinished"));
                 continue;
             }
             let (manifest, _) = Manifest::load(&folder)?;
             if session.terminal.json {
                 session.terminal.result(serde_json::to_string(&manifest)?)?;
+                continue;
             }
             for entry in manifest.tables {
-                table.add_row([
-                    name.clone(),
-                    entry.table,
-                    HumanCount(entry.rows).to_string(),
-                    HumanCount(entry.stored_rows).to_string(),
-                    HumanBytes(entry.rows_file.bytes + entry.keys_file.bytes).to_string(),
-                    entry.base.map(|base| base.backup).unwrap_or_default(),
-                ]);
+                let (rows, stored) = (HumanCount(entry.rows), HumanCount(entry.stored_rows));
+                let size = HumanBytes(entry.rows_file.bytes + entry.keys_file.bytes);
+                let base = entry
+                    .base
+                    .map_or("full".into(), |base| format!("since {}", base.backup));
+                let line = format!(
+                    "{name}  {}  {rows} rows, {stored} stored in {size}, {base}",
+                    entry.table
+                );
+                session.terminal.result(line)?;
             }
         }
-        match session.terminal.json {
-            true => Ok(()),
-            false => session.terminal.result(table),
-        }
+        Ok(())
     }
 }

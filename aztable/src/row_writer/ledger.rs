@@ -3,10 +3,6 @@
 //! A page settles when all of its rows, and all pages before it, have a final outcome. Then its counts and rejections
 //! count for good, and the source may resume behind it. A row in doubt or not attempted keeps its page and all later
 //! ones from settling: a resumed command repeats them. Memory depends on the pages in flight, not on the rows.
-//!
-//! Rows that disappear from their source, since a delete or a patch changes what the source selects, cannot be repeated
-//! by reading them again. They are started: their keys are stored before they are sent, and the source resumes behind
-//! them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -27,16 +23,10 @@ pub(super) enum Outcome {
     NotAttempted,
 }
 
-/// The PartitionKey, the RowKey and the ETag of a row that is started.
-pub(crate) type StartedRow = (String, String, String);
-
 /// The position of a source, and the counts of the rows before it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Stored<P> {
     pub(super) source: P,
-    /// Rows before the position that may have no outcome.
-    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
-    pub(super) started: Vec<StartedRow>,
     pub(super) tally: Tally,
     pub(super) rejects: u64,
 }
@@ -50,9 +40,10 @@ struct Account<P> {
     first: u64,
     /// The number of its rows that have no outcome yet.
     open: u64,
-    started: BTreeMap<u64, StartedRow>,
     counts: Tally,
     rejected: Vec<Rejection>,
+    /// The rows whose operations cannot be built, by their numbers: their outcomes lack them.
+    unbuilt: BTreeMap<u64, Value>,
     position: P,
 }
 
@@ -109,16 +100,16 @@ impl<P> Ledger<P> {
         let mut page = Account {
             first: self.sent,
             open: 0,
-            started: BTreeMap::new(),
             counts: Tally::default(),
             rejected: Vec::new(),
+            unbuilt: BTreeMap::new(),
             position,
         };
         for item in items {
             match item {
                 Item::Write(operation) => operations.push(operation),
-                Item::Begin(operation, row) => {
-                    page.started.insert(self.sent + operations.len() as u64, row);
+                Item::Unbuilt(operation, row) => {
+                    page.unbuilt.insert(self.sent + operations.len() as u64, row);
                     operations.push(operation);
                 }
                 Item::Unchanged => page.count(Outcome::Unchanged),
@@ -133,20 +124,24 @@ impl<P> Ledger<P> {
     }
 
     /// Counts the outcome of a row by its number among those that were sent.
-    pub(super) fn end(&mut self, sent: u64, outcome: Outcome) {
+    pub(super) fn end(&mut self, sent: u64, mut outcome: Outcome) {
         let after = self.pages.partition_point(|page| page.first <= sent);
         let Some(page) = after.checked_sub(1).and_then(|index| self.pages.get_mut(index)) else {
             return;
         };
-        // A rejection is stored when its page settles.
-        if let Outcome::Written | Outcome::Deleted | Outcome::Unchanged = outcome {
-            page.started.remove(&sent);
+        if let (Outcome::Rejected(row, _), Some(unbuilt)) = (&mut outcome, page.unbuilt.remove(&sent)) {
+            *row = unbuilt;
         }
         page.open -= 1;
         page.count(outcome);
         if page.open == 0 {
             self.settle();
         }
+    }
+
+    /// Counts the rows that the bulk did not take from their page before it stopped.
+    pub(super) fn end_untaken(&mut self, taken: u64) {
+        (taken..self.sent).for_each(|sent| self.end(sent, Outcome::NotAttempted));
     }
 
     fn settle(&mut self) {
@@ -164,7 +159,6 @@ impl<P> Ledger<P> {
                 Some(next) => {
                     next.first = page.first;
                     next.counts.add(&page.counts);
-                    next.started.append(&mut page.started);
                 }
                 None => return self.pages.push_front(page),
             }
@@ -173,24 +167,9 @@ impl<P> Ledger<P> {
 
     /// Returns the position to store, or `None` if the source has not passed one.
     pub(super) fn stored(&self, rejects: u64) -> Option<Stored<&P>> {
-        let started: Vec<_> = self
-            .pages
-            .iter()
-            .flat_map(|page| page.started.values().cloned())
-            .collect();
-        let (mut source, mut tally) = (self.position.as_ref(), self.settled.clone());
-        if self.pages.iter().any(|page| !page.started.is_empty()) {
-            source = self.pages.back().map(|page| &page.position);
-            for page in &self.pages {
-                tally.add(&page.counts.without_left());
-            }
-        }
-        source.map(|source| Stored {
-            source,
-            started,
-            tally,
-            rejects,
-        })
+        let source = self.position.as_ref()?;
+        let tally = self.settled.clone();
+        Some(Stored { source, tally, rejects })
     }
 
     /// Returns the number of rows that have an outcome.
@@ -220,11 +199,6 @@ mod tests {
 
     fn write() -> Item {
         Item::Write(TableOperation::delete::<DynamicEntity>(("p", "r")))
-    }
-
-    fn begin(row: &str) -> Item {
-        let operation = TableOperation::delete::<DynamicEntity>(("p", row));
-        Item::Begin(operation, ("p".into(), row.into(), "etag".into()))
     }
 
     fn bad() -> Item {
@@ -295,19 +269,13 @@ mod tests {
     }
 
     #[test]
-    fn started_rows_are_stored_until_they_end() {
+    fn rows_that_the_bulk_did_not_take_are_not_attempted() {
         let mut ledger = Ledger::new(Tally::default());
-        ledger.add((vec![begin("a"), begin("b")], 1));
-        ledger.add((vec![begin("c"), begin("d")], 2));
-        ledger.end(0, Outcome::Deleted);
-        ledger.end(1, Outcome::InDoubt);
-        ledger.end(2, Outcome::Rejected(json!({}), "changed".into()));
-        let stored = ledger.stored(0).unwrap();
-        let started: Vec<_> = stored.started.iter().map(|(_, row, _)| row.as_str()).collect();
-        assert_eq!(
-            (*stored.source, started, stored.tally.read),
-            (2, vec!["b", "c", "d"], 1)
-        );
+        ledger.add((vec![write(), write(), write()], 1));
+        ledger.end(0, Outcome::Written);
+        ledger.end_untaken(2);
+        let total = ledger.total();
+        assert_eq!((total.written, total.in_doubt, total.not_attempted), (1, 1, 1));
     }
 
     #[test]

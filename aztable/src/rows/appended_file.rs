@@ -24,13 +24,10 @@ impl AppendedFile {
     /// Creates a file, or opens the standard output for `-`.
     ///
     /// # Errors
-    /// The file exists and `overwrite` is `false`, or cannot be created.
-    pub(crate) fn create(path: &Path, compression: Compression, overwrite: bool) -> Done<Self> {
+    /// The file cannot be created.
+    pub(crate) fn create(path: &Path, compression: Compression) -> Done<Self> {
         let file = match path.as_os_str() == "-" {
             true => None,
-            false if !overwrite && path.exists() => {
-                return Err(Failure::usage(format!("{} exists: add --overwrite", path.display())));
-            }
             false => Some(create_private(path)?),
         };
         Ok(Self {

@@ -63,14 +63,19 @@ pub(crate) fn compared(
 }
 
 impl Compared {
+    /// Returns the mark and the name of a difference, and its row.
+    fn difference(&self) -> Option<(char, &'static str, &DynamicEntity)> {
+        match self {
+            Self::Equal => None,
+            Self::Missing(row) => Some(('-', "missing", row)),
+            Self::Extra(row) => Some(('+', "extra", row)),
+            Self::Changed(row, _) => Some(('~', "changed", row)),
+        }
+    }
+
     /// Returns the difference for programs, or `None` for equal rows.
     pub(crate) fn json(&self) -> Option<Value> {
-        let (difference, row) = match self {
-            Self::Equal => return None,
-            Self::Missing(row) => ("missing", row),
-            Self::Extra(row) => ("extra", row),
-            Self::Changed(row, _) => ("changed", row),
-        };
+        let (_, difference, row) = self.difference()?;
         let mut json = json!({
             "difference": difference, "partition_key": row.partition_key, "row_key": row.row_key,
         });
@@ -86,11 +91,8 @@ impl Compared {
 /// A line for the row, and one for each property that differs.
 impl fmt::Display for Compared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (mark, row) = match self {
-            Self::Equal => return Ok(()),
-            Self::Missing(row) => ('-', row),
-            Self::Extra(row) => ('+', row),
-            Self::Changed(row, _) => ('~', row),
+        let Some((mark, _, row)) = self.difference() else {
+            return Ok(());
         };
         write!(f, "{mark} {:?} {:?}", row.partition_key, row.row_key)?;
         let Self::Changed(one, other) = self else { return Ok(()) };

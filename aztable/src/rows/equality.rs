@@ -9,12 +9,6 @@ pub(crate) fn same_properties(one: &DynamicEntity, other: &DynamicEntity) -> boo
     one.properties.len() == other.properties.len() && one.properties.iter().zip(&other.properties).all(same)
 }
 
-/// Returns whether a row has all properties of another one.
-pub(crate) fn has_properties(row: &DynamicEntity, other: &DynamicEntity) -> bool {
-    let has = |(name, value): (&String, &EdmValue)| row.get(name).is_some_and(|stored| same_value(stored, value));
-    other.properties.iter().all(has)
-}
-
 /// Returns whether two values are the same: NaN is, and 0.0 is not -0.0.
 pub(crate) fn same_value(one: &EdmValue, other: &EdmValue) -> bool {
     match (one, other) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use azure_table::EdmType;
+use heck::{ToLowerCamelCase as _, ToSnakeCase as _, ToUpperCamelCase as _};
 
 use crate::shape::key_shapes::KeyShapes;
 use crate::shape::table_shape::TableShape;
@@ -31,8 +32,8 @@ type Rule = (Option<&'static str>, fn(&str) -> String);
 
 const RULES: [Rule; 3] = [
     (None, str::to_owned),
-    (Some("PascalCase"), pascal_case),
-    (Some("camelCase"), camel_case),
+    (Some("PascalCase"), str::to_upper_camel_case),
+    (Some("camelCase"), str::to_lower_camel_case),
 ];
 
 /// Returns the source of a struct for the rows of a table.
@@ -76,7 +77,7 @@ pub(crate) fn source(table: &str, name: Option<String>, shape: &TableShape, is_s
         imports => format!("use azure_table::{{{}}};\n", imports.join(", ")),
     });
     let rename_all = rename_all.map(|rule| format!(", rename_all = {rule:?}"));
-    let name = name.unwrap_or_else(|| format!("{}Row", pascal_case(table)));
+    let name = name.unwrap_or_else(|| format!("{}Row", table.to_upper_camel_case()));
     lines.push("#[derive(Clone, Debug, PartialEq, TableEntity)]".into());
     lines.push(format!("#[table(name = {table:?}{})]", rename_all.unwrap_or_default()));
     lines.push(format!("pub struct {name} {{"));
@@ -124,11 +125,7 @@ fn rust_type(types: &[EdmType]) -> Option<&'static str> {
 
 /// Returns the name of a field. Fields differ in the names of their columns' constants.
 fn field_name(property: &str, taken: &mut BTreeSet<String>) -> String {
-    let plain = property
-        .replace(|c: char| !c.is_alphanumeric() && c != '_', "_")
-        .trim_start_matches('_')
-        .to_owned();
-    let mut name = separated(&plain).to_lowercase();
+    let mut name = property.to_snake_case();
     if name.is_empty() || name.starts_with(|c: char| c.is_numeric()) {
         name.insert_str(0, "property_");
     }
@@ -143,39 +140,6 @@ fn field_name(property: &str, taken: &mut BTreeSet<String>) -> String {
         unique = format!("{name}_{n}");
     }
     unique
-}
-
-/// Returns the name with `_` between its words.
-fn separated(name: &str) -> String {
-    let characters: Vec<char> = name.chars().collect();
-    let mut separated = String::new();
-    for (at, c) in characters.iter().enumerate() {
-        let (before, after) = (at.checked_sub(1).map(|at| characters[at]), characters.get(at + 1));
-        let ends_word = before.is_some_and(|before| before.is_lowercase() || before.is_numeric());
-        let ends_acronym = before.is_some_and(char::is_uppercase) && after.is_some_and(|after| after.is_lowercase());
-        if c.is_uppercase() && (ends_word || ends_acronym) {
-            separated.push('_');
-        }
-        separated.push(*c);
-    }
-    separated
-}
-
-fn pascal_case(name: &str) -> String {
-    let separated = separated(name);
-    let words = separated.split('_').map(|word| {
-        let mut characters = word.chars();
-        let first = characters.next().map(|first| first.to_uppercase().to_string());
-        first.unwrap_or_default() + &characters.as_str().to_lowercase()
-    });
-    words.collect()
-}
-
-fn camel_case(name: &str) -> String {
-    let pascal = pascal_case(name);
-    let mut characters = pascal.chars();
-    let first = characters.next().map(|first| first.to_lowercase().to_string());
-    first.unwrap_or_default() + characters.as_str()
 }
 
 /// Returns the shapes of keys in one line.

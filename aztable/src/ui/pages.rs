@@ -2,9 +2,9 @@
 
 use axum::http::StatusCode;
 use azure_table::DynamicEntity;
+use azure_table::query::QueryPlan;
 use maud::{DOCTYPE, Markup, html};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ui::site::Site;
 use crate::value::SHORT_NAMES;
@@ -13,7 +13,7 @@ use crate::value::SHORT_NAMES;
 const SHOWN: usize = 120;
 
 /// A query as the form sends it. An empty text is no condition.
-#[derive(Clone, Default, Deserialize)]
+#[derive(Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(super) struct Typed {
     pub(super) partition: String,
@@ -23,16 +23,6 @@ pub(super) struct Typed {
     pub(super) scan: String,
     /// The continuation of the page before.
     pub(super) from: String,
-}
-
-/// The plan of a query.
-pub(super) struct Plan {
-    pub(super) is_scan: bool,
-    pub(super) path: String,
-    pub(super) reason: String,
-    pub(super) request: String,
-    /// The price of a million rows.
-    pub(super) price: Option<f64>,
 }
 
 /// A row in a form.
@@ -118,20 +108,19 @@ pub(super) fn log<'a>(site: &Site, lines: impl Iterator<Item = &'a String>) -> M
     )
 }
 
-pub(super) fn plan(plan: &Plan) -> Markup {
+pub(super) fn plan(site: &Site, plan: &QueryPlan) -> Markup {
     html! {
         p {
-            strong { (plan.path) } ": " (plan.reason) ". "
-            @match plan.price {
-                None => "1 request for each 1,000 rows that it reads.",
-                Some(price) => { "1 request for each 1,000 rows that it reads: " (price) " for a million rows." }
-            }
+            strong { (plan.path()) } ": " (plan.reason()) ". 1 request for each 1,000 rows that it reads"
+            // Those of a million rows are a tenth of 10,000.
+            @if let Some(price) = site.price { ": " (price / 10.0) " for a million rows" }
+            "."
         }
-        p { code { (plan.request) } }
+        p { code { (plan.request_text().lines().next().unwrap_or_default()) } }
     }
 }
 
-pub(super) fn rows(site: &Site, table: &str, typed: &Typed, shown: &Plan, found: Option<RowPage>) -> Markup {
+pub(super) fn rows(site: &Site, table: &str, typed: &Typed, shown: &QueryPlan, found: Option<RowPage>) -> Markup {
     page(
         Some(site),
         table,
@@ -142,7 +131,7 @@ pub(super) fn rows(site: &Site, table: &str, typed: &Typed, shown: &Plan, found:
                 label { "Filter" input name="filter" value=(typed.filter) placeholder="Magnitude ge 5.0"; }
                 button { "Show" }
             }
-            div #plan { (plan(shown)) }
+            div #plan { (plan(site, shown)) }
             @match found {
                 None => form {
                     input type="hidden" name="partition" value=(typed.partition);
@@ -250,7 +239,7 @@ fn row_form(site: &Site, table: &str, form: &RowForm, button: &str) -> Markup {
         ..Property::default()
     };
     html! {
-        form method="post" action={ "/tables/" (table) (if is_new { "/new" } else { "/row" }) } {
+        form method="post" action={ "/tables/" (table) "/row" } {
             @if is_new {
                 label { "PartitionKey" input name="partition" value=(form.partition); }
                 label { "RowKey" input name="row" value=(form.row); }
@@ -293,23 +282,18 @@ fn property_fields(property: &Property) -> Markup {
 }
 
 pub(super) fn row_address(table: &str, partition: &str, row: &str) -> String {
-    let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
     format!(
-        "/tables/{table}/row?partition={}&row={}",
-        encoded(partition),
-        encoded(row)
+        "/tables/{table}/row?{}",
+        encoded(&[("partition", partition), ("row", row)])
     )
 }
 
 fn next_address(table: &str, typed: &Typed, next: &str) -> String {
-    let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
-    let Typed {
-        partition,
-        prefix,
-        filter,
-        scan,
-        ..
-    } = typed;
-    let [partition, prefix, filter, scan, next] = [partition, prefix, filter, scan, next].map(encoded);
-    format!("/tables/{table}?partition={partition}&prefix={prefix}&filter={filter}&scan={scan}&from={next}")
+    let from = next.to_owned();
+    format!("/tables/{table}?{}", encoded(&Typed { from, ..typed.clone() }))
+}
+
+/// Returns the query of an address. Texts have no other result.
+fn encoded(fields: &impl Serialize) -> String {
+    serde_urlencoded::to_string(fields).unwrap_or_default()
 }

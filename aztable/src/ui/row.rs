@@ -39,27 +39,12 @@ pub(super) async fn begin(State(site): Shared, Path(table): Path<String>) -> Sho
     Ok(pages::row(&site, &table, &RowForm::default(), None).into_response())
 }
 
-pub(super) async fn insert(State(site): Shared, Path(table): Path<String>, Form(fields): Form<Fields>) -> Shown {
-    let typed = typed(fields);
-    let client = site.service.dynamic_table(&table)?;
-    let written = match entity(&typed) {
-        Ok(row) => client.insert(&row).await.map(drop),
-        Err(text) => Err(Error::invalid_input(text)),
-    };
-    match written {
-        Ok(()) => Ok(to_row(&table, &typed)),
-        Err(error) => {
-            let note = with_causes(&error);
-            let page = pages::row(&site, &table, &typed, Some(&note));
-            Ok((Problem::from(error).0, page).into_response())
-        }
-    }
-}
-
+/// Replaces the row that was shown, or inserts a new one.
 pub(super) async fn save(State(site): Shared, Path(table): Path<String>, Form(fields): Form<Fields>) -> Shown {
     let typed = typed(fields);
     let client = site.service.dynamic_table(&table)?;
     let written = match entity(&typed) {
+        Ok(row) if row.etag.is_none() => client.insert(&row).await.map(drop),
         Ok(row) => client.replace(&row).await.map(drop),
         Err(text) => Err(Error::invalid_input(text)),
     };

@@ -5,42 +5,22 @@ use std::sync::PoisonError;
 use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse as _;
 use azure_table::filter::AccessPath;
-use azure_table::{Continuation, DynamicEntity, Filter, KeyPrefix, TableQuery};
+use azure_table::{Continuation, DynamicEntity, TableQuery};
 
-use crate::ui::pages::{self, Plan, Typed};
+use crate::row_selection::RowSelection;
+use crate::ui::pages::{self, Typed};
 use crate::ui::problem::{Problem, Shown};
 use crate::ui::site::{Shared, Site};
 
 /// The rows of a page.
 const PAGE: usize = 50;
-/// A request returns 1,000 rows at most.
-const REQUESTS_OF_A_MILLION_ROWS: f64 = 1_000.0;
-
 impl Typed {
-    fn query(&self, site: &Site, table: &str) -> Result<TableQuery<DynamicEntity>, Problem> {
-        let mut query = site.service.dynamic_table(table)?.query();
-        match (self.partition.is_empty(), self.prefix.is_empty()) {
-            (_, false) => query = query.key_prefix(KeyPrefix::from_text(self.partition.clone(), self.prefix.clone())?),
-            (false, true) => query = query.partition(&self.partition),
-            (true, true) => {}
-        }
-        if !self.filter.is_empty() {
-            query = query.filter(Filter::raw(self.filter.as_str()));
-        }
-        Ok(query)
+    fn selection(&self) -> RowSelection {
+        RowSelection::of_texts(&self.partition, &self.prefix, &self.filter)
     }
 
-    fn plan(&self, site: &Site, table: &str) -> Result<Plan, Problem> {
-        let plan = self.query(site, table)?.plan()?;
-        let is_unfiltered = self.partition.is_empty() && self.filter.is_empty();
-        Ok(Plan {
-            // The first rows of a table are a page, not a scan.
-            is_scan: plan.path() == AccessPath::TableScan && !is_unfiltered,
-            path: plan.path().to_string(),
-            reason: plan.reason().to_owned(),
-            request: plan.request_text().lines().next().unwrap_or_default().to_owned(),
-            price: site.price.map(|price| price * REQUESTS_OF_A_MILLION_ROWS / 10_000.0),
-        })
+    fn query(&self, site: &Site, table: &str) -> Result<TableQuery<DynamicEntity>, Problem> {
+        Ok(self.selection().query(&site.service.dynamic_table(table)?)?)
     }
 }
 
@@ -51,26 +31,26 @@ pub(super) async fn list(State(site): Shared) -> Shown {
 
 /// Shows the plan of a query that is typed.
 pub(super) async fn plan(State(site): Shared, Path(table): Path<String>, Query(typed): Query<Typed>) -> Shown {
-    Ok(match typed.plan(&site, &table) {
-        Ok(plan) => pages::plan(&plan).into_response(),
+    let plan = typed.query(&site, &table).and_then(|query| Ok(query.plan()?));
+    Ok(match plan {
+        Ok(plan) => pages::plan(&site, &plan).into_response(),
         Err(Problem(_, text)) => pages::note(&text).into_response(),
     })
 }
 
 pub(super) async fn rows(State(site): Shared, Path(table): Path<String>, Query(typed): Query<Typed>) -> Shown {
-    let plan = typed.plan(&site, &table)?;
-    if plan.is_scan && typed.scan.is_empty() {
+    let query = typed.query(&site, &table)?;
+    let plan = query.plan()?;
+    // The first rows of a table are a page, not a scan.
+    let is_scan = plan.path() == AccessPath::TableScan && !typed.selection().is_everything();
+    if is_scan && typed.scan.is_empty() {
         return Ok(pages::rows(&site, &table, &typed, &plan, None).into_response());
     }
     let from: Continuation = match typed.from.is_empty() {
         true => Continuation::default(),
         false => typed.from.parse()?,
     };
-    let query = typed
-        .query(&site, &table)?
-        .allow_table_scan()
-        .page_size(PAGE)
-        .resume_from(from);
+    let query = query.allow_table_scan().page_size(PAGE).resume_from(from);
     let page = query.pages().try_next().await?;
     let (rows, next) = match page {
         None => (Vec::new(), None),

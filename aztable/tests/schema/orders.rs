@@ -9,7 +9,7 @@ pub struct OrdersRow {
     // text, or text "_" 1 digit
     #[table(partition_key)]
     pub partition_key: String,
-    // 1 to 10 digits
+    // 10 digits, or 1 digit
     #[table(row_key)]
     pub row_key: String,
     // string (1), guid (1)

@@ -202,7 +202,7 @@ mod tests {
             "",
             "main*3 a b a",
             "a:lost a b.2:unanswered clock*2 b:late main",
-            "a a:crash b:crash-after a",
+            "a a:crash b:crash-after a:crash-waiting a",
         ] {
             assert_eq!(text.parse::<Schedule>().unwrap().to_string(), text);
         }
@@ -210,7 +210,8 @@ mod tests {
         let fault = |text: &str| text.parse::<Schedule>().unwrap_err();
         assert_eq!(
             fault("a b:gone"),
-            "`b:gone`: a request is one of `lost`, `unanswered`, `crash`, `crash-after`, `late`, not `gone`"
+            "`b:gone`: a request is one of `lost`, `unanswered`, `crash`, `crash-after`, `late`, `crash-waiting`, \
+             not `gone`"
         );
         assert_eq!(fault("a*x"), "`a*x`: `x` is not a number");
         assert_eq!(fault("a.0"), "`a.0`: the first request is 1");

@@ -48,6 +48,8 @@ fn patterns_are_correct_in_every_order_with_one_fault() {
         "`Indexed`: `build`",
         "`Indexed`: `repair`",
         "`Indexed`: `update_where`",
+        "`Indexed`: `delete_where`",
+        "`Indexed`: `remove_index` by two",
         "crashes",
     ];
     let is_fast = |name: &str| !slow.iter().any(|part| name.contains(part));

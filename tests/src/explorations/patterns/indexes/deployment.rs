@@ -108,10 +108,10 @@ impl Step {
         let (stepped, written) = join(stepping, writing).await;
         for result in [stepped, written] {
             if let Err(e) = result {
-                assert!(
-                    e.may_have_applied() || e.kind() == ErrorKind::Connection,
-                    "{self:?}: {e}"
-                );
+                // The mark of a removal that crashed arrived late. The next call ends it.
+                let is_late_mark = self == Self::Remove && e.kind() == ErrorKind::ConditionNotMet;
+                let is_lost = e.may_have_applied() || e.kind() == ErrorKind::Connection;
+                assert!(is_lost || is_late_mark, "{self:?}: {e}");
             }
         }
         // A late write may arrive before it.
