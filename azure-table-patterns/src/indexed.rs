@@ -21,6 +21,8 @@ use super::index_state::{PARTITION, States};
 
 /// The default number of entities that are written at a time.
 const CONCURRENCY: usize = 4;
+/// An ETag of a time before the service had tables.
+const OF_NO_ROW: &str = "W/\"datetime'2000-01-01T00%3A00%3A00.0000000Z'\"";
 
 /// The entities of a table with the indexes that their type declares.
 ///
@@ -312,16 +314,14 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         self.transact(key, delete, &old, || Ok(Vec::new())).await.map(drop)
     }
 
-    /// Writes an entity and its index rows. `old` are those of the stored entity.
+    /// Writes an entity and its index rows. `old` are those of the stored entity. If the response was lost, and another
+    /// writer has changed the entity since, the ETag is that of no row, as for the writes of the table.
     async fn submit(&self, entity: &E, write: impl Fn() -> TableOperation, old: &[IndexWrite]) -> Result<ETag> {
         let key = Key::of(entity)?;
         let etag = self
             .transact(&key, write, old, || entity.index_rows().into_iter().collect())
             .await?;
-        etag.ok_or_else(|| {
-            let why = format!("the entity {key} was written, and another writer has changed it since: read its ETag");
-            Error::other(why)
-        })
+        Ok(etag.unwrap_or_else(|| ETag::new(OF_NO_ROW)))
     }
 
     /// Submits a write with the changes of the index rows. Returns the new ETag of the entity.

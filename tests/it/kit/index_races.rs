@@ -3,9 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use azure_table::Profile;
-use azure_table::transport::{BoxFuture, Transport, TransportError};
-use azure_table::{Emulator, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
+use azure_table::{Emulator, ErrorKind, Guid, Profile, Result, TableClient, TableEntity, TableServiceClient};
 use azure_table_patterns::Indexed;
 use bytes::Bytes;
 use http::{Method, Request, Response};
@@ -159,5 +158,79 @@ async fn build_beside_one_that_died_makes_the_index_ready() -> Result<()> {
         people.by(Person::BY_MAIL, ("t", "7@x"))?.all().await?,
         [person(7, "7@x")]
     );
+    Ok(())
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(index(by_mail = (mail), unique))]
+struct Member {
+    #[table(partition_key)]
+    tenant: String,
+    #[table(row_key)]
+    id: u32,
+    mail: String,
+    note: String,
+    #[table(write_id, rename = "Write")]
+    write: Option<Guid>,
+}
+
+/// A service whose first response to a batch is lost, after another writer has changed the entity.
+#[derive(Debug)]
+struct Overtaken {
+    emulator: Emulator,
+    batches: AtomicUsize,
+}
+
+impl Overtaken {
+    async fn write(&self) -> Result<()> {
+        let table = TableServiceClient::from_transport(self.emulator.clone()).table::<Member>("Members")?;
+        table.patch(("t", 1), Member::NOTE.set("changed")).await?;
+        Ok(())
+    }
+}
+
+impl Transport for Overtaken {
+    fn profile(&self) -> Option<Profile> {
+        self.emulator.profile()
+    }
+
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, std::result::Result<Response<Bytes>, TransportError>> {
+        Box::pin(async move {
+            let is_batch = request.uri().path().ends_with("/$batch");
+            let response = self.emulator.send(request).await?;
+            if is_batch && self.batches.fetch_add(1, Ordering::Relaxed) == 0 {
+                let lost = |why| TransportError::new(Delivery::MaybeSent, why);
+                self.write().await.map_err(|e| lost(e.to_string()))?;
+                return Err(lost("the response was lost".to_owned()));
+            }
+            Ok(response)
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn insert_that_another_writer_overtakes_has_the_etag_of_no_row() -> Result<()> {
+    let emulator = Emulator::new();
+    let batches = AtomicUsize::new(0);
+    let table = TableServiceClient::from_transport(Overtaken { emulator, batches }).table::<Member>("Members")?;
+    table.create_table().await?;
+    let members = Indexed::open(&table).await?;
+    members.build(Member::BY_MAIL).await?.ensure_none_taken()?;
+    let [tenant, mail, note] = ["t", "a@x", ""].map(str::to_owned);
+    let entity = Member {
+        tenant,
+        id: 1,
+        mail,
+        note,
+        write: None,
+    };
+
+    let etag = members.insert(&entity).await?;
+    let mut stored = table.get(("t", 1)).versioned().await?.unwrap();
+    assert_eq!(stored.note, "changed");
+    stored.etag = etag;
+    let error = members.replace(&stored).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConditionNotMet, "{error}");
+    members.verify().await?.ensure_none()?;
     Ok(())
 }
