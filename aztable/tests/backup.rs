@@ -225,7 +225,7 @@ async fn each_backup_is_restored(is_cosmos: bool) {
     assert!(full.0 == full.1 && full.2.is_none(), "{full:?}");
     assert!(
         incremental.1 < 91 && incremental.0 > 500 && incremental.2 == Some(&*states[0].0),
-        "{incremental:?}"
+        "{incremental:?} {manifests:#?}"
     );
     assert_eq!((stored(2, "Rows").2, stored(3, "Rows").2), (None, Some(&*states[2].0)));
     assert_eq!(
@@ -662,7 +662,7 @@ async fn kills(is_cosmos: bool, backups: usize) {
     } else {
         ("local:tables", "local:restored")
     };
-    let (count, milliseconds) = if is_cosmos { (3_000, 400) } else { (6_000, 150) };
+    let (count, milliseconds) = if is_cosmos { (3_000, 150) } else { (6_000, 60) };
     let (mut random, mut killed) = (Random(3), 0);
     for round in 0..backups {
         let written = {

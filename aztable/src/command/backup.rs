@@ -79,9 +79,10 @@ impl Backup {
             return Err(Failure::usage(format!("{}: {text}", self.folder.display())));
         }
         let now = DateTime::now();
-        let name = DateTime::from_unix_millis(now.unix_millis())
-            .to_string()
-            .replace(':', "-");
+        // Names sort as their times do: with three digits of milliseconds, whatever they are.
+        let (seconds, milliseconds) = (now.unix_millis().div_euclid(1_000), now.unix_millis().rem_euclid(1_000));
+        let second = DateTime::from_unix_seconds(seconds).to_string().replace(':', "-");
+        let name = format!("{}.{milliseconds:03}Z", second.trim_end_matches('Z'));
         let path = self
             .resume
             .clone()

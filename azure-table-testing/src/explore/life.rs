@@ -1,6 +1,6 @@
 //! The processes of a run, and their lives.
 //!
-//! Defines [`Life`], from a start to a crash or an end, and [`Processes`], the list of those that may crash. A process
+//! Defines [`Life`], from a start to a crash or an end, and `Processes`, the list of those that may crash. A process
 //! whose request is in flight crashes with this request (`gate.rs`). One that waits for a timer alone may crash once a
 //! timer has fired since its last request. Before that, a crash leaves the same rows as one at that request.
 
