@@ -29,6 +29,7 @@ macro_rules! order {
         }
 
         impl $name {
+            #[allow(dead_code, reason = "entities of `Covering` are read, not written")]
             fn new(n: usize) -> Self {
                 Self {
                     customer: "customer-000123".to_owned(),
