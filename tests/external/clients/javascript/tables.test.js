@@ -1,89 +1,91 @@
-// Tables, their names, the service's properties.
-//
-// Statistics are left out: this client (13.3.2) finds the secondary only by its host name, which emulators do not have.
+// Tables and their names.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { odata, TableClient, TableServiceClient } from "@azure/data-tables";
-import { all, CONNECTION_STRING, freshName, freshTable, OPTIONS, refused, service } from "./smoke.js";
+import { odata } from "@azure/data-tables";
+import { all, COSMOS, freshName, freshTable, rejected, service, tableClient } from "./clients.js";
+
+const names = async () => (await all(service().listTables())).map((table) => table.name);
 
 test("a table is created once and listed", async (t) => {
-  const table = await freshTable(t);
-  const names = (await all(service().listTables())).map((table) => table.name);
-  assert.ok(names.includes(table.tableName));
+  const { tableName } = await freshTable(t);
+  assert.ok((await names()).includes(tableName));
   // This client reports an existing table as created.
-  await service().createTable(table.tableName);
-  await service().createTable(table.tableName.toUpperCase());
+  await service().createTable(tableName);
+  assert.equal((await names()).filter((name) => name === tableName).length, 1);
+});
+
+test("the case of names matters on Cosmos DB alone", async (t) => {
+  const { tableName } = await freshTable(t);
+  const capitals = tableName.toUpperCase();
+  await service().createTable(capitals);
+  assert.equal((await names()).includes(capitals), COSMOS);
+  if (COSMOS) await service().deleteTable(capitals);
 });
 
 test("tables are queried by name", async (t) => {
-  const table = await freshTable(t);
-  const queryOptions = { filter: odata`TableName eq ${table.tableName}` };
+  const { tableName } = await freshTable(t);
+  const queryOptions = { filter: odata`TableName eq ${tableName}` };
   const found = await all(service().listTables({ queryOptions }));
-  assert.deepEqual(found.map((table) => table.name), [table.tableName]);
+  assert.deepEqual(found.map((table) => table.name), [tableName]);
 });
 
 test("tables are listed page by page", async (t) => {
-  const made = [];
-  for (let n = 0; n < 5; n++) made.push((await freshTable(t)).tableName);
-  const names = [];
+  const created = [];
+  for (let n = 0; n < 5; n++) created.push((await freshTable(t)).tableName);
+  const listed = [];
   for await (const page of service().listTables().byPage({ maxPageSize: 2 })) {
     assert.ok(page.length <= 2);
-    names.push(...page.map((table) => table.name));
+    listed.push(...page.map((table) => table.name));
   }
-  assert.equal(new Set(names).size, names.length);
-  assert.ok(made.every((name) => names.includes(name)));
+  assert.equal(new Set(listed).size, listed.length);
+  assert.ok(created.every((name) => listed.includes(name)));
+});
+
+test("a list of tables continues from its token", async (t) => {
+  for (let n = 0; n < 3; n++) await freshTable(t);
+  const first = await service().listTables().byPage({ maxPageSize: 1 }).next();
+  const { continuationToken } = first.value;
+  const [second] = await all(service().listTables().byPage({ maxPageSize: 1, continuationToken }));
+  assert.equal(second.length, 1);
+  assert.notEqual(second[0].name, first.value[0].name);
 });
 
 test("a deleted table is not found", async () => {
-  const table = TableClient.fromConnectionString(CONNECTION_STRING, freshName(), OPTIONS);
+  const table = tableClient(freshName());
   await table.createTable();
   await table.deleteTable();
-  await refused(404, "TableNotFound", () => table.createEntity({ partitionKey: "p", rowKey: "r" }));
-  await refused(404, "TableNotFound", () => all(table.listEntities()));
+  assert.ok(!(await names()).includes(table.tableName));
+  const code = COSMOS ? "ResourceNotFound" : "TableNotFound";
+  await rejected(404, code, () => table.createEntity({ partitionKey: "p", rowKey: "r" }));
+  await rejected(404, code, () => all(table.listEntities()));
   // This client reports the delete of a missing table as done.
   await table.deleteTable();
 });
 
-test("bad names are refused", async () => {
-  for (const [name, code] of [
+test("invalid names are rejected", async () => {
+  const onStorage = [
     ["1a2", "InvalidResourceName"],
     ["a-b", "InvalidResourceName"],
     ["ab", "OutOfRangeInput"],
     ["x".repeat(64), "OutOfRangeInput"],
     ["tables", "InvalidInput"],
-  ]) {
-    await refused(400, code, () => service().createTable(name));
+  ];
+  const onCosmos = ["a\\", "a#", "a?"].map((name) => [name, "InvalidInput"]);
+  for (const [name, code] of COSMOS ? onCosmos : onStorage) {
+    await rejected(400, code, () => service().createTable(name));
   }
 });
 
-test("a wrong key is refused", async () => {
-  const wrong = CONNECTION_STRING.replace("AccountKey=Eby8", "AccountKey=AAAA");
-  const service = TableServiceClient.fromConnectionString(wrong, OPTIONS);
-  await refused(403, "AuthenticationFailed", () => all(service.listTables()));
-});
-
-test("properties are set and read", async () => {
-  const retentionPolicy = { enabled: true, days: 5 };
-  await service().setProperties({
-    logging: { version: "1.0", read: true, write: true, delete: false, retentionPolicy },
-    hourMetrics: { version: "1.0", enabled: true, includeAPIs: true, retentionPolicy },
-    cors: [
-      {
-        allowedOrigins: "https://contoso.com",
-        allowedMethods: "GET,PUT",
-        allowedHeaders: "x-ms-*",
-        exposedHeaders: "x-ms-request-id",
-        maxAgeInSeconds: 60,
-      },
-    ],
-  });
-  const properties = await service().getProperties();
-  assert.deepEqual(properties.logging, { version: "1.0", read: true, write: true, delete: false, retentionPolicy });
-  assert.deepEqual([properties.hourMetrics.enabled, properties.hourMetrics.includeAPIs], [true, true]);
-  assert.equal(properties.cors.length, 1);
-  assert.deepEqual([properties.cors[0].allowedMethods, properties.cors[0].maxAgeInSeconds], ["GET,PUT", 60]);
-  // Properties that the call does not name stay.
-  await service().setProperties({ cors: [] });
-  assert.equal((await service().getProperties()).logging.read, true);
+test("Cosmos DB accepts names that Storage rejects", async () => {
+  for (const start of ["my_", "啊齄丂狛狜"]) {
+    const table = tableClient(start + freshName());
+    if (COSMOS) {
+      await table.createTable();
+      await table.createEntity({ partitionKey: "p", rowKey: "r" });
+      await table.deleteTable();
+    } else {
+      await rejected(400, "InvalidResourceName", () => table.createTable());
+    }
+  }
 });
