@@ -3,8 +3,8 @@
 # Maven keeps what it downloads in its own repository: whoever deletes that deletes target too.
 install() {
     local stamp=target/installed-pom.xml tool
-    for tool in javac mvn keytool; do
-        command -v "$tool" >/dev/null || fail "$tool is missing: install a JDK of Java 17 or later, and Maven 3.8 or later"
+    for tool in javac keytool mvn; do
+        command -v "$tool" >/dev/null || fail "$tool is missing: install Maven 3.8 and JDK 17, or later"
     done
     if cmp -s pom.xml "$stamp"; then
         return

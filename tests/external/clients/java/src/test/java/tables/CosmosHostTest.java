@@ -21,8 +21,8 @@ import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 
 /**
- * The client takes an endpoint for Cosmos DB if it contains {@code cosmos.azure.}, never by localhost. The file hosts lets this
- * host lead to the emulator. The certificate does not name it.
+ * The client takes an endpoint for Cosmos DB if it contains {@code cosmos.azure.}, never by localhost. The file hosts
+ * resolves such a host. The certificate does not name it.
  */
 class CosmosHostTest extends TableTest {
     /** Collects the methods of the requests. */

@@ -3,12 +3,11 @@ package tables;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static tables.TableTest.status;
 
-import com.azure.core.exception.HttpResponseException;
 import com.azure.data.tables.TableServiceAsyncClient;
 import com.azure.data.tables.TableServiceClient;
 import com.azure.data.tables.models.TableServiceCorsRule;
@@ -26,7 +25,8 @@ import org.junit.jupiter.api.Test;
 /** The properties of the account's service, and its statistics. Only this class changes them. */
 class ServiceTest {
     private final TableServiceClient service = Account.withKey().endpoint(Account.ENDPOINT).buildClient();
-    private final TableServiceAsyncClient asyncService = Account.withKey().endpoint(Account.ENDPOINT).buildAsyncClient();
+    private final TableServiceAsyncClient asyncService =
+            Account.withKey().endpoint(Account.ENDPOINT).buildAsyncClient();
 
     private static TableServiceProperties properties(List<TableServiceCorsRule> rules) {
         TableServiceRetentionPolicy fiveDays = new TableServiceRetentionPolicy().setEnabled(true).setDaysToRetain(5);
@@ -83,7 +83,8 @@ class ServiceTest {
     @Test
     void storageRejectsSixCorsRules() {
         assumeFalse(Account.COSMOS, "it has no properties");
-        List<TableServiceCorsRule> six = IntStream.range(0, 6).mapToObj(n -> rule("https://contoso%d.com".formatted(n))).toList();
+        List<TableServiceCorsRule> six =
+                IntStream.range(0, 6).mapToObj(n -> rule("https://contoso%d.com".formatted(n))).toList();
         assertEquals(400, status(() -> service.setProperties(properties(six))));
     }
 
@@ -106,9 +107,5 @@ class ServiceTest {
         assertEquals(405, status(service::getProperties));
         assertEquals(405, status(() -> service.setProperties(properties(List.of()))));
         assertEquals(405, status(service::getStatistics));
-    }
-
-    private static int status(Runnable call) {
-        return assertThrows(HttpResponseException.class, call::run).getResponse().getStatusCode();
     }
 }

@@ -84,6 +84,10 @@ abstract class TableTest {
         return failure;
     }
 
+    static int status(Executable call) {
+        return assertThrows(HttpResponseException.class, call).getResponse().getStatusCode();
+    }
+
     /** The client throws another, internal class if a query fails. Users catch the class above both. */
     static void assertQueryFails(int status, String code, Executable call) {
         HttpResponseException failure = assertThrows(HttpResponseException.class, call);
