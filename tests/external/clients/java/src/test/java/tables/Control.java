@@ -6,7 +6,6 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** The emulator's control port, which injects faults. */
@@ -18,15 +17,17 @@ final class Control {
     private Control() {
     }
 
-    /** Adds a fault, in JSON. Returns its address. */
-    static URI inject(String fault) {
+    /** Adds a fault of requests to the table, by its members in JSON. Returns its address. */
+    static URI inject(String table, String members) {
+        String fault = "{%s,\"table\":\"%s\"}".formatted(members, table);
         HttpRequest request = HttpRequest.newBuilder(FAULTS).POST(HttpRequest.BodyPublishers.ofString(fault)).build();
-        String added = send(request);
-        Matcher id = ID.matcher(added);
-        if (!id.find()) {
-            throw new IllegalStateException(added);
-        }
-        return FAULTS.resolve("/faults/" + id.group(1));
+        // The response lists all faults, one a line, those of other tests too.
+        return send(request).lines()
+                .filter(line -> line.contains(table))
+                .map(line -> ID.matcher(line).results().findFirst().orElseThrow().group(1))
+                .map(id -> FAULTS.resolve("/faults/" + id))
+                .reduce((earlier, later) -> later)
+                .orElseThrow();
     }
 
     static void remove(URI fault) {

@@ -22,7 +22,7 @@ class FaultsTest extends TableTest {
 
     /** Injects a fault into requests to the table of the test. */
     private void inject(String members) {
-        faults.add(Control.inject("{%s,\"table\":\"%s\"}".formatted(members, name)));
+        faults.add(Control.inject(name, members));
     }
 
     private void makeBusy(int requests) {

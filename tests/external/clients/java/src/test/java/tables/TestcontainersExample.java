@@ -5,23 +5,30 @@ import com.azure.data.tables.TableServiceClientBuilder;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 
-/** Testcontainers with the image of packaging/image. It is compiled and not run: that needs Docker. */
-final class TestcontainersExample implements AutoCloseable {
-    private final GenericContainer<?> emulator = new GenericContainer<>("azure-table-emulator")
-            .withExposedPorts(10002)
-            .waitingFor(Wait.forLogMessage(".*TableEndpoint=.*", 1));
+/** The image of packaging/image in Testcontainers. It is compiled and not run: that needs Docker. */
+final class TestcontainersExample {
+    private static final String KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsu"
+            + "Fq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+
+    // The image has no shell, which Wait.forListeningPort() would run.
+    private final GenericContainer<?> emulator =
+            new GenericContainer<>("azure-table-emulator")
+                    .withExposedPorts(10002)
+                    .waitingFor(Wait.forLogMessage(".*TableEndpoint=.*", 1));
 
     TableServiceClient start() {
         emulator.start();
-        String connectionString = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;"
-                + "AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;"
-                + "TableEndpoint=http://%s:%d/devstoreaccount1;".formatted(
-                        emulator.getHost(), emulator.getMappedPort(10002));
-        return new TableServiceClientBuilder().connectionString(connectionString).buildClient();
+        String endpoint = "http://%s:%d/devstoreaccount1".formatted(
+                emulator.getHost(), emulator.getMappedPort(10002));
+        String connectionString = "DefaultEndpointsProtocol=http;"
+                + "AccountName=devstoreaccount1;AccountKey=%s;TableEndpoint=%s;"
+                        .formatted(KEY, endpoint);
+        return new TableServiceClientBuilder()
+                .connectionString(connectionString)
+                .buildClient();
     }
 
-    @Override
-    public void close() {
+    void stop() {
         emulator.stop();
     }
 }
