@@ -93,10 +93,19 @@ class AccessTest extends TableTest {
     }
 
     @Test
-    void signatureEndsWithItsTimeAndItsTable() {
+    void expiredSignatureIsRejected() {
         OffsetDateTime past = OffsetDateTime.now(ZoneOffset.UTC).minusMinutes(1);
-        TableClient expired = with(new TableSasSignatureValues(past, TableSasPermission.parse("r")));
-        assertEquals(403, status(() -> rows(expired)));
+        TableSasSignatureValues expired = new TableSasSignatureValues(past, TableSasPermission.parse("raud"));
+        assertEquals(403, status(() -> rows(with(expired))));
+        List<TableTransactionAction> actions =
+                List.of(new TableTransactionAction(TableTransactionActionType.CREATE, entity("002")));
+        assertEquals(403, status(() -> with(expired).submitTransaction(actions)));
+        assertEquals(403, status(() -> with(name, expired).buildAsyncClient().submitTransaction(actions).block()));
+        assertEquals(List.of("000", "001"), rows(table));
+    }
+
+    @Test
+    void signatureOfAnotherTableIsRejected() {
         TableClient other = SERVICE.createTable(freshName());
         assertEquals(403, status(() -> rows(with(other.getTableName(), values("r")).buildClient())));
         other.deleteTable();
