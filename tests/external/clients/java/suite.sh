@@ -17,7 +17,7 @@ install() {
 
 # Of its output, only the results are printed.
 maven() {
-    MAVEN_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" mvn --quiet --batch-mode -Dstyle.color=never \
+    MAVEN_OPTS="${MAVEN_OPTS:-} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC" mvn --quiet --batch-mode -Dstyle.color=never \
         -Dorg.slf4j.simpleLogger.log.org.apache.maven.plugin.surefire=info "$@" test
 }
 
