@@ -1,7 +1,9 @@
 package clients
 
 import (
+	"context"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,16 +61,31 @@ func TestTableSASAllowsItsPermissions(t *testing.T) {
 func TestSASOfAnotherTableOrTimeIsRejected(t *testing.T) {
 	t.Parallel()
 	first, second := newTable(t), newTable(t)
-	expired := withSAS(t, first, aztables.SASSignatureValues{Permissions: "r", ExpiryTime: time.Now().UTC().Add(-time.Minute)})
+	ended := time.Now().UTC().Add(-time.Minute)
+	expired := withSAS(t, first, aztables.SASSignatureValues{Permissions: "r", ExpiryTime: ended})
 	_, err := expired.NewListEntitiesPager(nil).NextPage(t.Context())
 	requireError(t, err, http.StatusForbidden, "AuthenticationFailed")
 
-	signed, err := aztables.SASSignatureValues{Permissions: "r", ExpiryTime: inOneHour(), TableName: first.name}.Sign(account.key)
+	values := aztables.SASSignatureValues{Permissions: "r", ExpiryTime: inOneHour(), TableName: first.name}
+	signed, err := values.Sign(account.key)
 	require.NoError(t, err)
 	client, err := aztables.NewClientWithNoCredential(account.endpoint+second.name+"?"+signed, options())
 	require.NoError(t, err)
 	_, err = client.NewListEntitiesPager(nil).NextPage(t.Context())
 	require.ErrorContains(t, err, "RESPONSE 403")
+}
+
+// The client signs the name of the table in lower case.
+func TestSASOfATableWithCapitals(t *testing.T) {
+	t.Parallel()
+	skipOnCosmos(t, "the emulator compares the names with their case, unlike the service")
+	service, name := newKeyService(t), "Go"+newName()
+	_, err := service.CreateTable(t.Context(), name, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = service.DeleteTable(context.Background(), name, nil) })
+	reader := withSAS(t, table{service.NewClient(name), name}, aztables.SASSignatureValues{Permissions: "r"})
+	_, err = reader.NewListEntitiesPager(nil).NextPage(t.Context())
+	require.NoError(t, err)
 }
 
 func TestSASWithARangeOfKeys(t *testing.T) {
@@ -108,7 +125,8 @@ func TestClientsSignSASByThemselves(t *testing.T) {
 	_, err = ofTable.GetEntity(t.Context(), "p", "r", nil)
 	require.NoError(t, err)
 
-	url, err = service.GetAccountSASURL(aztables.AccountSASResourceTypes{Object: true}, aztables.AccountSASPermissions{Read: true}, start, inOneHour())
+	objects, reading := aztables.AccountSASResourceTypes{Object: true}, aztables.AccountSASPermissions{Read: true}
+	url, err = service.GetAccountSASURL(objects, reading, start, inOneHour())
 	require.NoError(t, err)
 	ofAccount, err := aztables.NewServiceClientWithNoCredential(url, options())
 	require.NoError(t, err)
@@ -159,9 +177,13 @@ func TestPoliciesAreSetAndRead(t *testing.T) {
 	require.Empty(t, empty.SignedIdentifiers)
 
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	policy := func(id, permission string, expiry time.Time) *aztables.SignedIdentifier {
+		return &aztables.SignedIdentifier{ID: &id, AccessPolicy: &aztables.AccessPolicy{
+			Start: &start, Expiry: &expiry, Permission: &permission,
+		}}
+	}
 	policies := []*aztables.SignedIdentifier{
-		{ID: to.Ptr("first"), AccessPolicy: &aztables.AccessPolicy{Start: &start, Expiry: to.Ptr(start.AddDate(1, 0, 0)), Permission: to.Ptr("raud")}},
-		{ID: to.Ptr("second"), AccessPolicy: &aztables.AccessPolicy{Start: &start, Expiry: to.Ptr(start.AddDate(2, 0, 0)), Permission: to.Ptr("r")}},
+		policy("first", "raud", start.AddDate(1, 0, 0)), policy("second", "r", start.AddDate(2, 0, 0)),
 	}
 	_, err = client.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: policies})
 	require.NoError(t, err)
@@ -169,8 +191,8 @@ func TestPoliciesAreSetAndRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, policies, stored.SignedIdentifiers)
 
-	six := append(policies, policies...)
-	_, err = client.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: append(six, policies...)})
+	six := slices.Repeat(policies, 3)
+	_, err = client.SetAccessPolicy(t.Context(), &aztables.SetAccessPolicyOptions{TableACL: six})
 	require.ErrorContains(t, err, "more than five (5) access policies")
 }
 

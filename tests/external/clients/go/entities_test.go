@@ -64,7 +64,8 @@ func TestMergeKeepsOtherPropertiesAndReplaceRemovesThem(t *testing.T) {
 	table := newTable(t)
 	table.add(t, entity("p", "r", properties{"A": "a", "B": "b"}))
 	update := func(mode aztables.UpdateMode, values properties) {
-		_, err := table.UpdateEntity(t.Context(), encode(t, entity("p", "r", values)), &aztables.UpdateEntityOptions{UpdateMode: mode})
+		options := &aztables.UpdateEntityOptions{UpdateMode: mode}
+		_, err := table.UpdateEntity(t.Context(), encode(t, entity("p", "r", values)), options)
 		require.NoError(t, err)
 	}
 	update(aztables.UpdateModeMerge, properties{"B": "new", "C": "c"})
@@ -87,7 +88,8 @@ func TestUpsertInsertsAndUpdates(t *testing.T) {
 	} {
 		row := string(mode)
 		for _, values := range []properties{{"A": "a"}, {"B": "b"}} {
-			response, err := table.UpsertEntity(t.Context(), encode(t, entity("p", row, values)), &aztables.UpsertEntityOptions{UpdateMode: mode})
+			options := &aztables.UpsertEntityOptions{UpdateMode: mode}
+			response, err := table.UpsertEntity(t.Context(), encode(t, entity("p", row, values)), options)
 			require.NoError(t, err)
 			require.Equal(t, response.ETag, azcore.ETag(table.get(t, "p", row).ETag))
 		}
@@ -111,7 +113,8 @@ func TestMissingEntityIsNotUpdated(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
 	for _, mode := range aztables.PossibleUpdateModeValues() {
-		_, err := table.UpdateEntity(t.Context(), encode(t, entity("p", "r", nil)), &aztables.UpdateEntityOptions{UpdateMode: mode})
+		options := &aztables.UpdateEntityOptions{UpdateMode: mode}
+		_, err := table.UpdateEntity(t.Context(), encode(t, entity("p", "r", nil)), options)
 		requireError(t, err, http.StatusNotFound, aztables.ResourceNotFound)
 	}
 }

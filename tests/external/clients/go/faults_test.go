@@ -42,7 +42,9 @@ func retrying(t *testing.T, name string) *aztables.Client {
 }
 
 func busy(times int) properties {
-	return properties{"fault": "respond", "status": 503, "code": "ServerBusy", "message": "The server is busy.", "first": times}
+	return properties{
+		"fault": "respond", "status": 503, "code": "ServerBusy", "message": "The server is busy.", "first": times,
+	}
 }
 
 func TestRetriesSurviveABusyServer(t *testing.T) {

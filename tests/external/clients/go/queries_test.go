@@ -99,10 +99,17 @@ func TestFiltersCompareEveryType(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
 	for index, values := range []map[string]any{
-		{"B": true, "I": int32(1), "L": aztables.EDMInt64(1 << 40), "D": 1.5, "S": "it's", "G": aztables.EDMGUID("c9da6455-213d-42c9-9a79-3e9149a57833"), "X": aztables.EDMBinary("foo")},
-		{"B": false, "I": int32(-2), "L": aztables.EDMInt64(-1 << 40), "D": -2.5, "S": "é +&", "G": aztables.EDMGUID("00000000-0000-0000-0000-000000000000"), "X": aztables.EDMBinary("bar")},
+		{
+			"B": true, "I": int32(1), "L": aztables.EDMInt64(1 << 40), "D": 1.5, "S": "it's",
+			"G": aztables.EDMGUID("c9da6455-213d-42c9-9a79-3e9149a57833"), "X": aztables.EDMBinary("foo"),
+		},
+		{
+			"B": false, "I": int32(-2), "L": aztables.EDMInt64(-1 << 40), "D": -2.5, "S": "é +&",
+			"G": aztables.EDMGUID("00000000-0000-0000-0000-000000000000"), "X": aztables.EDMBinary("bar"),
+		},
 	} {
-		table.add(t, aztables.EDMEntity{Entity: aztables.Entity{PartitionKey: "p", RowKey: strconv.Itoa(index + 1)}, Properties: values})
+		key := aztables.Entity{PartitionKey: "p", RowKey: strconv.Itoa(index + 1)}
+		table.add(t, aztables.EDMEntity{Entity: key, Properties: values})
 	}
 	for text, expected := range map[string][]string{
 		"B eq true":                             {"1"},

@@ -3,6 +3,7 @@ package clients
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,13 +36,19 @@ func TestServicePropertiesAreSetAndRead(t *testing.T) {
 	week := &aztables.RetentionPolicy{Enabled: to.Ptr(true), Days: to.Ptr(int32(7))}
 	properties := aztables.ServiceProperties{
 		Logging: &aztables.Logging{
-			Version: to.Ptr("1.0"), Read: to.Ptr(true), Write: to.Ptr(false), Delete: to.Ptr(true), RetentionPolicy: week,
+			Version: to.Ptr("1.0"), Read: to.Ptr(true), Write: to.Ptr(false), Delete: to.Ptr(true),
+			RetentionPolicy: week,
 		},
-		HourMetrics:   &aztables.Metrics{Version: to.Ptr("1.0"), Enabled: to.Ptr(true), IncludeAPIs: to.Ptr(true), RetentionPolicy: week},
-		MinuteMetrics: &aztables.Metrics{Version: to.Ptr("1.0"), Enabled: to.Ptr(false), RetentionPolicy: &aztables.RetentionPolicy{Enabled: to.Ptr(false)}},
+		HourMetrics: &aztables.Metrics{
+			Version: to.Ptr("1.0"), Enabled: to.Ptr(true), IncludeAPIs: to.Ptr(true), RetentionPolicy: week,
+		},
+		MinuteMetrics: &aztables.Metrics{
+			Version: to.Ptr("1.0"), Enabled: to.Ptr(false), RetentionPolicy: &aztables.RetentionPolicy{Enabled: to.Ptr(false)},
+		},
 		Cors: []*aztables.CorsRule{{
-			AllowedOrigins: to.Ptr("https://example.com"), AllowedMethods: to.Ptr("GET,PUT"), AllowedHeaders: to.Ptr("x-ms-meta-data*"),
-			ExposedHeaders: to.Ptr("x-ms-meta-*"), MaxAgeInSeconds: to.Ptr(int32(60)),
+			AllowedOrigins: to.Ptr("https://example.com"), AllowedMethods: to.Ptr("GET,PUT"),
+			AllowedHeaders: to.Ptr("x-ms-meta-data*"), ExposedHeaders: to.Ptr("x-ms-meta-*"),
+			MaxAgeInSeconds: to.Ptr(int32(60)),
 		}},
 	}
 	_, err = service.SetProperties(t.Context(), properties, nil)
@@ -50,10 +57,7 @@ func TestServicePropertiesAreSetAndRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, properties, after.ServiceProperties)
 
-	six := make([]*aztables.CorsRule, 6)
-	for index := range six {
-		six[index] = properties.Cors[0]
-	}
+	six := slices.Repeat(properties.Cors, 6)
 	_, err = service.SetProperties(t.Context(), aztables.ServiceProperties{Cors: six}, nil)
 	requireError(t, err, http.StatusBadRequest, aztables.InvalidXmlDocument)
 }

@@ -9,7 +9,7 @@ install() {
         cp go.sum .installed/go.sum
     fi
     # The first build takes longer than the suite.
-    quietly "go test -c" go test -c -o .installed/suite .
+    CGO_ENABLED=0 quietly "go test -c" go test -c -o .installed/suite .
 }
 
 run() {

@@ -1,4 +1,5 @@
-// Package clients tests the official Go client against the service that the environment names. `tests/external/clients/run` sets it.
+// Package clients tests the official Go client against the service of the environment, which
+// `tests/external/clients/run` sets.
 package clients
 
 import (

@@ -71,14 +71,15 @@ func TestTablesAreListedByPages(t *testing.T) {
 		expected = append(expected, name)
 	}
 	byPrefix := fmt.Sprintf("TableName ge '%s' and TableName lt '%s9'", prefix, prefix)
-	pages := tableNames(t, service, &aztables.ListTablesOptions{Filter: &byPrefix, Top: to.Ptr(int32(2))})
+	byTwo := &aztables.ListTablesOptions{Filter: &byPrefix, Top: to.Ptr(int32(2))}
+	pages := tableNames(t, service, byTwo)
 	require.ElementsMatch(t, expected, slices.Concat(pages...))
 	require.Len(t, pages, 3)
 	for _, page := range pages {
 		require.LessOrEqual(t, len(page), 2)
 	}
 
-	first, err := service.NewListTablesPager(&aztables.ListTablesOptions{Filter: &byPrefix, Top: to.Ptr(int32(2))}).NextPage(t.Context())
+	first, err := service.NewListTablesPager(byTwo).NextPage(t.Context())
 	require.NoError(t, err)
 	rest := tableNames(t, service, &aztables.ListTablesOptions{Filter: &byPrefix, NextTableName: first.NextTableName})
 	require.ElementsMatch(t, slices.Concat(pages[1:]...), slices.Concat(rest...))
@@ -88,7 +89,9 @@ func TestTablesHaveMetadata(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
 	byName := to.Ptr("TableName eq '" + table.name + "'")
-	for format, has := range map[aztables.MetadataFormat]bool{aztables.MetadataFormatFull: true, aztables.MetadataFormatNone: false} {
+	for format, has := range map[aztables.MetadataFormat]bool{
+		aztables.MetadataFormatFull: true, aztables.MetadataFormatNone: false,
+	} {
 		pager := newService(t).NewListTablesPager(&aztables.ListTablesOptions{Filter: byName, Format: &format})
 		page, err := pager.NextPage(t.Context())
 		require.NoError(t, err)

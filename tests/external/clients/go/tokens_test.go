@@ -41,7 +41,8 @@ func TestTokenForNothingIsRejected(t *testing.T) {
 	var response *azcore.ResponseError
 	require.ErrorAs(t, err, &response)
 	// The status depends on the version and on what is wrong with the token.
-	require.Contains(t, []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden}, response.StatusCode, err)
+	rejected := []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden}
+	require.Contains(t, rejected, response.StatusCode, err)
 }
 
 func TestTokenIsNotSentInClearText(t *testing.T) {

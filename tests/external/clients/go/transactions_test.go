@@ -30,7 +30,7 @@ func adds(t *testing.T, count int) []aztables.TransactionAction {
 
 var failedPart = regexp.MustCompile(`HTTP/1\.1 (\d+)[\s\S]*"code":"(\w+)"[\s\S]*"value":"(?:(\d+):)?`)
 
-// requireFailedPart reads the failed part from the text of the error: the client tells neither its index, nor its status or code.
+// requireFailedPart reads the failed part from the text of the error, which alone has its index, status and code.
 func requireFailedPart(t *testing.T, err error, index string, status int, code aztables.TableErrorCode) {
 	t.Helper()
 	var response *azcore.ResponseError
@@ -84,10 +84,13 @@ func TestTransactionOfEveryTypeIsReadAsWritten(t *testing.T) {
 	sent := aztables.EDMEntity{
 		Entity: aztables.Entity{PartitionKey: "p", RowKey: "r"},
 		Properties: map[string]any{
-			"B": true, "I": int32(-1), "L": aztables.EDMInt64(1 << 60), "D": 0.1, "S": "Grüße\r\n--batch", "X": aztables.EDMBinary{0, 13, 10, 255},
+			"B": true, "I": int32(-1), "L": aztables.EDMInt64(1 << 60), "D": 0.1, "S": "Grüße\r\n--batch",
+			"X": aztables.EDMBinary{0, 13, 10, 255},
 		},
 	}
-	_, err := table.SubmitTransaction(t.Context(), []aztables.TransactionAction{{ActionType: aztables.TransactionTypeAdd, Entity: encode(t, sent)}}, nil)
+	_, err := table.SubmitTransaction(t.Context(), []aztables.TransactionAction{
+		{ActionType: aztables.TransactionTypeAdd, Entity: encode(t, sent)},
+	}, nil)
 	require.NoError(t, err)
 	require.Equal(t, sent.Properties, table.get(t, "p", "r").Properties)
 }
@@ -127,7 +130,9 @@ func TestFailedConditionOfAPartIsTold(t *testing.T) {
 func TestMissingEntityOfAPartIsTold(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
-	for _, kind := range []aztables.TransactionType{aztables.TransactionTypeUpdateMerge, aztables.TransactionTypeUpdateReplace, aztables.TransactionTypeDelete} {
+	for _, kind := range []aztables.TransactionType{
+		aztables.TransactionTypeUpdateMerge, aztables.TransactionTypeUpdateReplace, aztables.TransactionTypeDelete,
+	} {
 		missing := action(t, kind, "missing", nil)
 		missing.IfMatch = to.Ptr(azcore.ETagAny)
 		_, err := table.SubmitTransaction(t.Context(), append(adds(t, 1), missing), nil)
@@ -187,7 +192,8 @@ func TestLargeTransactionIsApplied(t *testing.T) {
 			Entity:     aztables.Entity{PartitionKey: "p", RowKey: fmt.Sprintf("%02d", number)},
 			Properties: map[string]any{"Binary": aztables.EDMBinary(make([]byte, 16*1024))},
 		}
-		actions = append(actions, aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd, Entity: encode(t, binary)})
+		add := aztables.TransactionAction{ActionType: aztables.TransactionTypeAdd, Entity: encode(t, binary)}
+		actions = append(actions, add)
 	}
 	_, err := table.SubmitTransaction(t.Context(), actions, nil)
 	require.NoError(t, err)

@@ -26,14 +26,16 @@ func TestEveryTypeIsReadAsWritten(t *testing.T) {
 		Properties: map[string]any{
 			"True": true, "False": false,
 			"Int32Zero": int32(0), "Int32Least": int32(math.MinInt32), "Int32Greatest": int32(math.MaxInt32),
-			"Int64Zero": aztables.EDMInt64(0), "Int64Least": aztables.EDMInt64(math.MinInt64), "Int64Greatest": aztables.EDMInt64(math.MaxInt64),
-			"Double": -1234.5678, "DoubleGreatest": math.MaxFloat64, "DoubleSmall": 2.2250738585072014e-308,
+			"Int64Zero": aztables.EDMInt64(0), "Int64Least": aztables.EDMInt64(math.MinInt64),
+			"Int64Greatest": aztables.EDMInt64(math.MaxInt64),
+			"Double":        -1234.5678, "DoubleGreatest": math.MaxFloat64, "DoubleSmall": 2.2250738585072014e-308,
 			"Text": "Grüße, 世界 😀 \"'\\/\t\n", "TextEmpty": "", "TextLike": "2026-01-02T03:04:05Z",
 			"TextLong":   strings.Repeat("ä", 32_000),
 			"Binary":     everyByte,
 			"BinaryNone": aztables.EDMBinary{}, "BinaryLong": aztables.EDMBinary(bytes.Repeat([]byte{0xff}, 64*1024)),
-			"Guid": aztables.EDMGUID("c9da6455-213d-42c9-9a79-3e9149a57833"), "GuidNil": aztables.EDMGUID("00000000-0000-0000-0000-000000000000"),
-			"Time": moment(2026, 1, 2, 3, 4, 5, 678_901_200), "TimeWhole": moment(2026, 1, 2, 3, 4, 5, 0),
+			"Guid":    aztables.EDMGUID("c9da6455-213d-42c9-9a79-3e9149a57833"),
+			"GuidNil": aztables.EDMGUID("00000000-0000-0000-0000-000000000000"),
+			"Time":    moment(2026, 1, 2, 3, 4, 5, 678_901_200), "TimeWhole": moment(2026, 1, 2, 3, 4, 5, 0),
 			"TimeFirst": moment(1601, 1, 1, 0, 0, 0, 0), "TimeLast": moment(9999, 12, 31, 23, 59, 59, 999_999_900),
 		},
 	}
@@ -101,7 +103,8 @@ func TestTooLargeValuesAreRejected(t *testing.T) {
 	skipOnCosmos(t, "a property may be larger")
 	table := newTable(t)
 	for _, value := range []any{strings.Repeat("x", 32*1024+1), aztables.EDMBinary(make([]byte, 64*1024+1))} {
-		sent := aztables.EDMEntity{Entity: aztables.Entity{PartitionKey: "p", RowKey: "r"}, Properties: map[string]any{"V": value}}
+		key := aztables.Entity{PartitionKey: "p", RowKey: "r"}
+		sent := aztables.EDMEntity{Entity: key, Properties: map[string]any{"V": value}}
 		_, err := table.AddEntity(t.Context(), encode(t, sent), nil)
 		requireError(t, err, 400, aztables.PropertyValueTooLarge)
 	}
