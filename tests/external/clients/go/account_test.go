@@ -155,6 +155,13 @@ func skipOnCosmos(t *testing.T, reason string) {
 	}
 }
 
+func skipOnStorage(t *testing.T) {
+	t.Helper()
+	if !account.cosmos {
+		t.Skip("only of Cosmos DB")
+	}
+}
+
 // tokens returns one token for every scope, and notes the scopes.
 type tokens struct {
 	token  string

@@ -15,18 +15,13 @@ import (
 
 // The only test that changes the account's properties: it runs alone, and restores them.
 func TestServicePropertiesAreSetAndRead(t *testing.T) {
+	skipOnCosmos(t, "it has no service properties")
 	service := newService(t)
 	if account.credential == "token" {
 		// Which roles of Entra ID allow this is not known.
 		service = newKeyService(t)
 	}
 	before, err := service.GetProperties(t.Context(), nil)
-	if account.cosmos {
-		requireError(t, err, http.StatusMethodNotAllowed, aztables.MethodNotAllowed)
-		_, err = service.SetProperties(t.Context(), aztables.ServiceProperties{}, nil)
-		requireError(t, err, http.StatusMethodNotAllowed, aztables.MethodNotAllowed)
-		return
-	}
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		before.Cors = nil
@@ -60,6 +55,16 @@ func TestServicePropertiesAreSetAndRead(t *testing.T) {
 	six := slices.Repeat(properties.Cors, 6)
 	_, err = service.SetProperties(t.Context(), aztables.ServiceProperties{Cors: six}, nil)
 	requireError(t, err, http.StatusBadRequest, aztables.InvalidXmlDocument)
+}
+
+func TestCosmosRejectsServiceProperties(t *testing.T) {
+	t.Parallel()
+	skipOnStorage(t)
+	service := newKeyService(t)
+	_, err := service.GetProperties(t.Context(), nil)
+	requireError(t, err, http.StatusMethodNotAllowed, aztables.MethodNotAllowed)
+	_, err = service.SetProperties(t.Context(), aztables.ServiceProperties{}, nil)
+	requireError(t, err, http.StatusMethodNotAllowed, aztables.MethodNotAllowed)
 }
 
 func TestStatisticsAreReadFromTheSecondary(t *testing.T) {
