@@ -1,4 +1,4 @@
-"""The clients of the suite, as the environment describes them: the usage of `tests/external/clients/run` explains it."""
+"""The clients of the suite, as the environment describes them: `tests/external/clients/run --help` explains it."""
 
 import faulthandler
 import json
