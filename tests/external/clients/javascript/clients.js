@@ -1,4 +1,4 @@
-// The clients of the suite, as the environment describes them: the usage of tests/external/clients/run has its variables.
+// The clients of the suite, as the environment describes them: the usage of tests/external/clients/run explains it.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -29,6 +29,8 @@ function setting(name) {
 
 export const ENDPOINT = setting("TableEndpoint");
 export const ACCOUNT = { name: setting("AccountName"), key: setting("AccountKey") };
+// As live endpoints and those of Cosmos DB's own emulator are. A key or a signature tells the account.
+export const ENDPOINT_WITHOUT_ACCOUNT = ENDPOINT.slice(0, -ACCOUNT.name.length);
 export const KEY = new AzureNamedKeyCredential(ACCOUNT.name, ACCOUNT.key);
 
 export const fromNow = (milliseconds) => new Date(Date.now() + milliseconds);

@@ -2,7 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AzureNamedKeyCredential, TableServiceClient } from "@azure/data-tables";
+import {
+  AzureNamedKeyCredential,
+  AzureSASCredential,
+  generateTableSas,
+  TableClient,
+  TableServiceClient,
+} from "@azure/data-tables";
 import {
   ACCOUNT,
   accountSas,
@@ -11,7 +17,10 @@ import {
   COSMOS,
   CREDENTIAL,
   ENDPOINT,
+  ENDPOINT_WITHOUT_ACCOUNT,
   freshTable,
+  inAnHour,
+  KEY,
   OPTIONS,
   rejected,
   Token,
@@ -39,6 +48,17 @@ test("a changed key is used", async (t) => {
 
 test("the URL may have a signature", async (t) => {
   await finds(new TableServiceClient(`${ENDPOINT}?${accountSas()}`, OPTIONS), await freshTable(t));
+});
+
+test("the endpoint may omit the account", async (t) => {
+  const { tableName } = await freshTable(t);
+  const table = new TableClient(ENDPOINT_WITHOUT_ACCOUNT, tableName, KEY, OPTIONS);
+  await table.submitTransaction(["a", "b"].map((rowKey) => ["create", { partitionKey: "p", rowKey }]));
+  await table.upsertEntity({ partitionKey: "p", rowKey: "a", n: 1 });
+  const sas = generateTableSas(tableName, KEY, { permissions: { query: true }, expiresOn: inAnHour() });
+  const reader = new TableClient(ENDPOINT_WITHOUT_ACCOUNT, tableName, new AzureSASCredential(sas), OPTIONS);
+  const found = await all(reader.listEntities({ queryOptions: { filter: "n eq 1" } }));
+  assert.deepEqual(found.map((row) => row.rowKey), ["a"]);
 });
 
 test("merges are tunnelled to Cosmos DB alone", async (t) => {

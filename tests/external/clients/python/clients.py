@@ -1,4 +1,4 @@
-"""The clients of the suite, as the environment describes them: the usage of `tests/external/clients/run` has its variables."""
+"""The clients of the suite, as the environment describes them: `tests/external/clients/run --help` explains it."""
 
 import faulthandler
 import json
@@ -17,6 +17,8 @@ COSMOS = os.environ["AZURE_TABLE_TEST_PROFILE"] == "cosmos"
 CREDENTIAL = os.environ["AZURE_TABLE_TEST_CREDENTIAL"]
 SETTINGS = dict(part.split("=", 1) for part in CONNECTION_STRING.split(";") if part)
 ENDPOINT = SETTINGS["TableEndpoint"]
+# As live endpoints and those of Cosmos DB's own emulator are. A key or a signature tells the account.
+ENDPOINT_WITHOUT_ACCOUNT = ENDPOINT.removesuffix(SETTINGS["AccountName"])
 KEY = AzureNamedKeyCredential(SETTINGS["AccountName"], SETTINGS["AccountKey"])
 OPTIONS = {"retry_total": 0}
 if "AZURE_TABLE_TEST_CERTIFICATE" in os.environ:

@@ -2,12 +2,24 @@
 
 import unittest
 from datetime import datetime, timedelta, timezone
+from urllib.parse import urlsplit
 
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
 from azure.data.tables import TableAccessPolicy, TableMetrics, TableRetentionPolicy, generate_table_sas
 from azure.data.tables.aio import TableClient, TableServiceClient
 
-from clients import COSMOS, CREDENTIAL, ENDPOINT, KEY, OPTIONS, SETTINGS, account_sas, fresh_name, in_an_hour
+from clients import (
+    COSMOS,
+    CREDENTIAL,
+    ENDPOINT,
+    ENDPOINT_WITHOUT_ACCOUNT,
+    KEY,
+    OPTIONS,
+    SETTINGS,
+    account_sas,
+    fresh_name,
+    in_an_hour,
+)
 from clients_async import AsyncCase, AsyncToken, async_credential, collect, collect_pages
 
 
@@ -59,10 +71,9 @@ class AsyncService(AsyncCase):
     @unittest.skipIf(COSMOS, "Cosmos DB has no statistics")
     async def test_statistics_come_from_the_secondary(self):
         # As of the synchronous client.
-        scheme, host = ENDPOINT.removesuffix("/" + SETTINGS["AccountName"]).split("//")
-        secondary = f"{host}/{SETTINGS['AccountName']}-secondary"
+        secondary = f"{urlsplit(ENDPOINT).netloc}/{SETTINGS['AccountName']}-secondary"
         options = OPTIONS | {"credential": AzureSasCredential(account_sas()), "secondary_hostname": secondary}
-        async with TableServiceClient(f"{scheme}//{host}", **options) as service:
+        async with TableServiceClient(ENDPOINT_WITHOUT_ACCOUNT, **options) as service:
             self.assertEqual((await service.get_service_stats())["geo_replication"]["status"], "live")
 
     @unittest.skipUnless(COSMOS, "Storage has service properties")

@@ -70,9 +70,9 @@ class AsyncFaults(TransactionCase):
         await self.assert_rejected(503, "ServerBusy", self.table.create_entity(entity("1")))
 
     async def test_failed_operation_of_a_transaction_has_its_index(self):
-        message = "1:The specified entity already exists."
-        inject(self, fault="failBatchPart", status=409, code="EntityAlreadyExists", message=message, first=1)
+        inject(self, fault="failBatchPart", status=409, code="EntityAlreadyExists", index=1, first=1)
         with self.assertRaises(TableTransactionError) as caught:
             await self.table.submit_transaction([("create", entity(row)) for row in "abc"])
-        self.assertEqual((caught.exception.index, code_of(caught.exception)), (1, "EntityAlreadyExists"))
+        error = caught.exception
+        self.assertEqual((error.index, error.status_code, code_of(error)), (1, 409, "EntityAlreadyExists"))
         self.assertEqual(await self.stored(), [])

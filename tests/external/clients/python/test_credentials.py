@@ -3,9 +3,21 @@
 import unittest
 
 from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
-from azure.data.tables import TableServiceClient
+from azure.data.tables import TableClient, TableServiceClient, generate_table_sas
 
-from clients import CONNECTION_STRING, COSMOS, CREDENTIAL, ENDPOINT, KEY, OPTIONS, SETTINGS, Case, Token, account_sas
+from clients import (
+    CONNECTION_STRING,
+    COSMOS,
+    CREDENTIAL,
+    ENDPOINT,
+    ENDPOINT_WITHOUT_ACCOUNT,
+    KEY,
+    OPTIONS,
+    Case,
+    Token,
+    account_sas,
+    in_an_hour,
+)
 
 
 class Credentials(Case):
@@ -28,6 +40,16 @@ class Credentials(Case):
     def test_url_may_have_a_signature(self):
         with TableServiceClient(f"{ENDPOINT}?{account_sas()}", **OPTIONS) as service:
             self.assertIn(self.name, [table.name for table in service.list_tables()])
+
+    def test_endpoint_may_omit_the_account(self):
+        with TableServiceClient(ENDPOINT_WITHOUT_ACCOUNT, credential=KEY, **OPTIONS) as service:
+            self.assertIn(self.name, [table.name for table in service.list_tables()])
+            table = service.get_table_client(self.name)
+            table.submit_transaction([("create", {"PartitionKey": "p", "RowKey": row}) for row in "ab"])
+            table.upsert_entity({"PartitionKey": "p", "RowKey": "a", "A": 1})
+        sas = AzureSasCredential(generate_table_sas(KEY, self.name, permission="r", expiry=in_an_hour()))
+        with TableClient(ENDPOINT_WITHOUT_ACCOUNT, self.name, credential=sas, **OPTIONS) as reader:
+            self.assertEqual([row["RowKey"] for row in reader.query_entities("A eq 1")], ["a"])
 
     def test_merges_are_tunnelled_to_cosmos_alone(self):
         sent = []

@@ -27,12 +27,12 @@ class Faults(Case):
         self.assert_rejected(503, "ServerBusy", self.table.get_entity, "p", "r")
 
     def test_failed_operation_of_a_transaction_has_its_index(self):
-        message = "1:The specified entity already exists."
-        inject(self, fault="failBatchPart", status=409, code="EntityAlreadyExists", message=message, first=1)
+        inject(self, fault="failBatchPart", status=409, code="EntityAlreadyExists", index=1, first=1)
         operations = [("create", {"PartitionKey": "p", "RowKey": row}) for row in "abc"]
         with self.assertRaises(TableTransactionError) as caught:
             self.table.submit_transaction(operations)
-        self.assertEqual((caught.exception.index, code_of(caught.exception)), (1, "EntityAlreadyExists"))
+        error = caught.exception
+        self.assertEqual((error.index, error.status_code, code_of(error)), (1, 409, "EntityAlreadyExists"))
         self.assertEqual(list(self.table.list_entities()), [])
         self.assertEqual(len(self.table.submit_transaction(operations)), 3)
 

@@ -1,11 +1,18 @@
 """Properties and statistics of the service, which Cosmos DB does not have."""
 
 import unittest
+from urllib.parse import urlsplit
 
 from azure.core.credentials import AzureSasCredential
-from azure.data.tables import TableAnalyticsLogging, TableCorsRule, TableMetrics, TableRetentionPolicy, TableServiceClient
+from azure.data.tables import (
+    TableAnalyticsLogging,
+    TableCorsRule,
+    TableMetrics,
+    TableRetentionPolicy,
+    TableServiceClient,
+)
 
-from clients import COSMOS, ENDPOINT, OPTIONS, SETTINGS, WithKey, account_sas
+from clients import COSMOS, ENDPOINT, ENDPOINT_WITHOUT_ACCOUNT, OPTIONS, SETTINGS, WithKey, account_sas
 
 
 class Service(WithKey):
@@ -54,12 +61,11 @@ class Service(WithKey):
 
     @unittest.skipIf(COSMOS, "Cosmos DB has no statistics")
     def test_statistics_come_from_the_secondary(self):
-        # With the account in the path of the endpoint, this client (12.7.0) would put it into the secondary's address twice.
-        # It signs with a key before it changes the address, so only other credentials work here.
-        scheme, host = ENDPOINT.removesuffix("/" + SETTINGS["AccountName"]).split("//")
-        secondary = f"{host}/{SETTINGS['AccountName']}-secondary"
+        # With the account in the path of the endpoint, this client (12.7.0) would put it into the secondary's address
+        # twice. It signs with a key before it changes the address, so only other credentials work here.
+        secondary = f"{urlsplit(ENDPOINT).netloc}/{SETTINGS['AccountName']}-secondary"
         options = OPTIONS | {"credential": AzureSasCredential(account_sas()), "secondary_hostname": secondary}
-        with TableServiceClient(f"{scheme}//{host}", **options) as service:
+        with TableServiceClient(ENDPOINT_WITHOUT_ACCOUNT, **options) as service:
             replication = service.get_service_stats()["geo_replication"]
         self.assertEqual(replication["status"], "live")
         self.assertIsNotNone(replication["last_sync_time"])
