@@ -34,7 +34,7 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
     let certificate = options.certificate.as_ref();
     let certificate = certificate.map(|(certificate, key)| read_certificate(certificate, key));
     let certificate = certificate.transpose()?;
-    let log = RequestLog::default();
+    let log = RequestLog::new(options.control.as_ref().map_or(0, |control| control.log_length));
     let emulator = emulator(&options, &people, &log)?;
     let addresses = options.hosts.iter().map(|host| SocketAddr::new(*host, options.port));
     let addresses: Vec<_> = addresses.collect();

@@ -146,8 +146,8 @@ pub(super) struct HttpsArguments {
 #[command(next_help_heading = "Control port")]
 pub(super) struct ControlArguments {
     /// Serve a control API on this port, 0 for any free one: tables, snapshots, faults, the
-    /// clock, the load and the log of requests, as JSON over HTTP, also for a browser. The
-    /// guide lists all routes
+    /// clock, the load and the log of requests, as JSON over HTTP. GET / is a page for a browser,
+    /// and with Accept: application/json the list of all routes
     #[arg(id = "control", long, value_name = "PORT", value_parser = port, allow_negative_numbers = true, verbatim_doc_comment)]
     pub(super) port: Option<u16>,
     /// Address of the control port [default: 127.0.0.1]; others require a token
@@ -156,6 +156,9 @@ pub(super) struct ControlArguments {
     /// Another name by which clients reach the control port, such as emulator or emulator:8080
     #[arg(id = "control-name", long, value_name = "NAME")]
     pub(super) names: Vec<String>,
+    /// Number of requests that the log of the control port keeps [default: 1000]
+    #[arg(id = "control-requests", long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
+    pub(super) requests: Option<usize>,
     /// Require this token in requests to the control port, as Authorization: Bearer
     #[arg(id = "control-token", long, value_name = "@FILE")]
     pub(super) token: Option<String>,
