@@ -40,6 +40,16 @@ class Access(Smoke):
         writer.upsert_entity(entity)
         self.assert_refused(403, "AuthorizationPermissionMismatch", lambda: list(writer.list_entities()))
 
+    def test_an_endpoint_without_the_account_takes_keys_and_signatures(self):
+        endpoint = self.endpoint.removesuffix("/").removesuffix(f"/{self.account}")
+        with TableClient(endpoint, self.name, credential=self.key, retry_total=0) as client:
+            client.upsert_entity({"PartitionKey": "p", "RowKey": "new"})
+            self.assertEqual(len(list(client.list_entities())), 3)
+        sas = generate_table_sas(self.key, self.name, permission="raud", expiry=self.now + timedelta(hours=1))
+        with TableClient(endpoint, self.name, credential=AzureSasCredential(sas), retry_total=0) as client:
+            client.submit_transaction([("delete", {"PartitionKey": "p", "RowKey": "new"})])
+            self.assertEqual(len(list(client.list_entities())), 2)
+
     def test_a_signature_ends_with_its_keys(self):
         one = self.with_sas(permission="r", start_pk="p", end_pk="p", start_rk="001", end_rk="001")
         self.assertEqual([row["RowKey"] for row in one.list_entities()], ["001"])

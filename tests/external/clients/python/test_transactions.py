@@ -1,9 +1,15 @@
 """Entity group transactions: they succeed or fail as a whole."""
 
+import json
+import os
+import urllib.request
+
 from azure.core import MatchConditions
 from azure.data.tables import RequestTooLargeError, TableTransactionError, UpdateMode
 
 from smoke import Smoke
+
+CONTROL = os.environ["AZURE_TABLE_TEST_CONTROL"]
 
 
 def entity(row_key, **properties):
@@ -55,6 +61,13 @@ class Transactions(Smoke):
     def test_the_first_operation_fails_too(self):
         self.table.create_entity(entity("1"))
         self.assert_fails(0, "EntityAlreadyExists", [("create", entity("1")), ("create", entity("2"))])
+
+    def test_an_injected_failure_names_its_operation(self):
+        rule = {"fault": "failBatchPart", "status": 409, "code": "EntityAlreadyExists", "index": 2, "table": self.name}
+        request = urllib.request.Request(f"{CONTROL}/faults", json.dumps(rule).encode(), method="PUT")
+        self.addCleanup(urllib.request.urlopen, urllib.request.Request(f"{CONTROL}/faults", method="DELETE"))
+        urllib.request.urlopen(request).close()
+        self.assert_fails(2, "EntityAlreadyExists", [("create", entity(str(n))) for n in range(4)])
 
     def test_another_partition_is_refused(self):
         with self.assertRaises(ValueError):
