@@ -22,7 +22,7 @@ use azure_table_wire::account::signature::DEVELOPMENT_KEY;
 use azure_table_wire::transport::Transport;
 use azure_table_wire::value::clock;
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::{TcpListener, ToSocketAddrs};
+use tokio::net::{TcpListener, ToSocketAddrs, lookup_host};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -39,6 +39,8 @@ const READ_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_CONNECTIONS: usize = 10_000;
 /// The maximum total size of request bodies that are being read, in bytes: 64 of the largest.
 const MAX_BODIES: usize = 256 << 20;
+/// The maximum number of ports that are tried to find one that is free at several addresses.
+const MAX_PORTS: usize = 10;
 /// The time limit for requests in flight once the shutdown has begun.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -59,7 +61,8 @@ pub struct EmulatorServer {
     emulator: Emulator,
     /// The transport between the connections and the emulator.
     front: Option<Arc<dyn Transport>>,
-    listener: TcpListener,
+    /// One for each address, all of the same port.
+    listeners: Vec<TcpListener>,
     address: SocketAddr,
     read_timeout: Duration,
     max_connections: usize,
@@ -70,17 +73,20 @@ pub struct EmulatorServer {
 impl EmulatorServer {
     /// Binds a port. With port 0 the system selects a free one.
     ///
-    /// Connections wait until the server runs.
+    /// Connections wait until the server runs. If `address` resolves to several addresses, such as those of
+    /// `localhost`, the server listens on each that this machine has, on the port of the first.
     ///
     /// # Errors
     /// - The port cannot be bound, for example with [`AddrInUse`](io::ErrorKind::AddrInUse).
     pub async fn bind(emulator: Emulator, address: impl ToSocketAddrs) -> io::Result<Self> {
-        let listener = TcpListener::bind(address).await?;
-        let address = listener.local_addr()?;
+        let addresses: Vec<SocketAddr> = lookup_host(address).await?.collect();
+        let listeners = listen(&addresses).await?;
+        let first = listeners.first().ok_or(io::ErrorKind::AddrNotAvailable)?;
+        let address = first.local_addr()?;
         Ok(Self {
             emulator,
             front: None,
-            listener,
+            listeners,
             address,
             read_timeout: READ_TIMEOUT,
             max_connections: MAX_CONNECTIONS,
@@ -174,14 +180,16 @@ impl EmulatorServer {
         self
     }
 
-    /// Returns the address that the server listens on.
+    /// Returns the address that the server listens on, the first one of several.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Returns the connection string of the account `devstoreaccount1` at this address.
     ///
-    /// For an unspecified address (`0.0.0.0`) it names the loopback address.
+    /// For an unspecified address (`0.0.0.0`) it names the loopback address. For an emulator of [Cosmos
+    /// DB](Emulator::cosmos) it names `localhost` instead, by which official clients recognize the service, and no
+    /// account in the path.
     pub fn connection_string(&self) -> String {
         self.connection_string_of(DEVELOPMENT_ACCOUNT).unwrap_or_default()
     }
@@ -191,9 +199,14 @@ impl EmulatorServer {
         let key = &self.emulator.settings().accounts.get(account)?.key_text;
         let scheme = self.tls.scheme();
         let address = reachable(self.address);
+        let endpoint = match self.emulator.settings().rules().has_storage_form {
+            true => format!("{address}/{account}"),
+            false if is_localhost(address.ip()) => format!("localhost:{}/", address.port()),
+            false => format!("{address}/"),
+        };
         Some(format!(
             "DefaultEndpointsProtocol={scheme};AccountName={account};AccountKey={key};\
-             TableEndpoint={scheme}://{address}/{account};"
+             TableEndpoint={scheme}://{endpoint};"
         ))
     }
 
@@ -212,14 +225,15 @@ impl EmulatorServer {
     /// # }
     /// ```
     pub fn is_open_to_network(&self) -> bool {
-        is_open(self.address.ip(), &self.emulator)
+        let addresses = self.listeners.iter().filter_map(|listener| listener.local_addr().ok());
+        addresses.into_iter().any(|address| is_open(address.ip(), &self.emulator))
     }
 
     /// Serves requests until `shutdown` completes.
     ///
     /// The server then answers the requests that it has received completely, for at most 10 s, and closes all
     /// connections.
-    pub async fn serve_until(self, shutdown: impl Future<Output = ()>) {
+    pub async fn serve_until(mut self, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         // Dropping the set aborts its tasks: no connection outlives the server.
         let mut connections = JoinSet::new();
@@ -228,9 +242,15 @@ impl EmulatorServer {
         loop {
             let accepted = std::future::poll_fn(|cx| match shutdown.as_mut().poll(cx) {
                 Poll::Ready(()) => Poll::Ready(None),
-                Poll::Pending => self.listener.poll_accept(cx).map(Some),
+                Poll::Pending => {
+                    let mut accepted = self.listeners.iter().map(|listener| listener.poll_accept(cx));
+                    accepted.find(Poll::is_ready).unwrap_or(Poll::Pending).map(Some)
+                }
             });
-            match accepted.await {
+            let accepted = accepted.await;
+            // No address can keep the others waiting.
+            self.listeners.rotate_left(1);
+            match accepted {
                 None => break,
                 Some(Ok((stream, peer))) => {
                     let place = admission.admit();
@@ -251,7 +271,7 @@ impl EmulatorServer {
             }
             while connections.try_join_next().is_some() {}
         }
-        drop(self.listener);
+        drop(self.listeners);
         let _ = clock::within(GRACE, graceful.shutdown()).await;
     }
 
@@ -271,6 +291,46 @@ impl EmulatorServer {
             task,
         }
     }
+}
+
+/// Listens on all addresses, on the port of the first. Skips the further ones that this machine does not have.
+async fn listen(addresses: &[SocketAddr]) -> io::Result<Vec<TcpListener>> {
+    let mut attempts = 0;
+    loop {
+        attempts += 1;
+        match listen_once(addresses).await {
+            // The port that the system selected for one address is in use at another.
+            Err(e) if e.kind() == io::ErrorKind::AddrInUse && is_free_port(addresses) && attempts < MAX_PORTS => {}
+            listeners => return listeners,
+        }
+    }
+}
+
+async fn listen_once(addresses: &[SocketAddr]) -> io::Result<Vec<TcpListener>> {
+    let mut listeners: Vec<TcpListener> = Vec::new();
+    let mut missing = io::ErrorKind::AddrNotAvailable.into();
+    for address in addresses {
+        let mut address = *address;
+        if let Some(first) = listeners.first() {
+            address.set_port(first.local_addr()?.port());
+        }
+        match TcpListener::bind(address).await {
+            Ok(listener) => listeners.push(listener),
+            Err(e) if e.kind() == io::ErrorKind::AddrInUse => return Err(e),
+            Err(e) => missing = e,
+        }
+    }
+    if listeners.is_empty() { Err(missing) } else { Ok(listeners) }
+}
+
+/// Returns `true` if the system selects the port.
+fn is_free_port(addresses: &[SocketAddr]) -> bool {
+    addresses.len() > 1 && addresses.first().is_some_and(|address| address.port() == 0)
+}
+
+/// Returns `true` if `localhost` leads to an address.
+fn is_localhost(address: IpAddr) -> bool {
+    [IpAddr::from(Ipv4Addr::LOCALHOST), Ipv6Addr::LOCALHOST.into()].contains(&address)
 }
 
 /// Returns `true` if other machines can reach the development account with the public key.

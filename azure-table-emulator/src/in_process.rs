@@ -7,6 +7,7 @@
 mod adverse;
 pub(crate) mod contents;
 mod credentials;
+pub(crate) mod injected_error;
 
 #[cfg(feature = "durable")]
 mod open;
@@ -389,7 +390,8 @@ impl Emulator {
         let Some(observe) = &self.observer else {
             return self.service.serve(request).await;
         };
-        let seen = Seen::of(request.method(), request.uri(), self.clock().now());
+        let rules = self.settings().rules_at(request.uri().host());
+        let seen = Seen::of(&request, rules, self.clock().now());
         let response = self.service.serve(request).await;
         let fault = response.extensions().get::<InjectedFault>();
         seen.show(observe, &response, fault.map(InjectedFault::to_string));

@@ -56,11 +56,13 @@ pub use crate::http::{EmulatorServer, RunningEmulator, ServerCertificate};
 pub use crate::in_process::Emulator;
 pub use crate::in_process::contents::EmulatorTable;
 #[doc(hidden)]
+pub use crate::in_process::injected_error::InjectedError;
+#[doc(hidden)]
 pub use crate::in_process::seed_rows;
 pub use crate::load::ServiceLoad;
 pub use crate::load::model::{RangeSplits, ServiceModel};
 #[doc(hidden)]
 pub use crate::operations::seed::SeededRow;
-pub use crate::response::observer::ResponseEvent;
+pub use crate::response::observer::{BatchedOperation, ResponseEvent};
 pub use crate::settings::{EmulatorClock, PageEnds};
 pub use crate::snapshot::EmulatorSnapshot;

@@ -79,7 +79,7 @@ impl<'a> OperationCall<'a> {
         let verb = request.verb?;
         let rules = caller.site.rules;
         // Seen with an SDK. Clients treat the URL of an emulator as one of Storage.
-        let takes_merge = !rules.shared().tunnels_merge || caller.site.is_of_emulators();
+        let takes_merge = !rules.shared().tunnels_merge || caller.site.is_of_emulators;
         if !takes_merge && matches!(request.method, "MERGE" | "PATCH") {
             return Err(ServiceError::METHOD_NOT_ALLOWED);
         }

@@ -21,7 +21,7 @@ use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONTENT_TYPE, DATE, ETAG, HeaderName, HeaderValue, LOCATION, SERVER, WWW_AUTHENTICATE,
 };
-use http::{Response, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 
 use crate::response::format::{Level, Prefer};
 use crate::response::observer::Note;
@@ -82,6 +82,8 @@ pub(crate) struct OperationResponse {
     pub(crate) prefer: Option<Prefer>,
     /// Headers of this operation only, for example the continuation.
     pub(crate) more: Vec<(&'static str, String)>,
+    /// Headers that a fault adds to a part of a batch.
+    pub(crate) injected: Option<Box<HeaderMap>>,
     /// `false` for XML about the service itself, which has fewer headers.
     pub(crate) is_odata: bool,
     /// The number of rows that a query examined.
@@ -129,6 +131,7 @@ impl OperationResponse {
             location: None,
             prefer: None,
             more: Vec::new(),
+            injected: None,
             is_odata: true,
             rows: 0,
             rejected: None,
@@ -270,6 +273,9 @@ impl OperationResponse {
         }
         for (header, token) in &self.more {
             line(header, Some(token));
+        }
+        for (header, value) in self.injected.iter().flat_map(|injected| injected.iter()) {
+            line(header.as_str(), value.to_str().ok());
         }
         out.extend_from_slice(b"\r\n");
         // Here the line end before the next boundary is the only one (recorded of both services).

@@ -62,7 +62,7 @@ impl Service {
             return response;
         }
         let mut trace = head::trace(&head.headers, head.uri.query(), settings);
-        let mut site = site::of(&head.uri).map(|site| site.under(settings));
+        let mut site = site::of(&head, settings, trace.time);
         trace.rules = settings.rules_at(head.uri.host());
         let mut fate = Fate::Served;
         if let (Some(adverse), Ok(site)) = (&settings.adverse, &mut site) {

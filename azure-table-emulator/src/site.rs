@@ -1,6 +1,9 @@
 //! Sites: the account that a URL names, and the service at its host.
 //!
-//! Supports both forms of base URL: the account in the path, as emulators have it, and the account in the host name.
+//! Supports all forms of base URL: the account in the path, as emulators have it, the account in the host name, and no
+//! account, as Cosmos DB's emulator has it. A path whose first segment is an account names that account, even if a table
+//! has the same name.
+//!
 //! `request/inbound/target.rs` parses the resource below, `store/site.rs` defines the value.
 //!
 //! Not confirmed: further segments of a path besides the recorded ones; the response to an unknown `comp`, or to one
@@ -10,37 +13,59 @@
 //! Source: REST "Addressing Table service resources"; "Use the Azurite emulator", both kinds of URL.
 
 use azure_table_wire::account::addressed_account::AddressedAccount;
-use http::Uri;
+use azure_table_wire::value::datetime::DateTime;
+use http::request::Parts;
 
-use crate::rules::ServiceRules;
+use crate::access::account;
 use crate::rules::service_error::{Result, ServiceError};
+use crate::settings::Settings;
 use crate::settings::adverse::Choices;
 use crate::store::site::Site;
 
 /// Returns the site of a request.
-pub(crate) fn of(uri: &Uri) -> Result<Site> {
+pub(crate) fn of(head: &Parts, settings: &Settings, now: DateTime) -> Result<Site> {
+    let uri = &head.uri;
     let authority = uri.authority().ok_or(ServiceError::NO_HOST)?;
     if !is_encoded(uri.path()) {
         return Err(ServiceError::INVALID_URI);
     }
     let scheme = uri.scheme_str().unwrap_or("http");
     // Without the host of a service, the first segment is the account, even if nothing follows.
-    let prefix = if authority.host().contains(".table.") {
-        String::new()
-    } else {
-        format!("/{}", uri.path().split('/').nth(1).unwrap_or_default())
+    let is_of_emulators = !authority.host().contains(".table.");
+    let mut prefix = match uri.path().split('/').nth(1) {
+        Some(first) if is_of_emulators => format!("/{first}"),
+        _ => String::new(),
     };
-    let account = AddressedAccount::of(authority.host(), &prefix).ok_or(ServiceError::INVALID_URI)?;
+    let addressed = AddressedAccount::of(authority.host(), &prefix);
+    let (mut account, mut is_secondary) = addressed.map_or(("", false), |it| (it.name, it.is_secondary));
+    // The usual form costs one look-up.
+    if is_of_emulators
+        && settings.key(account).is_none()
+        && let Some(found) = account::of(head, settings, now)
+    {
+        (account, is_secondary) = (found, false);
+        prefix = String::new();
+    } else if account.is_empty() {
+        return Err(ServiceError::INVALID_URI);
+    }
     Ok(Site {
-        account: account.name.to_owned(),
-        is_secondary: account.is_secondary,
-        is_behind: false,
+        account: account.to_owned(),
+        is_secondary,
+        is_behind: is_secondary && !settings.secondary_lag.is_zero(),
         choices: Choices::default(),
-        rules: ServiceRules::at(authority.host()),
+        rules: settings.rules_at(Some(authority.host())),
         is_https: scheme == "https",
         base: format!("{scheme}://{authority}{prefix}"),
         prefix,
+        is_of_emulators,
     })
+}
+
+/// Returns the site of a URL that has its account.
+#[cfg(test)]
+pub(crate) fn at(url: &str) -> Site {
+    let (head, ()) = http::Request::get(url).body(()).unwrap().into_parts();
+    of(&head, &Settings::default(), DateTime::now()).unwrap()
 }
 
 /// Returns `true` if two digits follow every percent sign. The live service never sees another path: its server rejects
@@ -59,10 +84,10 @@ mod tests {
     #[test]
     fn emulator_finds_the_account_of_any_endpoint() {
         for (url, account, is_secondary) in ACCOUNTS {
-            let site = of(&format!("{url}/Tables").parse().unwrap()).unwrap();
+            let site = at(&format!("{url}/Tables"));
             match account {
                 Some(account) => assert_eq!((&*site.account, site.is_secondary), (account, is_secondary), "{url}"),
-                // An emulator has no custom domains: the first segment is the account.
+                // Without accounts no other one is known.
                 None => assert_eq!(site.account, "Tables", "{url}"),
             }
         }
@@ -96,16 +121,20 @@ mod tests {
                 true,
             ),
         ] {
-            let site = of(&uri.parse().unwrap()).unwrap();
+            let site = at(uri);
             assert_eq!(
                 (&*site.account, &*site.base, site.is_secondary),
                 (account, base, secondary)
             );
         }
-        assert_eq!(of(&"/dev/Tables".parse().unwrap()).unwrap_err(), ServiceError::NO_HOST);
+        let fault = |url: &str| {
+            let (head, ()) = http::Request::get(url).body(()).unwrap().into_parts();
+            of(&head, &Settings::default(), DateTime::now()).unwrap_err()
+        };
+        assert_eq!(fault("/dev/Tables"), ServiceError::NO_HOST);
         for wrong in ["", "dev/t%", "dev/t%2", "dev/t%zz", "dev/%%"] {
-            let uri = format!("http://localhost/{wrong}").parse().unwrap();
-            assert_eq!(of(&uri).unwrap_err(), ServiceError::INVALID_URI, "{wrong}");
+            let url = format!("http://localhost/{wrong}");
+            assert_eq!(fault(&url), ServiceError::INVALID_URI, "{wrong}");
         }
     }
 }

@@ -10,6 +10,7 @@ mod browsers;
 mod cosmos;
 #[cfg(feature = "durable")]
 mod durable;
+mod endpoints;
 mod forms;
 mod operations;
 mod pages;

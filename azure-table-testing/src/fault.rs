@@ -135,13 +135,13 @@ impl Fault {
                 behind.send(request).await?;
                 std::future::pending().await
             }
-            Self::Respond(template) => template.response().map_err(no_response),
+            Self::Respond(template) => template.response_to(&request).map_err(no_response),
             Self::RespondAfterApplying(template) => {
-                let response = template.response().map_err(no_response)?;
+                let response = template.response_to(&request).map_err(no_response)?;
                 behind.send(request).await?;
                 Ok(response)
             }
-            Self::FailBatchPart(part) => ResponseTemplate::batch([part.clone()]).response().map_err(no_response),
+            Self::FailBatchPart(part) => part.batch_response_to(&request).map_err(no_response),
             Self::RouteTo(other) => other.send(request).await,
             Self::DateAhead(by) => behind
                 .send(request)

@@ -40,6 +40,6 @@ pub use crate::recorder::Recorder;
 pub use crate::replay::Replay;
 pub use crate::response_template::ResponseTemplate;
 #[doc(hidden)]
-pub use crate::response_template::{EncodedRow, page_response, row_response};
+pub use crate::response_template::{EncodedRow, computed_response, page_response, row_response};
 pub use crate::script::Script;
 pub use crate::spy::Spy;

@@ -6,7 +6,8 @@
 //! Faults and scripts share this type: a rule replaces the service's response with it, and a step of a `Script` is a
 //! `Fault`. So a script needs no second list of failures. To delay a response of a script, wrap the script in `Faults`.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
+use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_wire::codec::json::write;
@@ -14,7 +15,7 @@ use azure_table_wire::error::Result;
 use azure_table_wire::value::etag::ETag;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, ETAG};
-use http::{HeaderMap, Response};
+use http::{HeaderMap, Request, Response};
 
 /// The ETag of a row without one.
 const SOME_ETAG: &str = "W/\"datetime'2020-01-01T00%3A00%3A00Z'\"";
@@ -63,8 +64,20 @@ enum Content {
     Whole(Box<HeaderMap>, Bytes),
     /// The parts of a batch.
     Parts(Vec<ResponseTemplate>),
+    /// Depends on the request.
+    Computed(Compute),
     /// The reason why the response cannot be built.
     Impossible(String),
+}
+
+/// The function that computes a response.
+#[derive(Clone)]
+struct Compute(Arc<dyn Fn(&Request<Bytes>) -> Response<Bytes> + Send + Sync>);
+
+impl fmt::Debug for Compute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Compute")
+    }
 }
 
 impl ResponseTemplate {
@@ -189,6 +202,28 @@ impl ResponseTemplate {
             .header("x-ms-continuation-NextRowKey", next_row_key)
     }
 
+    /// Builds the response to a request, or returns why it cannot be built.
+    pub(crate) fn response_to(
+        &self,
+        request: &Request<Bytes>,
+    ) -> Result<Response<Bytes>, Box<dyn std::error::Error + Send + Sync>> {
+        match &self.content {
+            Content::Computed(compute) => Ok((compute.0)(request)),
+            _ => self.response(),
+        }
+    }
+
+    /// Builds the response to a batch whose only part this is. A computed response has its parts.
+    pub(crate) fn batch_response_to(
+        &self,
+        request: &Request<Bytes>,
+    ) -> Result<Response<Bytes>, Box<dyn std::error::Error + Send + Sync>> {
+        match &self.content {
+            Content::Computed(_) => self.response_to(request),
+            _ => Self::batch([self.clone()]).response(),
+        }
+    }
+
     /// Builds the response, or returns why it cannot be built.
     pub(crate) fn response(&self) -> Result<Response<Bytes>, Box<dyn std::error::Error + Send + Sync>> {
         let mut response = Response::builder().status(self.status);
@@ -207,6 +242,7 @@ impl ResponseTemplate {
                 let (content_type, body) = batch_body(parts)?;
                 (Some(content_type), body)
             }
+            Content::Computed(_) => return Err("the response depends on its request".into()),
             Content::Impossible(why) => return Err(why.clone().into()),
         };
         if let Some(content_type) = content_type {
@@ -232,6 +268,14 @@ fn error(code: &str, message: &str) -> String {
 /// An encoded entity: its ETag, unless any will do, and its JSON.
 #[doc(hidden)]
 pub type EncodedRow = (Option<ETag>, Vec<u8>);
+
+/// Creates a response that depends on the request. As the part of a failed batch it is the whole response.
+#[doc(hidden)]
+pub fn computed_response(
+    compute: impl Fn(&Request<Bytes>) -> Response<Bytes> + Send + Sync + 'static,
+) -> ResponseTemplate {
+    ResponseTemplate::of(200, Content::Computed(Compute(Arc::new(compute))))
+}
 
 /// Creates the response to a read of one entity. An error makes a response that cannot be built.
 #[doc(hidden)]

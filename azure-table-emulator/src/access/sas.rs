@@ -78,15 +78,7 @@ pub(crate) fn check(
     let key = key.ok_or_else(|| ServiceError::AUTHENTICATION_FAILED.because(no_account(site)))?;
     let kind =
         Kind::of(sas, settings.has_strict_versions).ok_or(failed("parameters that form no shared access signature"))?;
-    let is_signed = match kind {
-        Kind::Table => key.verify(&table_string_to_sign(sas, &site.account, sas.get("tn")), sas.get("sig")),
-        Kind::Account => key.verify(&account_string_to_sign(sas, &site.account), sas.get("sig")),
-        Kind::Delegated => {
-            let to_sign = user_delegation_string_to_sign(sas, &site.account, sas.get("tn"));
-            delegation_key(sas, key, now).is_some_and(|key| key.verify(&to_sign, sas.get("sig")))
-        }
-    };
-    if !is_signed {
+    if !kind.is_signed(sas, (&site.account, key), now) {
         return Err(failed(WRONG_SIGNATURE));
     }
     let has_range = ["spk", "srk", "epk", "erk"]
@@ -112,6 +104,11 @@ pub(crate) fn check(
         return Err(ServiceError::SERVICE_MISMATCH);
     }
     Ok(grant)
+}
+
+/// Returns `true` if the key of an account signed the signature.
+pub(super) fn is_signed_by(sas: &SasParameters, account: (&str, &SigningKey), now: DateTime) -> bool {
+    Kind::of(sas, false).is_some_and(|kind| kind.is_signed(sas, account, now))
 }
 
 /// Checks that the signature permits the protocol and the source address of the request.
@@ -169,6 +166,18 @@ impl Kind {
                 (starts_within && ends_within).then_some(kind)
             }
             _ => None,
+        }
+    }
+
+    fn is_signed(self, sas: &SasParameters, (account, key): (&str, &SigningKey), now: DateTime) -> bool {
+        let signature = sas.get("sig");
+        match self {
+            Self::Table => key.verify(&table_string_to_sign(sas, account, sas.get("tn")), signature),
+            Self::Account => key.verify(&account_string_to_sign(sas, account), signature),
+            Self::Delegated => {
+                let to_sign = user_delegation_string_to_sign(sas, account, sas.get("tn"));
+                delegation_key(sas, key, now).is_some_and(|key| key.verify(&to_sign, signature))
+            }
         }
     }
 

@@ -48,16 +48,15 @@ pub(crate) fn check(
     head: &Parts,
     now: Option<DateTime>,
 ) -> std::result::Result<(), Fault> {
-    let key = key.ok_or_else(|| no_account(site))?;
     let authorization = header(&head.headers, "authorization").ok_or("no Authorization")?;
-    let (scheme, credential) = authorization
-        .split_once(' ')
-        .filter(|(scheme, _)| ["SharedKey", "SharedKeyLite"].contains(scheme))
-        .ok_or("Authorization is neither SharedKey nor SharedKeyLite")?;
+    let (scheme, credential) = credential(authorization).ok_or("Authorization is neither SharedKey nor SharedKeyLite")?;
     let (account, signature) = credential
-        .trim()
         .split_once(':')
         .ok_or("Authorization is not ACCOUNT:SIGNATURE")?;
+    let key = key.ok_or_else(|| match account == site.account {
+        true => no_account(site).into(),
+        false => Cow::from("neither Authorization nor the address names an account"),
+    })?;
     if account != site.account {
         return Err("Authorization names another account than the address".into());
     }
@@ -94,6 +93,19 @@ pub(crate) fn check(
             ..WRONG_SIGNATURE.into()
         })
     }
+}
+
+/// Returns the scheme and the credential of a SharedKey authorization.
+fn credential(authorization: &str) -> Option<(&str, &str)> {
+    let (scheme, credential) = authorization.split_once(' ')?;
+    let is_shared_key = ["SharedKey", "SharedKeyLite"].contains(&scheme);
+    is_shared_key.then(|| (scheme, credential.trim()))
+}
+
+/// Returns the account that a SharedKey authorization names.
+pub(super) fn account(authorization: &str) -> Option<&str> {
+    let (account, _) = credential(authorization)?.1.split_once(':')?;
+    Some(account)
 }
 
 pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {

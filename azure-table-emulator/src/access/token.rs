@@ -15,6 +15,7 @@ use azure_table_wire::value::datetime::DateTime;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use crate::access::shared_key::in_words;
 
@@ -28,7 +29,6 @@ pub(super) fn is_well_formed(token: &str) -> bool {
 }
 
 /// The claims that are checked.
-#[derive(Deserialize)]
 struct Claims {
     aud: Audience,
     exp: f64,
@@ -41,13 +41,6 @@ struct Claims {
 enum Audience {
     One(String),
     Several(Vec<String>),
-}
-
-/// The header of a token, before its claims.
-#[derive(Deserialize)]
-struct Head {
-    #[serde(rename = "alg")]
-    _alg: String,
 }
 
 /// The reason why a token is not valid.
@@ -78,8 +71,9 @@ pub(super) fn fault(token: &str, audiences: &BTreeSet<String>, now: DateTime) ->
     if audiences.is_empty() {
         return Some("a token that the emulator does not know".into());
     }
-    let Some(claims) = claims(token) else {
-        return Some("a token that is not a JWT with aud and exp".into());
+    let claims = match claims(token) {
+        Ok(claims) => claims,
+        Err(why) => return Some(why.into()),
     };
     let audiences_of_token = match &claims.aud {
         Audience::One(audience) => std::slice::from_ref(audience),
@@ -106,13 +100,37 @@ pub(crate) fn canonical(audience: &str) -> &str {
     audience.trim_end_matches('/')
 }
 
-fn claims(token: &str) -> Option<Claims> {
-    let (head, rest) = token.split_once('.')?;
-    let (claims, signature) = rest.split_once('.')?;
-    let read = |part: &str| URL_SAFE_NO_PAD.decode(part).ok();
-    read(signature)?;
-    serde_json::from_slice::<Head>(&read(head)?).ok()?;
-    serde_json::from_slice(&read(claims)?).ok()
+fn claims(token: &str) -> Result<Claims, Cow<'static, str>> {
+    let parts: Vec<&str> = token.split('.').collect();
+    let [head, claims, signature] = parts[..] else {
+        return Err(format!("a token that is not a JWT: it has {} of 3 parts", parts.len()).into());
+    };
+    let read = |part: &str, what: &str| {
+        let bytes = URL_SAFE_NO_PAD.decode(part);
+        bytes.map_err(|_| format!("a token that is not a JWT: its {what} is not base64url"))
+    };
+    let object = |part: &str, what: &str| {
+        let json = serde_json::from_slice::<Map<String, Value>>(&read(part, what)?);
+        json.map_err(|_| format!("a token that is not a JWT: its {what} is not a JSON object"))
+    };
+    let (head, mut claims) = (object(head, "header")?, object(claims, "payload")?);
+    read(signature, "signature")?;
+    if !head.get("alg").is_some_and(Value::is_string) {
+        return Err("a token without alg in its header".into());
+    }
+    let aud = claims.remove("aud").ok_or("a token without aud")?;
+    let time = |name: &str| match claims.get(name) {
+        None => Ok(None),
+        Some(time) => {
+            let seconds = time.as_f64();
+            seconds.map(Some).ok_or(format!("a token whose {name} is not a number"))
+        }
+    };
+    Ok(Claims {
+        aud: serde_json::from_value(aud).map_err(|_| "a token whose aud is neither a text nor a list of texts")?,
+        exp: time("exp")?.ok_or("a token without exp")?,
+        nbf: time("nbf")?,
+    })
 }
 
 #[cfg(test)]
@@ -120,8 +138,12 @@ mod tests {
     use super::*;
 
     fn token(claims: &str) -> String {
+        token_of(r#"{"alg":"none"}"#, claims)
+    }
+
+    fn token_of(head: &str, claims: &str) -> String {
         let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
-        format!("{}.{}.{}", part(r#"{"alg":"none"}"#), part(claims), part("x"))
+        format!("{}.{}.{}", part(head), part(claims), part("x"))
     }
 
     #[test]
@@ -149,14 +171,25 @@ mod tests {
                 r#"{"aud":"https://storage.azure.com","exp":1001,"nbf":1001}"#,
                 "not valid yet",
             ),
-            (r#"{"aud":"https://storage.azure.com"}"#, "not a JWT"),
-            (r#"{"exp":1001}"#, "not a JWT"),
-            ("[]", "not a JWT"),
+            (r#"{"aud":"https://storage.azure.com"}"#, "without exp"),
+            (
+                r#"{"aud":"https://storage.azure.com","exp":"1001"}"#,
+                "exp is not a number",
+            ),
+            (
+                r#"{"aud":"https://storage.azure.com","exp":1001,"nbf":"0"}"#,
+                "nbf is not a number",
+            ),
+            (r#"{"exp":1001}"#, "without aud"),
+            (r#"{"aud":1,"exp":1001}"#, "aud is neither a text nor"),
+            ("[]", "payload is not a JSON object"),
         ] {
             assert!(fault(&token(bad)).unwrap().contains(why), "{bad}");
         }
-        for text in ["", "a", "a.b", "a.b.c", "e30.e30.e30", "...."] {
-            assert!(fault(text).unwrap().contains("not a JWT"), "{text}");
+        let without_algorithm = token_of("{}", r#"{"aud":"https://storage.azure.com","exp":1001}"#);
+        assert_eq!(fault(&without_algorithm).unwrap(), "a token without alg in its header");
+        for text in ["", "a", "a.b", "a.b.c", "e30.e30.a", "e30.W10.e30", "...."] {
+            assert!(fault(text).unwrap().contains("not a JWT: it"), "{text}");
         }
     }
 

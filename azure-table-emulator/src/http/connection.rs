@@ -142,7 +142,7 @@ impl Connection {
                 };
                 let close = HeaderValue::from_static("close");
                 response.headers_mut().insert(CONNECTION, close);
-                emulator.show(&head.method, &head.uri, &response);
+                emulator.show(&head, &response);
                 return Ok(response.map(Outgoing::complete));
             }
         };

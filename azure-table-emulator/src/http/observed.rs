@@ -5,7 +5,8 @@
 use azure_table_wire::transport::injected_fault::InjectedFault;
 use azure_table_wire::transport::{Transport, TransportError};
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, Uri};
+use http::request::Parts;
+use http::{HeaderMap, Request, Response};
 
 use crate::head;
 use crate::in_process::Emulator;
@@ -41,7 +42,7 @@ impl Emulator {
         };
         let mut pending = Pending {
             observe,
-            seen: Some(Seen::of(request.method(), request.uri(), self.clock().now())),
+            seen: Some(Seen::of(&request, self.settings().rules_at(request.uri().host()), self.clock().now())),
         };
         let outcome = front.send(request).await;
         if let Some(seen) = pending.seen.take() {
@@ -72,9 +73,10 @@ impl Emulator {
     }
 
     /// Reports a response that did not come from the service.
-    pub(crate) fn show(&self, method: &Method, uri: &Uri, response: &Response<Bytes>) {
+    pub(crate) fn show(&self, head: &Parts, response: &Response<Bytes>) {
         if let Some(observe) = &self.observer {
-            Seen::of(method, uri, self.clock().now()).show(observe, response, None);
+            let head = (&head.method, &head.uri, &head.headers);
+            Seen::of_head(head, self.clock().now()).show(observe, response, None);
         }
     }
 }

@@ -17,6 +17,7 @@ use azure_table_wire::request::inbound::batch::Batch;
 use azure_table_wire::request::inbound::target::Target;
 use azure_table_wire::request::inbound::{Inbound, Verb};
 use azure_table_wire::value::guid::Guid;
+use http::HeaderMap;
 
 use crate::load::{Demand, Work};
 use crate::operations::entities;
@@ -236,8 +237,29 @@ impl<'a> BatchCalls<'a> {
     }
 }
 
-/// Returns the response to a batch whose only part reports exceeded capacity.
-pub(crate) fn throttled(response: OperationResponse, rules: &ServiceRules) -> OperationResponse {
+/// Returns the response to a batch in which the operation at an index fails, or the last one if there are fewer.
+pub(crate) fn failed_at(
+    index: usize,
+    service_error: ServiceError,
+    headers: HeaderMap,
+    (request, trace): (&Inbound<'_>, &Trace),
+) -> OperationResponse {
+    let batch = request.batch();
+    let operations = batch.as_ref().map_or(&[][..], |batch| &batch.operations);
+    let index = index.min(operations.len().saturating_sub(1));
+    let form = operations.get(index).map(form_of_part).unwrap_or_default();
+    let service_error = trace.rules.at_index(service_error, index, operations.len());
+    let failed = OperationResponse::service_error(&service_error, form, trace);
+    let failed = OperationResponse {
+        note: failed.note.clone().of_batch(operations.len()),
+        injected: Some(Box::new(headers)),
+        ..failed
+    };
+    with_only_part(failed, trace.rules)
+}
+
+/// Returns the response to a batch with an error as its only part.
+pub(crate) fn with_only_part(response: OperationResponse, rules: &ServiceRules) -> OperationResponse {
     let (outer, inner) = boundaries();
     let mut out = Vec::new();
     let note = response.note.clone();

@@ -91,7 +91,7 @@ impl<'a> Operation<'a> {
             ..OperationResponse::service_error(service_error, form, trace)
         };
         if matches!(self, Self::Batch(_)) {
-            batch::throttled(throttled(&rules.at_index(service_error.clone(), 0, 1)), rules)
+            batch::with_only_part(throttled(&rules.at_index(service_error.clone(), 0, 1)), rules)
         } else {
             throttled(service_error)
         }

@@ -298,7 +298,7 @@ mod tests {
     use crate::rules::STORAGE;
 
     fn site(host: &str) -> Site {
-        crate::site::of(&format!("https://acct.table.{host}/t").parse().unwrap()).unwrap()
+        crate::site::at(&format!("https://acct.table.{host}/t"))
     }
 
     fn shape<'a>(site: &'a Site, level: Level, select: Option<&'a Select>) -> PayloadShape<'a> {

@@ -97,8 +97,8 @@ impl Control {
         });
         let steered = Steered {
             access: self.access,
+            faults: FaultRules::new(faults, emulator.clone()),
             emulator,
-            faults: FaultRules::new(faults),
             load,
             log: self.log,
             bodies: Semaphore::new(steered::MAX_BODIES as usize),

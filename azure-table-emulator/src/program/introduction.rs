@@ -1,5 +1,6 @@
 //! The lines that the program prints when it is ready: a few for people, one of JSON for programs, and warnings.
 
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use azure_table_emulator::EmulatorSnapshot;
@@ -113,10 +114,9 @@ fn introduce_service(server: &EmulatorServer, options: &Options, people: &People
         "{service}, emulated {kept} on {scheme}://{}",
         server.address()
     ));
-    let port = server.address().port();
-    if options.profile == Profile::Cosmos && port != DEVELOPMENT_PORT {
+    if options.profile == Profile::Cosmos && server.address().port() == DEVELOPMENT_PORT {
         people.tell(format_args!(
-            "           the official clients recognize it at {scheme}://localhost:{port}/{DEVELOPMENT_ACCOUNT}"
+            "           the official clients take port {DEVELOPMENT_PORT} for Table storage: choose another one"
         ));
     }
 }
@@ -165,7 +165,7 @@ fn warnings(is_open_to_network: bool, options: &Options) -> Vec<String> {
         warnings.push(format!(
             "other machines can reach {}, and the key of {DEVELOPMENT_ACCOUNT} is public: use --host 127.0.0.1, or \
              --account {DEVELOPMENT_ACCOUNT}:@FILE with a key of your own",
-            options.host
+            options.hosts.first().copied().unwrap_or(Ipv4Addr::UNSPECIFIED.into())
         ));
     }
     if let Some(control) = &options.control {

@@ -8,7 +8,7 @@ mod arguments;
 mod control;
 
 use std::ffi::{OsStr, OsString};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use azure_table_wire::account::profile::Profile;
 
 pub(crate) use crate::options::account::Account;
 pub(crate) use crate::options::arguments::Arguments;
-use crate::options::arguments::{HttpsArguments, Service, StorageArguments, Sync};
+use crate::options::arguments::{Host, HttpsArguments, Service, StorageArguments, Sync};
 pub(crate) use crate::options::control::ControlOptions;
 use crate::preset::Preset;
 
@@ -52,7 +52,8 @@ pub(crate) struct Options {
     pub(crate) data: Option<PathBuf>,
     pub(crate) sync: SyncPolicy,
     pub(crate) port: u16,
-    pub(crate) host: IpAddr,
+    /// The addresses to listen on.
+    pub(crate) hosts: Vec<IpAddr>,
     pub(crate) accounts: Vec<Account>,
     pub(crate) profile: Profile,
     pub(crate) snapshot: Option<PathBuf>,
@@ -96,7 +97,7 @@ impl Options {
             data: arguments.storage.data,
             snapshot: arguments.storage.snapshot,
             port: arguments.service.port.unwrap_or(default_port),
-            host: arguments.service.host.unwrap_or(Ipv4Addr::LOCALHOST.into()),
+            hosts: arguments.service.host.map_or_else(localhost, Host::addresses),
             accounts: Account::all(&arguments.service.accounts)?,
             profile,
             certificate: certificate(&arguments.https)?,
@@ -123,6 +124,20 @@ impl Options {
     /// Returns `true` if the account of all emulators has its own key instead of the public one.
     pub(crate) fn has_own_development_key(&self) -> bool {
         self.accounts.iter().any(|account| account.name == DEVELOPMENT_ACCOUNT)
+    }
+}
+
+/// Returns the addresses that `localhost` leads to. Clients differ in the one that they use first.
+fn localhost() -> Vec<IpAddr> {
+    vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]
+}
+
+impl Host {
+    fn addresses(self) -> Vec<IpAddr> {
+        match self {
+            Self::Localhost => localhost(),
+            Self::Address(address) => vec![address],
+        }
     }
 }
 

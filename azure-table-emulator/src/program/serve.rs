@@ -34,11 +34,15 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
     let certificate = options.certificate.as_ref();
     let certificate = certificate.map(|(certificate, key)| read_certificate(certificate, key));
     let certificate = certificate.transpose()?;
-    let log = RequestLog::default();
+    let log = RequestLog::new(options.control.as_ref().map_or(0, |control| control.log_length));
     let emulator = emulator(&options, &people, &log)?;
-    let address = SocketAddr::new(options.host, options.port);
-    let server = EmulatorServer::bind(emulator.clone(), address).await;
-    let server = server.map_err(|e| why_not(address, "--port", &e))?;
+    let addresses = options.hosts.iter().map(|host| SocketAddr::new(*host, options.port));
+    let addresses: Vec<_> = addresses.collect();
+    let server = EmulatorServer::bind(emulator.clone(), &addresses[..]).await;
+    let server = server.map_err(|e| match addresses.first() {
+        Some(address) => why_not(*address, "--port", &e),
+        None => e.to_string(),
+    })?;
     let control = bind_control(&options, log).await?;
     // The port is bound first, so that a failure to bind creates no file. Early clients wait.
     if let Some(path) = &options.snapshot {

@@ -7,6 +7,8 @@
 //! The log shows only values that are known to be harmless, and of query options only known names. Anything else may be
 //! part of a signature, whatever its name and encoding.
 
+mod batched_operation;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -17,8 +19,12 @@ use azure_table_wire::error::error_text::is_bidirectional_control;
 use azure_table_wire::value::clock::Instant;
 use azure_table_wire::value::datetime::DateTime;
 use bytes::Bytes;
-use http::{Method, Response, StatusCode, Uri};
+use http::header::{HeaderName, IF_MATCH};
+use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 
+pub use crate::response::observer::batched_operation::BatchedOperation;
+use crate::response::observer::batched_operation::BatchMessages;
+use crate::rules::ServiceRules;
 use crate::rules::service_error::ServiceError;
 
 /// The number of characters of a target in a log line.
@@ -56,8 +62,43 @@ pub struct ResponseEvent {
     pub why: Option<String>,
     /// The number of operations of a batch, if it could be read.
     pub operations: Option<usize>,
+    /// The header If-Match.
+    pub if_match: Option<String>,
+    /// The header Prefer.
+    pub prefer: Option<String>,
+    batch: Option<BatchMessages>,
     /// The time from the last byte of the request to the response, by tokio's clock.
     pub duration: Duration,
+}
+
+impl ResponseEvent {
+    /// Returns the operations of a batch in their order, each with its status. Empty for other requests, and for a batch
+    /// that cannot be read.
+    ///
+    /// Parses the bodies of the request and of its response.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// use std::sync::{Arc, Mutex};
+    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// let seen = Arc::new(Mutex::new(Vec::new()));
+    /// let sink = Arc::clone(&seen);
+    /// let emulator = Emulator::new().observer(move |request| sink.lock().unwrap().extend(request.batched_operations()));
+    /// let blogs = TableServiceClient::from_transport(emulator).dynamic_table("Blogs")?;
+    /// blogs.create_table().await?;
+    /// let mut batch = blogs.batch();
+    /// batch.insert(&DynamicEntity::new("Channel9", "1"))?;
+    /// batch.submit().await?;
+    /// let operation = &seen.lock().unwrap()[0];
+    /// assert_eq!((&*operation.method, operation.row_key.as_deref()), ("POST", Some("1")));
+    /// assert_eq!(operation.status.unwrap().as_u16(), 204);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn batched_operations(&self) -> Vec<BatchedOperation> {
+        self.batch.as_ref().map(BatchMessages::operations).unwrap_or_default()
+    }
 }
 
 impl fmt::Display for ResponseEvent {
@@ -147,21 +188,41 @@ pub(crate) struct Seen {
     at: DateTime,
     method: Method,
     target: String,
+    if_match: Option<String>,
+    prefer: Option<String>,
+    batch: Option<BatchMessages>,
     started: Instant,
 }
 
 impl Seen {
-    pub(crate) fn of(method: &Method, uri: &Uri, at: DateTime) -> Self {
+    /// `rules` are those of the host.
+    pub(crate) fn of(request: &Request<Bytes>, rules: &ServiceRules, at: DateTime) -> Self {
+        let batch = BatchMessages::of(request, rules);
+        Self {
+            batch,
+            ..Self::of_head((request.method(), request.uri(), request.headers()), at)
+        }
+    }
+
+    /// A request whose body is not known.
+    pub(crate) fn of_head((method, uri, headers): (&Method, &Uri, &HeaderMap), at: DateTime) -> Self {
+        let text = |name: HeaderName| Some(on_one_line(headers.get(name)?.to_str().ok()?));
         Self {
             at,
             method: method.clone(),
             target: target(uri),
+            if_match: text(IF_MATCH),
+            prefer: text(HeaderName::from_static("prefer")),
+            batch: None,
             started: Instant::now(),
         }
     }
 
     /// Reports a response, and the fault that was injected into it.
-    pub(crate) fn show(self, observe: &Observe, response: &Response<Bytes>, fault: Option<String>) {
+    pub(crate) fn show(mut self, observe: &Observe, response: &Response<Bytes>, fault: Option<String>) {
+        if let Some(batch) = &mut self.batch {
+            batch.answer(response);
+        }
         let note = response.extensions().get::<Note>().cloned().unwrap_or_default();
         let why = note.why.map(|why| on_one_line(&why));
         let why = fault
@@ -186,6 +247,9 @@ impl Seen {
             code: note.code,
             why,
             operations: note.operations,
+            if_match: self.if_match,
+            prefer: self.prefer,
+            batch: self.batch,
             duration: self.started.elapsed(),
         });
     }
@@ -271,6 +335,9 @@ mod tests {
             code: Some("TableAlreadyExists"),
             why: None,
             operations: None,
+            if_match: None,
+            prefer: None,
+            batch: None,
             duration: Duration::from_micros(1_234),
         };
         let line = "2026-01-02T03:04:05.006Z POST /acct/Tables 409 TableAlreadyExists 1.2 ms";

@@ -145,6 +145,12 @@ impl ServiceError {
         Self::with(401, "Unauthorized", message, Challenge)
     }
 
+    /// Returns the first error with this code, the most general one.
+    pub(crate) fn of_code(code: &str) -> Option<Self> {
+        let mut all = Self::OF_REQUESTS.iter().chain(Self::OF_CREDENTIALS);
+        all.find(|known| known.code == code).cloned()
+    }
+
     pub(crate) fn source_ip_mismatch(address: std::net::IpAddr) -> Self {
         let message =
             format!("This request is not authorized to perform this operation using this source IP {address}.");
@@ -152,16 +158,19 @@ impl ServiceError {
     }
 }
 
-/// Defines a constant for each error: status and code, the part that raises it, the text.
+/// Defines a constant for each error: status and code, the part that raises it, the text. The first name is the list.
 macro_rules! service_errors {
-    ($($(#[$attribute:meta])* $name:ident = $status:literal $code:literal, $raised_by:ident, $text:literal;)+) => {
+    ($all:ident: $($(#[$attribute:meta])* $name:ident = $status:literal $code:literal, $raised_by:ident, $text:literal;)+) => {
         impl ServiceError {
             $($(#[$attribute])* pub(crate) const $name: Self = Self::new($status, $code, $text, $raised_by);)+
+
+            const $all: &[Self] = &[$(Self::$name),+];
         }
     };
 }
 
 service_errors! {
+    OF_REQUESTS:
     NO_HOST = 400 "HostInformationNotPresent", FrontEnd,
         "The required host information is not present in the request. You must send a non-empty Host header or include the \
          absolute URI in the request line.";
@@ -281,6 +290,9 @@ service_errors! {
     /// Seen of Create Table after 30 s.
     OPERATION_TIMED_OUT = 500 "OperationTimedOut", Store,
         "Operation could not be completed within the specified time.";
+    /// Only injected.
+    INTERNAL_ERROR = 500 "InternalError", Store,
+        "The server encountered an internal error. Please retry the request.";
     SERVER_BUSY = 503 "ServerBusy", Store,
         "The server is currently unable to receive requests. Please retry your request.";
     ACCOUNT_BUSY = 503 "ServerBusy", Store,
@@ -308,6 +320,7 @@ service_errors! {
 
 // Errors of a credential: its form, its place or its permissions.
 service_errors! {
+    OF_CREDENTIALS:
     AUTHENTICATION_FAILED = 403 "AuthenticationFailed", FrontEnd,
         "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including \
          the signature.";

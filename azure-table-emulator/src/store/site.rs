@@ -26,22 +26,11 @@ pub(crate) struct Site {
     pub(crate) base: String,
     /// The part of the path that belongs to the base: `/account`, or nothing.
     pub(crate) prefix: String,
+    /// The host is not one of the services. Clients take such a URL for Table storage's, and may merge without a tunnel.
+    pub(crate) is_of_emulators: bool,
 }
 
 impl Site {
-    /// Returns `true` if the account is in the path. Accounts of Cosmos DB never are, so clients take such a URL for
-    /// Table storage's and may merge without a tunnel.
-    pub(crate) fn is_of_emulators(&self) -> bool {
-        !self.prefix.is_empty()
-    }
-
-    /// Applies the settings of an emulator to the site.
-    pub(crate) fn under(mut self, settings: &Settings) -> Self {
-        self.rules = settings.rules.unwrap_or(self.rules);
-        self.is_behind = self.is_secondary && !settings.secondary_lag.is_zero();
-        self
-    }
-
     /// Applies the choices of an adverse service.
     pub(crate) fn choose(&mut self, choices: Choices, settings: &Settings) {
         self.is_behind |= choices.is_behind && !settings.secondary_lag.is_zero();

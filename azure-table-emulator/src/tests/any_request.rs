@@ -126,7 +126,7 @@ proptest! {
         }
         sign(&mut request, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY);
         let emulator = Emulator::new();
-        let site = crate::site::of(&BASE.parse().unwrap()).unwrap();
+        let site = crate::site::at(BASE);
         emulator.service.store.write().create_table(site.replica(), "Blogs", emulator.clock().now()).unwrap();
         let response = emulator.service.serve(request).now_or_never().unwrap();
         prop_assert!(response.status().as_u16() < 500 || response.status() == 501);

@@ -165,10 +165,9 @@ async fn invalid_signature_fails_like_a_wrong_key() {
     let mut elsewhere = with_token("GET", "", &[], "", &token(ACCOUNT, &[]));
     let uri = elsewhere.uri().to_string().replace(DEVELOPMENT_ACCOUNT, "other");
     *elsewhere.uri_mut() = uri.parse().unwrap();
-    for emulator in [&emulator, &emulator.clone().account("other", "AAEC").unwrap()] {
-        let response = emulator.send(elsewhere.clone()).await.unwrap();
-        assert_eq!(error(&response).1, "AuthenticationFailed");
-    }
+    let emulator = emulator.account("other", "AAEC").unwrap();
+    let response = emulator.send(elsewhere).await.unwrap();
+    assert_eq!(error(&response).1, "AuthenticationFailed");
 }
 
 #[tokio::test]

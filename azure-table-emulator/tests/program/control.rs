@@ -119,6 +119,28 @@ fn port_tells_that_it_is_alive_and_shows_a_page() {
     );
 }
 
+#[test]
+fn program_reads_the_routes_and_their_methods() {
+    let (_running, port) = Port::start();
+    let (_, head, text) = ask(&port.0, "GET /", &[("Accept", "application/json")], "");
+    assert!(head.contains("content-type: application/x-ndjson"), "{head}");
+    let routes: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(routes.len(), 12);
+    for route in &routes {
+        // A method that no path has: the header Allow lists the others.
+        let path = route["path"].as_str().unwrap();
+        let (status, head, _) = ask(&port.0, &format!("TRACE {path}"), &[], "");
+        let allowed = head.lines().find_map(|line| line.strip_prefix("allow: ")).unwrap();
+        let mut allowed: Vec<_> = allowed.split(',').filter(|method| *method != "head").collect();
+        let mut methods: Vec<_> = route["methods"].as_array().unwrap().iter().collect();
+        methods.sort_by_key(|method| method.as_str());
+        allowed.sort_unstable();
+        let methods: Vec<_> = methods.iter().map(|it| it.as_str().unwrap().to_ascii_lowercase()).collect();
+        assert_eq!((status, methods), (405, allowed.iter().map(|it| (*it).to_owned()).collect()), "{path}");
+    }
+    assert!(port.rejected("GET /nothing", "").1.ends_with("/clock/advance, /load, /requests"));
+}
+
 #[tokio::test]
 async fn tables_are_seeded_listed_read_and_deleted() {
     let running = Running::start(&["--port=0", "--control=0", "-q", "--account=contoso:AAECAwQFBgc="]);

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use azure_table::{DynamicEntity, ErrorKind};
 
+use serde_json::Value;
+
+use crate::Running;
 use crate::control::{Port, ask, service};
 
 #[tokio::test]
@@ -99,6 +102,59 @@ async fn faults_act_and_are_counted() {
     );
 }
 
+#[tokio::test]
+async fn injected_error_has_the_text_and_the_headers_of_the_service() {
+    for (profile, text, id) in [
+        ("storage", "The specified entity already exists.", "\nRequestId:"),
+        ("cosmos", "The specified entity already exists.", "\nRequestID:"),
+    ] {
+        let running = Running::start(&["--port=0", "--control=0", "-q", "--profile", profile]);
+        let port = Port::of(&running);
+        port.ok(
+            "PUT /faults",
+            "{\"fault\":\"respond\",\"status\":409,\"code\":\"EntityAlreadyExists\",\"headers\":{\"x-own\":\"1\"}}",
+        );
+        let (_, tables) = running.connection_string.split_once("TableEndpoint=http://").unwrap();
+        let address = tables.split('/').next().unwrap().replace("localhost", "127.0.0.1");
+        let accept = [("Accept", "application/json;odata=nometadata")];
+        let (status, head, body) = ask(&address, "GET /devstoreaccount1/Tables", &accept, "");
+        let body: Value = serde_json::from_str(&body).unwrap();
+        let message = body["odata.error"]["message"]["value"].as_str().unwrap();
+        assert_eq!((status, &body["odata.error"]["code"]), (409, &"EntityAlreadyExists".into()));
+        assert!(message.starts_with(text) && message.contains(id), "{profile}: {message}");
+        for header in ["x-own: 1", "x-ms-request-id: ", "date: "] {
+            assert!(head.contains(header), "{profile}: {header}: {head}");
+        }
+        let logged = &port.lines("GET /requests")[0];
+        assert_eq!(logged["code"], "EntityAlreadyExists");
+    }
+}
+
+#[tokio::test]
+async fn injected_failure_of_a_batch_names_its_operation() {
+    let (running, port) = Port::start();
+    let blogs = service(&running).dynamic_table("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    port.ok(
+        "PUT /faults",
+        "{\"fault\":\"failBatchPart\",\"status\":412,\"code\":\"UpdateConditionNotSatisfied\",\"index\":1}",
+    );
+    for (operations, index) in [(3, 1), (2, 1)] {
+        let mut batch = blogs.batch();
+        for n in 0..operations {
+            batch.insert(&DynamicEntity::new("p", n.to_string())).unwrap();
+        }
+        let failed = batch.submit().await.unwrap_err();
+        assert_eq!((failed.status(), failed.batch_index()), (Some(412), Some(index)), "{failed}");
+        let text = "The update condition specified in the request was not satisfied.";
+        assert!(failed.to_string().contains(text), "{failed}");
+        let log = port.lines("GET /requests");
+        let statuses: Vec<_> = log.last().unwrap()["batch"].as_array().unwrap().iter().map(|it| it["status"].as_u64()).collect();
+        let expected: Vec<_> = (0..operations).map(|n| (n == index).then_some(412)).collect();
+        assert_eq!(statuses, expected);
+    }
+}
+
 #[test]
 fn faults_that_mean_nothing_are_rejected() {
     let (_running, port) = Port::start();
@@ -145,6 +201,18 @@ fn faults_that_mean_nothing_are_rejected() {
             "milliseconds: 86400001, it must be 0 to 86400000",
         ),
         ("{\"fault\":\"respond\"}", "status: missing, from 200 to 599"),
+        (
+            "{\"fault\":\"respond\",\"status\":503,\"code\":\"ServerBussy\"}",
+            "code: \"ServerBussy\" has no text of the service; set message",
+        ),
+        (
+            "{\"fault\":\"respond\",\"status\":503,\"code\":\"ServerBusy\",\"index\":1}",
+            "index: not a member of respond",
+        ),
+        (
+            "{\"fault\":\"failBatchPart\",\"status\":409,\"code\":\"C\",\"message\":\"1:M\",\"index\":1}",
+            "index: it needs a code and no message",
+        ),
         (
             "{\"fault\":\"respond\",\"status\":101}",
             "status: 101, it must be 200 to 599",

@@ -4,8 +4,10 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use azure_table::DynamicEntity;
 use serde_json::Value;
 
+use crate::Running;
 use crate::control::{Port, ROWS, service};
 use crate::process::LIMIT;
 
@@ -56,6 +58,41 @@ async fn requests_are_logged_and_followed() {
     let kept = port.lines("GET /requests");
     assert_eq!((kept.len(), &kept[0]["number"]), (1_000, &13.into()));
     assert_eq!(port.rejected("GET /requests?follow=perhaps", "").0, 400);
+}
+
+#[tokio::test]
+async fn log_shows_conditions_preferences_and_the_operations_of_a_batch() {
+    let (running, port) = Port::start();
+    let blogs = service(&running).dynamic_table("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    let row = |key: &str| DynamicEntity::new("p", key);
+    blogs.insert(&row("1")).await.unwrap();
+    blogs.delete(("p", "1")).await.unwrap();
+    let mut batch = blogs.batch();
+    batch.insert(&row("2")).unwrap();
+    batch.insert_or_merge(&row("3")).unwrap();
+    batch.submit().await.unwrap();
+    let log = port.lines("GET /requests");
+    assert_eq!((&log[1]["prefer"], &log[1]["ifMatch"]), (&"return-no-content".into(), &Value::Null));
+    assert_eq!(log[2]["ifMatch"], "*");
+    let operations = log[3]["batch"].as_array().unwrap();
+    let shown = |n: usize, name: &str| operations[n][name].as_str().unwrap();
+    for (n, method, key) in [(0, "POST", "2"), (1, "PATCH", "3")] {
+        let found = ["method", "table", "partitionKey", "rowKey"].map(|name| shown(n, name));
+        assert_eq!(found, [method, "Blogs", "p", key]);
+        assert_eq!(operations[n]["status"], 204);
+    }
+}
+
+#[tokio::test]
+async fn length_of_the_log_is_an_option() {
+    let running = Running::start(&["--port=0", "--control=0", "-q", "--control-requests=3"]);
+    let port = Port::of(&running);
+    for _ in 0..5 {
+        service(&running).list_tables().await.unwrap();
+    }
+    let numbers: Vec<_> = port.lines("GET /requests").iter().map(|line| line["number"].as_u64()).collect();
+    assert_eq!(numbers, [Some(3), Some(4), Some(5)]);
 }
 
 #[test]

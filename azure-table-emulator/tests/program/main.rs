@@ -13,7 +13,7 @@ mod process;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -256,9 +256,27 @@ async fn cosmos_can_be_used_by_the_string_that_it_prints() {
     let blogs = service.dynamic_table("Blogs").unwrap();
     blogs.create_table().await.unwrap();
     blogs.insert_or_merge(&DynamicEntity::new("p", "r")).await.unwrap();
-    let (_, port) = running.connection_string.split_once("127.0.0.1:").unwrap();
-    let localhost = format!("http://localhost:{}", port.trim_end_matches(';'));
-    assert!(running.introduction.contains(&localhost), "{}", running.introduction);
+    let (_, endpoint) = running.connection_string.split_once("TableEndpoint=").unwrap();
+    let rest = endpoint.strip_prefix("http://localhost:").unwrap();
+    let (port, rest) = rest.split_once('/').unwrap();
+    assert_eq!((port.parse::<u16>().is_ok(), rest), (true, ";"), "{endpoint}");
+}
+
+#[test]
+fn program_listens_where_localhost_leads() {
+    let has_ipv6 = TcpListener::bind("[::1]:0").is_ok();
+    let connects = |running: &Running, host: &str| {
+        let (_, rest) = running.connection_string.split_once("TableEndpoint=http://").unwrap();
+        let port = rest.split(['/', ':']).nth(1).unwrap();
+        TcpStream::connect(format!("{host}:{port}")).is_ok()
+    };
+    for arguments in [&["--port=0"][..], &["--port=0", "--profile=cosmos", "--host=localhost"]] {
+        let running = Running::start(arguments);
+        assert!(connects(&running, "127.0.0.1"), "{arguments:?}");
+        assert_eq!(connects(&running, "[::1]"), has_ipv6, "{arguments:?}");
+    }
+    let running = Running::start(&["--port=0", "--host=127.0.0.1"]);
+    assert!(connects(&running, "127.0.0.1") && !connects(&running, "[::1]"));
 }
 
 #[test]

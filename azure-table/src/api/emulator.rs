@@ -14,6 +14,7 @@
 //! | [`EmulatorClock`] | a clock that tests move |
 //! | [`PageEnds`] | where pages end, for tests of continuations |
 //! | [`ResponseEvent`] | a request with its response, for an observer |
+//! | [`BatchedOperation`] | an operation of a batch, for an observer |
 //! | `ServerCertificate` | the certificate of an HTTPS server |
 //!
 //! # Examples
@@ -36,7 +37,8 @@
 pub use azure_table_emulator::ServerCertificate;
 #[doc(inline)]
 pub use azure_table_emulator::{
-    EmulatorClock, EmulatorSnapshot, EmulatorTable, PageEnds, RangeSplits, ResponseEvent, ServiceLoad, ServiceModel,
+    BatchedOperation, EmulatorClock, EmulatorSnapshot, EmulatorTable, PageEnds, RangeSplits, ResponseEvent, ServiceLoad,
+    ServiceModel,
 };
 #[cfg(feature = "emulator-durable")]
 #[doc(inline)]

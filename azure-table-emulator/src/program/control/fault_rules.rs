@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use azure_table_testing::{AddedRule, Fault, FaultRule, Faults, ResponseTemplate};
+use azure_table_emulator::{Emulator, InjectedError};
+use azure_table_testing::{AddedRule, Fault, FaultRule, Faults, ResponseTemplate, computed_response};
 use azure_table_wire::error::operation_kind::OperationKind;
-use http::header::{HeaderName, HeaderValue};
+use http::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,7 @@ const OPERATIONS: [(&str, OperationKind); 19] = [
 /// The faults of the port and their rules.
 pub(super) struct FaultRules {
     faults: Faults,
+    emulator: Emulator,
     rules: Mutex<ActiveRules>,
 }
 
@@ -75,6 +77,8 @@ enum Kind {
     Timed(fn(Duration) -> Fault),
     /// `status`, `code`, `message` and `headers`.
     Responding(fn(ResponseTemplate) -> Fault),
+    /// The same, and `index`.
+    FailingBatch,
 }
 
 static KINDS: [(&str, Kind); 12] = [
@@ -87,7 +91,7 @@ static KINDS: [(&str, Kind); 12] = [
     ("hangResponse", Kind::Plain(Fault::HangResponse)),
     ("respond", Kind::Responding(Fault::Respond)),
     ("respondAfterApplying", Kind::Responding(Fault::RespondAfterApplying)),
-    ("failBatchPart", Kind::Responding(Fault::FailBatchPart)),
+    ("failBatchPart", Kind::FailingBatch),
     ("dateAhead", Kind::Timed(Fault::DateAhead)),
     ("dateBehind", Kind::Timed(Fault::DateBehind)),
 ];
@@ -107,6 +111,8 @@ pub(super) struct RuleJson {
     code: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    index: Option<usize>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     headers: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -143,9 +149,10 @@ struct ActiveJson<'a> {
 }
 
 impl FaultRules {
-    pub(super) fn new(faults: Faults) -> Self {
+    pub(super) fn new(faults: Faults, emulator: Emulator) -> Self {
         Self {
             faults,
+            emulator,
             rules: Mutex::default(),
         }
     }
@@ -171,7 +178,7 @@ impl FaultRules {
         let parts = json::values(text).map_err(|(number, why)| format!("rule {number}: {why}"))?;
         for (number, part) in (1..).zip(parts) {
             let json: RuleJson = json::object(part).map_err(|why| format!("rule {number}: {why}"))?;
-            let rule = json.rule().map_err(|why| format!("rule {number}: {why}"))?;
+            let rule = json.rule(&self.emulator).map_err(|why| format!("rule {number}: {why}"))?;
             rules.push((json, rule));
         }
         if rules.is_empty() {
@@ -217,8 +224,8 @@ impl FaultRules {
 }
 
 impl RuleJson {
-    fn rule(&self) -> Result<FaultRule, String> {
-        let mut rule = FaultRule::new(self.fault()?);
+    fn rule(&self, emulator: &Emulator) -> Result<FaultRule, String> {
+        let mut rule = FaultRule::new(self.fault(emulator)?);
         for name in &self.operations {
             rule = match (name.as_str(), OPERATIONS.iter().find(|(known, _)| known == name)) {
                 (_, Some((_, kind))) => rule.on(*kind),
@@ -261,7 +268,7 @@ impl RuleJson {
         })
     }
 
-    fn fault(&self) -> Result<Fault, String> {
+    fn fault(&self, emulator: &Emulator) -> Result<Fault, String> {
         let kind = KINDS.iter().find(|(name, _)| *name == self.fault);
         let (_, kind) = kind.ok_or_else(|| {
             let known: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
@@ -274,14 +281,15 @@ impl RuleJson {
                 at: self.bytes.ok_or("bytes: missing, the bytes of the body that arrive")?,
             },
             Kind::Timed(fault) => fault(self.time()?),
-            Kind::Responding(fault) => fault(self.response()?),
+            Kind::Responding(fault) => fault(self.response(emulator)?),
+            Kind::FailingBatch => Fault::FailBatchPart(self.response(emulator)?),
         })
     }
 
     /// Rejects members that have no meaning for the fault.
     fn check_members(&self, kind: &Kind) -> Result<(), String> {
         let has_time = matches!(kind, Kind::Timed(_));
-        let has_response = matches!(kind, Kind::Responding(_));
+        let has_response = matches!(kind, Kind::Responding(_) | Kind::FailingBatch);
         for (name, is_present, is_known) in [
             ("milliseconds", self.milliseconds.is_some(), has_time),
             ("bytes", self.bytes.is_some(), matches!(kind, Kind::Cut)),
@@ -289,6 +297,7 @@ impl RuleJson {
             ("code", self.code.is_some(), has_response),
             ("message", self.message.is_some(), has_response),
             ("headers", !self.headers.is_empty(), has_response),
+            ("index", self.index.is_some(), matches!(kind, Kind::FailingBatch)),
         ] {
             if is_present && !is_known {
                 return Err(format!("{name}: not a member of {}", self.fault));
@@ -307,10 +316,23 @@ impl RuleJson {
         }
     }
 
-    fn response(&self) -> Result<ResponseTemplate, String> {
+    fn response(&self, emulator: &Emulator) -> Result<ResponseTemplate, String> {
         let status = self.status.ok_or("status: missing, from 200 to 599")?;
         if !(200..=599).contains(&status) {
             return Err(format!("status: {status}, it must be 200 to 599"));
+        }
+        let headers = self.headers()?;
+        if let (Some(code), None) = (&self.code, &self.message) {
+            let known = InjectedError::new(status, code, headers);
+            let injected = known.ok_or_else(|| format!("code: {code:?} has no text of the service; set message"))?;
+            let (index, emulator) = (self.index.unwrap_or_default(), emulator.clone());
+            return Ok(match self.fault.as_str() {
+                "failBatchPart" => computed_response(move |it| injected.batch_response(index, &emulator, it)),
+                _ => computed_response(move |it| injected.response(&emulator, it)),
+            });
+        }
+        if self.index.is_some() {
+            return Err("index: it needs a code and no message, which begins with the index".to_owned());
         }
         let mut response = ResponseTemplate::new(status);
         if let Some(code) = &self.code {
@@ -322,14 +344,23 @@ impl RuleJson {
             }
             response = response.message(message);
         }
+        Ok(self
+            .headers
+            .iter()
+            .fold(response, |response, (name, value)| response.header(name, value)))
+    }
+
+    fn headers(&self) -> Result<HeaderMap, String> {
+        let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
-            HeaderName::try_from(name).map_err(|_| format!("headers: {name:?} is not a header name"))?;
-            if FRAMING.contains(&name.to_ascii_lowercase().as_str()) {
+            let header = HeaderName::try_from(name).map_err(|_| format!("headers: {name:?} is not a header name"))?;
+            if FRAMING.contains(&header.as_str()) {
                 return Err(format!("headers: {name} belongs to the connection"));
             }
-            HeaderValue::try_from(value).map_err(|_| format!("headers: {name}: {value:?} is not a header value"))?;
-            response = response.header(name, value);
+            let value = HeaderValue::try_from(value)
+                .map_err(|_| format!("headers: {name}: {value:?} is not a header value"))?;
+            headers.insert(header, value);
         }
-        Ok(response)
+        Ok(headers)
     }
 }

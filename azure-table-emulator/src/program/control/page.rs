@@ -34,7 +34,7 @@ fn content(name: &str) -> &'static str {
     content.map_or("", |(content, _)| content)
 }
 
-pub(super) async fn page() -> Response {
+pub(super) fn page() -> Response {
     let mut response = with(StatusCode::OK, HTML, Body::from(PAGE));
     let headers = response.headers_mut();
     if let Some(policy) = POLICY.clone() {

@@ -6,21 +6,21 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use azure_table_emulator::ResponseEvent;
+use azure_table_emulator::{BatchedOperation, ResponseEvent};
 use azure_table_wire::value::datetime::DateTime;
 use serde::Serialize;
 use tokio::sync::watch;
 
 use crate::control::response::push_line;
 
-/// The number of requests that are kept.
-const MAX_LINES: usize = 1_000;
 /// The number of characters of a target that are kept.
 const MAX_OF_TARGET: usize = 1_000;
 
 /// The log, shared by clones.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct RequestLog {
+    /// The number of requests that are kept.
+    length: usize,
     requests: Arc<Mutex<Requests>>,
     /// The number of the latest request.
     newest: watch::Sender<u64>,
@@ -46,12 +46,55 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    if_match: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefer: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     operations: Option<usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    batch: Vec<OperationJson>,
     milliseconds: f64,
 }
 
+/// An operation of a batch.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OperationJson {
+    method: String,
+    table: Option<String>,
+    partition_key: Option<String>,
+    row_key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    if_match: Option<String>,
+    /// `None` if another operation failed.
+    status: Option<u16>,
+}
+
+impl From<BatchedOperation> for OperationJson {
+    fn from(operation: BatchedOperation) -> Self {
+        Self {
+            method: operation.method,
+            table: operation.table,
+            partition_key: operation.partition_key,
+            row_key: operation.row_key,
+            if_match: operation.if_match,
+            status: operation.status.map(|status| status.as_u16()),
+        }
+    }
+}
+
 impl RequestLog {
+    /// Creates a log that keeps this number of requests.
+    pub(crate) fn new(length: usize) -> Self {
+        Self {
+            length,
+            requests: Arc::default(),
+            newest: watch::Sender::default(),
+        }
+    }
+
     pub(crate) fn record(&self, event: &ResponseEvent) {
+        let batch = event.batched_operations().into_iter().map(OperationJson::from).collect();
         let mut requests = self.requests();
         requests.count += 1;
         let number = requests.count;
@@ -67,12 +110,15 @@ impl RequestLog {
                 status: event.status.map(|status| status.as_u16()),
                 code: event.code,
                 why: event.why.as_deref(),
+                if_match: event.if_match.as_deref(),
+                prefer: event.prefer.as_deref(),
                 operations: event.operations,
+                batch,
                 // In whole microseconds.
                 milliseconds: event.duration.as_micros() as f64 / 1_000.0,
             },
         );
-        if requests.lines.len() == MAX_LINES {
+        if requests.lines.len() == self.length {
             requests.lines.pop_front();
         }
         requests.lines.push_back((number, line));

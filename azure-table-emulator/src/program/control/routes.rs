@@ -16,12 +16,13 @@ use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{delete, get, post};
-use http::{Method, StatusCode, Uri};
+use http::header::ACCEPT;
+use http::{HeaderMap, Method, StatusCode, Uri};
 use serde::Serialize;
 
 use crate::control::page;
 use crate::control::request::Parameters;
-use crate::control::response::{Rejection, json};
+use crate::control::response::{Rejection, json, lines, push_line};
 use crate::control::steered::Steered;
 
 #[derive(Serialize)]
@@ -30,10 +31,38 @@ struct Health {
     version: &'static str,
 }
 
+/// A path with its methods, for people and programs that ask.
+#[derive(Serialize)]
+struct Route {
+    path: &'static str,
+    methods: &'static [&'static str],
+    content: &'static str,
+}
+
+const fn route(path: &'static str, methods: &'static [&'static str], content: &'static str) -> Route {
+    Route { path, methods, content }
+}
+
+/// All routes.
+static ROUTES: [Route; 12] = [
+    route("/", &["GET"], "a live page for browsers; with Accept: application/json these routes"),
+    route("/health", &["GET"], "200 while the program runs"),
+    route("/ready", &["GET"], "200, or 503 after a failed write to the disk"),
+    route("/tables", &["GET", "DELETE"], "all tables, or those of ?account="),
+    route("/tables/TABLE", &["GET", "POST", "DELETE"], "rows, of ?account=; GET has ?limit="),
+    route("/snapshot", &["GET", "PUT"], "the whole state"),
+    route("/faults", &["GET", "PUT", "POST", "DELETE"], "fault rules"),
+    route("/faults/ID", &["DELETE"], "a fault rule"),
+    route("/clock", &["GET", "PUT", "DELETE"], "the emulator's time"),
+    route("/clock/advance", &["POST"], "moves the emulator's time"),
+    route("/load", &["GET", "PUT", "DELETE"], "latency and throttling"),
+    route("/requests", &["GET", "DELETE"], "the latest requests; ?follow streams new ones"),
+];
+
 /// Returns the service of the port.
 pub(super) fn router(steered: Arc<Steered>) -> Router {
     let without_parameters = Router::new()
-        .route("/", get(page::page))
+        .route("/", get(root))
         .route("/health", get(health))
         .route("/ready", get(ready))
         .route("/snapshot", get(tables::snapshot).put(tables::restore))
@@ -78,12 +107,22 @@ async fn reject_parameters(parameters: Parameters, request: Request, next: Next)
     Ok(next.run(request).await)
 }
 
+/// Returns the page, or the routes to a program that accepts JSON.
+async fn root(headers: HeaderMap) -> Response {
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    if accept.is_some_and(|accept| accept.starts_with("application/json")) {
+        lines(ROUTES.iter().fold(String::new(), |mut text, route| {
+            push_line(&mut text, route);
+            text
+        }))
+    } else {
+        page::page()
+    }
+}
+
 async fn missing(uri: Uri) -> Rejection {
-    Rejection::not_found(format_args!(
-        "{:?} does not exist; the paths are /, /health, /ready, /tables, /tables/TABLE, /snapshot, /faults, /faults/ID, \
-         /clock, /clock/advance, /load, /requests",
-        uri.path()
-    ))
+    let paths = ROUTES.each_ref().map(|route| route.path).join(", ");
+    Rejection::not_found(format_args!("{:?} does not exist; the paths are {paths}", uri.path()))
 }
 
 /// Rejects a method that the path does not have. axum adds the header `Allow`.

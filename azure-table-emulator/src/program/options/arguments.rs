@@ -75,17 +75,19 @@ pub(super) struct ServiceArguments {
     /// Port to listen on, 0 for any free one [default: 10002; for cosmos 8902]
     #[arg(long, value_name = "N", value_parser = port, allow_negative_numbers = true)]
     pub(super) port: Option<u16>,
-    /// Address to listen on [default: 127.0.0.1]; use 0.0.0.0 in a container
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    pub(super) host: Option<IpAddr>,
+    /// Address to listen on [default: localhost, which is 127.0.0.1 and, if this machine has it,
+    /// ::1]; use 0.0.0.0 in a container
+    #[arg(long, value_name = "ADDRESS", value_parser = host, verbatim_doc_comment)]
+    pub(super) host: Option<Host>,
     /// Add an account, or set another key for devstoreaccount1. The file contains the key in
     /// base64. NAME:KEY is accepted too, but all users of the machine can read the command line
     #[arg(long = "account", value_name = "NAME:@FILE", verbatim_doc_comment)]
     pub(super) accounts: Vec<String>,
     /// storage, or cosmos for Azure Cosmos DB for Table [default: storage]
-    /// Azure.Data.Tables and the clients for Python and JavaScript recognize Cosmos DB by the
-    /// host localhost with any port but 10002, the client for Go by localhost with port 8902,
-    /// Microsoft.Azure.Cosmos.Table by https://localhost.
+    /// Azure.Data.Tables (.NET) and the clients for Python and JavaScript recognize Cosmos DB by
+    /// the host localhost with any port but 10002, the client for Go by localhost with port 8902,
+    /// Microsoft.Azure.Cosmos.Table 1.0.8 (.NET) by https://localhost with any port but 10002,
+    /// and only with UseRestExecutorForCosmosEndpoint.
     /// Merges that are not tunnelled through POST are accepted too
     #[arg(long, value_name = "SERVICE", hide_possible_values = true, verbatim_doc_comment)]
     pub(super) profile: Option<Service>,
@@ -144,8 +146,8 @@ pub(super) struct HttpsArguments {
 #[command(next_help_heading = "Control port")]
 pub(super) struct ControlArguments {
     /// Serve a control API on this port, 0 for any free one: tables, snapshots, faults, the
-    /// clock, the load and the log of requests, as JSON over HTTP, also for a browser. The
-    /// guide lists all routes
+    /// clock, the load and the log of requests, as JSON over HTTP. GET / is a page for a browser,
+    /// and with Accept: application/json the list of all routes
     #[arg(id = "control", long, value_name = "PORT", value_parser = port, allow_negative_numbers = true, verbatim_doc_comment)]
     pub(super) port: Option<u16>,
     /// Address of the control port [default: 127.0.0.1]; others require a token
@@ -154,6 +156,9 @@ pub(super) struct ControlArguments {
     /// Another name by which clients reach the control port, such as emulator or emulator:8080
     #[arg(id = "control-name", long, value_name = "NAME")]
     pub(super) names: Vec<String>,
+    /// Number of requests that the log of the control port keeps [default: 1000]
+    #[arg(id = "control-requests", long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
+    pub(super) requests: Option<usize>,
     /// Require this token in requests to the control port, as Authorization: Bearer
     #[arg(id = "control-token", long, value_name = "@FILE")]
     pub(super) token: Option<String>,
@@ -212,6 +217,21 @@ fn port(text: &str) -> Result<u16, &'static str> {
     text.parse().map_err(|_| "it must be 0 to 65535")
 }
 
+/// The value of `--host`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Host {
+    /// All addresses of this name.
+    Localhost,
+    Address(IpAddr),
+}
+
+fn host(text: &str) -> Result<Host, &'static str> {
+    match text {
+        "localhost" => Ok(Host::Localhost),
+        _ => address(text).map(Host::Address),
+    }
+}
+
 fn address(text: &str) -> Result<IpAddr, &'static str> {
     let address = if text == "localhost" { "127.0.0.1" } else { text };
     let why = "it must be an address such as 127.0.0.1, or 0.0.0.0 for all";
@@ -255,6 +275,6 @@ mod tests {
         let words = "emulator --host 0.0.0.0 --port 1 --quiet --host localhost --port 2 --quiet";
         let arguments = Arguments::try_parse_from(words.split(' ')).unwrap_or_else(|e| panic!("{e}"));
         let service = arguments.service;
-        assert_eq!((service.host, service.port), (Some([127, 0, 0, 1].into()), Some(2)));
+        assert_eq!((service.host, service.port), (Some(Host::Localhost), Some(2)));
     }
 }

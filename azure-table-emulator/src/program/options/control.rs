@@ -9,12 +9,17 @@ use crate::token::Token;
 /// The environment variable with the token.
 const VARIABLE: &str = "AZURE_TABLE_EMULATOR_CONTROL_TOKEN";
 
+/// The number of requests that the log keeps by default.
+const LOG_LENGTH: usize = 1_000;
+
 /// The options of the control port.
 pub(crate) struct ControlOptions {
     pub(crate) port: u16,
     pub(crate) host: IpAddr,
     pub(crate) names: Vec<String>,
     pub(crate) token: Option<Token>,
+    /// The number of requests that the log keeps.
+    pub(crate) log_length: usize,
     /// The token is in the command line.
     pub(crate) is_token_visible: bool,
 }
@@ -22,8 +27,10 @@ pub(crate) struct ControlOptions {
 impl ControlOptions {
     pub(super) fn of(arguments: ControlArguments) -> Result<Option<Self>, String> {
         let Some(port) = arguments.port else {
-            if arguments.host.is_some() || arguments.token.is_some() || !arguments.names.is_empty() {
-                return Err("--control-host, --control-name and --control-token need --control, the port".to_owned());
+            let has_others = arguments.host.is_some() || arguments.requests.is_some() || !arguments.names.is_empty();
+            if has_others || arguments.token.is_some() {
+                let why = "--control-host, --control-name, --control-requests and --control-token need --control, the port";
+                return Err(why.to_owned());
             }
             return Ok(None);
         };
@@ -46,6 +53,7 @@ impl ControlOptions {
             host,
             names: arguments.names,
             token,
+            log_length: arguments.requests.unwrap_or(LOG_LENGTH),
             is_token_visible,
         }))
     }

@@ -1,0 +1,25 @@
+//! The account of a request whose URL names none: the endpoint is a host alone, as of Cosmos DB's emulator.
+//!
+//! The account is the one of a SharedKey authorization, else the only one, else the one whose key made the shared access
+//! signature.
+
+use azure_table_wire::value::datetime::DateTime;
+use http::request::Parts;
+
+use crate::access::shared_key::{self, header};
+use crate::access::sas;
+use crate::settings::Settings;
+
+/// Returns the account of the credential, or the only account.
+pub(crate) fn of<'s>(head: &Parts, settings: &'s Settings, now: DateTime) -> Option<&'s str> {
+    let mut accounts = settings.accounts.iter();
+    if let Some(named) = header(&head.headers, "authorization").and_then(shared_key::account) {
+        return accounts.map(|(name, _)| name.as_str()).find(|name| *name == named);
+    }
+    if accounts.len() == 1 {
+        return accounts.next().map(|(name, _)| name.as_str());
+    }
+    let signature = sas::of(head.uri.query())?;
+    let signer = accounts.find(|(name, account)| sas::is_signed_by(&signature, (name, &account.key), now));
+    signer.map(|(name, _)| name.as_str())
+}
