@@ -1,10 +1,10 @@
 //! Callers: the checks of the front end, and the permissions that a signature or a token gives to a request.
 //!
-//! Decides which credential of a request applies, and where a token is rejected. `access/token.rs` decides which tokens
-//! are valid, `access/account.rs` the account if the URL names none. Keys of accounts are in `access/shared_key.rs`, shared access signatures in `access/sas.rs`, the
-//! permissions that each operation needs in `operations/grant.rs`. Not confirmed: that an `Authorization` header takes
-//! precedence over a shared access signature; the response to a token sent without TLS; that Cosmos DB names the token
-//! authority, as Storage does.
+//! Decides which credential of a request applies, and where a token is rejected. `access/token.rs` decides which
+//! tokens are valid, `access/account.rs` the account if the URL names none. Keys of accounts are in
+//! `access/shared_key.rs`, shared access signatures in `access/sas.rs`, the permissions that each operation needs in
+//! `operations/grant.rs`. Not confirmed: that an `Authorization` header takes precedence over a shared access
+//! signature; the response to a token sent without TLS; that Cosmos DB names the token authority, as Storage does.
 //!
 //! Source: REST "Authorize with Shared Key", "Authorize with Microsoft Entra ID"; a recorded challenge.
 

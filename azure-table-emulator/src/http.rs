@@ -226,7 +226,9 @@ impl EmulatorServer {
     /// ```
     pub fn is_open_to_network(&self) -> bool {
         let addresses = self.listeners.iter().filter_map(|listener| listener.local_addr().ok());
-        addresses.into_iter().any(|address| is_open(address.ip(), &self.emulator))
+        addresses
+            .into_iter()
+            .any(|address| is_open(address.ip(), &self.emulator))
     }
 
     /// Serves requests until `shutdown` completes.
@@ -320,7 +322,11 @@ async fn listen_once(addresses: &[SocketAddr]) -> io::Result<Vec<TcpListener>> {
             Err(e) => missing = e,
         }
     }
-    if listeners.is_empty() { Err(missing) } else { Ok(listeners) }
+    if listeners.is_empty() {
+        Err(missing)
+    } else {
+        Ok(listeners)
+    }
 }
 
 /// Returns `true` if the system selects the port.

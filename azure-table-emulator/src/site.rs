@@ -1,8 +1,8 @@
 //! Sites: the account that a URL names, and the service at its host.
 //!
 //! Supports all forms of base URL: the account in the path, as emulators have it, the account in the host name, and no
-//! account, as Cosmos DB's emulator has it. A path whose first segment is an account names that account, even if a table
-//! has the same name.
+//! account, as Cosmos DB's emulator has it. A path whose first segment is an account names that account, even if a
+//! table has the same name.
 //!
 //! `request/inbound/target.rs` parses the resource below, `store/site.rs` defines the value.
 //!

@@ -33,7 +33,8 @@ const LINES: [(&str, usize); 7] = [
     // comparison of all fields by hand, and a file of 501 lines. 1 for declared indexes. 5 for an index row's
     // key that is written once: they replaced a second one. 8 for reports that other crates define: they replaced two
     // conversions into an error. 10 counted late.
-    ("azure-table", 33_716),
+    // 1 for operations of a batch, which an observer sees.
+    ("azure-table", 33_717),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
     // 1 for an option of explorations. 357 for declared indexes, a row type for each: they replaced rows by hand. 4 for
     // their properties' names: they replaced those of fields, which may change.
@@ -43,7 +44,10 @@ const LINES: [(&str, usize); 7] = [
     // replaced a thread-local in the client. 81 for properties that borrow from a request, one look-up of a row for a
     // write, doubles by their shortest digits and lines of output that are collected: they replaced two allocations
     // of each property, a look-up, an exact division and a wake-up. A batch takes 30 % less CPU.
-    ("azure-table-emulator", 11_873),
+    // 121 for accounts of endpoints without one, and both addresses of `localhost`: they replaced 403 for the string of
+    // Microsoft's emulator. 120 for errors that are injected in the service's form: they replaced empty texts. 276 for
+    // the operations of a batch in the log, its length, a list of routes and reasons of tokens: they replaced nothing.
+    ("azure-table-emulator", 12_390),
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
     // 781 for declared indexes, which replace index rows by hand and their repair. 203 for their writes by query and
     // their removal: they replaced `Unique`, 83 lines, and index rows that stayed for ever. 2 for a guide.
@@ -56,7 +60,8 @@ const LINES: [(&str, usize); 7] = [
     // 117 for crashes of processes as outcomes of their requests, and their counts: they replaced nothing. 2 for
     // headers of a trace, which no spy showed. 24 for failures with the fewest crashes, and for processes that have
     // returned. 130 for crashes of processes that wait for a timer: no order had them.
-    ("azure-table-testing", 4_100),
+    // 34 for responses that depend on their request: they replaced errors without a text.
+    ("azure-table-testing", 4_134),
     // 25 `#[inline]`: they replaced the inlining within one crate, which a page had lost. 8 to read text or `null`:
     // they replaced a value between. 83 for values that are borrowed and move as whole words: they replaced stalls, a
     // fifth of the time of a row. 5 `#[inline]` for the writers of EDM types.

@@ -1,13 +1,13 @@
 //! The account of a request whose URL names none: the endpoint is a host alone, as of Cosmos DB's emulator.
 //!
-//! The account is the one of a SharedKey authorization, else the only one, else the one whose key made the shared access
-//! signature.
+//! The account is the one of a SharedKey authorization, else the only one, else the one whose key made the shared
+//! access signature.
 
 use azure_table_wire::value::datetime::DateTime;
 use http::request::Parts;
 
-use crate::access::shared_key::{self, header};
 use crate::access::sas;
+use crate::access::shared_key::{self, header};
 use crate::settings::Settings;
 
 /// Returns the account of the credential, or the only account.

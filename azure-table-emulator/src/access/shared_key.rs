@@ -49,7 +49,8 @@ pub(crate) fn check(
     now: Option<DateTime>,
 ) -> std::result::Result<(), Fault> {
     let authorization = header(&head.headers, "authorization").ok_or("no Authorization")?;
-    let (scheme, credential) = credential(authorization).ok_or("Authorization is neither SharedKey nor SharedKeyLite")?;
+    let (scheme, credential) =
+        credential(authorization).ok_or("Authorization is neither SharedKey nor SharedKeyLite")?;
     let (account, signature) = credential
         .split_once(':')
         .ok_or("Authorization is not ACCOUNT:SIGNATURE")?;

@@ -42,7 +42,11 @@ impl Emulator {
         };
         let mut pending = Pending {
             observe,
-            seen: Some(Seen::of(&request, self.settings().rules_at(request.uri().host()), self.clock().now())),
+            seen: Some(Seen::of(
+                &request,
+                self.settings().rules_at(request.uri().host()),
+                self.clock().now(),
+            )),
         };
         let outcome = front.send(request).await;
         if let Some(seen) = pending.seen.take() {

@@ -22,8 +22,8 @@ use bytes::Bytes;
 use http::header::{HeaderName, IF_MATCH};
 use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 
-pub use crate::response::observer::batched_operation::BatchedOperation;
 use crate::response::observer::batched_operation::BatchMessages;
+pub use crate::response::observer::batched_operation::BatchedOperation;
 use crate::rules::ServiceRules;
 use crate::rules::service_error::ServiceError;
 
@@ -72,19 +72,21 @@ pub struct ResponseEvent {
 }
 
 impl ResponseEvent {
-    /// Returns the operations of a batch in their order, each with its status. Empty for other requests, and for a batch
-    /// that cannot be read.
+    /// Returns the operations of a batch in their order, each with its status.
     ///
-    /// Parses the bodies of the request and of its response.
+    /// Empty for other requests, and for a batch that cannot be read. Parses the bodies of the request and of its
+    /// response.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {
     /// use std::sync::{Arc, Mutex};
+    /// use azure_table::emulator::ResponseEvent;
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
     /// let seen = Arc::new(Mutex::new(Vec::new()));
     /// let sink = Arc::clone(&seen);
-    /// let emulator = Emulator::new().observer(move |request| sink.lock().unwrap().extend(request.batched_operations()));
+    /// let observe = move |request: &ResponseEvent| sink.lock().unwrap().extend(request.batched_operations());
+    /// let emulator = Emulator::new().observer(observe);
     /// let blogs = TableServiceClient::from_transport(emulator).dynamic_table("Blogs")?;
     /// blogs.create_table().await?;
     /// let mut batch = blogs.batch();
@@ -221,7 +223,7 @@ impl Seen {
     /// Reports a response, and the fault that was injected into it.
     pub(crate) fn show(mut self, observe: &Observe, response: &Response<Bytes>, fault: Option<String>) {
         if let Some(batch) = &mut self.batch {
-            batch.answer(response);
+            batch.add_response(response);
         }
         let note = response.extensions().get::<Note>().cloned().unwrap_or_default();
         let why = note.why.map(|why| on_one_line(&why));

@@ -26,7 +26,7 @@ pub(crate) struct Site {
     pub(crate) base: String,
     /// The part of the path that belongs to the base: `/account`, or nothing.
     pub(crate) prefix: String,
-    /// The host is not one of the services. Clients take such a URL for Table storage's, and may merge without a tunnel.
+    /// The host is not one of the services. Clients take such a URL for Table storage's and may merge without a tunnel.
     pub(crate) is_of_emulators: bool,
 }
 

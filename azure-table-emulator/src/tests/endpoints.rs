@@ -36,7 +36,9 @@ async fn fill(emulator: &Emulator) {
 
 fn statuses(response: &Response<Bytes>) -> Vec<&str> {
     let lines = body(response).lines();
-    lines.filter_map(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3)).collect()
+    lines
+        .filter_map(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3))
+        .collect()
 }
 
 #[tokio::test]
@@ -48,7 +50,15 @@ async fn request_belongs_to_the_account_of_its_authorization() {
         assert_eq!(get(own).await.status(), 200);
         assert_eq!(get((DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY)).await.status(), 404);
         assert_eq!(get(("localhost", DEVELOPMENT_KEY)).await.status(), 403);
-        let named = send_to(&emulator, &format!("{HOST}/{DEVELOPMENT_ACCOUNT}"), "GET", "Tables", &[], "").await;
+        let named = send_to(
+            &emulator,
+            &format!("{HOST}/{DEVELOPMENT_ACCOUNT}"),
+            "GET",
+            "Tables",
+            &[],
+            "",
+        )
+        .await;
         assert_eq!(named.status(), 200);
     }
 }
@@ -61,7 +71,11 @@ async fn urls_of_a_response_have_no_account() {
     assert_eq!(header(&created, "location"), "http://localhost:8902/Tables('Blogs')");
     let minimal = [("accept", "application/json;odata=minimalmetadata")];
     let tables = send_to(&emulator, HOST, "GET", "Tables", &minimal, "").await;
-    assert!(body(&tables).contains(r#""odata.metadata":"http://localhost:8902/$metadata#Tables""#), "{}", body(&tables));
+    assert!(
+        body(&tables).contains(r#""odata.metadata":"http://localhost:8902/$metadata#Tables""#),
+        "{}",
+        body(&tables)
+    );
 }
 
 #[tokio::test]
@@ -95,7 +109,9 @@ async fn request_with_a_shared_access_signature_belongs_to_its_signer() {
             let mut signed = sas.clone();
             signed.add("sig", signature);
             let pairs = signed.pairs().iter();
-            let query: Vec<_> = pairs.map(|(name, value)| format!("{name}={}", url::encode(value))).collect();
+            let query: Vec<_> = pairs
+                .map(|(name, value)| format!("{name}={}", url::encode(value)))
+                .collect();
             for base in [HOST.to_owned(), format!("{HOST}/localhost")] {
                 let path = format!("Blogs()?{}", query.join("&"));
                 let response = emulator.send(unsigned_at(&base, "GET", &path, &[], "")).await.unwrap();
@@ -119,10 +135,21 @@ async fn token_belongs_to_the_only_account() {
 async fn first_segment_that_is_an_account_is_no_table() {
     let emulator = Emulator::new();
     let name = format!(r#"{{"TableName":"{DEVELOPMENT_ACCOUNT}"}}"#);
-    assert_eq!(send_to(&emulator, HOST, "POST", "Tables", &[], &name).await.status(), 201);
+    assert_eq!(
+        send_to(&emulator, HOST, "POST", "Tables", &[], &name).await.status(),
+        201
+    );
     let with_keys = format!("{DEVELOPMENT_ACCOUNT}(PartitionKey='p',RowKey='r')");
-    assert_eq!(send_to(&emulator, HOST, "PUT", &with_keys, &[], ROW).await.status(), 204);
-    assert_eq!(send_to(&emulator, HOST, "POST", DEVELOPMENT_ACCOUNT, &[], ROW).await.status(), 501);
+    assert_eq!(
+        send_to(&emulator, HOST, "PUT", &with_keys, &[], ROW).await.status(),
+        204
+    );
+    assert_eq!(
+        send_to(&emulator, HOST, "POST", DEVELOPMENT_ACCOUNT, &[], ROW)
+            .await
+            .status(),
+        501
+    );
 }
 
 #[tokio::test]
@@ -131,9 +158,17 @@ async fn log_names_the_account_that_is_missing() {
     let sink = std::sync::Arc::clone(&whys);
     let emulator = Emulator::new().observer(move |event| sink.lock().unwrap().push(event.why.clone()));
     for path in ["Tables", "nobody/Tables"] {
-        assert_eq!(send_as(&emulator, ("nobody", OTHER_KEY), "GET", path, &[], "").await.status(), 403);
+        assert_eq!(
+            send_as(&emulator, ("nobody", OTHER_KEY), "GET", path, &[], "")
+                .await
+                .status(),
+            403
+        );
     }
     let whys = whys.lock().unwrap();
     let neither = "neither Authorization nor the address names an account";
-    assert_eq!(whys.iter().flatten().collect::<Vec<_>>(), [neither, "no account \"nobody\""]);
+    assert_eq!(
+        whys.iter().flatten().collect::<Vec<_>>(),
+        [neither, "no account \"nobody\""]
+    );
 }

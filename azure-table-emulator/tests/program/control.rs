@@ -135,10 +135,21 @@ fn program_reads_the_routes_and_their_methods() {
         let mut methods: Vec<_> = route["methods"].as_array().unwrap().iter().collect();
         methods.sort_by_key(|method| method.as_str());
         allowed.sort_unstable();
-        let methods: Vec<_> = methods.iter().map(|it| it.as_str().unwrap().to_ascii_lowercase()).collect();
-        assert_eq!((status, methods), (405, allowed.iter().map(|it| (*it).to_owned()).collect()), "{path}");
+        let methods: Vec<_> = methods
+            .iter()
+            .map(|it| it.as_str().unwrap().to_ascii_lowercase())
+            .collect();
+        assert_eq!(
+            (status, methods),
+            (405, allowed.iter().map(|it| (*it).to_owned()).collect()),
+            "{path}"
+        );
     }
-    assert!(port.rejected("GET /nothing", "").1.ends_with("/clock/advance, /load, /requests"));
+    assert!(
+        port.rejected("GET /nothing", "")
+            .1
+            .ends_with("/clock/advance, /load, /requests")
+    );
 }
 
 #[tokio::test]

@@ -120,8 +120,14 @@ async fn injected_error_has_the_text_and_the_headers_of_the_service() {
         let (status, head, body) = ask(&address, "GET /devstoreaccount1/Tables", &accept, "");
         let body: Value = serde_json::from_str(&body).unwrap();
         let message = body["odata.error"]["message"]["value"].as_str().unwrap();
-        assert_eq!((status, &body["odata.error"]["code"]), (409, &"EntityAlreadyExists".into()));
-        assert!(message.starts_with(text) && message.contains(id), "{profile}: {message}");
+        assert_eq!(
+            (status, &body["odata.error"]["code"]),
+            (409, &"EntityAlreadyExists".into())
+        );
+        assert!(
+            message.starts_with(text) && message.contains(id),
+            "{profile}: {message}"
+        );
         for header in ["x-own: 1", "x-ms-request-id: ", "date: "] {
             assert!(head.contains(header), "{profile}: {header}: {head}");
         }
@@ -145,11 +151,20 @@ async fn injected_failure_of_a_batch_names_its_operation() {
             batch.insert(&DynamicEntity::new("p", n.to_string())).unwrap();
         }
         let failed = batch.submit().await.unwrap_err();
-        assert_eq!((failed.status(), failed.batch_index()), (Some(412), Some(index)), "{failed}");
+        assert_eq!(
+            (failed.status(), failed.batch_index()),
+            (Some(412), Some(index)),
+            "{failed}"
+        );
         let text = "The update condition specified in the request was not satisfied.";
         assert!(failed.to_string().contains(text), "{failed}");
         let log = port.lines("GET /requests");
-        let statuses: Vec<_> = log.last().unwrap()["batch"].as_array().unwrap().iter().map(|it| it["status"].as_u64()).collect();
+        let statuses: Vec<_> = log.last().unwrap()["batch"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["status"].as_u64())
+            .collect();
         let expected: Vec<_> = (0..operations).map(|n| (n == index).then_some(412)).collect();
         assert_eq!(statuses, expected);
     }

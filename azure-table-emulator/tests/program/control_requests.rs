@@ -73,7 +73,10 @@ async fn log_shows_conditions_preferences_and_the_operations_of_a_batch() {
     batch.insert_or_merge(&row("3")).unwrap();
     batch.submit().await.unwrap();
     let log = port.lines("GET /requests");
-    assert_eq!((&log[1]["prefer"], &log[1]["ifMatch"]), (&"return-no-content".into(), &Value::Null));
+    assert_eq!(
+        (&log[1]["prefer"], &log[1]["ifMatch"]),
+        (&"return-no-content".into(), &Value::Null)
+    );
     assert_eq!(log[2]["ifMatch"], "*");
     let operations = log[3]["batch"].as_array().unwrap();
     let shown = |n: usize, name: &str| operations[n][name].as_str().unwrap();
@@ -91,7 +94,11 @@ async fn length_of_the_log_is_an_option() {
     for _ in 0..5 {
         service(&running).list_tables().await.unwrap();
     }
-    let numbers: Vec<_> = port.lines("GET /requests").iter().map(|line| line["number"].as_u64()).collect();
+    let numbers: Vec<_> = port
+        .lines("GET /requests")
+        .iter()
+        .map(|line| line["number"].as_u64())
+        .collect();
     assert_eq!(numbers, [Some(3), Some(4), Some(5)]);
 }
 

@@ -37,8 +37,8 @@
 pub use azure_table_emulator::ServerCertificate;
 #[doc(inline)]
 pub use azure_table_emulator::{
-    BatchedOperation, EmulatorClock, EmulatorSnapshot, EmulatorTable, PageEnds, RangeSplits, ResponseEvent, ServiceLoad,
-    ServiceModel,
+    BatchedOperation, EmulatorClock, EmulatorSnapshot, EmulatorTable, PageEnds, RangeSplits, ResponseEvent,
+    ServiceLoad, ServiceModel,
 };
 #[cfg(feature = "emulator-durable")]
 #[doc(inline)]

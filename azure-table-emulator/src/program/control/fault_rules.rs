@@ -178,7 +178,9 @@ impl FaultRules {
         let parts = json::values(text).map_err(|(number, why)| format!("rule {number}: {why}"))?;
         for (number, part) in (1..).zip(parts) {
             let json: RuleJson = json::object(part).map_err(|why| format!("rule {number}: {why}"))?;
-            let rule = json.rule(&self.emulator).map_err(|why| format!("rule {number}: {why}"))?;
+            let rule = json
+                .rule(&self.emulator)
+                .map_err(|why| format!("rule {number}: {why}"))?;
             rules.push((json, rule));
         }
         if rules.is_empty() {

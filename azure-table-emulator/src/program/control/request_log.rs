@@ -94,7 +94,11 @@ impl RequestLog {
     }
 
     pub(crate) fn record(&self, event: &ResponseEvent) {
-        let batch = event.batched_operations().into_iter().map(OperationJson::from).collect();
+        let batch = event
+            .batched_operations()
+            .into_iter()
+            .map(OperationJson::from)
+            .collect();
         let mut requests = self.requests();
         requests.count += 1;
         let number = requests.count;

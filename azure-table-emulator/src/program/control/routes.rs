@@ -45,18 +45,30 @@ const fn route(path: &'static str, methods: &'static [&'static str], content: &'
 
 /// All routes.
 static ROUTES: [Route; 12] = [
-    route("/", &["GET"], "a live page for browsers; with Accept: application/json these routes"),
+    route(
+        "/",
+        &["GET"],
+        "a live page for browsers; with Accept: application/json these routes",
+    ),
     route("/health", &["GET"], "200 while the program runs"),
     route("/ready", &["GET"], "200, or 503 after a failed write to the disk"),
     route("/tables", &["GET", "DELETE"], "all tables, or those of ?account="),
-    route("/tables/TABLE", &["GET", "POST", "DELETE"], "rows, of ?account=; GET has ?limit="),
+    route(
+        "/tables/TABLE",
+        &["GET", "POST", "DELETE"],
+        "rows, of ?account=; GET has ?limit=",
+    ),
     route("/snapshot", &["GET", "PUT"], "the whole state"),
     route("/faults", &["GET", "PUT", "POST", "DELETE"], "fault rules"),
     route("/faults/ID", &["DELETE"], "a fault rule"),
     route("/clock", &["GET", "PUT", "DELETE"], "the emulator's time"),
     route("/clock/advance", &["POST"], "moves the emulator's time"),
     route("/load", &["GET", "PUT", "DELETE"], "latency and throttling"),
-    route("/requests", &["GET", "DELETE"], "the latest requests; ?follow streams new ones"),
+    route(
+        "/requests",
+        &["GET", "DELETE"],
+        "the latest requests; ?follow streams new ones",
+    ),
 ];
 
 /// Returns the service of the port.

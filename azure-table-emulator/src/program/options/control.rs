@@ -29,7 +29,8 @@ impl ControlOptions {
         let Some(port) = arguments.port else {
             let has_others = arguments.host.is_some() || arguments.requests.is_some() || !arguments.names.is_empty();
             if has_others || arguments.token.is_some() {
-                let why = "--control-host, --control-name, --control-requests and --control-token need --control, the port";
+                let why =
+                    "--control-host, --control-name, --control-requests and --control-token need --control, the port";
                 return Err(why.to_owned());
             }
             return Ok(None);

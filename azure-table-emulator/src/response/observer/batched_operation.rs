@@ -64,7 +64,7 @@ impl BatchMessages {
         })
     }
 
-    pub(super) fn answer(&mut self, response: &Response<Bytes>) {
+    pub(super) fn add_response(&mut self, response: &Response<Bytes>) {
         let content_type = response.headers().get(CONTENT_TYPE).cloned();
         self.response = content_type.map(|content_type| (content_type, response.body().clone()));
     }
@@ -110,12 +110,16 @@ impl BatchMessages {
 fn index(body: &[u8]) -> usize {
     let text = std::str::from_utf8(body).unwrap_or_default();
     let json = serde_json::from_str::<serde_json::Value>(text).ok();
-    let json = json.as_ref().and_then(|json| json.pointer("/odata.error/message/value")?.as_str());
+    let json = json
+        .as_ref()
+        .and_then(|json| json.pointer("/odata.error/message/value")?.as_str());
     let message = match json {
         Some(message) => Some(message.to_owned()),
         None => xml::error(text).and_then(|(_, message)| message),
     };
-    let index = message.as_deref().and_then(|message| message.split_once(':')?.0.parse().ok());
+    let index = message
+        .as_deref()
+        .and_then(|message| message.split_once(':')?.0.parse().ok());
     index.unwrap_or_default()
 }
 
