@@ -40,6 +40,13 @@ impl<'a> Operation<'a> {
             Err(fault) if *fault != TargetFault::Component => return Err((*fault).into()),
             Ok(_) | Err(_) => {}
         }
+        request.verb?;
+        // Seen with an SDK; in batches Cosmos DB accepts them (recorded). Clients treat the URL of an emulator as one of
+        // Storage.
+        let takes_merge = !caller.site.rules.shared().tunnels_merge || caller.site.is_of_emulators;
+        if !takes_merge && matches!(request.method, "MERGE" | "PATCH") {
+            return Err(ServiceError::METHOD_NOT_ALLOWED);
+        }
         let call = OperationCall::parse(caller, request)?;
         Ok(match (call.target, call.verb) {
             (Target::Entities(_) | Target::Entity(..), Verb::Post | Verb::Put | Verb::Merge | Verb::Delete) => {

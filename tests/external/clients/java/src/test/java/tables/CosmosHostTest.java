@@ -20,7 +20,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import org.junit.jupiter.api.Disabled;
 import org.junit.jupiter.api.Test;
 import reactor.core.publisher.Mono;
 
@@ -68,7 +67,6 @@ class CosmosHostTest extends TableTest {
     }
 
     /** In a transaction the client writes MERGE for every service. Cosmos DB accepts that (recorded on 2024-11-04). */
-    @Disabled("the emulator returns 405")
     @Test
     void mergesInATransactionAreAccepted() {
         TableClient client = cosmos();
