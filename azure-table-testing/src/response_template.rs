@@ -70,9 +70,11 @@ enum Content {
     Impossible(String),
 }
 
+type ComputeResponse = dyn Fn(&Request<Bytes>) -> Response<Bytes> + Send + Sync;
+
 /// The function that computes a response.
 #[derive(Clone)]
-struct Compute(Arc<dyn Fn(&Request<Bytes>) -> Response<Bytes> + Send + Sync>);
+struct Compute(Arc<ComputeResponse>);
 
 impl fmt::Debug for Compute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
