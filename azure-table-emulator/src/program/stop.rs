@@ -1,5 +1,5 @@
 //! The signals that stop the program: Ctrl-C, and on Unix also SIGTERM, which service managers and containers send, and
-//! SIGHUP, which a terminal sends when it is closed. The end of standard input counts as one where `--stop-on-eof` says so.
+//! SIGHUP, which a terminal sends when it is closed. With `--stop-on-eof` the end of standard input counts as one.
 
 use std::io;
 
