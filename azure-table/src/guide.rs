@@ -17,6 +17,7 @@
 //! | [`testing`] (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
 //! | [`explorations`] (the same features) | Is my code correct in every order of its requests, and when one is lost? |
 //! | [`emulator`] | How do I run the emulator as a program? What survives a crash? How does a script control it? |
+//! | [`emulator_in_tests`] | How do tests in JavaScript, Python, Java, Go or .NET start the emulator? |
 //! | [`performance`] | Which call for which volume? What does a request cost? What should I measure? |
 //! | [`pitfalls`] | What goes wrong with tables, and what does the client do about it? |
 //!
@@ -34,15 +35,16 @@
 //! [`azure-table-patterns`](https://docs.rs/azure-table-patterns). That crate has patterns of coordination, such as
 //! fences, leases, logs and queues, and a guide to choose one.
 //!
-//! # From another client
+//! # From another client or emulator
 //!
-//! Each guide maps the calls of that client to ours, shows one program in both, and lists five surprises.
+//! Each guide to a client maps the calls of that client to ours, shows one program in both, and lists five surprises.
 //!
 //! | client | guide |
 //! |---|---|
 //! | Rust: the crate `azure_data_tables` 0.21 | [`migrate_azure_data_tables`] |
 //! | .NET: `Azure.Data.Tables`, `Microsoft.Azure.Cosmos.Table`, `WindowsAzure.Storage` | [`migrate_dotnet`] |
 //! | Java, JavaScript or Python: the package `azure-data-tables` of each | [`migrate_others`] |
+//! | the emulator Azurite, for clients in any language | [`migrate_azurite`] |
 //!
 //! A first program is on the [front page](crate).
 
@@ -114,6 +116,9 @@ pub mod catalogue {}
 #[doc = include_str!("guide/emulator.md")]
 pub mod emulator {}
 
+#[doc = include_str!("guide/emulator_in_tests.md")]
+pub mod emulator_in_tests {}
+
 #[doc = include_str!("guide/performance.md")]
 pub mod performance {}
 
@@ -128,3 +133,6 @@ pub mod migrate_dotnet {}
 
 #[doc = include_str!("guide/migrate_others.md")]
 pub mod migrate_others {}
+
+#[doc = include_str!("guide/migrate_azurite.md")]
+pub mod migrate_azurite {}

@@ -34,7 +34,8 @@ const LINES: [(&str, usize); 7] = [
     // key that is written once: they replaced a second one. 8 for reports that other crates define: they replaced two
     // conversions into an error. 10 counted late.
     // 1 for operations of a batch, which an observer sees.
-    ("azure-table", 33_717),
+    // 4 for two guides.
+    ("azure-table", 33_721),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
     // 1 for an option of explorations. 357 for declared indexes, a row type for each: they replaced rows by hand. 4 for
     // their properties' names: they replaced those of fields, which may change.
@@ -47,7 +48,9 @@ const LINES: [(&str, usize); 7] = [
     // 121 for accounts of endpoints without one, and both addresses of `localhost`: they replaced 403 for the string of
     // Microsoft's emulator. 120 for errors that are injected in the service's form: they replaced empty texts. 276 for
     // the operations of a batch in the log, its length, a list of routes and reasons of tokens: they replaced nothing.
-    ("azure-table-emulator", 12_390),
+    // 35 for a program that stops with its starter, and for a key press that arrives twice: they replaced emulators
+    // that outlived killed tests, and snapshots that Ctrl-C under npm lost.
+    ("azure-table-emulator", 12_425),
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
     // 781 for declared indexes, which replace index rows by hand and their repair. 203 for their writes by query and
     // their removal: they replaced `Unique`, 83 lines, and index rows that stayed for ever. 2 for a guide.

@@ -70,6 +70,7 @@ pub(crate) struct Options {
     pub(crate) timeout: Option<Duration>,
     pub(crate) ready_json: bool,
     pub(crate) quiet: bool,
+    pub(crate) stop_on_eof: bool,
 }
 
 impl Command {
@@ -118,6 +119,7 @@ impl Options {
                 .map(|seconds| Duration::from_secs(seconds as u64)),
             ready_json: arguments.output.ready_json,
             quiet: arguments.output.quiet,
+            stop_on_eof: arguments.output.stop_on_eof,
         })
     }
 

@@ -20,6 +20,8 @@ use crate::stop::Signals;
 /// The time limit for requests in flight after a signal. Containers are killed 10 s after the request to stop, and the
 /// snapshot must be written by then.
 const GRACE: Duration = Duration::from_secs(3);
+/// The time in which a further signal is the same one: a terminal, npm and a shell each pass on one key press.
+const SAME_SIGNAL: Duration = Duration::from_millis(500);
 /// The seed of `--timestamp-skew`.
 const SKEW_SEED: u64 = 0;
 
@@ -30,7 +32,7 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
     } else {
         Stream::Stdout
     })?;
-    let signals = Signals::listen()?;
+    let signals = Signals::listen(options.stop_on_eof)?;
     let certificate = options.certificate.as_ref();
     let certificate = certificate.map(|(certificate, key)| read_certificate(certificate, key));
     let certificate = certificate.transpose()?;
@@ -181,6 +183,12 @@ async fn until_signal(server: EmulatorServer, mut signals: Signals, has_snapshot
         let _ = stopping.send(());
         let last_words = people.clone();
         tokio::spawn(async move {
+            let _ = tokio::time::timeout(SAME_SIGNAL, async {
+                loop {
+                    signals.next().await;
+                }
+            })
+            .await;
             signals.next().await;
             last_words.flush();
             std::process::exit(130);

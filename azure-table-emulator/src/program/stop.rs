@@ -1,10 +1,13 @@
 //! The signals that stop the program: Ctrl-C, and on Unix also SIGTERM, which service managers and containers send, and
-//! SIGHUP, which a terminal sends when it is closed.
+//! SIGHUP, which a terminal sends when it is closed. With `--stop-on-eof` the end of standard input counts as one.
 
 use std::io;
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
+
+const EOF: &str = "end of standard input";
 
 /// The signals received since its creation, one by one.
 pub(crate) struct Signals {
@@ -15,16 +18,29 @@ pub(crate) struct Signals {
     /// `None` if it is ignored, as with `nohup`.
     #[cfg(unix)]
     hangup: Option<Signal>,
+    /// `None` if standard input stops nothing, or has ended.
+    eof: Option<oneshot::Receiver<()>>,
+}
+
+/// Reads standard input to its end, on a thread that does not delay the end of the process.
+fn eof() -> oneshot::Receiver<()> {
+    let (ending, ended) = oneshot::channel();
+    std::thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin(), &mut io::sink());
+        ending.send(())
+    });
+    ended
 }
 
 #[cfg(unix)]
 impl Signals {
-    pub(crate) fn listen() -> io::Result<Self> {
+    pub(crate) fn listen(stop_on_eof: bool) -> io::Result<Self> {
         let hangup = (!is_hangup_ignored()).then(|| signal(SignalKind::hangup()));
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
             hangup: hangup.transpose()?,
+            eof: stop_on_eof.then(eof),
         })
     }
 
@@ -34,11 +50,16 @@ impl Signals {
             interrupt,
             terminate,
             hangup,
+            eof,
         } = self;
         tokio::select! {
             _ = interrupt.recv() => "Ctrl-C",
             _ = terminate.recv() => "SIGTERM",
             Some(()) = async { hangup.as_mut()?.recv().await } => "SIGHUP",
+            Some(_) = async { Some(eof.as_mut()?.await) } => {
+                *eof = None;
+                EOF
+            }
         }
     }
 }
@@ -55,16 +76,23 @@ fn is_hangup_ignored() -> bool {
 
 #[cfg(not(unix))]
 impl Signals {
-    pub(crate) fn listen() -> io::Result<Self> {
-        Ok(Self {})
+    pub(crate) fn listen(stop_on_eof: bool) -> io::Result<Self> {
+        Ok(Self {
+            eof: stop_on_eof.then(eof),
+        })
     }
 
     /// Waits for a signal, and returns its name.
     pub(crate) async fn next(&mut self) -> &'static str {
-        match tokio::signal::ctrl_c().await {
-            Ok(()) => "Ctrl-C",
-            // The signal ends the process by itself.
-            Err(_) => std::future::pending().await,
+        let eof = &mut self.eof;
+        tokio::select! {
+            // After an error the signal ends the process by itself.
+            Ok(()) = tokio::signal::ctrl_c() => "Ctrl-C",
+            Some(_) = async { Some(eof.as_mut()?.await) } => {
+                *eof = None;
+                EOF
+            }
+            else => std::future::pending().await,
         }
     }
 }

@@ -31,8 +31,9 @@ const PAGE_OF_PATTERNS: &str = "https://docs.rs/azure-table-patterns";
 const GUIDES_OF_PATTERNS: &str = "https://docs.rs/azure-table-patterns/latest/azure_table_patterns/guide/";
 
 /// Guides whose title is not the name of their module.
-const TITLES: [(&str, &str); 3] = [
+const TITLES: [(&str, &str); 4] = [
     ("migrate_azure_data_tables", "Migrate from azure_data_tables"),
+    ("migrate_azurite", "Coming from Azurite"),
     ("migrate_dotnet", "Migrate from .NET"),
     ("migrate_others", "Migrate from Java, JavaScript or Python"),
 ];

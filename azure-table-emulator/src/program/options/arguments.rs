@@ -191,6 +191,9 @@ pub(super) struct OutputArguments {
     /// Do not print a line per request
     #[arg(long, short)]
     pub(super) quiet: bool,
+    /// Stop when standard input ends, as it does when the process that holds its other end does
+    #[arg(long)]
+    pub(super) stop_on_eof: bool,
     /// Print the version
     #[arg(long, action = ArgAction::Version)]
     version: Option<bool>,

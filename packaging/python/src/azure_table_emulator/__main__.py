@@ -1,0 +1,5 @@
+"""`python -m azure_table_emulator` runs the program."""
+
+from azure_table_emulator import main
+
+main()
