@@ -23,6 +23,8 @@ export interface Options {
   control?: number;
   controlHost?: string;
   controlName?: string | readonly string[];
+  /** Number of requests that its log keeps. */
+  controlRequests?: number;
   /** As `@FILE`. */
   controlToken?: string;
   maxConnections?: number;

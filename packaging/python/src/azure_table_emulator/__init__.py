@@ -48,6 +48,8 @@ class Options(TypedDict, total=False):
     """0 for any free port."""
     control_host: str
     control_name: str | Sequence[str]
+    control_requests: int
+    """Number of requests that its log keeps."""
     control_token: str
     max_connections: int
     max_bodies: int
