@@ -1,0 +1,35 @@
+//! The facts, by area.
+
+mod access;
+mod batches;
+mod conditions;
+mod entities;
+mod errors;
+mod filters;
+mod keys;
+mod paging;
+mod queries;
+mod service;
+mod tables;
+mod types;
+
+use crate::fact::Fact;
+
+/// Returns all facts. The position of a fact is part of its names.
+pub(crate) fn all() -> impl Iterator<Item = &'static Fact> {
+    let areas = [
+        tables::FACTS,
+        entities::FACTS,
+        keys::FACTS,
+        types::FACTS,
+        queries::FACTS,
+        filters::FACTS,
+        paging::FACTS,
+        batches::FACTS,
+        conditions::FACTS,
+        errors::FACTS,
+        access::FACTS,
+        service::FACTS,
+    ];
+    areas.into_iter().flatten()
+}

@@ -1,0 +1,5 @@
+//! Facts of entities.
+
+use crate::fact::Fact;
+
+pub(super) const FACTS: &[Fact] = &[];
