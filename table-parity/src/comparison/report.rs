@@ -1,8 +1,6 @@
 //! The report: what matched, what differs from the emulator, and what is now known.
 
-use std::collections::BTreeMap;
-#[cfg(test)]
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::comparison::observation::{NEEDS_COSMOS, NEEDS_STORAGE};
 use crate::comparison::probe::{Line, Probe};
@@ -207,7 +205,7 @@ impl Report {
     }
 
     /// Returns one stable text for each failure and difference, for a list of known ones.
-    #[cfg(test)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the lists of the tests"))]
     pub(crate) fn lines(&self) -> BTreeSet<String> {
         let failed = self.failed.iter().map(|(name, _)| format!("test {name}"));
         let found = self.found.iter().flat_map(|found| {
