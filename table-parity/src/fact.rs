@@ -17,6 +17,8 @@
 //! of path, and the expectation holds for the recorded response. There, a name of the run (`<T>`, `<K>`, `<N>…`,
 //! `<base>`) matches the recorded name, the same one at each place.
 
+use std::fmt;
+
 use crate::step::Step;
 
 /// A fact of the service.
@@ -168,5 +170,16 @@ impl Expected {
     pub(crate) const fn body(mut self, parts: &'static [Part]) -> Self {
         self.body = parts;
         self
+    }
+}
+
+/// The outcome in short.
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.code, self.message) {
+            ("", _) if self.status >= 400 => write!(f, "{} without a code", self.status),
+            ("", _) => write!(f, "{}", self.status),
+            (code, message) => write!(f, "{} {code}: {message}", self.status),
+        }
     }
 }

@@ -13,6 +13,7 @@
 //! | `<etag>` | the ETag of the last response with one |
 //! | `<past>`, `<soon>` | a time an hour ago, and in an hour |
 
+use std::fmt;
 use std::time::Duration;
 
 use azure_table::DateTime;
@@ -145,6 +146,19 @@ pub(crate) struct Names {
 const BOUNDARIES: [&str; 2] = ["batch_1", "changeset_1"];
 
 impl Names {
+    /// Returns names that keep the parts of names, for patterns.
+    #[cfg(test)]
+    pub(crate) fn placeholders() -> Self {
+        Self {
+            base: "<base>".to_owned(),
+            table: "<T>".to_owned(),
+            partition: "<K>".to_owned(),
+            own: "<N>".to_owned(),
+            etag: "{etag}".to_owned(),
+            now: DateTime::now(),
+        }
+    }
+
     /// Returns the text with its parts replaced.
     pub(crate) fn fill(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len());
@@ -245,4 +259,44 @@ fn change_set(changes: &[String]) -> String {
     }
     lines.push_str(&format!("--{inner}--\n--{outer}--\n"));
     lines.replace('\n', "\r\n")
+}
+
+/// The request in short.
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let headers = self
+            .headers
+            .iter()
+            .filter(|(name, value)| (*name, *value) != ("Prefer", "return-no-content"));
+        let headers = headers.map(|(name, value)| format!(", {name}: {value}"));
+        let body = match self.body {
+            Body::Empty => String::new(),
+            Body::Json(text) | Body::Xml(text) | Body::Batch(text) => format!(" {text}"),
+            Body::Row(row, properties) => format!(" RowKey {row}, {properties}"),
+            Body::Changes(changes) => format!(" {}", changes.join(" + ")),
+            Body::Repeated(times, change) => format!(" {times} times {change}"),
+        };
+        let signed = match self.auth {
+            Auth::Own => String::new(),
+            Auth::None => " without a credential".to_owned(),
+            Auth::Sas(fields) => format!(" with a signature of {}", query(fields)),
+            Auth::SasAnd(fields, further) => format!(
+                " with a signature of {} and {}",
+                query(fields),
+                further.trim_start_matches('&')
+            ),
+        };
+        let (method, path) = (self.method, self.path);
+        write!(
+            f,
+            "{method} {path}{signed}{}{}",
+            headers.collect::<String>(),
+            body.trim_end_matches(", ")
+        )
+    }
+}
+
+fn query(fields: &[(&str, &str)]) -> String {
+    let pairs: Vec<_> = fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    pairs.join("&")
 }

@@ -1,0 +1,69 @@
+//! The results as JSON, and the badge in the form of the endpoint of shields.io.
+
+use serde_json::{Value, json};
+
+use crate::parity::results::{Measured, Results, described};
+
+/// Returns the outcome of each fact, with its differences.
+pub(crate) fn results(results: &Results) -> Value {
+    let figure = |alike: usize, of: usize| json!({ "alike": alike, "of": of });
+    let areas = results.areas().into_iter();
+    let areas = areas.map(|(area, number)| (format!("{area:?}"), figure(number.alike, number.of)));
+    let [all, suite] = [results.all(), results.of_suite()];
+    let failed = results
+        .suite
+        .iter()
+        .filter_map(|(name, outcome)| Some(json!({ "name": name, "why": outcome.as_ref().err()? })));
+    json!({
+        "date": results.date,
+        "service": results.service,
+        "product": results.product,
+        "facts": { "alike": all.alike, "of": all.of },
+        "areas": areas.collect::<serde_json::Map<_, _>>(),
+        "alike": results.facts.iter().filter(|fact| fact.is_alike()).map(|fact| fact.fact.name).collect::<Vec<_>>(),
+        "different": results.facts.iter().filter(|fact| !fact.is_alike()).map(different).collect::<Vec<_>>(),
+        "suite": { "alike": suite.alike, "of": suite.of, "failed": failed.collect::<Vec<_>>() },
+        "problems": results.problems,
+    })
+}
+
+fn different(measured: &Measured) -> Value {
+    let mut differences = Vec::new();
+    for exchange in &measured.exchanges {
+        for mismatch in &exchange.mismatches {
+            differences.push(json!({
+                "request": exchange.request,
+                "part": mismatch.part,
+                "expected": mismatch.expected,
+                "came": mismatch.came,
+            }));
+        }
+    }
+    let (source, date, _) = described(measured.fact.source);
+    json!({
+        "name": measured.fact.name,
+        "source": format!("{source}, {date}"),
+        "differences": differences,
+        "failed": measured.failed,
+    })
+}
+
+/// Returns the badge.
+///
+/// Source: shields.io, "Endpoint Badge".
+pub(crate) fn badge(results: &Results) -> Value {
+    let all = results.all();
+    let color = match all.percent() {
+        100 => "brightgreen",
+        95.. => "green",
+        80.. => "yellowgreen",
+        60.. => "yellow",
+        _ => "orange",
+    };
+    json!({
+        "schemaVersion": 1,
+        "label": format!("as {}", results.service),
+        "message": format!("{} of {} facts", all.alike, all.of),
+        "color": color,
+    })
+}

@@ -1,0 +1,135 @@
+//! The results of a run: an outcome for each fact and each function of the suite, and their figures.
+
+use crate::fact::{Area, Fact, Source};
+use crate::parity::expectation::Mismatch;
+use crate::service::output::Exit;
+
+/// The results of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Results {
+    /// The day of the run.
+    pub(crate) date: String,
+    /// The emulated service.
+    pub(crate) service: &'static str,
+    /// The name and version that the endpoint states.
+    pub(crate) product: Option<String>,
+    pub(crate) facts: Vec<Measured>,
+    /// The functions of the conformance suite that ran, each with the reason for its failure.
+    pub(crate) suite: Vec<(&'static str, Result<(), String>)>,
+    /// Faults of the run itself: it is not finished.
+    pub(crate) problems: Vec<String>,
+}
+
+/// A fact and its responses.
+#[derive(Clone)]
+pub(crate) struct Measured {
+    pub(crate) fact: &'static Fact,
+    pub(crate) exchanges: Vec<Exchanged>,
+    /// The reason why a request was not sent or had no response.
+    pub(crate) failed: Option<String>,
+}
+
+impl std::fmt::Debug for Measured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (name, exchanges, failed) = (self.fact.name, &self.exchanges, &self.failed);
+        f.debug_tuple("Measured")
+            .field(&name)
+            .field(exchanges)
+            .field(failed)
+            .finish()
+    }
+}
+
+/// A request, and its response as it is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Exchanged {
+    pub(crate) request: String,
+    /// The expected outcome in short. Empty for a request that prepares others.
+    pub(crate) expected: String,
+    /// The outcome in short.
+    pub(crate) came: String,
+    pub(crate) mismatches: Vec<Mismatch>,
+}
+
+/// The number of facts that hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Figure {
+    pub(crate) alike: usize,
+    pub(crate) of: usize,
+}
+
+impl Figure {
+    fn add(&mut self, is_alike: bool) {
+        self.of += 1;
+        self.alike += usize::from(is_alike);
+    }
+
+    /// Returns the whole percents, which are 100 only if all are alike.
+    pub(crate) fn percent(self) -> usize {
+        (self.alike * 100).checked_div(self.of).unwrap_or(100)
+    }
+}
+
+impl Measured {
+    /// Returns `true` if every response was as expected.
+    pub(crate) fn is_alike(&self) -> bool {
+        self.failed.is_none() && self.exchanges.iter().all(|exchange| exchange.mismatches.is_empty())
+    }
+}
+
+impl Results {
+    /// Returns the figure of each area that has facts.
+    pub(crate) fn areas(&self) -> Vec<(Area, Figure)> {
+        let mut areas: Vec<(Area, Figure)> = Vec::new();
+        for measured in &self.facts {
+            let area = measured.fact.area;
+            let index = areas.iter().position(|(known, _)| *known == area).unwrap_or_else(|| {
+                areas.push((area, Figure::default()));
+                areas.len() - 1
+            });
+            areas[index].1.add(measured.is_alike());
+        }
+        areas.sort_by_key(|(area, _)| *area);
+        areas
+    }
+
+    /// Returns the figure of all facts.
+    pub(crate) fn all(&self) -> Figure {
+        let mut figure = Figure::default();
+        self.facts.iter().for_each(|measured| figure.add(measured.is_alike()));
+        figure
+    }
+
+    /// Returns the figure of the conformance suite.
+    pub(crate) fn of_suite(&self) -> Figure {
+        let mut figure = Figure::default();
+        self.suite.iter().for_each(|(_, outcome)| figure.add(outcome.is_ok()));
+        figure
+    }
+
+    pub(crate) fn exit(&self) -> Exit {
+        let [facts, suite] = [self.all(), self.of_suite()];
+        if !self.problems.is_empty() {
+            Exit::NotFinished
+        } else if facts.alike == facts.of && suite.alike == suite.of {
+            Exit::NoDifference
+        } else {
+            Exit::Difference
+        }
+    }
+}
+
+/// Returns the text, date and address of a source.
+pub(crate) fn described(source: Source) -> (String, &'static str, Option<&'static str>) {
+    match source {
+        Source::Recording { file, exchange, date } => {
+            let session = file.trim_end_matches(".json");
+            (format!("recording {session}, exchange {}", exchange + 1), date, None)
+        }
+        Source::Page { url, date } => {
+            let last = url.trim_end_matches('/').rsplit('/').next().unwrap_or(url);
+            (format!("documentation, {last}"), date, Some(url))
+        }
+        Source::Suite { name, date } => (format!("tests of {name}"), date, None),
+    }
+}

@@ -1,0 +1,32 @@
+//! Texts of responses as the report shows them: the names of the run as in requests, and without what differs each time.
+
+use azure_table::testing::{mask_guids, mask_times};
+
+use crate::service::mask::Mask;
+use crate::service::seen;
+use crate::step::Names;
+
+/// The characters of a text.
+const MAX_CHARACTERS: usize = 1_500;
+
+/// Returns a text as the report shows it.
+pub(crate) fn shown(text: &str, names: &Names, mask: &Mask) -> String {
+    let mut text = text.replace("\r\n", "\n");
+    for (name, part) in [
+        (&names.base, "<base>"),
+        (&names.base.replace('/', "\\/"), "<base>"),
+        (&names.table, "<T>"),
+        (&names.own, "<N>"),
+        (&names.partition, "<K>"),
+    ] {
+        text = text.replace(name.as_str(), part);
+    }
+    let text = mask_times(&mask_guids(&seen::boundaries(&mask.hide(&text)))).replace("{guid}", "{id}");
+    let text = [r#"W/"datetime'{time}'""#, r#"W/\"datetime'{time}'\""#]
+        .iter()
+        .fold(text, |text, etag| text.replace(etag, "{etag}"));
+    match text.char_indices().nth(MAX_CHARACTERS) {
+        None => text,
+        Some((at, _)) => format!("{}… ({} characters)", &text[..at], text.chars().count()),
+    }
+}
