@@ -1,6 +1,6 @@
 //! Facts of access: signatures, shared access signatures, and stored policies.
 
-use super::sources::{ACCOUNT_SAS, NO_CONTENT, SAS_ERRORS, SERVICE_SAS, SET_ACL, XML, page, recorded, suite};
+use super::sources::{ACCOUNT_SAS, NO_CONTENT, SAS_ERRORS, SERVICE_SAS, SET_ACL, XML, recorded, report, suite};
 use crate::fact::Part::{Has, Is, Lacks};
 use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
 use crate::step::{Auth, Body, Step, get, insert, send, table};
@@ -9,10 +9,6 @@ const PERMISSION: &str = "This request is not authorized to perform this operati
 const OPERATION: &str = "This request is not authorized to perform this operation.";
 const UNAUTHENTIC: &str = "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.";
 const RANGES: &str = "storage/net_ValidateSasCredentialsWithRowKeyAndPartitionKeyRanges.json";
-const DATED: &[(&str, &str)] = &[
-    ("Authorization", "SharedKey <account>:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="),
-    ("x-ms-date", "<now>"),
-];
 
 const fn fact(name: &'static str, source: Source, exchanges: &'static [Exchange]) -> Fact {
     Fact::of(Area::Access, name, source, exchanges).on(On::Storage)
@@ -58,11 +54,20 @@ const SIX: &str = {
     macro_rules! six {
         ($policy:literal) => {
             concat!(
-                "<SignedIdentifiers>", $policy, $policy, $policy, $policy, $policy, $policy, "</SignedIdentifiers>"
+                "<SignedIdentifiers>",
+                $policy,
+                $policy,
+                $policy,
+                $policy,
+                $policy,
+                $policy,
+                "</SignedIdentifiers>"
             )
         };
     }
-    six!("<SignedIdentifier><AccessPolicy><Permission>r</Permission><Expiry>2029-01-01T00:00:00Z</Expiry><Start>2020-01-01T00:00:00Z</Start></AccessPolicy><Id>5</Id></SignedIdentifier>")
+    six!(
+        "<SignedIdentifier><AccessPolicy><Permission>r</Permission><Expiry>2029-01-01T00:00:00Z</Expiry><Start>2020-01-01T00:00:00Z</Start></AccessPolicy><Id>5</Id></SignedIdentifier>"
+    )
 };
 
 /// Sets the policies of the fact's own table.
@@ -259,7 +264,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "An expired signature is AuthenticationFailed.",
-        page("https://github.com/microsoft/AzureStorageExplorer/issues/8537"),
+        report("https://github.com/microsoft/AzureStorageExplorer/issues/8537"),
         &[ask(
             get("<T>()").auth(Auth::Sas(&[
                 ("sv", "2019-02-02"),
@@ -272,7 +277,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A time of a signature with six digits after its seconds is AuthenticationFailed.",
-        suite("Recordings of Microsoft's clients, four requests with such a signature", "2021-03"),
+        suite("Microsoft's clients, four recorded requests with such a signature", "2021-03"),
         &[ask(
             get("<T>()").auth(table_sas!(
                 "<T>",
@@ -290,7 +295,7 @@ pub(super) const FACTS: &[Fact] = &[
             "2026",
         ),
         &[ask(
-            get("Tables").headers(DATED).auth(Auth::None),
+            get("Tables").auth(Auth::Wrong),
             rejects(403, "AuthenticationFailed", UNAUTHENTIC).headers(&[
                 ("Content-Type", "application/json"),
                 ("x-ms-error-code", "AuthenticationFailed"),
@@ -312,8 +317,7 @@ pub(super) const FACTS: &[Fact] = &[
                 "$batch",
                 Body::Changes(&["POST <base>/<T>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"r\"}"]),
             )
-            .headers(DATED)
-            .auth(Auth::None),
+            .auth(Auth::Wrong),
             rejects(403, "AuthenticationFailed", UNAUTHENTIC).headers(&[
                 ("Content-Type", "application/json"),
                 ("x-ms-error-code", "AuthenticationFailed"),
@@ -322,9 +326,9 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A wrong signature has the id of the request.",
-        suite("14 recordings of Microsoft's clients", "2021-12"),
+        suite("Microsoft's clients, 14 recordings", "2021-12"),
         &[ask(
-            get("Tables").headers(DATED).auth(Auth::None),
+            get("Tables").auth(Auth::Wrong),
             rejects(403, "AuthenticationFailed", UNAUTHENTIC).headers(&[("x-ms-request-id", "{id}")]),
         )],
     ),
@@ -459,7 +463,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A time of a policy with three digits after its seconds is InvalidXmlDocument.",
-        suite("A recording of Microsoft's clients, a policy with milliseconds", "2020-06"),
+        suite("Microsoft's clients, a recorded policy with milliseconds", "2020-06"),
         &[
             prepare(OWN),
             ask(
@@ -472,7 +476,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A time of a policy may have seven digits after its seconds.",
-        suite("Recordings of Azure.Data.Tables for .NET", "2021-01"),
+        suite("Microsoft's clients, a recorded policy", "2021-01"),
         &[
             prepare(OWN),
             ask(
@@ -485,7 +489,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "Policies that are set with any format accepted are MediaTypeNotSupported.",
-        suite("Recordings of seven clients of Microsoft, 2020 to 2025", "2025"),
+        suite("seven clients of Microsoft, recorded 2020 to 2025", "2025"),
         &[
             prepare(OWN),
             ask(

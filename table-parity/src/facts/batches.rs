@@ -1,12 +1,12 @@
 //! Facts of batches: their parts, and how they fail.
 
-use super::sources::{NO_CONTENT, page, recorded, suite};
+use super::sources::{NO_CONTENT, TRANSACTIONS, recorded, report, suite};
 use crate::fact::Part::{Has, Is, Lacks};
 use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
 use crate::step::{Body, batch, get, insert, send, table};
 
 const CONDITION: &str = "The update condition specified in the request was not satisfied.";
-const CLIENTS: Source = suite("Recordings of seven clients of Microsoft, 2020 to 2025", "2025");
+const CLIENTS: Source = suite("seven clients of Microsoft, recorded 2020 to 2025", "2025");
 /// The same row twice.
 const TWICE: &[&str] = &[
     "POST <base>/<T>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"R1\"}",
@@ -263,7 +263,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A batch that fails changes nothing.",
-        page("https://learn.microsoft.com/en-us/rest/api/storageservices/performing-entity-group-transactions"),
+        TRANSACTIONS,
         &[
             prepare(insert("3", "")),
             prepare(batch(Body::Changes(THREE))),
@@ -298,7 +298,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "The first of several operations of a batch has the index 0 in its error text.",
-        suite("Recordings of four clients, inserts of four entities of which the first exists", "2020-12"),
+        suite("Microsoft's clients, recorded inserts of four entities, the first of which exists", "2020-12"),
         &[
             prepare(insert("0", "")),
             ask(
@@ -433,7 +433,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "An ETag that cannot be read has the index also in a batch of one operation.",
-        page("https://github.com/Azure/Azurite/issues/2013"),
+        report("https://github.com/Azure/Azurite/issues/2013"),
         &[
             prepare(insert("r", "")),
             ask(

@@ -1,6 +1,6 @@
 //! Facts of conditions: `If-Match`, `If-None-Match`, and ETags.
 
-use super::sources::{DELETE_ENTITY, TABLE_ERRORS, page, recorded, suite};
+use super::sources::{DELETE_ENTITY, TABLE_ERRORS, page, recorded, report, suite};
 use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
 use crate::step::{Body, delete, get, insert, send};
 
@@ -16,7 +16,11 @@ const fn fact(name: &'static str, source: Source, exchanges: &'static [Exchange]
 pub(super) const FACTS: &[Fact] = &[
     fact(
         "A merge with another ETag is UpdateConditionNotSatisfied.",
-        recorded("storage/py2017_entity_merge_entity_with_if_doesnt_match.json", 1, "2017-11-10"),
+        recorded(
+            "storage/py2017_entity_merge_entity_with_if_doesnt_match.json",
+            1,
+            "2017-11-10",
+        ),
         &[
             prepare(insert("rk9316171e", r#""sex":"male""#)),
             ask(
@@ -27,7 +31,11 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A merge with the ETag of the entity answers a new ETag.",
-        recorded("storage/py2017_entity_merge_entity_with_if_matches.json", 1, "2017-11-10"),
+        recorded(
+            "storage/py2017_entity_merge_entity_with_if_matches.json",
+            1,
+            "2017-11-10",
+        ),
         &[
             prepare(insert("rk236c150a", r#""sex":"male""#)),
             ask(
@@ -117,7 +125,10 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A deletion of an entity that does not exist is ResourceNotFound.",
-        suite("azure-data-tables for Python, recorded tests of entities", "2022 to 2026"),
+        suite(
+            "azure-data-tables for Python, recorded tests of entities",
+            "2022 to 2026",
+        ),
         &[ask(
             delete("<R:r>").headers(&[("If-Match", "*")]),
             rejects(404, "ResourceNotFound", "The specified resource does not exist."),
@@ -140,7 +151,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A weak ETag that the service never built does not match.",
-        page("https://github.com/Azure/Azurite/issues/1229"),
+        report("https://github.com/Azure/Azurite/issues/1229"),
         &[
             prepare(insert("r", r#""A":1"#)),
             ask(
@@ -151,7 +162,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "An ETag with doubled quotes around its time is ConditionNotMet, without Cache-Control.",
-        suite("Recordings of seven clients of Microsoft, 2020 to 2025", "2025"),
+        suite("seven clients of Microsoft, recorded 2020 to 2025", "2025"),
         &[
             prepare(insert("r", r#""A":1"#)),
             ask(
@@ -191,8 +202,7 @@ pub(super) const FACTS: &[Fact] = &[
         &[
             prepare(insert("r", r#""A":1"#)),
             ask(
-                send("PUT", "<R:r>", Body::Row("r", r#""A":2"#))
-                    .headers(&[("If-Match", "*"), ("If-None-Match", "*")]),
+                send("PUT", "<R:r>", Body::Row("r", r#""A":2"#)).headers(&[("If-Match", "*"), ("If-None-Match", "*")]),
                 rejects(400, "InvalidInput", "{text}"),
             ),
         ],

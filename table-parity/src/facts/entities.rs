@@ -7,7 +7,7 @@ use crate::step::{Auth, Body, delete, get, insert, send};
 
 const ANY: &[(&str, &str)] = &[("If-Match", "*")];
 const MISSING: &str = "The specified resource does not exist.";
-const CLIENTS: Source = suite("Recordings of seven clients of Microsoft, 2020 to 2025", "2025");
+const CLIENTS: Source = suite("seven clients of Microsoft, recorded 2020 to 2025", "2025");
 
 /// The properties of the recorded entities, as they were sent.
 macro_rules! sent {

@@ -1,15 +1,16 @@
 //! Facts of errors: their form, and the rejection of odd URLs and headers.
 
-use super::sources::{COMMON_ERRORS, VERSIONS, XML, page, recorded, suite};
+use super::sources::{COMMON_ERRORS, VERSIONS, XML, recorded, report, suite};
 use crate::fact::Part::{Has, Is};
 use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
 use crate::step::{Auth, Body, batch, delete, get, insert, send};
 
 const MISSING: &str = "The specified resource does not exist.";
 const HEADER: &str = "The value for one of the HTTP headers is not in the correct format.";
-const KEYS: &str = "The number of keys specified in the URI does not match number of key properties for the resource '{text}.<T>'.";
-const CLIENTS: Source = suite("Recordings of seven clients of Microsoft, 2020 to 2025", "2025");
-const ANY_FORMAT: Source = suite("25 recordings of clients that send `Accept: */*`", "2020-08");
+const KEYS: &str =
+    "The number of keys specified in the URI does not match number of key properties for the resource '{text}.<T>'.";
+const CLIENTS: Source = suite("seven clients of Microsoft, recorded 2020 to 2025", "2025");
+const ANY_FORMAT: Source = suite("clients that send `Accept: */*`, 25 recordings", "2020-08");
 const TABLE_IN_URL: Source = suite(
     "azure-data-tables for Python, recorded test_table_client.py test_client_with_url_ends_with_table_name",
     "2024",
@@ -121,7 +122,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A version that is no date is rejected in XML, without x-ms-error-code.",
-        suite("21 recordings of clients with the version 12.0.0b1", "2020-08"),
+        suite("clients with the version 12.0.0b1, 21 recordings", "2020-08"),
         &[ask(
             get("Tables").headers(&[("x-ms-version", "12.0.0b1")]),
             rejects(400, "InvalidHeaderValue", HEADER)
@@ -134,7 +135,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A version that does not exist is InvalidHeaderValue.",
-        page("https://github.com/Azure/azure-storage-node/issues/185"),
+        report("https://github.com/Azure/azure-storage-node/issues/185"),
         &[ask(
             get("Tables").headers(&[("x-ms-version", "2001-01-01")]),
             rejects(400, "InvalidHeaderValue", HEADER),
@@ -241,7 +242,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "An entity below a table is NotImplemented.",
-        suite("Recordings of Microsoft's clients, a point read below a table", "2020-06"),
+        suite("Microsoft's clients, a recorded point read below a table", "2020-06"),
         &[ask(
             get("<T>/<T>(PartitionKey='<K>',RowKey='r')"),
             rejects(

@@ -1,21 +1,23 @@
 //! Facts of filters: literals, operators, and the texts of rejections.
 
-use super::sources::{page, recorded, suite};
+use super::sources::{page, recorded, report, suite};
 use crate::fact::Part::{Has, Is, Lacks};
 use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
 use crate::step::{get, insert};
 
 const FILTERS: Source = page("https://learn.microsoft.com/en-us/rest/api/storageservices/querying-tables-and-entities");
-const DESIGNER: Source = page(
-    "https://learn.microsoft.com/en-us/visualstudio/azure/vs-azure-tools-table-designer-construct-filter-strings",
-);
+const DESIGNER: Source =
+    page("https://learn.microsoft.com/en-us/visualstudio/azure/vs-azure-tools-table-designer-construct-filter-strings");
 const LITERALS: &str = "storage/node2017_filters_by_datatype.json";
 const BOTH: &[(&str, &str)] = &[("Accept", "application/json;odata=nometadata")];
 
 /// A query of the own partition with a further condition.
 macro_rules! partition {
     ($condition:literal) => {
-        concat!("<T>()?$select=RowKey&$filter=PartitionKey%20eq%20'<K>'%20and%20", $condition)
+        concat!(
+            "<T>()?$select=RowKey&$filter=PartitionKey%20eq%20'<K>'%20and%20",
+            $condition
+        )
     };
 }
 
@@ -183,7 +185,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     of_rows!(
         "A quoted number does not match a number.",
-        page("https://github.com/Dzoukr/Tables.FSharp/issues/1"),
+        report("https://github.com/Dzoukr/Tables.FSharp/issues/1"),
         r#""A":1"#,
         r#""A":"1""#,
         "A%20eq%20'1'",
@@ -191,7 +193,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     of_rows!(
         "A constant may stand on the left.",
-        page("https://github.com/Azure/Azurite/issues/1599"),
+        report("https://github.com/Azure/Azurite/issues/1599"),
         r#""A":"x""#,
         r#""A":"y""#,
         "'x'%20eq%20A",
@@ -199,7 +201,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     of_rows!(
         "`ne` does not return rows without the property.",
-        page("https://github.com/Azure/Azurite/issues/1929"),
+        report("https://github.com/Azure/Azurite/issues/1929"),
         r#""A":"x""#,
         r#""A":"""#,
         "A%20ne%20''",
@@ -207,7 +209,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     of_rows!(
         "`gt ''` does not return rows without the property.",
-        page("https://github.com/Azure/Azurite/issues/2342"),
+        report("https://github.com/Azure/Azurite/issues/2342"),
         r#""A":"x""#,
         r#""A":"y""#,
         "A%20gt%20''",
@@ -231,7 +233,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "An empty filter is none.",
-        page("https://github.com/Azure/Azurite/issues/1573"),
+        report("https://github.com/Azure/Azurite/issues/1573"),
         &[
             prepare(insert("r", "")),
             ask(
@@ -242,7 +244,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A comparison with null is InvalidInput.",
-        page("https://github.com/Azure/Azurite/issues/2471"),
+        report("https://github.com/Azure/Azurite/issues/2471"),
         &[ask(
             get("<T>()?$filter=A%20eq%20null"),
             rejects(400, "InvalidInput", "One of the request inputs is not valid."),
@@ -278,7 +280,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A number that is too large for an Int32 and has no L is InvalidInput.",
-        page("https://github.com/Azure/azure-storage-node/issues/316"),
+        report("https://github.com/Azure/azure-storage-node/issues/316"),
         &[ask(
             get("<T>()?$filter=A%20gt%201498179600055"),
             rejects(
@@ -290,7 +292,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A key alone is no condition, and the text of the rejection names the types.",
-        suite("azure-storage-net since 8.0.1, tests of the live service", "2018-09"),
+        suite("azure-storage-net since 8.0.1 on live accounts", "2018-09"),
         &[ask(
             get("<T>()?$filter=(PartitionKey%20)%20and%20(RowKey%20ge%20'000050')"),
             rejects(

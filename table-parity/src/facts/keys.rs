@@ -6,7 +6,7 @@ use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejec
 use crate::step::{Body, batch, delete, get, insert, send};
 
 /// The tests of CloudStub, which state what a live account answered.
-const CLOUD_STUB: Source = suite("CloudStub (Andrei15193), tests of tables", "2026-11-21");
+const CLOUD_STUB: Source = suite("CloudStub by Andrei15193 on live accounts", "2026-11-21");
 const BASIC: Source = suite(
     "azure-data-tables for Python, recorded test_encoder.py test_encoder_create_entity_basic",
     "2024",
@@ -24,7 +24,11 @@ const fn fact(name: &'static str, source: Source, exchanges: &'static [Exchange]
 pub(super) const FACTS: &[Fact] = &[
     fact(
         "A PartitionKey may be empty.",
-        recorded("storage/py2017_entity_insert_entity_empty_string_pk.json", 0, "2017-11-10"),
+        recorded(
+            "storage/py2017_entity_insert_entity_empty_string_pk.json",
+            0,
+            "2017-11-10",
+        ),
         &[ask(
             send("POST", "<T>", Body::Json(r#"{"RowKey":"rk","PartitionKey":""}"#)).headers(NO_CONTENT),
             answers(204).headers(&[
@@ -35,7 +39,11 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A RowKey may be empty.",
-        recorded("storage/py2017_entity_insert_entity_empty_string_rk.json", 0, "2017-11-10"),
+        recorded(
+            "storage/py2017_entity_insert_entity_empty_string_rk.json",
+            0,
+            "2017-11-10",
+        ),
         &[ask(
             insert("", ""),
             answers(204).headers(&[("Location", "<base>/<R:>")]),
@@ -63,8 +71,12 @@ pub(super) const FACTS: &[Fact] = &[
         &[
             prepare(insert("a''''b", r#""sign":"aquarius""#)),
             ask(
-                send("PUT", "<R:a''''''''b>", Body::Row("a''''b", r#""newField":"newFieldValue""#))
-                    .headers(&[("If-Match", "*")]),
+                send(
+                    "PUT",
+                    "<R:a''''''''b>",
+                    Body::Row("a''''b", r#""newField":"newFieldValue""#),
+                )
+                .headers(&[("If-Match", "*")]),
                 answers(204).headers(&[("ETag", "{etag}")]),
             ),
         ],
@@ -143,7 +155,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "Every sign around the keys in a URL may be percent-encoded.",
-        suite("Recordings of seven clients of Microsoft, 2020 to 2025", "2025"),
+        suite("seven clients of Microsoft, recorded 2020 to 2025", "2025"),
         &[
             prepare(insert("r", r#""A":1"#)),
             ask(

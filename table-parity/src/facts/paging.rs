@@ -99,7 +99,9 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A `$top` of more than 1,000 is rejected.",
-        page("https://learn.microsoft.com/en-us/rest/api/storageservices/query-operators-supported-for-the-table-service"),
+        page(
+            "https://learn.microsoft.com/en-us/rest/api/storageservices/query-operators-supported-for-the-table-service",
+        ),
         &[ask(get("<T>()?$top=1001"), rejects(400, "{text}", "{text}"))],
     ),
 ];

@@ -139,7 +139,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "Two filters on the PartitionKey that contradict each other return no row.",
-        suite("Recordings of seven clients of Microsoft, 2020 to 2025", "2025"),
+        suite("seven clients of Microsoft, recorded 2020 to 2025", "2025"),
         &[
             prepare(insert("r", "")),
             ask(

@@ -9,7 +9,7 @@ const PATH: &str = "?restype=service&comp=properties";
 const RECORDED_PATH: &str = "?comp=properties&restype=service";
 const INVALID: &str = "XML specified is not syntactically valid.";
 const SUITES: Source = suite(
-    "Microsoft's clients for .NET (azure-storage-net, Azure.Data.Tables), tests of the live service",
+    "Microsoft's clients for .NET (azure-storage-net, Azure.Data.Tables) on live accounts",
     "2026-11-25",
 );
 const PREFLIGHT: Source = page("https://learn.microsoft.com/en-us/rest/api/storageservices/preflight-table-request");
@@ -35,12 +35,20 @@ const SIX: &str = {
     macro_rules! six {
         ($rule:literal) => {
             concat!(
-                "<StorageServiceProperties><Cors>", $rule, $rule, $rule, $rule, $rule, $rule,
+                "<StorageServiceProperties><Cors>",
+                $rule,
+                $rule,
+                $rule,
+                $rule,
+                $rule,
+                $rule,
                 "</Cors></StorageServiceProperties>"
             )
         };
     }
-    six!("<CorsRule><AllowedHeaders>x-ms-meta-data*</AllowedHeaders><AllowedMethods>PUT</AllowedMethods><AllowedOrigins>www.xyz.com</AllowedOrigins><ExposedHeaders>x-ms-meta-source*</ExposedHeaders><MaxAgeInSeconds>500</MaxAgeInSeconds></CorsRule>")
+    six!(
+        "<CorsRule><AllowedHeaders>x-ms-meta-data*</AllowedHeaders><AllowedMethods>PUT</AllowedMethods><AllowedOrigins>www.xyz.com</AllowedOrigins><ExposedHeaders>x-ms-meta-source*</ExposedHeaders><MaxAgeInSeconds>500</MaxAgeInSeconds></CorsRule>"
+    )
 };
 
 /// A rule for everything.
@@ -191,7 +199,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A CORS rule comes back with its methods first, then origins, headers, exposed headers and age.",
-        suite("12 answers in recordings of the clients for Go, Java, JavaScript and Python", "2022"),
+        suite("the clients for Go, Java, JavaScript and Python, 12 recorded answers", "2022"),
         &[
             prepare(set(ONE)),
             ask(
@@ -215,7 +223,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A rule that exposes all headers to all origins lists the headers of a response without an Origin.",
-        suite("Recordings of seven clients of Microsoft, 2020 to 2025", "2025"),
+        suite("seven clients of Microsoft, recorded 2020 to 2025", "2025"),
         &[
             prepare(set(ANY)),
             prepare(insert("r", "")),

@@ -20,6 +20,11 @@ pub(super) const fn page(url: &'static str) -> Source {
     Source::Page { url, date: READ }
 }
 
+/// Returns an issue in which a user of a live account reports what it answered.
+pub(super) const fn report(url: &'static str) -> Source {
+    Source::Report { url, date: READ }
+}
+
 /// Returns a test that passes on live accounts, and when it was seen to.
 pub(super) const fn suite(name: &'static str, date: &'static str) -> Source {
     Source::Suite { name, date }
@@ -38,8 +43,6 @@ pages! {
     DATA_MODEL = "understanding-the-table-service-data-model";
     DATE_TIMES = "formatting-datetime-values";
     DELETE_ENTITY = "delete-entity1";
-    INSERT_ENTITY = "insert-entity";
-    INSERT_OR_MERGE = "insert-or-merge-entity";
     MERGE_ENTITY = "merge-entity";
     PAGES_OF_RESULTS = "query-timeout-and-pagination";
     PAYLOAD = "payload-format-for-table-service-operations";

@@ -3,7 +3,7 @@
 use super::sources::{DATA_MODEL, NO_CONTENT, XML, recorded, suite};
 use crate::fact::Part::{Has, Is, Lacks};
 use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
-use crate::step::{Body, delete, get, insert, send, table};
+use crate::step::{Body, delete, get, send, table};
 
 const NAMES: Source = suite(
     "azure-data-tables for Python, recorded test_table_client.py test_table_name_errors",
@@ -272,7 +272,7 @@ pub(super) const FACTS: &[Fact] = &[
     fact(
         "A filter compares the names of tables without their case.",
         suite(
-            "Microsoft's clients for .NET (azure-storage-net, Azure.Data.Tables), tests of the live service",
+            "Microsoft's clients for .NET (azure-storage-net, Azure.Data.Tables) on live accounts",
             "2026-11-25",
         ),
         &[

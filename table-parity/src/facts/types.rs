@@ -1,6 +1,6 @@
 //! Facts of types: the values of properties, and their names.
 
-use super::sources::{DATE_TIMES, TABLE_ERRORS, page, recorded, suite};
+use super::sources::{DATE_TIMES, TABLE_ERRORS, recorded, report, suite};
 use crate::fact::Part::{Has, Is};
 use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
 use crate::step::{Body, get, insert, send};
@@ -13,7 +13,7 @@ const EDM_TYPES: Source = suite(
     "azure-data-tables for Python, recorded test_table_entity.py test_entity_with_edmtypes",
     "2024",
 );
-const CLOUD_STUB: Source = suite("CloudStub (Andrei15193), tests of tables", "2026-11-21");
+const CLOUD_STUB: Source = suite("CloudStub by Andrei15193 on live accounts", "2026-11-21");
 const UNREADABLE: &str = "An error occurred while processing this request.";
 const TOO_LARGE: &str = "The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.";
 
@@ -141,7 +141,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A DateTime before the year 1601 is OutOfRangeInput.",
-        page("https://github.com/Azure/Azurite/issues/1757"),
+        report("https://github.com/Azure/Azurite/issues/1757"),
         &[ask(
             insert("r", r#""date":"0001-01-01T00:00:00Z","date@odata.type":"Edm.DateTime""#),
             rejects(400, "OutOfRangeInput", "{text}"),
@@ -168,7 +168,7 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         "A Double out of its range is InvalidInput.",
-        page("https://github.com/Azure/Azurite/issues/2387"),
+        report("https://github.com/Azure/Azurite/issues/2387"),
         &[ask(
             insert("r", r#""A":"13e7705","A@odata.type":"Edm.Double""#),
             rejects(400, "InvalidInput", UNREADABLE),
@@ -307,7 +307,7 @@ pub(super) const FACTS: &[Fact] = &[
     fact(
         "A text of 1 MiB of characters is EntityTooLarge.",
         suite(
-            "Microsoft's clients for .NET (azure-storage-net, Azure.Data.Tables), tests of the live service",
+            "Microsoft's clients for .NET (azure-storage-net, Azure.Data.Tables) on live accounts",
             "2026-11-25",
         ),
         &[ask(
