@@ -73,6 +73,8 @@ pub(crate) enum Source {
     },
     /// A page of the service's documentation.
     Page { url: &'static str, date: &'static str },
+    /// An issue in which a user of a live account reports what it answered.
+    Report { url: &'static str, date: &'static str },
     /// The tests of another client, which pass on a live account: its name and version, and the test.
     Suite { name: &'static str, date: &'static str },
 }

@@ -3,6 +3,9 @@
 mod access;
 mod batches;
 mod conditions;
+mod cosmos_batches;
+mod cosmos_entities;
+mod cosmos_tables;
 mod entities;
 mod errors;
 mod filters;
@@ -10,6 +13,7 @@ mod keys;
 mod paging;
 mod queries;
 mod service;
+mod sources;
 mod tables;
 mod types;
 
@@ -30,6 +34,9 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Fact> {
         errors::FACTS,
         access::FACTS,
         service::FACTS,
+        cosmos_tables::FACTS,
+        cosmos_entities::FACTS,
+        cosmos_batches::FACTS,
     ];
     areas.into_iter().flatten()
 }

@@ -11,6 +11,7 @@
 //! | `<x*5>` | `xxxxx` |
 //! | `<wide*3*100>` | three properties with 100 characters each |
 //! | `<etag>` | the ETag of the last response with one |
+//! | `<next>` | the parameters with the continuation of the last response, `NextPartitionKey=…&NextRowKey=…` |
 //! | `<past>`, `<soon>` | a time an hour ago, and in an hour |
 
 use std::fmt;
@@ -53,6 +54,8 @@ pub(crate) enum Body {
 #[derive(Clone, Copy)]
 pub(crate) enum Auth {
     Own,
+    /// The own credential with another signature.
+    Wrong,
     None,
     /// A signature with these fields, by the account key.
     Sas(&'static [(&'static str, &'static str)]),
@@ -139,6 +142,8 @@ pub(crate) struct Names {
     /// The beginning of its own tables.
     pub(crate) own: String,
     pub(crate) etag: String,
+    /// The parameters of the last response's continuation.
+    pub(crate) next: String,
     pub(crate) now: DateTime,
 }
 
@@ -155,6 +160,7 @@ impl Names {
             partition: "<K>".to_owned(),
             own: "<N>".to_owned(),
             etag: "{etag}".to_owned(),
+            next: "{text}".to_owned(),
             now: DateTime::now(),
         }
     }
@@ -193,6 +199,7 @@ impl Names {
             "K" => self.partition.clone(),
             "N" => self.own.clone(),
             "etag" => self.etag.clone(),
+            "next" => self.next.clone(),
             "past" => seconds(self.now - HOUR),
             "soon" => seconds(self.now + HOUR),
             _ => {
@@ -278,6 +285,7 @@ impl fmt::Display for Step {
         };
         let signed = match self.auth {
             Auth::Own => String::new(),
+            Auth::Wrong => " with a wrong signature".to_owned(),
             Auth::None => " without a credential".to_owned(),
             Auth::Sas(fields) => format!(" with a signature of {}", query(fields)),
             Auth::SasAnd(fields, further) => format!(

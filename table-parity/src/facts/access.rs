@@ -1,5 +1,540 @@
-//! Facts of access.
+//! Facts of access: signatures, shared access signatures, and stored policies.
 
-use crate::fact::Fact;
+use super::sources::{ACCOUNT_SAS, NO_CONTENT, SAS_ERRORS, SERVICE_SAS, SET_ACL, XML, recorded, report, suite};
+use crate::fact::Part::{Has, Is, Lacks};
+use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::step::{Auth, Body, Step, get, insert, send, table};
 
-pub(super) const FACTS: &[Fact] = &[];
+const PERMISSION: &str = "This request is not authorized to perform this operation using this permission.";
+const OPERATION: &str = "This request is not authorized to perform this operation.";
+const UNAUTHENTIC: &str = "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.";
+const RANGES: &str = "storage/net_ValidateSasCredentialsWithRowKeyAndPartitionKeyRanges.json";
+
+const fn fact(name: &'static str, source: Source, exchanges: &'static [Exchange]) -> Fact {
+    Fact::of(Area::Access, name, source, exchanges).on(On::Storage)
+}
+
+/// Creates the fact's own table.
+const OWN: Step = table(r#"{"TableName":"<N>"}"#).headers(NO_CONTENT);
+
+/// A signature for the account.
+macro_rules! account_sas {
+    ($types:literal, $permissions:literal $(, $name:literal = $value:literal)*) => {
+        Auth::Sas(&[
+            ("sv", "2019-02-02"),
+            ("ss", "t"),
+            ("srt", $types),
+            ("se", "<soon>"),
+            ("sp", $permissions),
+            $(($name, $value),)*
+        ])
+    };
+}
+
+/// A signature for a table.
+macro_rules! table_sas {
+    ($table:literal, $permissions:literal $(, $name:literal = $value:literal)*) => {
+        Auth::Sas(&[("sv", "2019-02-02"), ("tn", $table), ("sp", $permissions), $(($name, $value),)*])
+    };
+}
+
+/// The policies of a table.
+macro_rules! policies {
+    ($policies:literal) => {
+        Body::Xml(concat!(
+            "<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers>",
+            $policies,
+            "</SignedIdentifiers>"
+        ))
+    };
+}
+
+/// One policy more than a table has.
+const SIX: &str = {
+    macro_rules! six {
+        ($policy:literal) => {
+            concat!(
+                "<SignedIdentifiers>",
+                $policy,
+                $policy,
+                $policy,
+                $policy,
+                $policy,
+                $policy,
+                "</SignedIdentifiers>"
+            )
+        };
+    }
+    six!(
+        "<SignedIdentifier><AccessPolicy><Permission>r</Permission><Expiry>2029-01-01T00:00:00Z</Expiry><Start>2020-01-01T00:00:00Z</Start></AccessPolicy><Id>5</Id></SignedIdentifier>"
+    )
+};
+
+/// Sets the policies of the fact's own table.
+const fn set(body: Body) -> Step {
+    send("PUT", "<N>?comp=acl", body).headers(XML)
+}
+
+pub(super) const FACTS: &[Fact] = &[
+    fact(
+        "A signature with the permission to delete creates no table.",
+        recorded("storage/net_ValidateAccountSasCredentialsWithPermissions.json", 1, "2021-01-04"),
+        &[ask(
+            send(
+                "POST",
+                "Tables?$format=application%2Fjson%3Bodata%3Dminimalmetadata",
+                Body::Json(r#"{"TableName":"<N>"}"#),
+            )
+            .auth(account_sas!("sco", "d")),
+            rejects(403, "AuthorizationPermissionMismatch", PERMISSION).headers(&[
+                ("Cache-Control", "no-cache"),
+                ("x-ms-error-code", ""),
+            ]),
+        )],
+    ),
+    fact(
+        "A signature with the permission to write creates a table.",
+        recorded("storage/net_ValidateAccountSasCredentialsWithPermissions.json", 2, "2021-01-04"),
+        &[ask(
+            send(
+                "POST",
+                "Tables?$format=application%2Fjson%3Bodata%3Dminimalmetadata",
+                Body::Json(r#"{"TableName":"<N>"}"#),
+            )
+            .auth(account_sas!("sco", "w")),
+            answers(201).body(&[Has(r#""TableName":"<N>""#)]),
+        )],
+    ),
+    fact(
+        "A query with a signature for a range of keys returns the rows in the range.",
+        recorded(RANGES, 3, "2021-01-19"),
+        &[
+            prepare(insert("01", r#""SomeIntProperty":1"#)),
+            prepare(insert("02", r#""SomeIntProperty":2"#)),
+            ask(
+                get("<T>()?$format=application%2Fjson%3Bodata%3Dminimalmetadata").auth(table_sas!(
+                    "<T>",
+                    "raud",
+                    "se" = "<soon>",
+                    "spk" = "<K>",
+                    "epk" = "<K>",
+                    "srk" = "01",
+                    "erk" = "01"
+                )),
+                answers(200).body(&[Has(r#""RowKey":"01""#), Lacks(r#""RowKey":"02""#)]),
+            ),
+        ],
+    ),
+    fact(
+        "An entity out of the range of a signature is not found.",
+        recorded(RANGES, 4, "2021-01-19"),
+        &[
+            prepare(insert("02", r#""SomeIntProperty":2"#)),
+            ask(
+                get("<R:02>?$format=application%2Fjson%3Bodata%3Dminimalmetadata").auth(table_sas!(
+                    "<T>",
+                    "raud",
+                    "se" = "<soon>",
+                    "spk" = "<K>",
+                    "epk" = "<K>",
+                    "srk" = "01",
+                    "erk" = "01"
+                )),
+                rejects(404, "ResourceNotFound", "The specified resource does not exist."),
+            ),
+        ],
+    ),
+    fact(
+        "An insert out of the range of a signature is AuthorizationFailure.",
+        suite(
+            "azure-data-tables for Python, recorded test_table_entity.py test_sas_add_outside_range",
+            "2022 to 2026",
+        ),
+        &[ask(
+            insert("r", "").auth(table_sas!(
+                "<T>",
+                "a",
+                "se" = "<soon>",
+                "spk" = "test",
+                "srk" = "test1",
+                "epk" = "test",
+                "erk" = "test1"
+            )),
+            rejects(403, "AuthorizationFailure", OPERATION).headers(&[("Cache-Control", "no-cache")]),
+        )],
+    ),
+    fact(
+        "A signature names its table in any case.",
+        suite("azure-data-tables for Python, recorded tests of signatures", "2022 to 2026"),
+        &[
+            prepare(table(r#"{"TableName":"<N>aB"}"#).headers(NO_CONTENT)),
+            ask(
+                get("<N>aB()").auth(table_sas!("<N>AB", "r", "se" = "<soon>")),
+                answers(200),
+            ),
+        ],
+    ),
+    fact(
+        "A signature for reading inserts no entity.",
+        SERVICE_SAS,
+        &[ask(
+            insert("r", "").auth(table_sas!("<T>", "r", "se" = "<soon>")),
+            rejects(403, "AuthorizationPermissionMismatch", PERMISSION),
+        )],
+    ),
+    fact(
+        "An upsert needs the permissions to add and to update.",
+        SERVICE_SAS,
+        &[ask(
+            send("PUT", "<R:r>", Body::Row("r", r#""A":1"#)).auth(table_sas!("<T>", "a", "se" = "<soon>")),
+            rejects(403, "AuthorizationPermissionMismatch", PERMISSION),
+        )],
+    ),
+    fact(
+        "A signature for a table lists no tables.",
+        SERVICE_SAS,
+        &[ask(
+            get("Tables").auth(table_sas!("<T>", "raud", "se" = "<soon>")),
+            rejects(403, "{text}", "{text}"),
+        )],
+    ),
+    fact(
+        "A signature for entities reads them with the permission to read.",
+        suite("azure-data-tables for Python, recorded tests of signatures", "2022 to 2026"),
+        &[
+            prepare(insert("r", "")),
+            ask(
+                get("<T>()").auth(account_sas!("o", "r")),
+                answers(200).body(&[Has(r#""RowKey":"r""#)]),
+            ),
+        ],
+    ),
+    fact(
+        "A signature for the service alone is of the wrong type of resource for entities.",
+        SAS_ERRORS,
+        &[ask(
+            get("<T>()").auth(account_sas!("s", "r")),
+            rejects(
+                403,
+                "AuthorizationResourceTypeMismatch",
+                "This request is not authorized to perform this operation using this resource type.",
+            ),
+        )],
+    ),
+    fact(
+        "A signature for blobs is of the wrong service.",
+        SAS_ERRORS,
+        &[ask(
+            get("<T>()").auth(Auth::Sas(&[
+                ("sv", "2019-02-02"),
+                ("ss", "b"),
+                ("srt", "sco"),
+                ("se", "<soon>"),
+                ("sp", "r"),
+            ])),
+            rejects(
+                403,
+                "AuthorizationServiceMismatch",
+                "This request is not authorized to perform this operation using this service.",
+            ),
+        )],
+    ),
+    fact(
+        "A signature for another address is AuthorizationSourceIPMismatch.",
+        SAS_ERRORS,
+        &[ask(
+            get("<T>()").auth(account_sas!("sco", "r", "sip" = "192.0.2.1")),
+            rejects(
+                403,
+                "AuthorizationSourceIPMismatch",
+                "This request is not authorized to perform this operation using this source IP {text}",
+            ),
+        )],
+    ),
+    fact(
+        "A signature for the account does not read policies.",
+        ACCOUNT_SAS,
+        &[
+            prepare(OWN),
+            ask(
+                get("<N>?comp=acl").headers(XML).auth(account_sas!("sco", "rwdlacu")),
+                rejects(403, "{text}", "{text}"),
+            ),
+        ],
+    ),
+    fact(
+        "An expired signature is AuthenticationFailed.",
+        report("https://github.com/microsoft/AzureStorageExplorer/issues/8537"),
+        &[ask(
+            get("<T>()").auth(Auth::Sas(&[
+                ("sv", "2019-02-02"),
+                ("tn", "<T>"),
+                ("sp", "r"),
+                ("se", "<past>"),
+            ])),
+            rejects(403, "AuthenticationFailed", UNAUTHENTIC),
+        )],
+    ),
+    fact(
+        "A time of a signature with six digits after its seconds is AuthenticationFailed.",
+        suite("Microsoft's clients, four recorded requests with such a signature", "2021-03"),
+        &[ask(
+            get("<T>()").auth(table_sas!(
+                "<T>",
+                "r",
+                "st" = "2020-01-01T00:00:29.265131Z",
+                "se" = "<soon>"
+            )),
+            rejects(403, "AuthenticationFailed", UNAUTHENTIC),
+        )],
+    ),
+    fact(
+        "A wrong signature is AuthenticationFailed, with x-ms-error-code and without x-ms-version.",
+        suite(
+            "azure-data-tables for Python, recorded test_table_client.py test_new_invalid_key",
+            "2026",
+        ),
+        &[ask(
+            get("Tables").auth(Auth::Wrong),
+            rejects(403, "AuthenticationFailed", UNAUTHENTIC).headers(&[
+                ("Content-Type", "application/json"),
+                ("x-ms-error-code", "AuthenticationFailed"),
+                ("x-ms-version", ""),
+                ("Cache-Control", ""),
+                ("WWW-Authenticate", ""),
+            ]),
+        )],
+    ),
+    fact(
+        "A batch with a wrong signature is rejected as any other request, not in a part.",
+        suite(
+            "azure-data-tables for Python, recorded test_table_batch.py test_new_invalid_key",
+            "2026",
+        ),
+        &[ask(
+            send(
+                "POST",
+                "$batch",
+                Body::Changes(&["POST <base>/<T>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"r\"}"]),
+            )
+            .auth(Auth::Wrong),
+            rejects(403, "AuthenticationFailed", UNAUTHENTIC).headers(&[
+                ("Content-Type", "application/json"),
+                ("x-ms-error-code", "AuthenticationFailed"),
+            ]),
+        )],
+    ),
+    fact(
+        "A wrong signature has the id of the request.",
+        suite("Microsoft's clients, 14 recordings", "2021-12"),
+        &[ask(
+            get("Tables").auth(Auth::Wrong),
+            rejects(403, "AuthenticationFailed", UNAUTHENTIC).headers(&[("x-ms-request-id", "{id}")]),
+        )],
+    ),
+    fact(
+        "From version 2020-12-06 on, a request without authorization is challenged.",
+        recorded("storage/net_EnableTenantDiscovery_401_challenge.json", 0, "2022-04-14"),
+        &[ask(
+            send(
+                "POST",
+                "Tables?$format=application%2Fjson%3Bodata%3Dminimalmetadata",
+                Body::Json(r#"{"TableName":"<N>"}"#),
+            )
+            .headers(&[("x-ms-version", "2020-12-06")])
+            .auth(Auth::None),
+            rejects(
+                401,
+                "NoAuthenticationInformation",
+                "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
+            )
+            .headers(&[
+                (
+                    "WWW-Authenticate",
+                    "Bearer authorization_uri=https://login.microsoftonline.com/{id}/oauth2/authorize resource_id=https://storage.azure.com",
+                ),
+                ("x-ms-error-code", "NoAuthenticationInformation"),
+                ("Content-Type", "application/json"),
+            ]),
+        )],
+    ),
+    fact(
+        "A table without policies has an empty list, after a byte order mark.",
+        recorded("storage/py2017_table_get_table_acl.json", 1, "2017-11-10"),
+        &[
+            prepare(OWN),
+            ask(
+                get("<N>?comp=acl").headers(XML),
+                answers(200)
+                    .headers(&[
+                        ("Content-Type", "application/xml"),
+                        ("Cache-Control", ""),
+                        ("X-Content-Type-Options", ""),
+                    ])
+                    .body(&[Is("\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers />")]),
+            ),
+        ],
+    ),
+    fact(
+        "The elements of a policy may have any order.",
+        recorded("storage/go_TestSetAccessPolicy.json", 0, "2021-08-02"),
+        &[
+            prepare(OWN),
+            ask(
+                set(Body::Xml(
+                    "<SignedIdentifiers><SignedIdentifier><AccessPolicy><Permission>r</Permission><Expiry>2024-01-01T00:00:00Z</Expiry><Start>2020-01-01T00:00:00Z</Start></AccessPolicy><Id>1</Id></SignedIdentifier></SignedIdentifiers>",
+                )),
+                answers(204).headers(&[("Cache-Control", ""), ("Content-Type", "")]),
+            ),
+        ],
+    ),
+    fact(
+        "Policies without a body remove all.",
+        recorded("storage/py2017_table_set_table_acl.json", 2, "2017-11-10"),
+        &[
+            prepare(OWN),
+            prepare(set(Body::Empty)),
+            ask(
+                get("<N>?comp=acl").headers(XML),
+                answers(200)
+                    .body(&[Is("\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers />")]),
+            ),
+        ],
+    ),
+    fact(
+        "The dates of a policy come back as times with seven digits.",
+        recorded("storage/py2017_table_set_table_acl_with_signed_identifiers.json", 2, "2017-11-10"),
+        &[
+            prepare(OWN),
+            prepare(set(policies!(
+                "<SignedIdentifier><Id>testid</Id><AccessPolicy><Start>2011-10-11</Start><Expiry>2011-10-12</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier>"
+            ))),
+            ask(
+                get("<N>?comp=acl").headers(XML),
+                answers(200).body(&[Is(
+                    "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers><SignedIdentifier><Id>testid</Id><AccessPolicy><Start>2011-10-11T00:00:00.0000000Z</Start><Expiry>2011-10-12T00:00:00.0000000Z</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>",
+                )]),
+            ),
+        ],
+    ),
+    fact(
+        "A policy may have no start.",
+        recorded("storage/node2017_service_022.json", 3, "2017-08-30"),
+        &[
+            prepare(OWN),
+            prepare(set(policies!(
+                "<SignedIdentifier><Id>sampleIDForTablePolicy</Id><AccessPolicy><Expiry>2015-01-01T12:10:00Z</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier>"
+            ))),
+            ask(
+                get("<N>?comp=acl").headers(XML),
+                answers(200).body(&[Is(
+                    "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers><SignedIdentifier><Id>sampleIDForTablePolicy</Id><AccessPolicy><Expiry>2015-01-01T12:10:00.0000000Z</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>",
+                )]),
+            ),
+        ],
+    ),
+    fact(
+        "An empty policy comes back as its name alone.",
+        suite("azure-data-tables for Python, recorded tests of policies", "2022 to 2026"),
+        &[
+            prepare(OWN),
+            prepare(set(policies!(
+                "<SignedIdentifier><Id>empty</Id><AccessPolicy /></SignedIdentifier>"
+            ))),
+            ask(
+                get("<N>?comp=acl").headers(XML),
+                answers(200).body(&[Has("<SignedIdentifier><Id>empty</Id></SignedIdentifier>")]),
+            ),
+        ],
+    ),
+    fact(
+        "A table has up to five policies.",
+        recorded("storage/go_TestSetTooManyAccessPolicies.json", 0, "2021-08-02"),
+        &[
+            prepare(OWN),
+            ask(
+                set(Body::Xml(SIX)),
+                rejects(400, "InvalidXmlDocument", "XML specified is not syntactically valid.").headers(&[
+                    ("x-ms-error-code", "InvalidXmlDocument"),
+                    ("Content-Type", "application/xml"),
+                ]),
+            ),
+        ],
+    ),
+    fact(
+        "A time of a policy with three digits after its seconds is InvalidXmlDocument.",
+        suite("Microsoft's clients, a recorded policy with milliseconds", "2020-06"),
+        &[
+            prepare(OWN),
+            ask(
+                set(policies!(
+                    "<SignedIdentifier><Id>p</Id><AccessPolicy><Start>2020-06-01T00:00:13.000Z</Start><Expiry>2030-01-01T00:00:00Z</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier>"
+                )),
+                rejects(400, "InvalidXmlDocument", "XML specified is not syntactically valid."),
+            ),
+        ],
+    ),
+    fact(
+        "A time of a policy may have seven digits after its seconds.",
+        suite("Microsoft's clients, a recorded policy", "2021-01"),
+        &[
+            prepare(OWN),
+            ask(
+                set(policies!(
+                    "<SignedIdentifier><Id>p</Id><AccessPolicy><Start>2020-06-01T00:00:13.0000000Z</Start><Expiry>2030-01-01T00:00:00.0000000Z</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier>"
+                )),
+                answers(204),
+            ),
+        ],
+    ),
+    fact(
+        "Policies that are set with any format accepted are MediaTypeNotSupported.",
+        suite("seven clients of Microsoft, recorded 2020 to 2025", "2025"),
+        &[
+            prepare(OWN),
+            ask(
+                send("PUT", "<N>?comp=acl", policies!("")).headers(&[("Accept", "*/*")]),
+                rejects(
+                    415,
+                    "MediaTypeNotSupported",
+                    "None of the provided media types are supported",
+                )
+                .headers(&[
+                    ("Content-Type", "application/xml"),
+                    ("x-ms-error-code", "MediaTypeNotSupported"),
+                    ("Cache-Control", ""),
+                ]),
+            ),
+        ],
+    ),
+    fact(
+        "The policies of a table that does not exist are not set.",
+        recorded("storage/py_test_aad_access_policy_error.json", 1, "2026-04-14"),
+        &[ask(
+            send(
+                "PUT",
+                "<N>?comp=acl",
+                Body::Xml("<?xml version='1.0' encoding='utf-8'?>\n<SignedIdentifiers />"),
+            )
+            .headers(XML),
+            rejects(404, "TableNotFound", "The table specified does not exist.")
+                .headers(&[("x-ms-error-code", "TableNotFound"), ("Content-Type", "application/xml")]),
+        )],
+    ),
+    fact(
+        "A field both in a signature and in its policy is rejected.",
+        SET_ACL,
+        &[
+            prepare(OWN),
+            prepare(set(policies!(
+                "<SignedIdentifier><Id>p</Id><AccessPolicy><Expiry><soon></Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier>"
+            ))),
+            ask(
+                get("<N>()")
+                    .auth(table_sas!("<N>", "r", "se" = "<soon>", "si" = "p"))
+                    .waits(),
+                rejects(400, "{text}", "{text}"),
+            ),
+        ],
+    ),
+];

@@ -1,5 +1,107 @@
-//! Facts of paging.
+//! Facts of pages and their continuations.
 
-use crate::fact::Fact;
+use super::sources::{NO_CONTENT, PAGES_OF_RESULTS, page, recorded};
+use crate::fact::Part::{Has, Lacks};
+use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::step::{Body, Step, batch, get, insert, table};
 
-pub(super) const FACTS: &[Fact] = &[];
+const ROWS: &str = "POST <base>/<N>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"<i>\"}";
+
+const fn fact(name: &'static str, source: Source, exchanges: &'static [Exchange]) -> Fact {
+    Fact::of(Area::Paging, name, source, exchanges).on(On::Storage)
+}
+
+/// Inserts a hundred rows whose keys have this beginning.
+macro_rules! hundred {
+    ($begin:literal) => {
+        batch(Body::Repeated(
+            100,
+            concat!(
+                "POST <base>/<T>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"",
+                $begin,
+                "<i>\"}"
+            ),
+        ))
+    };
+}
+
+/// Creates the fact's own table.
+const OWN: Step = table(r#"{"TableName":"<N>"}"#).headers(NO_CONTENT);
+
+pub(super) const FACTS: &[Fact] = &[
+    fact(
+        "A page that `$top` ends has a continuation with both keys.",
+        recorded("storage/py2017_entity_query_entities_with_top.json", 2, "2017-11-10"),
+        &[
+            prepare(OWN),
+            prepare(batch(Body::Repeated(3, ROWS))),
+            ask(
+                get("<N>()?$top=2"),
+                answers(200).headers(&[
+                    ("x-ms-continuation-NextPartitionKey", "1!{text}!{text}"),
+                    ("x-ms-continuation-NextRowKey", "1!{text}!{text}"),
+                ]),
+            ),
+        ],
+    ),
+    fact(
+        "A page with fewer rows than `$top` has no continuation.",
+        recorded("storage/node2017_query_009.json", 2, "2017-01-05"),
+        &[
+            prepare(OWN),
+            prepare(batch(Body::Repeated(5, ROWS))),
+            ask(
+                get("<N>?$top=10"),
+                answers(200).headers(&[
+                    ("x-ms-continuation-NextPartitionKey", ""),
+                    ("x-ms-continuation-NextRowKey", ""),
+                ]),
+            ),
+        ],
+    ),
+    fact(
+        "A page of tables that `$top` ends has a continuation.",
+        recorded("storage/py2017_table_list_tables_with_marker.json", 4, "2017-11-10"),
+        &[
+            prepare(table(r#"{"TableName":"<N>1"}"#).headers(NO_CONTENT)),
+            prepare(table(r#"{"TableName":"<N>2"}"#).headers(NO_CONTENT)),
+            ask(
+                get("Tables?$top=2").headers(&[("Accept", "application/json;odata=nometadata")]),
+                answers(200).headers(&[("x-ms-continuation-NextTableName", "1!{text}!{text}")]),
+            ),
+        ],
+    ),
+    fact(
+        "A page has up to 1,000 rows.",
+        PAGES_OF_RESULTS,
+        &[
+            prepare(hundred!("a")),
+            prepare(hundred!("b")),
+            prepare(hundred!("c")),
+            prepare(hundred!("d")),
+            prepare(hundred!("e")),
+            prepare(hundred!("f")),
+            prepare(hundred!("g")),
+            prepare(hundred!("h")),
+            prepare(hundred!("i")),
+            prepare(hundred!("j")),
+            prepare(insert("z", "")),
+            ask(
+                get("<T>()?$filter=PartitionKey%20eq%20'<K>'&$select=RowKey"),
+                answers(200)
+                    .headers(&[
+                        ("x-ms-continuation-NextPartitionKey", "{text}"),
+                        ("x-ms-continuation-NextRowKey", "{text}"),
+                    ])
+                    .body(&[Has(r#""RowKey":"j99""#), Lacks(r#""RowKey":"z""#)]),
+            ),
+        ],
+    ),
+    fact(
+        "A `$top` of more than 1,000 is rejected.",
+        page(
+            "https://learn.microsoft.com/en-us/rest/api/storageservices/query-operators-supported-for-the-table-service",
+        ),
+        &[ask(get("<T>()?$top=1001"), rejects(400, "{text}", "{text}"))],
+    ),
+];

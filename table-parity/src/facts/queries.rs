@@ -1,5 +1,306 @@
-//! Facts of queries.
+//! Facts of queries: the form of their rows, and the selection of columns.
 
-use crate::fact::Fact;
+use super::sources::{NO_CONTENT, PAYLOAD, recorded, suite};
+use crate::fact::Part::{Has, Is, Lacks};
+use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::step::{Body, Step, get, insert, send, table};
 
-pub(super) const FACTS: &[Fact] = &[];
+const SELECTIONS: Source = suite(
+    "azure-data-tables for Python and @azure/data-tables, recorded queries with a selection",
+    "2020-07",
+);
+
+/// A query of the own partition.
+macro_rules! partition {
+    ($more:literal) => {
+        concat!("<T>()?$filter=PartitionKey%20eq%20'<K>'", $more)
+    };
+}
+
+const fn fact(name: &'static str, source: Source, exchanges: &'static [Exchange]) -> Fact {
+    Fact::of(Area::Queries, name, source, exchanges).on(On::Storage)
+}
+
+/// Creates the fact's own table.
+const OWN: Step = table(r#"{"TableName":"<N>"}"#).headers(NO_CONTENT);
+
+/// Inserts a row into the fact's own table.
+const fn row(row: &'static str, properties: &'static str) -> Step {
+    send("POST", "<N>", Body::Row(row, properties)).headers(NO_CONTENT)
+}
+
+pub(super) const FACTS: &[Fact] = &[
+    fact(
+        "A table without rows has an empty list.",
+        recorded("storage/py2017_entity_query_zero_entities.json", 2, "2017-11-10"),
+        &[
+            prepare(OWN),
+            ask(
+                get("<N>()"),
+                answers(200)
+                    .headers(&[("x-ms-continuation-NextPartitionKey", "")])
+                    .body(&[Is(r#"{"odata.metadata":"<base>/$metadata#<N>","value":[]}"#)]),
+            ),
+        ],
+    ),
+    fact(
+        "A query returns all rows of a table, each with its ETag.",
+        recorded("storage/py2017_entity_query_entities.json", 2, "2017-11-10"),
+        &[
+            prepare(OWN),
+            prepare(row("rk23930f6b1", r#""sex":"male""#)),
+            prepare(row("rk23930f6b12", r#""sex":"male""#)),
+            ask(
+                get("<N>()"),
+                answers(200).body(&[
+                    Has(r#"{"odata.metadata":"<base>/$metadata#<N>","value":[{"odata.etag":"#),
+                    Has(r#""RowKey":"rk23930f6b1","#),
+                    Has(r#""RowKey":"rk23930f6b12","#),
+                ]),
+            ),
+        ],
+    ),
+    fact(
+        "A query may leave out the parentheses after the table.",
+        recorded("storage/node2017_service_009.json", 3, "2017-08-30"),
+        &[
+            prepare(OWN),
+            prepare(row("row1", r#""field":"my field""#)),
+            ask(
+                get("<N>"),
+                answers(200).body(&[
+                    Has(r#""odata.metadata":"<base>/$metadata#<N>""#),
+                    Has(r#""RowKey":"row1""#),
+                    Has(r#""field":"my field""#),
+                ]),
+            ),
+        ],
+    ),
+    fact(
+        "A query with full metadata has the type, id and edit link of each row.",
+        recorded("storage/py2017_entity_query_entities_full_metadata.json", 2, "2017-11-10"),
+        &[
+            prepare(OWN),
+            prepare(row("rk264f151d1", r#""sex":"male""#)),
+            ask(
+                get("<N>()").headers(&[("Accept", "application/json;odata=fullmetadata")]),
+                answers(200)
+                    .headers(&[("Content-Type", "application/json;odata=fullmetadata;streaming=true;charset=utf-8")])
+                    .body(&[
+                        Has(r#""odata.type":"{text}.<N>","odata.id":"<base>/<N>(PartitionKey='<K>',RowKey='rk264f151d1')","odata.etag":"#),
+                        Has(r#""odata.editLink":"<N>(PartitionKey='<K>',RowKey='rk264f151d1')""#),
+                        Has(r#""Timestamp@odata.type":"Edm.DateTime","Timestamp":"{time}""#),
+                    ]),
+            ),
+        ],
+    ),
+    fact(
+        "A query without metadata has neither ETags nor types.",
+        recorded("storage/py2017_entity_query_entities_with_property_resolver.json", 2, "2017-11-10"),
+        &[
+            prepare(OWN),
+            prepare(row(
+                "rkfb4a193b1",
+                r#""age":"39","age@odata.type":"Edm.Int64","sex":"male""#,
+            )),
+            ask(
+                get("<N>()").headers(&[("Accept", "application/json;odata=nometadata")]),
+                answers(200)
+                    .headers(&[("Content-Type", "application/json;odata=nometadata;streaming=true;charset=utf-8")])
+                    .body(&[
+                        Has(r#"{"value":[{"PartitionKey":"<K>","RowKey":"rkfb4a193b1","Timestamp":"{time}","age":"39","#),
+                        Lacks("odata."),
+                    ]),
+            ),
+        ],
+    ),
+    fact(
+        "A filter on the PartitionKey returns the rows of one partition.",
+        recorded("storage/node2017_service_011.json", 4, "2017-08-30"),
+        &[
+            prepare(OWN),
+            prepare(row("1st", r#""field1":"value""#)),
+            prepare(row("2st", r#""field1":"value""#)),
+            prepare(
+                send(
+                    "POST",
+                    "<N>",
+                    Body::Json(r#"{"PartitionKey":"other","RowKey":"2st","field1":"value"}"#),
+                )
+                .headers(NO_CONTENT),
+            ),
+            ask(
+                get("<N>?$filter=PartitionKey%20eq%20'<K>'"),
+                answers(200).body(&[Is(
+                    r#"{"odata.metadata":"<base>/$metadata#<N>","value":[{"odata.etag":"{etag}","PartitionKey":"<K>","RowKey":"1st","Timestamp":"{time}","field1":"value"},{"odata.etag":"{etag}","PartitionKey":"<K>","RowKey":"2st","Timestamp":"{time}","field1":"value"}]}"#,
+                )]),
+            ),
+        ],
+    ),
+    fact(
+        "Two filters on the PartitionKey that contradict each other return no row.",
+        suite("seven clients of Microsoft, recorded 2020 to 2025", "2025"),
+        &[
+            prepare(insert("r", "")),
+            ask(
+                get(partition!("%20and%20PartitionKey%20eq%20'other'")),
+                answers(200).body(&[Is(r#"{"odata.metadata":"<base>/$metadata#<T>","value":[]}"#)]),
+            ),
+        ],
+    ),
+    fact(
+        "A selection returns its columns and the ETag, and stands in the metadata.",
+        recorded("storage/py2017_entity_query_entities_with_select.json", 2, "2017-11-10"),
+        &[
+            prepare(OWN),
+            prepare(row(
+                "rkfcf314651",
+                r#""age":"39","age@odata.type":"Edm.Int64","sex":"male","married":true"#,
+            )),
+            prepare(row(
+                "rkfcf3146512",
+                r#""age":"39","age@odata.type":"Edm.Int64","sex":"male","married":true"#,
+            )),
+            ask(
+                get("<N>()?$select=age%2Csex"),
+                answers(200).body(&[Is(
+                    r#"{"odata.metadata":"<base>/$metadata#<N>&$select=age,sex","value":[{"odata.etag":"{etag}","age@odata.type":"Edm.Int64","age":"39","sex":"male"},{"odata.etag":"{etag}","age@odata.type":"Edm.Int64","age":"39","sex":"male"}]}"#,
+                )]),
+            ),
+        ],
+    ),
+    fact(
+        "A selection in a point read has null for a property that the entity does not have.",
+        recorded("storage/py2017_entity_get_entity_with_select.json", 1, "2017-11-10"),
+        &[
+            prepare(insert(
+                "rkabfa12a7",
+                r#""age":"39","age@odata.type":"Edm.Int64","sex":"male","married":true"#,
+            )),
+            ask(
+                get("<R:rkabfa12a7>?$select=age%2Csex%2Cxyz"),
+                answers(200).headers(&[("ETag", "{etag}")]).body(&[Is(
+                    r#"{"odata.metadata":"<base>/$metadata#<T>/@Element&$select=age,sex,xyz","odata.etag":"{etag}","age@odata.type":"Edm.Int64","age":"39","sex":"male","xyz":null}"#,
+                )]),
+            ),
+        ],
+    ),
+    fact(
+        "A selection of the keys and the Timestamp returns no other property.",
+        recorded("storage/node2017_query_012.json", 2, "2017-01-05"),
+        &[
+            prepare(OWN),
+            prepare(row("rk1", r#""Address":"street1","Name":"jennifer1""#)),
+            ask(
+                get("<N>?$select=PartitionKey%2CRowKey%2CTimestamp"),
+                answers(200).body(&[
+                    Has(r##"$metadata#<N>&$select=PartitionKey,RowKey,Timestamp","value":[{"odata.etag":"##),
+                    Has(r#""Timestamp":"{time}"}"#),
+                    Lacks("Address"),
+                    Lacks("jennifer"),
+                ]),
+            ),
+        ],
+    ),
+    fact(
+        "A selection of one property returns it alone, in the order of the rows' keys.",
+        recorded("storage/node2017_query_013.json", 2, "2017-01-05"),
+        &[
+            prepare(OWN),
+            prepare(row("rk2", r#""Address":"street2""#)),
+            prepare(row("rk1", r#""Address":"street1""#)),
+            prepare(row("rk10", r#""Address":"street10""#)),
+            ask(
+                get("<N>?$select=Address"),
+                answers(200).body(&[
+                    Has(r#""Address":"street1"},{"odata.etag":"W/\"datetime'{time}'\"","Address":"street10"}"#),
+                    Lacks("RowKey"),
+                ]),
+            ),
+        ],
+    ),
+    fact(
+        "An empty selection returns all columns, and stands in the metadata.",
+        recorded("storage/py2017_batch_batch_all_operations_together.json", 5, "2017-11-10"),
+        &[
+            prepare(insert(
+                "batch_all_operations_together",
+                r#""test":"true","test2":"value","test3":"3","test3@odata.type":"Edm.Int64""#,
+            )),
+            ask(
+                get("<T>()?$filter=PartitionKey+eq+'<K>'&$select="),
+                answers(200).body(&[
+                    Has(r##""odata.metadata":"<base>/$metadata#<T>&$select=","##),
+                    Has(r#""RowKey":"batch_all_operations_together","Timestamp":"{time}","test":"true","test2":"value","test3@odata.type":"Edm.Int64","test3":"3""#),
+                ]),
+            ),
+        ],
+    ),
+    fact(
+        "The metadata of a selection encodes its spaces again, and the names are trimmed.",
+        SELECTIONS,
+        &[
+            prepare(insert("r", r#""age":39,"sex":"male""#)),
+            ask(
+                get(partition!("&$select=age%2C%20sex")),
+                answers(200).body(&[Is(
+                    r#"{"odata.metadata":"<base>/$metadata#<T>&$select=age,%20sex","value":[{"odata.etag":"{etag}","age":39,"sex":"male"}]}"#,
+                )]),
+            ),
+        ],
+    ),
+    fact(
+        "A selection of a space is that of all columns.",
+        SELECTIONS,
+        &[
+            prepare(insert("r", r#""age":39"#)),
+            ask(
+                get(partition!("&$select=%20")),
+                answers(200).body(&[
+                    Has(r##"$metadata#<T>&$select=","##),
+                    Has(r#""age":39"#),
+                    Has(r#""RowKey":"r""#),
+                ]),
+            ),
+        ],
+    ),
+    fact(
+        "A selection that does not begin with a name is InvalidInput, without Cache-Control.",
+        SELECTIONS,
+        &[ask(
+            get(partition!("&$select=%5B'age%2C%20sex'%5D")),
+            rejects(400, "InvalidInput", "An identifier was expected at position 0.")
+                .headers(&[("Cache-Control", "")]),
+        )],
+    ),
+    fact(
+        "The format in a URL overrides the Accept header.",
+        PAYLOAD,
+        &[
+            prepare(insert("r", r#""A":1"#)),
+            ask(
+                get(partition!("&$format=application%2Fjson%3Bodata%3Dnometadata"))
+                    .headers(&[("DataServiceVersion", "3.0")]),
+                answers(200).body(&[Lacks("odata."), Has(r#""RowKey":"r""#)]),
+            ),
+        ],
+    ),
+    fact(
+        "The responses to JSON requests are JSON with the level of metadata, and are not cached.",
+        recorded("storage/py2017_entity_query_entities.json", 2, "2017-11-10"),
+        &[
+            prepare(OWN),
+            ask(
+                get("<N>()"),
+                answers(200).headers(&[
+                    (
+                        "Content-Type",
+                        "application/json;odata=minimalmetadata;streaming=true;charset=utf-8",
+                    ),
+                    ("Cache-Control", "no-cache"),
+                    ("X-Content-Type-Options", "nosniff"),
+                ]),
+            ),
+        ],
+    ),
+];

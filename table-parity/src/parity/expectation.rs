@@ -41,7 +41,7 @@ pub(crate) fn mismatches(
     let status = response.status().as_u16();
     let [expected_status, came_status] = [expected.status, status].map(|status| status.to_string());
     note(expected.status == status, "status", &expected_status, &came_status);
-    note(expected.code == code, "code", expected.code, &code);
+    note(pattern::is(expected.code, &code, bound), "code", expected.code, &code);
     let is_alike = pattern::is(&names.fill(expected.message), &message, bound);
     note(is_alike, "message", expected.message, &message);
     for (name, value) in expected.headers {

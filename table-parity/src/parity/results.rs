@@ -130,6 +130,10 @@ pub(crate) fn described(source: Source) -> (String, &'static str, Option<&'stati
             let last = url.trim_end_matches('/').rsplit('/').next().unwrap_or(url);
             (format!("documentation, {last}"), date, Some(url))
         }
+        Source::Report { url, date } => {
+            let issue = url.trim_start_matches("https://github.com/").replace("/issues/", " ");
+            (format!("issue {issue}"), date, Some(url))
+        }
         Source::Suite { name, date } => (format!("tests of {name}"), date, None),
     }
 }

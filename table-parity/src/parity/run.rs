@@ -17,6 +17,7 @@ use crate::service::account::Account;
 use crate::service::check::{self, Unusable};
 use crate::service::cleanup::{finish, remove_file};
 use crate::service::guard::Guard;
+use crate::service::mask::encoded;
 use crate::service::output::{Exit, Output, Streams, confirmed};
 use crate::service::product::{backend_name, network, product};
 use crate::service::seen::Seen;
@@ -194,10 +195,22 @@ async fn exchanged(side: &Side, exchange: &Exchange, names: &mut crate::step::Na
             exchanged.mismatches = masked.collect();
         }
     }
+    names.next = continuation(&response);
     if let Some(etag) = response.headers().get("etag").and_then(|value| value.to_str().ok()) {
         etag.clone_into(&mut names.etag);
     }
     Ok(exchanged)
+}
+
+/// Returns the parameters with the continuation of a response, or nothing.
+fn continuation(response: &http::Response<bytes::Bytes>) -> String {
+    let parameters = ["NextPartitionKey", "NextRowKey", "NextTableName"]
+        .into_iter()
+        .filter_map(|name| {
+            let value = response.headers().get(format!("x-ms-continuation-{name}"))?;
+            Some(format!("{name}={}", encoded(value.to_str().ok()?)))
+        });
+    parameters.collect::<Vec<_>>().join("&")
 }
 
 fn print(results: &Results, output: &mut Output<'_>) {

@@ -21,6 +21,8 @@ use crate::step::{Auth, Names, Step, table};
 
 /// The time after which a live account applies policies and properties.
 const EFFECTIVE: Duration = Duration::from_secs(30);
+/// A signature by no key.
+const WRONG: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 /// No signature of a probe allows this address.
 const CALLER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(203, 0, 113, 1)), 1);
 
@@ -55,6 +57,7 @@ impl Side {
             partition: format!("k{index:03}"),
             own: format!("{}n{index:03}", self.prefix),
             etag: "*".to_owned(),
+            next: String::new(),
             now: DateTime::now(),
         }
     }
@@ -170,8 +173,11 @@ impl Side {
             let value = http::HeaderValue::try_from(names.fill(value)).map_err(|e| e.to_string())?;
             request.headers_mut().insert(name, value);
         }
-        if matches!(step.auth, Auth::Own) {
+        if matches!(step.auth, Auth::Own | Auth::Wrong) {
             request = self.signer.sign(request).await?;
+        }
+        if matches!(step.auth, Auth::Wrong) {
+            falsify(&mut request)?;
         }
         for name in step.without {
             request.headers_mut().remove(*name);
@@ -187,4 +193,18 @@ impl Side {
         let response = response.await.map_err(|_| format!("no response within {LIMIT:?}"))?;
         response.map_err(|e| e.to_string())
     }
+}
+
+/// Replaces the signature of a request.
+fn falsify(request: &mut Request<Bytes>) -> Result<(), String> {
+    let header = request
+        .headers()
+        .get("authorization")
+        .and_then(|value| value.to_str().ok());
+    let (account, _) = header
+        .and_then(|value| value.split_once(':'))
+        .ok_or("it needs the account key")?;
+    let wrong = http::HeaderValue::try_from(format!("{account}:{WRONG}")).map_err(|e| e.to_string())?;
+    request.headers_mut().insert("authorization", wrong);
+    Ok(())
 }

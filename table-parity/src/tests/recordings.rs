@@ -118,7 +118,10 @@ fn facts_have_names_of_their_own_and_something_to_compare() {
             "nothing is compared: {}",
             fact.name
         );
-        let (Source::Recording { date, .. } | Source::Page { date, .. } | Source::Suite { date, .. }) = fact.source;
+        let (Source::Recording { date, .. }
+        | Source::Page { date, .. }
+        | Source::Report { date, .. }
+        | Source::Suite { date, .. }) = fact.source;
         assert!(date.len() >= 4 && date.starts_with("20"), "no date: {}", fact.name);
     }
 }
