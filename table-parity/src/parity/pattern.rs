@@ -74,12 +74,18 @@ fn matches(tokens: &[Token<'_>], text: &str, is_whole: bool, bound: &mut Bound) 
     let Some((first, rest)) = tokens.split_first() else {
         return !is_whole || text.is_empty();
     };
-    let run = |is_part: fn(char) -> bool| text.find(|c| !is_part(c)).unwrap_or(text.len());
     let end = match first {
         Token::Literal(literal) => text.starts_with(literal).then_some(literal.len()),
         Token::Etag => etag(text),
-        Token::Time => Some(run(|c| c.is_ascii_digit() || "T:.-Z%A".contains(c))).filter(|end| *end > 0),
-        Token::Id => Some(run(|c| c.is_ascii_hexdigit() || c == '-')).filter(|end| *end > 0),
+        Token::Time | Token::Id => {
+            let is_part = |c: char| match first {
+                Token::Time => c.is_ascii_digit() || "T:.-Z%A".contains(c),
+                _ => c.is_ascii_hexdigit() || c == '-',
+            };
+            let length = text.find(|c| !is_part(c)).unwrap_or(text.len());
+            let mut ends = (1..=length).rev();
+            return ends.any(|end| matches(rest, &text[end..], is_whole, bound));
+        }
         Token::Text => {
             let mut ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
             return ends.any(|end| matches(rest, &text[end..], is_whole, bound));

@@ -129,9 +129,10 @@ pub(crate) fn error(body: &str) -> Option<(String, String)> {
         let (_, rest) = body.split_once(&format!("<{tag}"))?;
         Some(rest.split_once('>')?.1.split(['<', '\n', '\r']).next()?.to_owned())
     };
-    within("m:code")
-        .zip(within("m:message"))
-        .or_else(|| within("Code").zip(within("Message")))
+    let forms = [("m:code", "m:message"), ("code", "message"), ("Code", "Message")];
+    forms
+        .into_iter()
+        .find_map(|(code, message)| within(code).zip(within(message)))
 }
 
 fn normal(text: &str) -> String {
@@ -167,7 +168,7 @@ fn numbered_times(text: &str) -> String {
 }
 
 /// Removes the ids of requests and of boundaries.
-pub(crate) fn boundaries(text: &str) -> String {
+fn boundaries(text: &str) -> String {
     const MARKS: [&str; 5] = [
         "batchresponse_",
         "changesetresponse_",

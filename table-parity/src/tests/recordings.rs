@@ -11,7 +11,8 @@ use crate::parity::pattern::Bound;
 use crate::service::mask::decoded;
 use crate::step::Names;
 
-/// Returns the form of a path below the account, and the names of its options: without names, keys and signatures.
+/// Returns the form of a path below the account, and the names of its options: without names, keys and signatures. A
+/// continuation is `{text}`, as in the names of patterns.
 fn form(path: &str) -> (String, Vec<String>) {
     const SIGNATURE: [&str; 14] = [
         "sv", "ss", "srt", "sp", "st", "se", "sip", "spr", "tn", "sig", "si", "spk", "epk", "srk",
@@ -32,8 +33,13 @@ fn form(path: &str) -> (String, Vec<String>) {
     let names = names.map(|pair| decoded(pair.split('=').next().unwrap_or_default()));
     let mut names: Vec<_> = names
         .filter(|name| !SIGNATURE.contains(&name.as_str()) && !["erk", "timeout"].contains(&name.as_str()))
+        .map(|name| match name.starts_with("Next") {
+            true => "{text}".to_owned(),
+            false => name,
+        })
         .collect();
     names.sort();
+    names.dedup();
     (format!("{resource}{}", bare[end..].trim_end_matches("()")), names)
 }
 
