@@ -2,14 +2,18 @@
 
 use serde_json::{Value, json};
 
-use crate::parity::results::{Measured, Results, described};
+use crate::parity::results::{Figure, Grade, Measured, Results, described};
 
 /// Returns the outcome of each fact, with its differences.
 pub(crate) fn results(results: &Results) -> Value {
-    let figure = |alike: usize, of: usize| json!({ "alike": alike, "of": of });
+    let figure = |of: Figure| json!({ "alike": of.alike, "close": of.close, "of": of.of });
+    let facts = |is_alike: bool| {
+        let facts = results.facts.iter();
+        facts.filter(move |fact| (fact.grade() == Grade::Alike) == is_alike)
+    };
     let areas = results.areas().into_iter();
-    let areas = areas.map(|(area, number)| (format!("{area:?}"), figure(number.alike, number.of)));
-    let [all, suite] = [results.all(), results.of_suite()];
+    let areas = areas.map(|(area, number)| (format!("{area:?}"), figure(number)));
+    let suite = results.of_suite();
     let failed = results
         .suite
         .iter()
@@ -18,10 +22,10 @@ pub(crate) fn results(results: &Results) -> Value {
         "date": results.date,
         "service": results.service,
         "product": results.product,
-        "facts": { "alike": all.alike, "of": all.of },
+        "facts": figure(results.all()),
         "areas": areas.collect::<serde_json::Map<_, _>>(),
-        "alike": results.facts.iter().filter(|fact| fact.is_alike()).map(|fact| fact.fact.name).collect::<Vec<_>>(),
-        "different": results.facts.iter().filter(|fact| !fact.is_alike()).map(different).collect::<Vec<_>>(),
+        "alike": facts(true).map(|fact| fact.fact.name).collect::<Vec<_>>(),
+        "different": facts(false).map(different).collect::<Vec<_>>(),
         "suite": { "alike": suite.alike, "of": suite.of, "failed": failed.collect::<Vec<_>>() },
         "problems": results.problems,
     })
@@ -42,6 +46,7 @@ fn different(measured: &Measured) -> Value {
     let (source, date, _) = described(measured.fact.source);
     json!({
         "name": measured.fact.name,
+        "close": measured.grade() == Grade::Close,
         "source": format!("{source}, {date}"),
         "differences": differences,
         "failed": measured.failed,

@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// The facts of Cosmos DB for Table, and not those of Azure Table storage
     #[arg(long)]
     cosmos: bool,
+    /// The name on the page (default: the name and version that the service states)
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
     /// Write a page with a row for each fact
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -65,6 +68,7 @@ pub(crate) struct Options {
     pub(crate) account: Given,
     pub(crate) certificate: Option<PathBuf>,
     pub(crate) cosmos: bool,
+    pub(crate) name: Option<String>,
     pub(crate) report: Option<PathBuf>,
     pub(crate) badge: Option<PathBuf>,
     pub(crate) json: Option<PathBuf>,
@@ -81,6 +85,7 @@ impl Options {
             account,
             certificate: None,
             cosmos: false,
+            name: None,
             report: None,
             badge: None,
             json: None,
@@ -94,17 +99,18 @@ impl Options {
     /// Reads the key, and validates the arguments.
     pub(crate) fn of(arguments: Arguments) -> Result<Self, String> {
         let endpoint = arguments.endpoint.unwrap_or_default();
-        let name = arguments.account;
+        let account = arguments.account;
         let key = match arguments.key.as_deref().map(|key| key.strip_prefix('@')) {
             Some(Some(file)) => std::fs::read_to_string(file).map_err(|e| format!("--key @{file}: {e}"))?,
             Some(None) => return Err("--key: write the key to a file, and name it as @FILE".to_owned()),
-            None if name == ACCOUNT => KEY.to_owned(),
-            None => return Err(format!("--account {name}: its key is needed, --key @FILE")),
+            None if account == ACCOUNT => KEY.to_owned(),
+            None => return Err(format!("--account {account}: its key is needed, --key @FILE")),
         };
         let key = key.trim();
         Ok(Self {
             certificate: arguments.certificate,
             cosmos: arguments.cosmos,
+            name: arguments.name,
             report: arguments.report,
             badge: arguments.badge,
             json: arguments.json,
@@ -113,7 +119,7 @@ impl Options {
             tables: arguments.tables,
             yes: arguments.yes,
             ..Self::new(Given::ConnectionString(format!(
-                "AccountName={name};AccountKey={key};TableEndpoint={endpoint}"
+                "AccountName={account};AccountKey={key};TableEndpoint={endpoint}"
             )))
         })
     }

@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::fact::Area;
 use crate::parity::expectation::Mismatch;
-use crate::parity::results::{Exchanged, Figure, Measured, Results, described};
+use crate::parity::results::{Exchanged, Figure, Grade, Measured, Results, described};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -29,8 +29,9 @@ pub(crate) fn page(results: &Results) -> String {
                     p.kind { "Table parity" }
                     h1 { (product) }
                     p.figure { strong { (all.alike) } " of " (all.of) " facts as live" }
-                    p { "measured as " (results.service) " on " time { (results.date) } }
+                    p { (all.close) " more differ only in headers or the text of an error" }
                     (bar(all))
+                    p { "Measured as " (results.service) " on " time { (results.date) } }
                 }
                 (areas(results))
                 (reading())
@@ -44,9 +45,16 @@ pub(crate) fn page(results: &Results) -> String {
     format!("{}\n", page.into_string())
 }
 
+/// Draws the share of facts as live, and of those that are close.
 fn bar(figure: Figure) -> Markup {
-    let Figure { alike, of } = figure;
-    html! { meter min="0" max=(of) value=(alike) title={ (figure.percent()) " %" } { (alike) " of " (of) } }
+    let Figure { alike, close, of } = figure;
+    let width = |number: usize| format!("width: {:.1}%", number as f64 * 100.0 / of.max(1) as f64);
+    html! {
+        div.bar role="img" aria-label={ (alike) " as live, " (close) " close, of " (of) } {
+            span.alike style=(width(alike)) {}
+            span.close style=(width(close)) {}
+        }
+    }
 }
 
 fn areas(results: &Results) -> Markup {
@@ -57,7 +65,7 @@ fn areas(results: &Results) -> Markup {
                     tr {
                         td { a href={ "#" (area_id(area)) } { (format!("{area:?}")) } }
                         td.number { (figure.alike) " of " (figure.of) }
-                        td.bar { (bar(figure)) }
+                        td.share { (bar(figure)) }
                     }
                 }
             }
@@ -69,10 +77,11 @@ fn areas(results: &Results) -> Markup {
 fn reading() -> Markup {
     html! {
         p.reading {
-            "A fact is an answer of the live service to a few requests. Each names its source: a recorded session with a \
-             live account, the service's documentation, or a test of an official client that passes on a live account. \
-             A response is as live if its status, its error and the parts that the fact is about are as expected. \
-             A difference is no fault: an emulator may leave out what its users do without."
+            "A fact is what the live service answers to a few requests. Each names its source: a recorded session with a \
+             live account, the documentation, or a test of an official client. A response is as live (✓) if its \
+             status, its error and the parts that the fact is about are as expected. ≈ differs only in headers or the \
+             text of an error, ≠ in more. A difference is not a fault: an emulator may leave out what its users do \
+             without."
         }
     }
 }
@@ -92,20 +101,25 @@ fn area_id(area: Area) -> String {
 }
 
 fn row(measured: &Measured) -> Markup {
-    let is_alike = measured.is_alike();
     let (source, date, url) = described(measured.fact.source);
-    let (class, mark, outcome) = match (is_alike, &measured.failed) {
-        (true, _) => ("alike", "✓", "as live"),
-        (false, None) => ("different", "≠", "different"),
-        (false, Some(_)) => ("different", "≠", "not reached"),
+    let (class, mark, outcome) = match measured.grade() {
+        Grade::Alike => ("alike", "✓", "as live"),
+        Grade::Close => ("close", "≈", "close"),
+        Grade::Different => ("different", "≠", "different"),
+    };
+    let parts = match measured.failed {
+        Some(_) => "not reached".to_owned(),
+        None => measured.parts().join(", "),
     };
     html! {
-        details class=(class) open[!is_alike] {
+        details class=(class) {
             summary {
-                span.mark title=(outcome) aria-label=(outcome) { (mark) }
+                span.mark role="img" aria-label=(outcome) { (mark) }
                 span.name { (measured.fact.name) }
+                @if !parts.is_empty() { span.parts { (parts) } }
             }
             p.source {
+                "Source: "
                 @match url {
                     Some(url) => a href=(url) { (source) },
                     None => (source),
@@ -182,7 +196,7 @@ fn suite(results: &Results) -> Markup {
                 p { "The suite of a client of the service, which passes if the client works as it does on a live account." }
                 @for (name, outcome) in &results.suite {
                     @if let Err(why) = outcome {
-                        details.different open {
+                        details.different {
                             summary { span.mark { "≠" } span.name { (name) } }
                             p.failed { (shortened(why)) }
                         }

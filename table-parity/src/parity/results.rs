@@ -51,17 +51,31 @@ pub(crate) struct Exchanged {
     pub(crate) mismatches: Vec<Mismatch>,
 }
 
+/// The responses of a fact, beside the expected ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Grade {
+    Alike,
+    /// Alike but for headers and the texts of errors.
+    Close,
+    Different,
+}
+
 /// The number of facts that hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figure {
     pub(crate) alike: usize,
+    pub(crate) close: usize,
     pub(crate) of: usize,
 }
 
 impl Figure {
-    fn add(&mut self, is_alike: bool) {
+    fn add(&mut self, grade: Grade) {
         self.of += 1;
-        self.alike += usize::from(is_alike);
+        match grade {
+            Grade::Alike => self.alike += 1,
+            Grade::Close => self.close += 1,
+            Grade::Different => {}
+        }
     }
 
     /// Returns the whole percents, which are 100 only if all are alike.
@@ -71,9 +85,26 @@ impl Figure {
 }
 
 impl Measured {
-    /// Returns `true` if every response was as expected.
-    pub(crate) fn is_alike(&self) -> bool {
-        self.failed.is_none() && self.exchanges.iter().all(|exchange| exchange.mismatches.is_empty())
+    pub(crate) fn grade(&self) -> Grade {
+        let parts = self.parts();
+        let is_aside = |part: &&str| *part == "message" || part.starts_with("header ");
+        match (&self.failed, parts.is_empty()) {
+            (Some(_), _) => Grade::Different,
+            (None, true) => Grade::Alike,
+            (None, false) if parts.iter().all(is_aside) => Grade::Close,
+            (None, false) => Grade::Different,
+        }
+    }
+
+    /// Returns the parts that are not as expected, each once.
+    pub(crate) fn parts(&self) -> Vec<&str> {
+        let mut parts = Vec::new();
+        for mismatch in self.exchanges.iter().flat_map(|exchange| &exchange.mismatches) {
+            if !parts.contains(&mismatch.part.as_str()) {
+                parts.push(mismatch.part.as_str());
+            }
+        }
+        parts
     }
 }
 
@@ -87,7 +118,7 @@ impl Results {
                 areas.push((area, Figure::default()));
                 areas.len() - 1
             });
-            areas[index].1.add(measured.is_alike());
+            areas[index].1.add(measured.grade());
         }
         areas.sort_by_key(|(area, _)| *area);
         areas
@@ -96,14 +127,20 @@ impl Results {
     /// Returns the figure of all facts.
     pub(crate) fn all(&self) -> Figure {
         let mut figure = Figure::default();
-        self.facts.iter().for_each(|measured| figure.add(measured.is_alike()));
+        self.facts.iter().for_each(|measured| figure.add(measured.grade()));
         figure
     }
 
     /// Returns the figure of the conformance suite.
     pub(crate) fn of_suite(&self) -> Figure {
         let mut figure = Figure::default();
-        self.suite.iter().for_each(|(_, outcome)| figure.add(outcome.is_ok()));
+        self.suite.iter().for_each(|(_, outcome)| {
+            figure.add(if outcome.is_ok() {
+                Grade::Alike
+            } else {
+                Grade::Different
+            })
+        });
         figure
     }
 

@@ -69,8 +69,11 @@ pub(crate) async fn run(
     });
     let work = async {
         check::check(&account, &guard, &prefix).await?;
-        let stated = product(&account, &guard).await;
-        change(&results, |results| results.product = stated);
+        let product = match &options.name {
+            Some(name) => Some(name.clone()),
+            None => product(&account, &guard).await,
+        };
+        change(&results, |results| results.product = product);
         let name = backend_name(&account, &guard).await;
         let side = Side::new(account.clone(), guard.clone(), name, &prefix)?;
         measure(&side, options, &results).await?;
@@ -221,6 +224,10 @@ fn print(results: &Results, output: &mut Output<'_>) {
     let all = results.all();
     output.line(&format!("{product}, measured as {}", results.service));
     output.line(&format!("{:>4} of {:>4} facts as live", all.alike, all.of));
+    output.line(&format!(
+        "{:>4} more differ only in headers or the text of an error",
+        all.close
+    ));
     for (area, figure) in results.areas() {
         output.line(&format!("{:>4} of {:>4} {area:?}", figure.alike, figure.of));
     }

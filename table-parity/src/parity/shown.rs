@@ -1,6 +1,7 @@
 //! Texts of responses as the report shows them: the names of the run as in requests, and without what differs each time.
 
 use azure_table::testing::{mask_guids, mask_times};
+use azure_table_tests::texts::after_each;
 
 use crate::service::mask::Mask;
 use crate::step::Names;
@@ -20,6 +21,7 @@ pub(crate) fn shown(text: &str, names: &Names, mask: &Mask) -> String {
     ] {
         text = text.replace(name.as_str(), part);
     }
+    let text = with_own_tables(&text, names.table.trim_end_matches("probes"));
     let text = mask_times(&mask_guids(&mask.hide(&text))).replace("{guid}", "{id}");
     let text = [r#"W/"datetime'{time}'""#, r#"W/\"datetime'{time}'\""#]
         .iter()
@@ -28,4 +30,14 @@ pub(crate) fn shown(text: &str, names: &Names, mask: &Mask) -> String {
         None => text,
         Some((at, _)) => format!("{}… ({} characters)", &text[..at], text.chars().count()),
     }
+}
+
+/// Returns a text without the names of tables that do not belong to the run, and without the beginning of those that do.
+fn with_own_tables(text: &str, prefix: &str) -> String {
+    let text = text.replace(prefix, "<N>");
+    after_each(&text, "\"TableName\":\"", |rest| {
+        let is_own = rest.starts_with("<N>") || rest.starts_with("<T>");
+        let end = rest.find('"').filter(|_| !is_own);
+        end.map_or_else(|| rest.to_owned(), |end| format!("{{text}}{}", &rest[end..]))
+    })
 }
