@@ -5,12 +5,14 @@ mod batches;
 mod conditions;
 mod cosmos_batches;
 mod cosmos_entities;
+mod cosmos_queries;
 mod cosmos_tables;
 mod entities;
 mod errors;
 mod filters;
 mod keys;
 mod paging;
+mod policies;
 mod queries;
 mod service;
 mod sources;
@@ -33,9 +35,11 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Fact> {
         conditions::FACTS,
         errors::FACTS,
         access::FACTS,
+        policies::FACTS,
         service::FACTS,
         cosmos_tables::FACTS,
         cosmos_entities::FACTS,
+        cosmos_queries::FACTS,
         cosmos_batches::FACTS,
     ];
     areas.into_iter().flatten()

@@ -160,7 +160,7 @@ impl Names {
             partition: "<K>".to_owned(),
             own: "<N>".to_owned(),
             etag: "{etag}".to_owned(),
-            next: "{text}".to_owned(),
+            next: "<next>".to_owned(),
             now: DateTime::now(),
         }
     }

@@ -62,10 +62,7 @@ pub(super) const FACTS: &[Fact] = &[
             batch(Body::Changes(&[
                 "POST <base>/<T>\nPrefer: return-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"row4\",\"StringProperty\":\"stringSample\"}",
             ])),
-            answers(202).body(&[
-                Has("HTTP/1.1 201 Created\nDataServiceVersion: 3.0;\nContent-Type: application/json;odata=minimalmetadata;streaming=true;charset=utf-8\nX-Content-Type-Options: nosniff\nCache-Control: no-cache\nPreference-Applied: return-content\nLocation: <base>/<R:row4>\nETag: {etag}\n\n{"),
-                Has(r#""StringProperty":"stringSample""#),
-            ]),
+            answers(202).body(&[Has("HTTP/1.1 201 Created\n"), Has("Preference-Applied: return-content\n"), Has(r#""StringProperty":"stringSample""#)]),
         )],
     ),
     fact(
@@ -75,9 +72,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("batch_delete", "")),
             ask(
                 batch(Body::Changes(&["DELETE <base>/<R:batch_delete>\nContent-ID: 1\nIf-Match: *"])),
-                answers(202).body(&[Has(
-                    "HTTP/1.1 204 No Content\nContent-ID: 1\nX-Content-Type-Options: nosniff\nCache-Control: no-cache\nDataServiceVersion: 1.0;\n\n\n--changesetresponse_",
-                )]),
+                answers(202).body(&[Has("HTTP/1.1 204 No Content\n"), Lacks("ETag")]),
             ),
         ],
     ),
@@ -90,9 +85,7 @@ pub(super) const FACTS: &[Fact] = &[
                 batch(Body::Changes(&[
                     "PUT <base>/<R:batch_update>\nContent-ID: 1\nIf-Match: *\n\n{\"test2\":\"value1\"}",
                 ])),
-                answers(202).body(&[Has(
-                    "HTTP/1.1 204 No Content\nContent-ID: 1\nX-Content-Type-Options: nosniff\nCache-Control: no-cache\nDataServiceVersion: 1.0;\nETag: {etag}\n\n\n--changesetresponse_",
-                )]),
+                answers(202).body(&[Has("DataServiceVersion: 1.0;\nETag: {etag}\n")]),
             ),
         ],
     ),
@@ -149,10 +142,7 @@ pub(super) const FACTS: &[Fact] = &[
                     "DELETE <base>/<R:1>\nContent-ID: 2\nIf-Match: *",
                     "PUT <base>/<R:2>\nContent-ID: 3\nIf-Match: *\n\n{\"test3\":10}",
                 ])),
-                answers(202).body(&[
-                    Has("Content-ID: 1\nX-Content-Type-Options: nosniff\nCache-Control: no-cache\nPreference-Applied: return-no-content\nDataServiceVersion: 3.0;\n"),
-                    Has("Content-ID: 2\nX-Content-Type-Options: nosniff\nCache-Control: no-cache\nDataServiceVersion: 1.0;\n\n\n--changesetresponse_{id}\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\nHTTP/1.1 204 No Content\nContent-ID: 3\n"),
-                ]),
+                answers(202).body(&[Has("Content-ID: 1\n{text}Content-ID: 2\n{text}Content-ID: 3\n")]),
             ),
         ],
     ),
@@ -166,10 +156,7 @@ pub(super) const FACTS: &[Fact] = &[
                     "POST <base>/<T>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"row1\"}",
                     "DELETE <base>/<R:row2>\nContent-ID: 1\nIf-Match: *",
                 ])),
-                answers(202).body(&[
-                    Has("HTTP/1.1 204 No Content\nX-Content-Type-Options: nosniff\nCache-Control: no-cache\nPreference-Applied: return-no-content\n"),
-                    Has("HTTP/1.1 204 No Content\nContent-ID: 1\nX-Content-Type-Options: nosniff\n"),
-                ]),
+                answers(202).body(&[Has("HTTP/1.1 204 No Content\n{text}Content-ID: 1\n"), Lacks("Content-ID: 0\n")]),
             ),
         ],
     ),
@@ -193,9 +180,7 @@ pub(super) const FACTS: &[Fact] = &[
             batch(Body::Changes(&[
                 "PUT <base>/<R:r>\nPrefer: return-no-content\n\n{\"A\":1}",
             ])),
-            answers(202).body(&[Has(
-                "HTTP/1.1 204 No Content\nX-Content-Type-Options: nosniff\nCache-Control: no-cache\nPreference-Applied: return-no-content\nDataServiceVersion: 3.0;\nETag: {etag}\n",
-            )]),
+            answers(202).body(&[Has("Preference-Applied: return-no-content\nDataServiceVersion: 3.0;\n")]),
         )],
     ),
     fact(
@@ -228,11 +213,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("row1", r#""StringProperty":"stringSample""#)),
             ask(
                 batch(Body::Batch(lone_query!("row1"))),
-                answers(202).body(&[
-                    Has("--batchresponse_{id}\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\nHTTP/1.1 200 OK\nDataServiceVersion: 3.0;\nContent-Type: application/json;odata=minimalmetadata;streaming=true;charset=utf-8\nX-Content-Type-Options: nosniff\nCache-Control: no-cache\nETag: {etag}\n\n{"),
-                    Has(r#""StringProperty":"stringSample""#),
-                    Lacks("changesetresponse"),
-                ]),
+                answers(202).body(&[Has("--batchresponse_{id}\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\nHTTP/1.1 200 OK\n"), Has(r#""StringProperty":"stringSample""#), Lacks("changesetresponse")]),
             ),
         ],
     ),
@@ -241,10 +222,7 @@ pub(super) const FACTS: &[Fact] = &[
         recorded("storage/node2017_batch_010.json", 1, "2017-01-05"),
         &[ask(
             batch(Body::Batch(lone_query!("row1"))),
-            rejects(202, "ResourceNotFound", "0:The specified resource does not exist.").body(&[
-                Has("HTTP/1.1 404 Not Found\nX-Content-Type-Options: nosniff\nCache-Control: no-cache\nDataServiceVersion: 3.0;\n"),
-                Lacks("changesetresponse"),
-            ]),
+            rejects(202, "ResourceNotFound", "0:The specified resource does not exist.").body(&[Has("HTTP/1.1 404 Not Found\n"), Lacks("changesetresponse")]),
         )],
     ),
     fact(
@@ -254,10 +232,19 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("3", "")),
             ask(
                 batch(Body::Changes(THREE)),
-                rejects(202, "EntityAlreadyExists", "2:The specified entity already exists.").body(&[
-                    Has("HTTP/1.1 409 Conflict\nX-Content-Type-Options: nosniff\nCache-Control: no-cache\nPreference-Applied: return-no-content\nDataServiceVersion: 3.0;\nContent-Type: application/json;odata=minimalmetadata;streaming=true;charset=utf-8\n\n{"),
-                    Lacks("HTTP/1.1 204"),
-                ]),
+                rejects(202, "EntityAlreadyExists", "2:The specified entity already exists.").body(&[Has("HTTP/1.1 409 Conflict\n"), Lacks("HTTP/1.1 204")]),
+            ),
+        ],
+    ),
+    fact(
+        "A failed part of an insert that prefers no content says that it applied the preference.",
+        recorded("storage/go_TestBatchError_storage.json", 0, "2021-08-02"),
+        &[
+            prepare(insert("3", "")),
+            ask(
+                batch(Body::Changes(THREE)),
+                rejects(202, "EntityAlreadyExists", "{text}")
+                    .body(&[Has("Preference-Applied: return-no-content\nDataServiceVersion: 3.0;\n")]),
             ),
         ],
     ),
@@ -279,9 +266,7 @@ pub(super) const FACTS: &[Fact] = &[
                 batch(Body::Changes(&[
                     "PUT <base>/<R:rk3741440>\nContent-ID: 1\nIf-Match: W/\"datetime'2012-06-15T22%3A51%3A44.9662825Z'\"\n\n{\"age\":\"abc\"}",
                 ])),
-                rejects(202, "UpdateConditionNotSatisfied", CONDITION).body(&[Has(
-                    "HTTP/1.1 412 Precondition Failed\nContent-ID: 1\nX-Content-Type-Options: nosniff\nCache-Control: no-cache\nDataServiceVersion: 3.0;\n",
-                )]),
+                rejects(202, "UpdateConditionNotSatisfied", CONDITION).body(&[Has("HTTP/1.1 412 Precondition Failed\n")]),
             ),
         ],
     ),
@@ -320,9 +305,7 @@ pub(super) const FACTS: &[Fact] = &[
                 "InvalidDuplicateRow",
                 "1:The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.",
             )
-            .body(&[Has(
-                "HTTP/1.1 400 Bad Request\nX-Content-Type-Options: nosniff\nCache-Control: no-cache\nPreference-Applied: return-no-content\nDataServiceVersion: 3.0;\n",
-            )]),
+            .body(&[Has("HTTP/1.1 400 Bad Request\n")]),
         )],
     ),
     fact(
@@ -336,9 +319,9 @@ pub(super) const FACTS: &[Fact] = &[
             rejects(
                 202,
                 "InvalidDuplicateRow",
-                "1:The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.",
+                "{text}",
             )
-            .body(&[Has("HTTP/1.1 400 Bad Request\nContent-ID: 1\nX-Content-Type-Options: nosniff\n")]),
+            .body(&[Has("Content-ID: 1\n")]),
         )],
     ),
     fact(
@@ -397,9 +380,7 @@ pub(super) const FACTS: &[Fact] = &[
             batch(Body::Changes(&[
                 "POST <base>/<N>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"r\"}",
             ])),
-            rejects(202, "TableNotFound", "{text}").body(&[
-                Has("HTTP/1.1 404 Not Found\nX-Content-Type-Options: nosniff\nDataServiceVersion: 3.0;\nContent-Type: application/json;odata=minimalmetadata;streaming=true;charset=utf-8\n\n{"),
-            ]),
+            rejects(202, "TableNotFound", "{text}").body(&[Has("HTTP/1.1 404 Not Found\n"), Lacks("Cache-Control"), Lacks("Preference-Applied")]),
         )],
     ),
     fact(
@@ -415,7 +396,7 @@ pub(super) const FACTS: &[Fact] = &[
                 "InvalidResourceName",
                 "0:The specifed resource name contains invalid characters.",
             )
-            .body(&[Has("HTTP/1.1 400 Bad Request\nX-Content-Type-Options: nosniff\nDataServiceVersion: 3.0;\nContent-Type: ")]),
+            .body(&[Has("HTTP/1.1 400 Bad Request\n"), Lacks("Cache-Control")]),
         )],
     ),
     fact(

@@ -36,13 +36,6 @@ pub(super) const FACTS: &[Fact] = &[
         &[ask(
             get("<R:rkbf5d1327>"),
             rejects(404, "ResourceNotFound", MISSING)
-                .headers(&[
-                    (
-                        "Content-Type",
-                        "application/json;odata=minimalmetadata;streaming=true;charset=utf-8",
-                    ),
-                    ("X-Content-Type-Options", "nosniff"),
-                ])
                 .body(&[Is(
                     r#"{"odata.error":{"code":"ResourceNotFound","message":{"lang":"en-US","value":"The specified resource does not exist.\nRequestId:{id}\nTime:{time}"}}}"#,
                 )]),
@@ -54,7 +47,7 @@ pub(super) const FACTS: &[Fact] = &[
         &[ask(
             delete("Tables('<N>')"),
             rejects(404, "ResourceNotFound", MISSING)
-                .headers(&[("x-ms-error-code", ""), ("Cache-Control", "no-cache")]),
+                .headers(&[("x-ms-error-code", "")]),
         )],
     ),
     fact(
@@ -196,8 +189,7 @@ pub(super) const FACTS: &[Fact] = &[
                 400,
                 "PropertiesNeedValue",
                 "The values are not specified for all properties in the entity.",
-            )
-            .headers(&[("Cache-Control", "no-cache")]),
+            ),
         )],
     ),
     fact(
@@ -233,11 +225,7 @@ pub(super) const FACTS: &[Fact] = &[
                 501,
                 "NotImplemented",
                 "The requested operation is not implemented on the specified resource.",
-            )
-            .headers(&[
-                ("Cache-Control", "no-cache"),
-                ("X-Content-Type-Options", "nosniff"),
-            ]),
+            ),
         )],
     ),
     fact(
@@ -249,8 +237,7 @@ pub(super) const FACTS: &[Fact] = &[
                 501,
                 "NotImplemented",
                 "The requested operation is not implemented on the specified resource.",
-            )
-            .headers(&[("Cache-Control", "no-cache")]),
+            ),
         )],
     ),
     fact(

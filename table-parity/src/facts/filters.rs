@@ -130,7 +130,7 @@ pub(super) const FACTS: &[Fact] = &[
             ask(
                 get("<T>?$filter=Address%20eq%20'street1'%20and%20RowKey%20eq%20'row-%C3%B4-%20-''''-%22-%2520-%2527-rk1'"),
                 answers(200).body(&[Is(
-                    r#"{"odata.metadata":"<base>/$metadata#<T>","value":[{"odata.etag":"{etag}","PartitionKey":"{text}","RowKey":"row-ô- -''-\"-%20-%27-rk1","Timestamp":"{time}","Address":"street1","Name":"jennifer1"}]}"#,
+                    r#"{"odata.metadata":"{text}","value":[{"odata.etag":"{etag}","PartitionKey":"{text}","RowKey":"row-ô- -''-\"-%20-%27-rk1","Timestamp":"{time}","Address":"street1","Name":"jennifer1"}]}"#,
                 )]),
             ),
         ],
@@ -238,7 +238,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", "")),
             ask(
                 get("<T>()?$filter="),
-                answers(200).body(&[Has(r##""odata.metadata":"<base>/$metadata#<T>""##)]),
+                answers(200).body(&[Has(r#""PartitionKey":"<K>","RowKey":"r""#)]),
             ),
         ],
     ),

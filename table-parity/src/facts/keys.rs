@@ -126,7 +126,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("⒈①Ⅻㄨㄩ", r#""Value":"test""#)),
             ask(
                 get("<R:%E2%92%88%E2%91%A0%E2%85%AB%E3%84%A8%E3%84%A9>"),
-                answers(200).body(&[Has(r#""RowKey":"⒈①Ⅻㄨㄩ""#), Has(r#""Value":"test""#)]),
+                answers(200).body(&[Has(r#""Value":"test""#)]),
             ),
         ],
     ),
@@ -137,9 +137,7 @@ pub(super) const FACTS: &[Fact] = &[
             batch(Body::Changes(&[
                 "POST <base>/<T>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"row-ô- -''-\\\"-%20-%27-rk1\"}",
             ])),
-            answers(202).body(&[Has(
-                "RowKey='row-%C3%B4-%20-''''-%22-%2520-%2527-rk1')\nDataServiceId: ",
-            )]),
+            answers(202).body(&[Has("RowKey='row-%C3%B4-%20-''''-%22-%2520-%2527-rk1')\n")]),
         )],
     ),
     fact(
@@ -189,11 +187,7 @@ pub(super) const FACTS: &[Fact] = &[
                 400,
                 "PropertiesNeedValue",
                 "The values are not specified for all properties in the entity.",
-            )
-            .headers(&[
-                ("Cache-Control", "no-cache"),
-                ("Preference-Applied", "return-no-content"),
-            ]),
+            ),
         )],
     ),
     fact(
@@ -204,7 +198,7 @@ pub(super) const FACTS: &[Fact] = &[
         ),
         &[ask(
             send("POST", "<T>", Body::Json(r#"{"PartitionKey":"<K>","RowKey":1}"#)),
-            rejects(400, "InvalidInput", INVALID).headers(&[("Cache-Control", "")]),
+            rejects(400, "InvalidInput", INVALID),
         )],
     ),
     fact(

@@ -227,7 +227,7 @@ pub(super) const FACTS: &[Fact] = &[
                     Has(r#""SpacesOnlyUnicode":"   ","#),
                     Has(r#""SpacesBeforeUnicode":"   Text","#),
                     Has(r#""SpacesAfterUnicode":"Text   ","#),
-                    Has(r#""SpacesBeforeAndAfterUnicode":"   Text   "}"#),
+                    Has(r#""SpacesBeforeAndAfterUnicode":"   Text   ""#),
                 ]),
             ),
         ],
@@ -241,8 +241,19 @@ pub(super) const FACTS: &[Fact] = &[
             ask(
                 get("<T>()?$filter=PartitionKey%20eq%20'<K>'"),
                 answers(200).body(&[Is(
-                    r#"{"odata.metadata":"<base>/$metadata#<T>","value":[{"odata.etag":"{etag}","PartitionKey":"<K>","RowKey":"rk9990123c","Timestamp":"{time}","啊齄丂狛狜":"ꀕ"},{"odata.etag":"{etag}","PartitionKey":"<K>","RowKey":"test2","Timestamp":"{time}","啊齄丂狛狜":"hello"}]}"#,
+                    r#"{"odata.metadata":"{text}","value":[{"odata.etag":"{etag}","PartitionKey":"<K>","RowKey":"rk9990123c","Timestamp":"{time}","啊齄丂狛狜":"ꀕ"},{"odata.etag":"{etag}","PartitionKey":"<K>","RowKey":"test2","Timestamp":"{time}","啊齄丂狛狜":"hello"}]}"#,
                 )]),
+            ),
+        ],
+    ),
+    fact(
+        "JSON has escapes for characters beyond ASCII.",
+        recorded("storage/py2017_entity_unicode_property_name.json", 2, "2017-11-10"),
+        &[
+            prepare(insert("test2", r#""啊齄丂狛狜":"hello""#)),
+            ask(
+                get("<T>()?$filter=PartitionKey%20eq%20'<K>'"),
+                answers(200).body(&[Has(r#""\u554a\u9f44\u4e02\u72db\u72dc":"hello""#)]),
             ),
         ],
     ),
@@ -255,8 +266,7 @@ pub(super) const FACTS: &[Fact] = &[
                 400,
                 "PropertyNameTooLong",
                 "The property name exceeds the maximum allowed length (255).",
-            )
-            .headers(&[("Cache-Control", "no-cache")]),
+            ),
         )],
     ),
     fact(
@@ -279,8 +289,7 @@ pub(super) const FACTS: &[Fact] = &[
                 400,
                 "TooManyProperties",
                 "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.",
-            )
-            .headers(&[("Cache-Control", "no-cache")]),
+            ),
         )],
     ),
     fact(

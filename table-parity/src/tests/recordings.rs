@@ -17,6 +17,7 @@ fn form(path: &str) -> (String, Vec<String>) {
     const SIGNATURE: [&str; 14] = [
         "sv", "ss", "srt", "sp", "st", "se", "sip", "spr", "tn", "sig", "si", "spk", "epk", "srk",
     ];
+    const CONTINUATION: &str = "<next>";
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let path = decoded(path).replace("''", "");
     let mut parts = path.split('\'');
@@ -33,6 +34,7 @@ fn form(path: &str) -> (String, Vec<String>) {
     let names = names.map(|pair| decoded(pair.split('=').next().unwrap_or_default()));
     let mut names: Vec<_> = names
         .filter(|name| !SIGNATURE.contains(&name.as_str()) && !["erk", "timeout"].contains(&name.as_str()))
+        .filter(|name| !name.starts_with("Next") && name != CONTINUATION)
         .map(|name| match name.starts_with("Next") {
             true => "{text}".to_owned(),
             false => name,
