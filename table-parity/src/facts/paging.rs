@@ -2,7 +2,7 @@
 
 use super::sources::{NO_CONTENT, PAGES_OF_RESULTS, page, recorded};
 use crate::fact::Part::{Has, Lacks};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Body, Step, batch, get, insert, table};
 
 const ROWS: &str = "POST <base>/<N>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"<i>\"}";
@@ -37,7 +37,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(batch(Body::Repeated(3, ROWS))),
             ask(
                 get("<N>()?$top=2"),
-                answers(200).headers(&[
+                responds(200).headers(&[
                     ("x-ms-continuation-NextPartitionKey", "1!{text}!{text}"),
                     ("x-ms-continuation-NextRowKey", "1!{text}!{text}"),
                 ]),
@@ -52,7 +52,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(batch(Body::Repeated(5, ROWS))),
             ask(
                 get("<N>?$top=10"),
-                answers(200).headers(&[
+                responds(200).headers(&[
                     ("x-ms-continuation-NextPartitionKey", ""),
                     ("x-ms-continuation-NextRowKey", ""),
                 ]),
@@ -67,7 +67,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(table(r#"{"TableName":"<N>2"}"#).headers(NO_CONTENT)),
             ask(
                 get("Tables?$top=2").headers(&[("Accept", "application/json;odata=nometadata")]),
-                answers(200).headers(&[("x-ms-continuation-NextTableName", "1!{text}!{text}")]),
+                responds(200).headers(&[("x-ms-continuation-NextTableName", "1!{text}!{text}")]),
             ),
         ],
     ),
@@ -88,7 +88,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("z", "")),
             ask(
                 get("<T>()?$filter=PartitionKey%20eq%20'<K>'&$select=RowKey"),
-                answers(200)
+                responds(200)
                     .headers(&[
                         ("x-ms-continuation-NextPartitionKey", "{text}"),
                         ("x-ms-continuation-NextRowKey", "{text}"),
