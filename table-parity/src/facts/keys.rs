@@ -13,7 +13,7 @@ const BASIC: Source = suite(
 );
 const COMPLEX_KEYS: Source = suite(
     "azure-data-tables for Python, recorded test_encoder.py test_encoder_create_entity_complex_keys",
-    "2024",
+    "2022 to 2026",
 );
 const INVALID: &str = "One of the request inputs is not valid.";
 
@@ -194,7 +194,7 @@ pub(super) const FACTS: &[Fact] = &[
         "A key that is a number is InvalidInput.",
         suite(
             "azure-data-tables for Python, recorded test_encoder.py test_encoder_create_entity_atypical_values",
-            "2024",
+            "2022 to 2026",
         ),
         &[ask(
             send("POST", "<T>", Body::Json(r#"{"PartitionKey":"<K>","RowKey":1}"#)),

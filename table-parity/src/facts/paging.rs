@@ -1,6 +1,6 @@
 //! Facts of pages and their continuations.
 
-use super::sources::{NO_CONTENT, PAGES_OF_RESULTS, page, recorded};
+use super::sources::{NO_CONTENT, PAGES_OF_RESULTS, page, recorded, report};
 use crate::fact::Part::{Has, Lacks};
 use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
 use crate::step::{Body, Step, batch, get, insert, table};
@@ -10,6 +10,15 @@ const ROWS: &str = "POST <base>/<N>\nPrefer: return-no-content\n\n{\"PartitionKe
 const fn fact(name: &'static str, source: Source, exchanges: &'static [Exchange]) -> Fact {
     Fact::of(Area::Paging, name, source, exchanges).on(On::Storage)
 }
+
+/// Five rows, as recorded.
+const FIVE: &[&str] = &[
+    "POST <base>/<N>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"rk801016e81\"}",
+    "POST <base>/<N>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"rk801016e812\"}",
+    "POST <base>/<N>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"rk801016e8123\"}",
+    "POST <base>/<N>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"rk801016e81234\"}",
+    "POST <base>/<N>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"rk801016e812345\"}",
+];
 
 /// Inserts a hundred rows whose keys have this beginning.
 macro_rules! hundred {
@@ -103,5 +112,63 @@ pub(super) const FACTS: &[Fact] = &[
             "https://learn.microsoft.com/en-us/rest/api/storageservices/query-operators-supported-for-the-table-service",
         ),
         &[ask(get("<T>()?$top=1001"), rejects(400, "{text}", "{text}"))],
+    ),
+    fact(
+        "A continued query returns the next page, with a continuation of its own.",
+        recorded(
+            "storage/py2017_entity_query_entities_with_top_and_next.json",
+            3,
+            "2017-11-10",
+        ),
+        &[
+            prepare(OWN),
+            prepare(batch(Body::Changes(FIVE))),
+            prepare(get("<N>()?$top=2")),
+            ask(
+                get("<N>()?$top=2&<next>"),
+                answers(200)
+                    .headers(&[("x-ms-continuation-NextRowKey", "1!{text}!{text}")])
+                    .body(&[
+                        Has(r#""RowKey":"rk801016e8123","#),
+                        Has(r#""RowKey":"rk801016e81234","#),
+                        Lacks(r#""RowKey":"rk801016e812345""#),
+                        Lacks(r#""RowKey":"rk801016e812","#),
+                    ]),
+            ),
+        ],
+    ),
+    fact(
+        "The last page has the remaining rows and no continuation.",
+        recorded(
+            "storage/py2017_entity_query_entities_with_top_and_next.json",
+            4,
+            "2017-11-10",
+        ),
+        &[
+            prepare(OWN),
+            prepare(batch(Body::Changes(FIVE))),
+            prepare(get("<N>()?$top=2")),
+            prepare(get("<N>()?$top=2&<next>")),
+            ask(
+                get("<N>()?$top=2&<next>"),
+                answers(200)
+                    .headers(&[
+                        ("x-ms-continuation-NextPartitionKey", ""),
+                        ("x-ms-continuation-NextRowKey", ""),
+                    ])
+                    .body(&[
+                        Has(r#""RowKey":"rk801016e812345","#),
+                        Lacks(r#""RowKey":"rk801016e81234","#),
+                    ]),
+            ),
+        ],
+    ),
+    fact(
+        "A continuation with an empty NextRowKey is InvalidInput.",
+        report("https://github.com/microsoft/AzureStorageExplorer/issues/5434"),
+        &[ask(
+            get("<T>()?NextPartitionKey=1!4!azAw&NextRowKey="),
+            rejects(400, "InvalidInput", "{text}"),
+        )],
     ),
 ];
