@@ -131,7 +131,7 @@ pub(super) const FACTS: &[Fact] = &[
         ],
     ),
     fact(
-        "A batch has all its operations in the order in which they were sent.",
+        "The parts of a batch have the Content-IDs of its operations, in the order of these.",
         recorded("storage/py2017_batch_batch_all_operations_together.json", 4, "2017-11-10"),
         &[
             prepare(insert("1", "")),

@@ -53,7 +53,6 @@ pub(super) const FACTS: &[Fact] = &[
             answers(201)
                 .headers(&[
                     ("ETag", "{etag}"),
-                    ("Location", "<base>/<R:row1>"),
                     ("Preference-Applied", "return-content"),
                 ])
                 .body(&[Is(
