@@ -103,7 +103,8 @@ fn services_are_distinguished_by_their_rules() {
             || file.path.starts_with("azure-table-emulator/src/rules")
             // The program may name the service that it was started for, and a user of the client the one that it meets.
             || file.path.starts_with("azure-table-emulator/src/program/")
-            || file.path.starts_with("aztable/src/");
+            || file.path.starts_with("aztable/src/")
+            || file.path.starts_with("table-parity/src/");
         let is_named = ["Profile::Storage", "Profile::Cosmos"]
             .iter()
             .any(|name| file.skeleton.contains(name));

@@ -29,7 +29,7 @@ pub(crate) fn page(results: &Results) -> String {
                     p.kind { "Table parity" }
                     h1 { (product) }
                     p.figure { strong { (all.alike) } " of " (all.of) " facts as live" }
-                    p { (all.close) " more differ only in headers or the text of an error" }
+                    @if all.close > 0 { p { (all.close) " more differ only in headers or the text of an error" } }
                     (bar(all))
                     p { "Measured as " (results.service) " on " time { (results.date) } }
                 }
@@ -209,7 +209,7 @@ fn suite(results: &Results) -> Markup {
 
 fn end() -> Markup {
     html! {
-        footer {
+        footer id="end" {
             p {
                 "In requests, " code { "<T>" } " is the table of the run, " code { "<N>" } " begins the names of other \
                  tables, " code { "<K>" } " is a partition, " code { "<R:r>" } " its row r, and " code { "<x*5>" } " is \
