@@ -9,6 +9,7 @@
 //! | `{time}` | a time, `2026-01-01T00:00:00.0000000Z`, also percent-encoded |
 //! | `{id}` | hexadecimal digits and hyphens: an id of a request or of a boundary |
 //! | `{text}` | any text, also none |
+//! | `{some}` | any text, not none |
 //!
 //! Everything else is compared character by character. A JSON document that is expected as a whole ([`Part::Is`]) is
 //! compared by its values: the order of its members is not compared, that of its rows is.

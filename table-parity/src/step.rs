@@ -47,6 +47,8 @@ pub(crate) enum Body {
     Repeated(usize, &'static str),
     /// A batch from these lines.
     Batch(&'static str),
+    /// The same with line feeds alone.
+    Lines(&'static str),
     Xml(&'static str),
 }
 
@@ -245,6 +247,7 @@ impl Names {
                 let numbered = (0..times).map(|number| self.fill(&change.replace("<i>", &number.to_string())));
                 (change_set(&numbered.collect::<Vec<_>>()), multipart())
             }
+            Body::Lines(lines) => (self.fill(lines), multipart()),
             Body::Batch(lines) => (self.fill(lines).replace('\n', "\r\n"), multipart()),
         }
     }
@@ -278,7 +281,7 @@ impl fmt::Display for Step {
         let headers = headers.map(|(name, value)| format!(", {name}: {value}"));
         let body = match self.body {
             Body::Empty => String::new(),
-            Body::Json(text) | Body::Xml(text) | Body::Batch(text) => format!(" {text}"),
+            Body::Json(text) | Body::Xml(text) | Body::Batch(text) | Body::Lines(text) => format!(" {text}"),
             Body::Row(row, properties) => format!(" RowKey {row}, {properties}"),
             Body::Changes(changes) => format!(" {}", changes.join(" + ")),
             Body::Repeated(times, change) => format!(" {times} times {change}"),

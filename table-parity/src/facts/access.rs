@@ -3,7 +3,7 @@
 use super::sources::{ACCOUNT_SAS, NO_CONTENT, SAS_ERRORS, SERVICE_SAS, XML, recorded, report, suite};
 use crate::fact::Part::{Has, Lacks};
 use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
-use crate::step::{Auth, Body, Step, get, insert, send, table};
+use crate::step::{Auth, Body, Step, delete, get, insert, send, table};
 
 const PERMISSION: &str = "This request is not authorized to perform this operation using this permission.";
 const OPERATION: &str = "This request is not authorized to perform this operation.";
@@ -251,7 +251,7 @@ pub(super) const FACTS: &[Fact] = &[
     fact(
         "A wrong signature is AuthenticationFailed, with x-ms-error-code and without x-ms-version.",
         suite(
-            "azure-data-tables for Python, recorded test_table_client.py test_new_invalid_key",
+            "azure-data-tables for Python, recorded test_new_invalid_key",
             "2026",
         ),
         &[ask(
@@ -268,7 +268,7 @@ pub(super) const FACTS: &[Fact] = &[
     fact(
         "A batch with a wrong signature is rejected as any other request, not in a part.",
         suite(
-            "azure-data-tables for Python, recorded test_table_batch.py test_new_invalid_key",
+            "azure-data-tables for Python, recorded test_new_invalid_key",
             "2026",
         ),
         &[ask(
@@ -317,5 +317,61 @@ pub(super) const FACTS: &[Fact] = &[
                 ("Content-Type", "application/json"),
             ]),
         )],
+    ),
+    fact(
+        "A signature for tables lists them with the permission to list.",
+        ACCOUNT_SAS,
+        &[ask(
+            get("Tables").auth(account_sas!("c", "l")),
+            responds(200).body(&[Has(r#"{"TableName":"<T>"}"#)]),
+        )],
+    ),
+    fact(
+        "A signature with the permission to delete deletes an entity.",
+        ACCOUNT_SAS,
+        &[
+            prepare(insert("r", r#""A":1"#)),
+            ask(
+                delete("<R:r>")
+                    .headers(&[("If-Match", "*")])
+                    .auth(account_sas!("o", "d")),
+                responds(204),
+            ),
+        ],
+    ),
+    fact(
+        "A signature with the permission to update merges into an entity.",
+        ACCOUNT_SAS,
+        &[
+            prepare(insert("r", r#""A":1"#)),
+            ask(
+                send("MERGE", "<R:r>", Body::Row("r", r#""A":2"#))
+                    .headers(&[("If-Match", "*")])
+                    .auth(account_sas!("o", "u")),
+                responds(204),
+            ),
+        ],
+    ),
+    fact(
+        "A signature with the permissions to add and to update upserts an entity.",
+        ACCOUNT_SAS,
+        &[ask(
+            send("PUT", "<R:r>", Body::Row("r", r#""A":1"#)).auth(account_sas!("o", "au")),
+            responds(204),
+        )],
+    ),
+    fact(
+        "A signature for the partitions from a key on returns the rows of these.",
+        SERVICE_SAS,
+        &[
+            prepare(insert("r", "")),
+            prepare(
+                send("POST", "<T>", Body::Json(r#"{"PartitionKey":"before","RowKey":"r"}"#)).headers(NO_CONTENT),
+            ),
+            ask(
+                get("<T>()").auth(table_sas!("<T>", "r", "se" = "<soon>", "spk" = "<K>")),
+                responds(200).body(&[Has(r#""PartitionKey":"<K>""#), Lacks(r#""PartitionKey":"before""#)]),
+            ),
+        ],
     ),
 ];

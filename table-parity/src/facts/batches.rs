@@ -131,7 +131,7 @@ pub(super) const FACTS: &[Fact] = &[
         ],
     ),
     fact(
-        "A batch has all its operations in the order in which they were sent.",
+        "The parts of a batch have the Content-IDs of its operations, in the order of these.",
         recorded("storage/py2017_batch_batch_all_operations_together.json", 4, "2017-11-10"),
         &[
             prepare(insert("1", "")),
@@ -460,5 +460,15 @@ pub(super) const FACTS: &[Fact] = &[
                 responds(200).body(&[Has(r#""StringProperty":"stringSample""#)]),
             ),
         ],
+    ),
+    fact(
+        "A batch may have line feeds alone, and the body of a part may end at a boundary.",
+        recorded("storage/cpp_TransactionCreateFail.json", 1, "2024-11-06"),
+        &[ask(
+            batch(Body::Lines(
+                "--batch_1\nContent-Type: multipart/mixed; boundary=changeset_1\n\n--changeset_1\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\nPOST <base>/<T> HTTP/1.1\nContent-Type: application/json\nAccept: application/json;odata=minimalmetadata\nPrefer: return-no-content\nDataServiceVersion: 3.0;\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"R1\"}--changeset_1\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\nPOST <base>/<T> HTTP/1.1\nContent-Type: application/json\nAccept: application/json;odata=minimalmetadata\nPrefer: return-no-content\nDataServiceVersion: 3.0;\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"R1\"}\n\n--changeset_1--\n--batch_1--\n",
+            )),
+            rejects(202, "InvalidDuplicateRow", "1:{text}"),
+        )],
     ),
 ];

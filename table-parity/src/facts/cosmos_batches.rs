@@ -82,7 +82,7 @@ pub(super) const FACTS: &[Fact] = &[
         "Cosmos DB: A batch of one operation has the index in its error text.",
         suite(
             "azure-data-tables for Python, recorded test_table_batch_cosmos.py test_new_delete_nonexistent_entity",
-            "2026",
+            "2023 to 2026",
         ),
         &[ask(
             batch(Body::Changes(&["DELETE <base>/<R:r>\nIf-Match: *"])),
@@ -94,7 +94,7 @@ pub(super) const FACTS: &[Fact] = &[
         "Cosmos DB: A batch for a table that does not exist leaves the index out.",
         suite(
             "azure-data-tables for Python, recorded test_table_batch_cosmos.py test_new_non_existent_table",
-            "2026",
+            "2023 to 2026",
         ),
         &[ask(
             batch(Body::Changes(&[
@@ -155,7 +155,7 @@ pub(super) const FACTS: &[Fact] = &[
         "Cosmos DB: An upsert in a batch has a Content-Type after its ETag.",
         suite(
             "azure-data-tables for Python, recorded test_table_batch_cosmos.py test_batch_all_operations_together",
-            "2026",
+            "2023 to 2026",
         ),
         &[ask(
             batch(Body::Changes(&["PUT <base>/<R:r>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"r\",\"A\":1}"])),
@@ -168,7 +168,7 @@ pub(super) const FACTS: &[Fact] = &[
         "Cosmos DB: A batch below a table is InvalidInput.",
         suite(
             "azure-data-tables for Python, recorded test_table_batch_cosmos.py test_client_with_url_ends_with_table_name",
-            "2024",
+            "2023 to 2026",
         ),
         &[ask(
             send(

@@ -15,7 +15,7 @@ const COMPLEX_KEYS: Source = suite(
 );
 const TYPED_KEYS: Source = suite(
     "azure-data-tables for Python, recorded test_encoder_cosmos.py test_encoder_upsert_entity_complex_keys",
-    "2026",
+    "2023 to 2026",
 );
 const VALUE: &str = "One of the input values is invalid.";
 const EMPTY_KEY: &str = "PartitionKey/RowKey cannot be empty";
@@ -188,7 +188,7 @@ pub(super) const FACTS: &[Fact] = &[
         "Cosmos DB: An Int64 out of its range is InvalidInput.",
         suite(
             "azure-data-tables for Python, recorded test_encoder_cosmos.py test_encoder_create_entity_atypical_values",
-            "2026",
+            "2023 to 2026",
         ),
         &[ask(
             insert("r", r#""A":"9223372036854775808","A@odata.type":"Edm.Int64""#),
@@ -200,7 +200,7 @@ pub(super) const FACTS: &[Fact] = &[
         "Cosmos DB: The name of a property that begins with a digit stands in the rejection.",
         suite(
             "azure-data-tables for Python, recorded test_encoder_cosmos.py test_encoder_create_entity_atypical_values",
-            "2026",
+            "2023 to 2026",
         ),
         &[ask(
             insert("r", r#""123":"a""#),
@@ -382,7 +382,7 @@ pub(super) const FACTS: &[Fact] = &[
         "Cosmos DB: An entity that is not found is rejected in the accepted level of metadata.",
         suite(
             "azure-data-tables for Python, recorded test_table_entity_cosmos.py test_get_entity_not_existing",
-            "2024",
+            "2023 to 2026",
         ),
         &[ask(
             get("<R:r>"),

@@ -32,7 +32,7 @@ pub(super) const FACTS: &[Fact] = &[
         "Cosmos DB: Rows are read in the order in which they were inserted.",
         suite(
             "azure-data-tables for Python, recorded test_table_batch_cosmos.py test_batch_inserts",
-            "2026",
+            "2023 to 2026",
         ),
         &[
             prepare(insert("2", "")),
@@ -138,6 +138,27 @@ pub(super) const FACTS: &[Fact] = &[
                 responds(200)
                     .headers(&[("x-ms-continuation-NextPartitionKey", "")])
                     .body(&[Has(r#""RowKey":"9","Value":10"#)]),
+            ),
+        ],
+    ),
+    fact(
+        Area::Paging,
+        "Cosmos DB: From its second page on, a query has its continuation in an array.",
+        suite(
+            "azure-data-tables for Python, recorded test_table_entity_cosmos.py test_query_entities_with_top_and_next",
+            "2026",
+        ),
+        &[
+            prepare(insert("0", "")),
+            prepare(insert("1", "")),
+            prepare(insert("2", "")),
+            prepare(get("<T>()?$top=1")),
+            ask(
+                get("<T>()?$top=1&<next>"),
+                responds(200).headers(&[(
+                    "x-ms-continuation-NextPartitionKey",
+                    r#"[{"token":"{text}","range":{"min":"","max":"FF"}}]"#,
+                )]),
             ),
         ],
     ),

@@ -8,7 +8,7 @@ use crate::step::{Auth, Body, delete, get, insert, send, table};
 /// Tests of names of the client for Python, which are recorded.
 const CHARACTERS: Source = suite(
     "azure-data-tables for Python, recorded test_table_client_cosmos.py test_table_name_errors_bad_chars",
-    "2026",
+    "2024 to 2026",
 );
 const LENGTHS: Source = suite(
     "azure-data-tables for Python, recorded test_table_client_cosmos.py test_table_name_errors_bad_length",
@@ -16,7 +16,7 @@ const LENGTHS: Source = suite(
 );
 const TABLE_IN_URL: Source = suite(
     "azure-data-tables for Python, recorded test_table_cosmos.py test_client_with_url_ends_with_table_name",
-    "2024",
+    "2023 to 2026",
 );
 const URL: &str = "Request url is invalid.";
 const READ: Auth = Auth::Sas(&[("sv", "2019-02-02"), ("tn", "<T>"), ("sp", "r"), ("se", "<soon>")]);
@@ -87,7 +87,7 @@ pub(super) const FACTS: &[Fact] = &[
         "Cosmos DB: A table's name may have an underscore.",
         suite(
             "azure-data-tables for Python, recorded test_table_cosmos.py test_create_table_underscore_name",
-            "2024",
+            "2023 to 2026",
         ),
         &[ask(table(r#"{"TableName":"<N>_table"}"#), responds(201))],
     ),
@@ -96,7 +96,7 @@ pub(super) const FACTS: &[Fact] = &[
         "Cosmos DB: A table's name may have letters beyond ASCII.",
         suite(
             "azure-data-tables for Python, recorded test_table_cosmos.py test_create_table_unicode_name",
-            "2024",
+            "2023 to 2026",
         ),
         &[ask(table(r#"{"TableName":"<N>啊齄丂狛狜"}"#), responds(201))],
     ),
@@ -326,5 +326,17 @@ pub(super) const FACTS: &[Fact] = &[
                 "The input authorization token can't serve the request. Please check that the expected payload is built as per the protocol, and check the key being used. Server used the following payload to sign: '{text}",
             ),
         )],
+    ),
+    fact(
+        Area::Tables,
+        "Cosmos DB: A table is deleted with 204 and a Content-Type.",
+        recorded("cosmos/net_CustomEntityMergeRespectsEtag_cosmosAAD.json", 8, "2024-09-11"),
+        &[
+            prepare(table(r#"{"TableName":"<N>"}"#)),
+            ask(
+                delete("Tables('<N>')"),
+                responds(204).headers(&[("Content-Type", "application/json")]),
+            ),
+        ],
     ),
 ];

@@ -275,4 +275,12 @@ pub(super) const FACTS: &[Fact] = &[
                 .headers(&[("Content-Type", "application/json"), ("x-ms-version", "2016-05-31")]),
         )],
     ),
+    fact(
+        "A response has the id of its request.",
+        recorded("storage/py2017_entity_get_entity_not_existing.json", 0, "2017-11-10"),
+        &[ask(
+            get("<R:rkbf5d1327>"),
+            rejects(404, "ResourceNotFound", MISSING).headers(&[("x-ms-request-id", "{id}")]),
+        )],
+    ),
 ];

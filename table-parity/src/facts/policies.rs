@@ -235,4 +235,20 @@ pub(super) const FACTS: &[Fact] = &[
             ),
         ],
     ),
+    fact(
+        "A signature has the permissions and times of its policy.",
+        SET_ACL,
+        &[
+            prepare(OWN),
+            prepare(set(policies!(
+                "<SignedIdentifier><Id>p</Id><AccessPolicy><Start><past></Start><Expiry><soon></Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier>"
+            ))),
+            ask(
+                get("<N>()")
+                    .auth(Auth::Sas(&[("sv", "2019-02-02"), ("tn", "<N>"), ("si", "p")]))
+                    .waits(),
+                responds(200).body(&[Has(r#""value":[]"#)]),
+            ),
+        ],
+    ),
 ];

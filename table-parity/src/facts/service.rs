@@ -213,8 +213,8 @@ pub(super) const FACTS: &[Fact] = &[
     fact(
         "With a CORS rule, the properties vary by Origin.",
         suite(
-            "azure-data-tables for Python, recorded test_table_service_properties.py test_set_cors",
-            "2026",
+            "azure-data-tables for Python, recorded tests of service properties",
+            "2022 to 2026",
         ),
         &[
             prepare(set(ONE)),

@@ -43,6 +43,7 @@ pages! {
     DATA_MODEL = "understanding-the-table-service-data-model";
     DATE_TIMES = "formatting-datetime-values";
     DELETE_ENTITY = "delete-entity1";
+    INSERT_OR_REPLACE = "insert-or-replace-entity";
     MERGE_ENTITY = "merge-entity";
     PAGES_OF_RESULTS = "query-timeout-and-pagination";
     PAYLOAD = "payload-format-for-table-service-operations";

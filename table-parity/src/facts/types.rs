@@ -7,11 +7,11 @@ use crate::step::{Body, get, insert, send};
 
 const ATYPICAL: Source = suite(
     "azure-data-tables for Python, recorded test_encoder.py test_encoder_create_entity_atypical_values",
-    "2024",
+    "2022 to 2026",
 );
 const EDM_TYPES: Source = suite(
     "azure-data-tables for Python, recorded test_table_entity.py test_entity_with_edmtypes",
-    "2024",
+    "2022 to 2026",
 );
 const CLOUD_STUB: Source = suite("CloudStub by Andrei15193 on live accounts", "2026-11-21");
 const UNREADABLE: &str = "An error occurred while processing this request.";
@@ -202,7 +202,7 @@ pub(super) const FACTS: &[Fact] = &[
         "A null with a type is not stored.",
         suite(
             "azure-data-tables for Python, recorded test_encoder.py test_encoder_create_entity_tuples",
-            "2024",
+            "2022 to 2026",
         ),
         &[
             prepare(insert("r", r#""A@odata.type":"Edm.Boolean","A":null"#)),
@@ -281,7 +281,7 @@ pub(super) const FACTS: &[Fact] = &[
         "An entity has up to 252 properties beside the service's.",
         suite(
             "azure-data-tables for Python, recorded test_table_entity.py test_insert_entity_too_many_properties",
-            "2024",
+            "2022 to 2026",
         ),
         &[ask(
             insert("r", "<wide*253*1>"),

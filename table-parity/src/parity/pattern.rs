@@ -13,15 +13,17 @@ enum Token<'p> {
     Time,
     Id,
     Text,
+    Some,
     /// A name of a run, which stands for the same text at each place.
     Name(&'p str),
 }
 
-const WILDCARDS: [(&str, Token<'_>); 4] = [
+const WILDCARDS: [(&str, Token<'_>); 5] = [
     ("{etag}", Token::Etag),
     ("{time}", Token::Time),
     ("{id}", Token::Id),
     ("{text}", Token::Text),
+    ("{some}", Token::Some),
 ];
 
 /// Returns `true` if the pattern matches the whole text.
@@ -86,8 +88,9 @@ fn matches(tokens: &[Token<'_>], text: &str, is_whole: bool, bound: &mut Bound) 
             let mut ends = (1..=length).rev();
             return ends.any(|end| matches(rest, &text[end..], is_whole, bound));
         }
-        Token::Text => {
-            let mut ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+        Token::Text | Token::Some => {
+            let ends = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+            let mut ends = ends.skip_while(|end| *end == 0 && matches!(first, Token::Some));
             return ends.any(|end| matches(rest, &text[end..], is_whole, bound));
         }
         Token::Name(name) => match bound.0.get(*name) {
