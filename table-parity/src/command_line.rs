@@ -55,8 +55,8 @@ fn mistake(error: &clap::Error, kind: ErrorKind) -> String {
             format!("{option} is not an option; --help lists them")
         }
         // Not shown: it may be a connection string without its option.
-        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
-            "every argument is an option; --help lists them".to_owned()
+        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict => {
+            "every argument is an option, after `account` if it is the first; --help lists them".to_owned()
         }
         ErrorKind::MissingRequiredArgument => {
             "an endpoint is needed: --endpoint URL, or `table-parity account`; --help lists the options".to_owned()

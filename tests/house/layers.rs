@@ -83,6 +83,26 @@ fn imports_of_the_program_point_downwards() {
 }
 
 #[test]
+fn imports_of_table_parity_point_downwards() {
+    let layers = Layers {
+        folder: "table-parity/src",
+        names: &[
+            "main",
+            "lib",
+            "program",
+            "command_line",
+            "comparison parity",
+            "suite facts",
+            "fact",
+            "service",
+            "step",
+        ],
+    };
+    let sources = Sources::read(root());
+    layers.check_imports(&sources, 100);
+}
+
+#[test]
 fn files_have_no_import_cycles() {
     let sources = Sources::read(root());
     let circles: Vec<_> = sources

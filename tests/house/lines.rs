@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use xtask::sources::{Sources, root};
+use xtask::sources::{SourceFile, Sources, root};
 
 /// The number of lines of code of each crate. In all of them, 106 lines were added by `if` and `else`: they replaced
 /// 190 times `match` on `true` and `false`, which readers do not expect.
@@ -71,15 +71,17 @@ const LINES: [(&str, usize); 8] = [
     // tables. 288 for what it checks before it writes (filters, files of rejected rows, positions, tables of a backup),
     // for rows and counts that it keeps when it fails, and for closed pipes, control characters and secrets.
     ("aztable", 6_974),
-    // Facts of the live service as data, and the program that measures them. It replaces the program `verify` of the
-    // tests, which is one of its two ways.
-    ("table-parity", 1),
+    // Measures the facts of the live service, which are not counted, on an endpoint. The program `verify` of the tests
+    // moved into it with its probes, some 4,500 lines.
+    ("table-parity", 5_440),
 ];
 
 #[test]
 fn no_crate_grows_unsaid() {
     let mut counted = BTreeMap::new();
-    for file in &Sources::read(root()).files {
+    // Facts are data: one more is no code more.
+    let is_code = |file: &&SourceFile| !file.path.starts_with("table-parity/src/facts/");
+    for file in Sources::read(root()).files.iter().filter(is_code) {
         let (package, _) = file.path.split_once('/').unwrap();
         *counted.entry(package.to_owned()).or_insert(0) += file.code_lines();
     }

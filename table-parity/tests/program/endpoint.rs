@@ -10,6 +10,9 @@ use serde_json::Value;
 
 use super::{ACCOUNT, Folder, KEY, emulator};
 
+/// An account in a cloud, to which nothing is sent.
+const LIVE: &str = "https://contoso.table.core.windows.net";
+
 /// Starts the program in the folder, and waits for its end.
 async fn ended(folder: &Folder, arguments: &[&str]) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_table-parity"));
@@ -104,7 +107,7 @@ async fn mistakes_of_the_command_line_and_of_the_endpoint_are_usage() {
             "check the account name and the key",
         ),
         (
-            &["--endpoint", "https://contoso.table.core.windows.net"],
+            &["--endpoint", LIVE, "--account", ACCOUNT, "--key", "@wrong"],
             "--yes starts without the question",
         ),
         (
