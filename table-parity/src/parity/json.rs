@@ -62,8 +62,7 @@ pub(crate) fn badge(results: &Results) -> Value {
         100 => "brightgreen",
         95.. => "green",
         80.. => "yellowgreen",
-        60.. => "yellow",
-        _ => "orange",
+        _ => "yellow",
     };
     json!({
         "schemaVersion": 1,
