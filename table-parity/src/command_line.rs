@@ -8,8 +8,8 @@ use clap::{Parser, Subcommand};
 use crate::comparison::options as comparison;
 use crate::parity::options as parity;
 
-/// How closely a Table service answers as Azure does: facts of Azure Table storage and Cosmos DB for Table, each with
-/// its source, on any endpoint
+/// Measure how closely a Table service answers as Azure does: facts of Azure Table storage and Cosmos DB for Table,
+/// each with its source, on any endpoint
 #[derive(Parser)]
 #[command(name = "table-parity", version, max_term_width = 110)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]

@@ -1,7 +1,7 @@
 //! A fact: what a Table service answers to a few requests, with the source that says so.
 //!
-//! The expectations are literal. In an expected text, the parts of a request (`step.rs`) stand for the names of the run,
-//! and these stand for what a service chooses:
+//! The expectations are literal. In an expected text, the parts of a request (`step.rs`) stand for the names of the
+//! run, and these stand for what a service chooses:
 //!
 //! | part | matches |
 //! |---|---|
@@ -60,7 +60,7 @@ pub(crate) enum On {
     Cosmos,
 }
 
-/// Where a fact is from.
+/// The source of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A recorded session with a live account.
@@ -149,7 +149,7 @@ pub(crate) const fn ask(step: Step, expected: Expected) -> Exchange {
 }
 
 /// Expects a response that is no error.
-pub(crate) const fn answers(status: u16) -> Expected {
+pub(crate) const fn responds(status: u16) -> Expected {
     rejects(status, "", "")
 }
 

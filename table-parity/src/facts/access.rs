@@ -2,7 +2,7 @@
 
 use super::sources::{ACCOUNT_SAS, NO_CONTENT, SAS_ERRORS, SERVICE_SAS, XML, recorded, report, suite};
 use crate::fact::Part::{Has, Lacks};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Auth, Body, Step, delete, get, insert, send, table};
 
 const PERMISSION: &str = "This request is not authorized to perform this operation using this permission.";
@@ -62,7 +62,7 @@ pub(super) const FACTS: &[Fact] = &[
                 Body::Json(r#"{"TableName":"<N>"}"#),
             )
             .auth(account_sas!("sco", "w")),
-            answers(201).body(&[Has(r#""TableName":"<N>""#)]),
+            responds(201).body(&[Has(r#""TableName":"<N>""#)]),
         )],
     ),
     fact(
@@ -81,7 +81,7 @@ pub(super) const FACTS: &[Fact] = &[
                     "srk" = "01",
                     "erk" = "01"
                 )),
-                answers(200).body(&[Has(r#""RowKey":"01""#), Lacks(r#""RowKey":"02""#)]),
+                responds(200).body(&[Has(r#""RowKey":"01""#), Lacks(r#""RowKey":"02""#)]),
             ),
         ],
     ),
@@ -130,7 +130,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(table(r#"{"TableName":"<N>aB"}"#).headers(NO_CONTENT)),
             ask(
                 get("<N>aB()").auth(table_sas!("<N>AB", "r", "se" = "<soon>")),
-                answers(200),
+                responds(200),
             ),
         ],
     ),
@@ -165,7 +165,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", "")),
             ask(
                 get("<T>()").auth(account_sas!("o", "r")),
-                answers(200).body(&[Has(r#""RowKey":"r""#)]),
+                responds(200).body(&[Has(r#""RowKey":"r""#)]),
             ),
         ],
     ),
@@ -323,7 +323,7 @@ pub(super) const FACTS: &[Fact] = &[
         ACCOUNT_SAS,
         &[ask(
             get("Tables").auth(account_sas!("c", "l")),
-            answers(200).body(&[Has(r#"{"TableName":"<T>"}"#)]),
+            responds(200).body(&[Has(r#"{"TableName":"<T>"}"#)]),
         )],
     ),
     fact(
@@ -335,7 +335,7 @@ pub(super) const FACTS: &[Fact] = &[
                 delete("<R:r>")
                     .headers(&[("If-Match", "*")])
                     .auth(account_sas!("o", "d")),
-                answers(204),
+                responds(204),
             ),
         ],
     ),
@@ -348,7 +348,7 @@ pub(super) const FACTS: &[Fact] = &[
                 send("MERGE", "<R:r>", Body::Row("r", r#""A":2"#))
                     .headers(&[("If-Match", "*")])
                     .auth(account_sas!("o", "u")),
-                answers(204),
+                responds(204),
             ),
         ],
     ),
@@ -357,7 +357,7 @@ pub(super) const FACTS: &[Fact] = &[
         ACCOUNT_SAS,
         &[ask(
             send("PUT", "<R:r>", Body::Row("r", r#""A":1"#)).auth(account_sas!("o", "au")),
-            answers(204),
+            responds(204),
         )],
     ),
     fact(
@@ -370,7 +370,7 @@ pub(super) const FACTS: &[Fact] = &[
             ),
             ask(
                 get("<T>()").auth(table_sas!("<T>", "r", "se" = "<soon>", "spk" = "<K>")),
-                answers(200).body(&[Has(r#""PartitionKey":"<K>""#), Lacks(r#""PartitionKey":"before""#)]),
+                responds(200).body(&[Has(r#""PartitionKey":"<K>""#), Lacks(r#""PartitionKey":"before""#)]),
             ),
         ],
     ),

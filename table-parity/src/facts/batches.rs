@@ -2,7 +2,7 @@
 
 use super::sources::{NO_CONTENT, TRANSACTIONS, recorded, report, suite};
 use crate::fact::Part::{Has, Is, Lacks};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Body, batch, get, insert, send, table};
 
 const CONDITION: &str = "The update condition specified in the request was not satisfied.";
@@ -44,7 +44,7 @@ pub(super) const FACTS: &[Fact] = &[
             batch(Body::Changes(&[
                 "POST <base>/<T>\nContent-ID: 1\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"batch_insert\",\"test2\":\"value\"}",
             ])),
-            answers(202)
+            responds(202)
                 .headers(&[
                     ("Content-Type", "multipart/mixed; boundary=batchresponse_{id}"),
                     ("Cache-Control", "no-cache"),
@@ -62,7 +62,7 @@ pub(super) const FACTS: &[Fact] = &[
             batch(Body::Changes(&[
                 "POST <base>/<T>\nPrefer: return-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"row4\",\"StringProperty\":\"stringSample\"}",
             ])),
-            answers(202).body(&[Has("HTTP/1.1 201 Created\n"), Has("Preference-Applied: return-content\n"), Has(r#""StringProperty":"stringSample""#)]),
+            responds(202).body(&[Has("HTTP/1.1 201 Created\n"), Has("Preference-Applied: return-content\n"), Has(r#""StringProperty":"stringSample""#)]),
         )],
     ),
     fact(
@@ -72,7 +72,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("batch_delete", "")),
             ask(
                 batch(Body::Changes(&["DELETE <base>/<R:batch_delete>\nContent-ID: 1\nIf-Match: *"])),
-                answers(202).body(&[Has("HTTP/1.1 204 No Content\n"), Lacks("ETag")]),
+                responds(202).body(&[Has("HTTP/1.1 204 No Content\n"), Lacks("ETag")]),
             ),
         ],
     ),
@@ -85,7 +85,7 @@ pub(super) const FACTS: &[Fact] = &[
                 batch(Body::Changes(&[
                     "PUT <base>/<R:batch_update>\nContent-ID: 1\nIf-Match: *\n\n{\"test2\":\"value1\"}",
                 ])),
-                answers(202).body(&[Has("DataServiceVersion: 1.0;\nETag: {etag}\n")]),
+                responds(202).body(&[Has("DataServiceVersion: 1.0;\nETag: {etag}\n")]),
             ),
         ],
     ),
@@ -99,7 +99,7 @@ pub(super) const FACTS: &[Fact] = &[
             ]))),
             ask(
                 get("<R:batch_merge>"),
-                answers(200).body(&[Has(r#""test":"true","test2":"value1""#)]),
+                responds(200).body(&[Has(r#""test":"true","test2":"value1""#)]),
             ),
         ],
     ),
@@ -112,7 +112,7 @@ pub(super) const FACTS: &[Fact] = &[
             ]))),
             ask(
                 get("<R:batch_insert_merge>"),
-                answers(200).body(&[Has(r#""test2":"value""#)]),
+                responds(200).body(&[Has(r#""test2":"value""#)]),
             ),
         ],
     ),
@@ -126,7 +126,7 @@ pub(super) const FACTS: &[Fact] = &[
             ]))),
             ask(
                 get("<R:rk7e2c1154>"),
-                answers(200).body(&[Has(r#""age":"abc""#), Has(r#""sex":"female""#), Lacks(r#""other""#)]),
+                responds(200).body(&[Has(r#""age":"abc""#), Has(r#""sex":"female""#), Lacks(r#""other""#)]),
             ),
         ],
     ),
@@ -142,7 +142,7 @@ pub(super) const FACTS: &[Fact] = &[
                     "DELETE <base>/<R:1>\nContent-ID: 2\nIf-Match: *",
                     "PUT <base>/<R:2>\nContent-ID: 3\nIf-Match: *\n\n{\"test3\":10}",
                 ])),
-                answers(202).body(&[Has("Content-ID: 1\n{text}Content-ID: 2\n{text}Content-ID: 3\n")]),
+                responds(202).body(&[Has("Content-ID: 1\n{text}Content-ID: 2\n{text}Content-ID: 3\n")]),
             ),
         ],
     ),
@@ -156,7 +156,7 @@ pub(super) const FACTS: &[Fact] = &[
                     "POST <base>/<T>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"row1\"}",
                     "DELETE <base>/<R:row2>\nContent-ID: 1\nIf-Match: *",
                 ])),
-                answers(202).body(&[Has("HTTP/1.1 204 No Content\n{text}Content-ID: 1\n"), Lacks("Content-ID: 0\n")]),
+                responds(202).body(&[Has("HTTP/1.1 204 No Content\n{text}Content-ID: 1\n"), Lacks("Content-ID: 0\n")]),
             ),
         ],
     ),
@@ -170,7 +170,7 @@ pub(super) const FACTS: &[Fact] = &[
             batch(Body::Batch(
                 "--batch_1\nContent-Type: multipart/mixed; boundary=changeset_1\n\n--changeset_1\nContent-Type: application/http\nContent-Transfer-Encoding: binary\nContent-ID: 0\n\nPOST <base>/<T> HTTP/1.1\nAccept: application/json;odata=minimalmetadata\nContent-Type: application/json\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"r\"}\n--changeset_1--\n--batch_1--\n",
             )),
-            answers(202).body(&[Has("HTTP/1.1 204 No Content\n"), Lacks("Content-ID")]),
+            responds(202).body(&[Has("HTTP/1.1 204 No Content\n"), Lacks("Content-ID")]),
         )],
     ),
     fact(
@@ -180,7 +180,7 @@ pub(super) const FACTS: &[Fact] = &[
             batch(Body::Changes(&[
                 "PUT <base>/<R:r>\nPrefer: return-no-content\n\n{\"A\":1}",
             ])),
-            answers(202).body(&[Has("Preference-Applied: return-no-content\nDataServiceVersion: 3.0;\n")]),
+            responds(202).body(&[Has("Preference-Applied: return-no-content\nDataServiceVersion: 3.0;\n")]),
         )],
     ),
     fact(
@@ -192,7 +192,7 @@ pub(super) const FACTS: &[Fact] = &[
                 batch(Body::Changes(&[
                     "DELETE <base>/<R:r>\nIf-Match: *\nPrefer: return-no-content",
                 ])),
-                answers(202).body(&[Has("DataServiceVersion: 1.0;\n"), Lacks("Preference-Applied")]),
+                responds(202).body(&[Has("DataServiceVersion: 1.0;\n"), Lacks("Preference-Applied")]),
             ),
         ],
     ),
@@ -201,7 +201,7 @@ pub(super) const FACTS: &[Fact] = &[
         recorded("storage/py2017_entity_query_zero_entities.json", 1, "2017-11-10"),
         &[ask(
             batch(Body::Changes(&[])),
-            answers(202).body(&[Is(
+            responds(202).body(&[Is(
                 "--batchresponse_{id}\nContent-Type: multipart/mixed; boundary=changesetresponse_{id}\n\n--changesetresponse_{id}--\n--batchresponse_{id}--\n",
             )]),
         )],
@@ -213,7 +213,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("row1", r#""StringProperty":"stringSample""#)),
             ask(
                 batch(Body::Batch(lone_query!("row1"))),
-                answers(202).body(&[Has("--batchresponse_{id}\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\nHTTP/1.1 200 OK\n"), Has(r#""StringProperty":"stringSample""#), Lacks("changesetresponse")]),
+                responds(202).body(&[Has("--batchresponse_{id}\nContent-Type: application/http\nContent-Transfer-Encoding: binary\n\nHTTP/1.1 200 OK\n"), Has(r#""StringProperty":"stringSample""#), Lacks("changesetresponse")]),
             ),
         ],
     ),
@@ -457,7 +457,7 @@ pub(super) const FACTS: &[Fact] = &[
             ]))),
             ask(
                 get("<N>(PartitionKey=%27<K>%27,RowKey=%27row1%27)"),
-                answers(200).body(&[Has(r#""StringProperty":"stringSample""#)]),
+                responds(200).body(&[Has(r#""StringProperty":"stringSample""#)]),
             ),
         ],
     ),

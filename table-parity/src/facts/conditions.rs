@@ -1,7 +1,7 @@
 //! Facts of conditions: `If-Match`, `If-None-Match`, and ETags.
 
 use super::sources::{DELETE_ENTITY, TABLE_ERRORS, page, recorded, report, suite};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Body, delete, get, insert, send};
 
 /// An ETag as the service builds it, of no entity.
@@ -40,7 +40,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("rk236c150a", r#""sex":"male""#)),
             ask(
                 send("MERGE", "<R:rk236c150a>", Body::Row("rk236c150a", r#""sex":"female""#)).headers(CURRENT),
-                answers(204).headers(&[("ETag", "{etag}")]),
+                responds(204).headers(&[("ETag", "{etag}")]),
             ),
         ],
     ),
@@ -72,7 +72,7 @@ pub(super) const FACTS: &[Fact] = &[
                     Body::Row("row1", r#""field":"new""#),
                 )
                 .headers(&[("If-Match", "*")]),
-                answers(204).headers(&[("ETag", "{etag}")]),
+                responds(204).headers(&[("ETag", "{etag}")]),
             ),
         ],
     ),
@@ -108,7 +108,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(get("<R:rk74691147>")),
             ask(
                 delete("<R:rk74691147>").headers(CURRENT),
-                answers(204).headers(&[("ETag", "")]),
+                responds(204).headers(&[("ETag", "")]),
             ),
         ],
     ),

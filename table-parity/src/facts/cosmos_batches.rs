@@ -2,7 +2,7 @@
 
 use super::sources::{recorded, suite};
 use crate::fact::Part::{Has, Lacks};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Body, batch, get, insert, send};
 
 const CLIENTS: Source = suite("seven clients of Microsoft, recorded 2020 to 2025", "2025");
@@ -23,7 +23,7 @@ pub(super) const FACTS: &[Fact] = &[
         recorded("cosmos/go_TestBatchMixed_cosmos.json", 1, "2021-08-02"),
         &[ask(
             batch(Body::Changes(THREE)),
-            answers(202).body(&[
+            responds(202).body(&[
                 Has("HTTP/1.1 204 No Content\nETag: {etag}\nPreference-Applied: return-no-content\nLocation: <base>/<R:1>\nContent-ID: 1\n"),
                 Has("Location: <base>/<R:2>\nContent-ID: 2\n"),
                 Lacks("DataServiceVersion"),
@@ -41,7 +41,7 @@ pub(super) const FACTS: &[Fact] = &[
                     "POST <base>/<R:1>\nX-HTTP-Method: MERGE\nIf-Match: *\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"1\",\"MergeProperty\":\"foo\"}",
                     "DELETE <base>/<R:2>\nIf-Match: *",
                 ])),
-                answers(202).body(&[
+                responds(202).body(&[
                     Has("HTTP/1.1 204 No Content\nETag: {etag}\nContent-ID: 1\n"),
                     Has("HTTP/1.1 204 No Content\nContent-ID: 2\n"),
                 ]),
@@ -58,7 +58,7 @@ pub(super) const FACTS: &[Fact] = &[
             ]))),
             ask(
                 get("<T>()?$filter=RowKey+eq+'1'"),
-                answers(200).body(&[Has(r#""String":"someString","MergeProperty":"foo","Timestamp":"{time}"}"#)]),
+                responds(200).body(&[Has(r#""String":"someString","MergeProperty":"foo","Timestamp":"{time}"}"#)]),
             ),
         ],
     ),
@@ -159,7 +159,7 @@ pub(super) const FACTS: &[Fact] = &[
         ),
         &[ask(
             batch(Body::Changes(&["PUT <base>/<R:r>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"r\",\"A\":1}"])),
-            answers(202).body(&[Has(
+            responds(202).body(&[Has(
                 "HTTP/1.1 204 No Content\nETag: {etag}\nContent-Type: application/json\nContent-ID: 1\n",
             )]),
         )],

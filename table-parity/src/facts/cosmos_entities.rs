@@ -2,7 +2,7 @@
 
 use super::sources::{recorded, suite};
 use crate::fact::Part::{Has, Is, Lacks};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Body, delete, get, insert, send};
 
 const EDM_TYPES: Source = suite(
@@ -44,7 +44,7 @@ pub(super) const FACTS: &[Fact] = &[
         recorded("cosmos/go_TestAddComplexEntity_cosmos.json", 1, "2021-09-01"),
         &[ask(
             insert("1", r#""Bool":true,"Integer":1"#),
-            answers(204).headers(&[
+            responds(204).headers(&[
                 ("ETag", "{etag}"),
                 ("Location", "<base>/<R:1>"),
                 ("Preference-Applied", "return-no-content"),
@@ -58,7 +58,7 @@ pub(super) const FACTS: &[Fact] = &[
         recorded("cosmos/go_TestContinuationTokens_cosmos.json", 1, "2024-02-26"),
         &[ask(
             send("POST", "<T>", Body::Row("0", r#""Value":1"#)),
-            answers(201)
+            responds(201)
                 .headers(&[("ETag", "{etag}"), ("Location", "<base>/<R:0>")])
                 .body(&[Has(
                     r##"{"odata.metadata":"<base>/<T>/$metadata#<T>/@Element","odata.etag":"W/\"datetime'{time}'\"","PartitionKey":"<K>","RowKey":"0","Value":1,"Timestamp":"{time}"}"##,
@@ -77,7 +77,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<R:1>"),
-                answers(200).headers(&[("ETag", "{etag}")]).body(&[Has(concat!(
+                responds(200).headers(&[("ETag", "{etag}")]).body(&[Has(concat!(
                     edm!(),
                     r#""PartitionKey":"<K>","RowKey":"1","String":"test","Timestamp":"{time}"}"#
                 ))]),
@@ -92,7 +92,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("rka2452feb", r#""age":39,"sex":"male""#)),
             ask(
                 get("<R:rka2452feb>").headers(&[("Accept", "application/json;odata=fullmetadata")]),
-                answers(200)
+                responds(200)
                     .headers(&[("Content-Type", "application/json; odata=fullmetadata")])
                     .body(&[
                         Has(r##"{"odata.type":"{text}.<T>","odata.id":"<base>/<R:rka2452feb>","odata.editLink":"<R:rka2452feb>","odata.metadata":"<base>/<T>/$metadata#<T>/@Element","odata.etag":"##),
@@ -114,7 +114,7 @@ pub(super) const FACTS: &[Fact] = &[
                     r#""optional":null,"double@odata.type":"Edm.Double","double":5,"Birthday@odata.type":"Edm.DateTime","Birthday":"1973-10-04T00:00:00.000000Z""#,
                 ),
             ),
-            answers(201).body(&[
+            responds(201).body(&[
                 Has(r#""double":5.0,"#),
                 Has(r#""Birthday@odata.type":"Edm.DateTime","Birthday":"1973-10-04T00:00:00.0000000Z""#),
                 Lacks("optional"),
@@ -132,7 +132,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<R:rk4bb32e1>"),
-                answers(200).body(&[Has(
+                responds(200).body(&[Has(
                     r#""inf@odata.type":"Edm.Double","inf":"Infinity","negativeinf@odata.type":"Edm.Double","negativeinf":"-Infinity","nan@odata.type":"Edm.Double","nan":"NaN","#,
                 )]),
             ),
@@ -149,7 +149,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<R:1>?$format=application%2Fjson%3Bodata%3Dminimalmetadata"),
-                answers(200).body(&[
+                responds(200).body(&[
                     Has(r#""DoubleQuote":"\"\"","JustSpaces":"    ","LeadingSpaces":"   abc","#),
                     Has(r#""SingleQuote":"''","#),
                 ]),
@@ -167,7 +167,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", r#""date":"2008-07-10T00:00:00","date@odata.type":"Edm.DateTime""#)),
             ask(
                 get("<R:r>"),
-                answers(200).body(&[Has(r#""date":"2008-07-10T00:00:00.0000000Z""#)]),
+                responds(200).body(&[Has(r#""date":"2008-07-10T00:00:00.0000000Z""#)]),
             ),
         ],
     ),
@@ -180,7 +180,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(
                 send("POST", "<R:r>", Body::Row("r", r#""text":42,"text@odata.type":"Edm.String""#)).headers(MERGE),
             ),
-            ask(get("<R:r>"), answers(200).body(&[Has(r#""text":42"#)])),
+            ask(get("<R:r>"), responds(200).body(&[Has(r#""text":42"#)])),
         ],
     ),
     fact(
@@ -222,7 +222,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", r#""etag":"bar","Etag":"baz""#)),
             ask(
                 get("<R:r>"),
-                answers(200).body(&[Has(r#""etag":"bar""#), Lacks(r#""Etag""#)]),
+                responds(200).body(&[Has(r#""etag":"bar""#), Lacks(r#""Etag""#)]),
             ),
         ],
     ),
@@ -284,7 +284,7 @@ pub(super) const FACTS: &[Fact] = &[
         ),
         &[ask(
             insert("RK'@*$!%", ""),
-            answers(204).headers(&[("Location", "<base>/<R:RK''@*$!%2525>")]),
+            responds(204).headers(&[("Location", "<base>/<R:RK''@*$!%2525>")]),
         )],
     ),
     fact(
@@ -298,7 +298,7 @@ pub(super) const FACTS: &[Fact] = &[
                 Body::Row("1", r#""StringTypeProperty":"This is the original""#),
             )
             .headers(&[("Accept", "application/json")]),
-            answers(204).headers(&[("ETag", "{etag}"), ("Content-Type", "application/json")]),
+            responds(204).headers(&[("ETag", "{etag}"), ("Content-Type", "application/json")]),
         )],
     ),
     fact(
@@ -317,7 +317,7 @@ pub(super) const FACTS: &[Fact] = &[
             ),
             ask(
                 get("<T>()?$format=application%2Fjson%3Bodata%3Dminimalmetadata&$filter=PartitionKey%20eq%20'<K>'%20and%20RowKey%20eq%20'1'"),
-                answers(200).body(&[Has(
+                responds(200).body(&[Has(
                     r#""StringTypeProperty":"This is the original","SomeStringProperty":"This is new and improved!","Timestamp":"{time}"}]"#,
                 )]),
             ),
@@ -364,7 +364,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("1", r#""A":1"#)),
             ask(
                 delete("<R:1>").headers(&[("If-Match", "<etag>")]),
-                answers(204).headers(&[("ETag", "")]),
+                responds(204).headers(&[("ETag", "")]),
             ),
         ],
     ),

@@ -2,7 +2,7 @@
 
 use super::sources::{recorded, report, suite};
 use crate::fact::Part::Has;
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{get, insert};
 
 const fn fact(area: Area, name: &'static str, source: Source, exchanges: &'static [Exchange]) -> Fact {
@@ -18,7 +18,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("1", r#""Integer":1"#)),
             ask(
                 get("<T>()?$filter=RowKey+eq+'1'"),
-                answers(200)
+                responds(200)
                     .headers(&[("Content-Type", "application/json; odata=minimalmetadata")])
                     .body(&[
                         Has(r#"{"value":[{"odata.etag":"#),
@@ -41,7 +41,7 @@ pub(super) const FACTS: &[Fact] = &[
             ask(
                 get("<T>()?$filter=PartitionKey%20eq%20'<K>'&$select=RowKey")
                     .headers(&[("Accept", "application/json;odata=nometadata")]),
-                answers(200).body(&[Has(r#"[{"RowKey":"2"},{"RowKey":"10"},{"RowKey":"1"}]"#)]),
+                responds(200).body(&[Has(r#"[{"RowKey":"2"},{"RowKey":"10"},{"RowKey":"1"}]"#)]),
             ),
         ],
     ),
@@ -56,7 +56,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", r#""age":39,"sex":"male""#)),
             ask(
                 get("<T>()?$filter=PartitionKey%20eq%20'<K>'&$select=age,sex"),
-                answers(200).body(&[Has(r##""odata.metadata":"<base>/$metadata#<T>"}"##)]),
+                responds(200).body(&[Has(r##""odata.metadata":"<base>/$metadata#<T>"}"##)]),
             ),
         ],
     ),
@@ -68,7 +68,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", r#""age":39,"sex":"male""#)),
             ask(
                 get("<T>()?$filter=PartitionKey%20eq%20'<K>'&$select=age%2C%20sex"),
-                answers(200).body(&[Has(r#""age":39"#), Has(r#"" sex":null"#)]),
+                responds(200).body(&[Has(r#""age":39"#), Has(r#"" sex":null"#)]),
             ),
         ],
     ),
@@ -90,7 +90,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", r#""S":"foo""#)),
             ask(
                 get("<T>()?$filter=PartitionKey%20eq%20'<K>'%20and%20S%20eq%20X'666f6f'"),
-                answers(200).body(&[Has(r#""S":"foo""#)]),
+                responds(200).body(&[Has(r#""S":"foo""#)]),
             ),
         ],
     ),
@@ -102,7 +102,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", "")),
             ask(
                 get("<T>()?$filter=PartitionKey%20eq%20'<K>'%20and%20Timestamp%20ge%20datetime'2020-01-01T00:00:00Z'"),
-                answers(200).body(&[Has(r#"{"value":[]"#)]),
+                responds(200).body(&[Has(r#"{"value":[]"#)]),
             ),
         ],
     ),
@@ -115,7 +115,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("1", "")),
             ask(
                 get("<T>()?$top=1"),
-                answers(200).headers(&[
+                responds(200).headers(&[
                     (
                         "x-ms-continuation-NextPartitionKey",
                         r#"{"token":"{text}","range":{"min":"","max":"FF"}}"#,
@@ -135,7 +135,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(get("<T>()?$top=1")),
             ask(
                 get("<T>()?<next>"),
-                answers(200)
+                responds(200)
                     .headers(&[("x-ms-continuation-NextPartitionKey", "")])
                     .body(&[Has(r#""RowKey":"9","Value":10"#)]),
             ),
@@ -155,7 +155,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(get("<T>()?$top=1")),
             ask(
                 get("<T>()?$top=1&<next>"),
-                answers(200).headers(&[(
+                responds(200).headers(&[(
                     "x-ms-continuation-NextPartitionKey",
                     r#"[{"token":"{text}","range":{"min":"","max":"FF"}}]"#,
                 )]),

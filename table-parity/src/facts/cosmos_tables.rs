@@ -2,7 +2,7 @@
 
 use super::sources::{NO_CONTENT, XML, page, recorded, suite};
 use crate::fact::Part::{Has, Is};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Auth, Body, delete, get, insert, send, table};
 
 /// Tests of names of the client for Python, which are recorded.
@@ -32,7 +32,7 @@ pub(super) const FACTS: &[Fact] = &[
         recorded("cosmos/go_TestAddComplexEntity_cosmos.json", 0, "2021-09-01"),
         &[ask(
             table(r#"{"TableName":"<N>"}"#),
-            answers(201)
+            responds(201)
                 .headers(&[("ETag", "{etag}"), ("Location", "<base>/Tables('<N>')")])
                 .body(&[Has(
                     r##"{"TableName":"<N>","odata.metadata":"<base>/$metadata#Tables/@Element"}"##,
@@ -89,7 +89,7 @@ pub(super) const FACTS: &[Fact] = &[
             "azure-data-tables for Python, recorded test_table_cosmos.py test_create_table_underscore_name",
             "2023 to 2026",
         ),
-        &[ask(table(r#"{"TableName":"<N>_table"}"#), answers(201))],
+        &[ask(table(r#"{"TableName":"<N>_table"}"#), responds(201))],
     ),
     fact(
         Area::Tables,
@@ -98,7 +98,7 @@ pub(super) const FACTS: &[Fact] = &[
             "azure-data-tables for Python, recorded test_table_cosmos.py test_create_table_unicode_name",
             "2023 to 2026",
         ),
-        &[ask(table(r#"{"TableName":"<N>啊齄丂狛狜"}"#), answers(201))],
+        &[ask(table(r#"{"TableName":"<N>啊齄丂狛狜"}"#), responds(201))],
     ),
     fact(
         Area::Tables,
@@ -152,7 +152,7 @@ pub(super) const FACTS: &[Fact] = &[
         page("https://learn.microsoft.com/en-us/azure/cosmos-db/table/faq"),
         &[
             prepare(table(r#"{"TableName":"<N>Ab"}"#)),
-            ask(table(r#"{"TableName":"<N>aB"}"#), answers(201)),
+            ask(table(r#"{"TableName":"<N>aB"}"#), responds(201)),
         ],
     ),
     fact(
@@ -182,7 +182,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(table(r#"{"TableName":"<N>1"}"#)),
             ask(
                 get("Tables?$filter=TableName%20ge%20'<N>'%20and%20TableName%20lt%20'<N>z'&$format=application%2Fjson%3Bodata%3Dminimalmetadata"),
-                answers(200).body(&[
+                responds(200).body(&[
                     Has(r#"{"value":[{"TableName":"#),
                     Has(r##"}],"odata.metadata":"<base>/$metadata#Tables"}"##),
                 ]),
@@ -199,7 +199,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(table(r#"{"TableName":"<N>3"}"#)),
             ask(
                 get("Tables?$filter=TableName%20ge%20'<N>'%20and%20TableName%20lt%20'<N>z'&$format=application%2Fjson%3Bodata%3Dminimalmetadata&$top=2"),
-                answers(200).headers(&[("x-ms-continuation-NextTableName", "{text}RID:~{text}#RT:1#TRC:2")]),
+                responds(200).headers(&[("x-ms-continuation-NextTableName", "{text}RID:~{text}#RT:1#TRC:2")]),
             ),
         ],
     ),
@@ -213,7 +213,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(get("Tables?$filter=TableName%20ge%20'<N>'%20and%20TableName%20lt%20'<N>z'&$format=application%2Fjson%3Bodata%3Dminimalmetadata&$top=2")),
             ask(
                 get("Tables?$filter=TableName%20ge%20'<N>'%20and%20TableName%20lt%20'<N>z'&$format=application%2Fjson%3Bodata%3Dminimalmetadata&$top=2&<next>"),
-                answers(200)
+                responds(200)
                     .headers(&[("x-ms-continuation-NextTableName", "")])
                     .body(&[Is(r#"{"value":[],"odata.metadata":"<base>/$metadata#Tables"}"#)]),
             ),
@@ -335,7 +335,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(table(r#"{"TableName":"<N>"}"#)),
             ask(
                 delete("Tables('<N>')"),
-                answers(204).headers(&[("Content-Type", "application/json")]),
+                responds(204).headers(&[("Content-Type", "application/json")]),
             ),
         ],
     ),

@@ -2,7 +2,7 @@
 
 use super::sources::{DELETE_ENTITY, INSERT_OR_REPLACE, MERGE_ENTITY, NO_CONTENT, PREFER, recorded, suite};
 use crate::fact::Part::{Has, Is, Lacks};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Auth, Body, delete, get, insert, send};
 
 const ANY: &[(&str, &str)] = &[("If-Match", "*")];
@@ -29,7 +29,7 @@ pub(super) const FACTS: &[Fact] = &[
         recorded("storage/py2017_entity_insert_entity_dictionary.json", 0, "2017-11-10"),
         &[ask(
             insert("rkd3851397", sent!()),
-            answers(204).headers(&[
+            responds(204).headers(&[
                 ("ETag", "{etag}"),
                 ("Location", "<base>/<R:rkd3851397>"),
                 ("DataServiceId", "<base>/<R:rkd3851397>"),
@@ -50,7 +50,7 @@ pub(super) const FACTS: &[Fact] = &[
                 ),
             )
             .headers(&[("Prefer", "return-content")]),
-            answers(201)
+            responds(201)
                 .headers(&[
                     ("ETag", "{etag}"),
                     ("Preference-Applied", "return-content"),
@@ -65,7 +65,7 @@ pub(super) const FACTS: &[Fact] = &[
         PREFER,
         &[ask(
             send("POST", "<T>", Body::Row("r", r#""A":1"#)),
-            answers(201)
+            responds(201)
                 .headers(&[("Preference-Applied", "")])
                 .body(&[Has(r#""RowKey":"r""#)]),
         )],
@@ -111,7 +111,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("rke7730dad", sent!())),
             ask(
                 get("<R:rke7730dad>"),
-                answers(200).headers(&[("ETag", "{etag}")]).body(&[
+                responds(200).headers(&[("ETag", "{etag}")]).body(&[
                     Has(r#""odata.etag":"W/\"datetime'{time}'\"""#),
                     Has(r#""age@odata.type":"Edm.Int64","age":"39""#),
                     Has(r#""Birthday@odata.type":"Edm.DateTime","Birthday":"1973-10-04T00:00:00Z""#),
@@ -130,7 +130,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("rkd1cb135f", sent!())),
             ask(
                 get("<R:rkd1cb135f>").headers(&[("Accept", "application/json;odata=fullmetadata")]),
-                answers(200).body(&[
+                responds(200).body(&[
                     Has(r##""odata.metadata":"<base>/$metadata#<T>/@Element""##),
                     Has(r#""odata.type":"{text}.<T>""#),
                     Has(r#""odata.id":"<base>/<R:rkd1cb135f>""#),
@@ -147,7 +147,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("rkab3d1289", sent!())),
             ask(
                 get("<R:rkab3d1289>").headers(&[("Accept", "application/json;odata=nometadata")]),
-                answers(200).headers(&[("ETag", "{etag}")]).body(&[
+                responds(200).headers(&[("ETag", "{etag}")]).body(&[
                     Has(r#""age":"39""#),
                     Has(r#""birthday":"1970-10-04T00:00:00Z""#),
                     Lacks("odata."),
@@ -170,7 +170,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("rk12440ee0", r#""A":1"#)),
             ask(
                 delete("<R:rk12440ee0>").headers(ANY),
-                answers(204).headers(&[("ETag", ""), ("Content-Type", "")]),
+                responds(204).headers(&[("ETag", ""), ("Content-Type", "")]),
             ),
         ],
     ),
@@ -195,7 +195,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(send("MERGE", "<R:rk95761b92>", Body::Row("rk95761b92", UPDATE))),
             ask(
                 get("<R:rk95761b92>"),
-                answers(200).body(&[
+                responds(200).body(&[
                     Has(r#""married":true"#),
                     Has(r#""age":"abc""#),
                     Has(r#""sign":"aquarius""#),
@@ -216,7 +216,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(send("PUT", "<R:rkcc7c1c5e>", Body::Row("rkcc7c1c5e", UPDATE))),
             ask(
                 get("<R:rkcc7c1c5e>"),
-                answers(200).body(&[Is(
+                responds(200).body(&[Is(
                     r#"{"odata.metadata":"<base>/$metadata#<T>/@Element","odata.etag":"{etag}","PartitionKey":"<K>","RowKey":"rkcc7c1c5e","Timestamp":"{time}","age":"abc","birthday@odata.type":"Edm.DateTime","birthday":"1991-10-04T00:00:00Z","sex":"female","sign":"aquarius"}"#,
                 )]),
             ),
@@ -229,7 +229,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("rk13250ef0", sent!())),
             ask(
                 send("PUT", "<R:rk13250ef0>", Body::Row("rk13250ef0", UPDATE)).headers(ANY),
-                answers(204).headers(&[("ETag", "{etag}"), ("Location", ""), ("DataServiceId", "")]),
+                responds(204).headers(&[("ETag", "{etag}"), ("Location", ""), ("DataServiceId", "")]),
             ),
         ],
     ),
@@ -241,7 +241,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(send("PUT", "<R:rk13250ef0>", Body::Row("rk13250ef0", UPDATE)).headers(ANY)),
             ask(
                 get("<R:rk13250ef0>"),
-                answers(200).body(&[Has(
+                responds(200).body(&[Has(
                     r#""age":"abc","birthday@odata.type":"Edm.DateTime","birthday":"1991-10-04T00:00:00Z","sex":"female","sign":"aquarius""#,
                 )]),
             ),
@@ -257,7 +257,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<R:rk3741440>"),
-                answers(200).body(&[Has(
+                responds(200).body(&[Has(
                     r#""age@odata.type":"Edm.Int64","age":"39","sex":"male","married":true,"deceased":false"#,
                 )]),
             ),
@@ -270,7 +270,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(send("MERGE", "<R:1abc>", Body::Row("1abc", r#""content":"\n\nhi\n\nthere\n\n""#))),
             ask(
                 get("<R:1abc>"),
-                answers(200).body(&[Is(
+                responds(200).body(&[Is(
                     r#"{"odata.metadata":"<base>/$metadata#<T>/@Element","odata.etag":"{etag}","PartitionKey":"<K>","RowKey":"1abc","Timestamp":"{time}","content":"\n\nhi\n\nthere\n\n"}"#,
                 )]),
             ),
@@ -291,7 +291,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("rk76561181", r#""NoneValue":null"#)),
             ask(
                 get("<R:rk76561181>"),
-                answers(200).body(&[Is(
+                responds(200).body(&[Is(
                     r#"{"odata.metadata":"<base>/$metadata#<T>/@Element","odata.etag":"{etag}","PartitionKey":"<K>","RowKey":"rk76561181","Timestamp":"{time}"}"#,
                 )]),
             ),
@@ -303,7 +303,7 @@ pub(super) const FACTS: &[Fact] = &[
         &[
             prepare(insert("r", r#""A":"kept""#)),
             prepare(send("MERGE", "<R:r>", Body::Row("r", r#""A":null"#)).headers(ANY)),
-            ask(get("<R:r>"), answers(200).body(&[Has(r#""A":"kept""#)])),
+            ask(get("<R:r>"), responds(200).body(&[Has(r#""A":"kept""#)])),
         ],
     ),
     fact(
@@ -324,7 +324,7 @@ pub(super) const FACTS: &[Fact] = &[
             ),
             ask(
                 get("<R:batch_update>"),
-                answers(200).body(&[Has(r#""test2":"value1""#), Lacks("2001-01-01T00:00:00Z")]),
+                responds(200).body(&[Has(r#""test2":"value1""#), Lacks("2001-01-01T00:00:00Z")]),
             ),
         ],
     ),
@@ -339,7 +339,7 @@ pub(super) const FACTS: &[Fact] = &[
             ),
             ask(
                 get("<R:batch_update>"),
-                answers(200).body(&[Has(r#""etag":""#), Has(r#""test2":"value1""#)]),
+                responds(200).body(&[Has(r#""etag":""#), Has(r#""test2":"value1""#)]),
             ),
         ],
     ),
@@ -353,7 +353,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", r#""ETag":"a","etag":"b","Etag":"c","timestamp":"d""#)),
             ask(
                 get("<R:r>"),
-                answers(200).body(&[
+                responds(200).body(&[
                     Has(r#""ETag":"a""#),
                     Has(r#""etag":"b""#),
                     Has(r#""Etag":"c""#),
@@ -372,7 +372,7 @@ pub(super) const FACTS: &[Fact] = &[
                     ("If-Match", "*"),
                     ("Prefer", "return-no-content"),
                 ]),
-                answers(204).headers(&[("Preference-Applied", "return-no-content")]),
+                responds(204).headers(&[("Preference-Applied", "return-no-content")]),
             ),
         ],
     ),
@@ -381,7 +381,7 @@ pub(super) const FACTS: &[Fact] = &[
         CLIENTS,
         &[ask(
             send("PUT", "<R:r>", Body::Row("r", r#""A":2"#)).headers(NO_CONTENT),
-            answers(204).headers(&[("Preference-Applied", "return-no-content"), ("ETag", "{etag}")]),
+            responds(204).headers(&[("Preference-Applied", "return-no-content"), ("ETag", "{etag}")]),
         )],
     ),
     fact(
@@ -391,7 +391,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", r#""A":1"#)),
             ask(
                 delete("<R:r>").headers(&[("If-Match", "*"), ("Prefer", "return-no-content")]),
-                answers(204).headers(&[("Preference-Applied", "")]),
+                responds(204).headers(&[("Preference-Applied", "")]),
             ),
         ],
     ),
@@ -410,7 +410,7 @@ pub(super) const FACTS: &[Fact] = &[
                     Body::Json(r#"{"PartitionKey":"<K>","PartitionKey@odata.type":"Edm.Binary","RowKey":"r","RowKey@odata.type":"Edm.DateTime","A":2}"#),
                 )
                 .headers(ANY),
-                answers(204),
+                responds(204),
             ),
         ],
     ),
@@ -422,7 +422,7 @@ pub(super) const FACTS: &[Fact] = &[
         ),
         &[
             prepare(send("PATCH", "<R:r>", Body::Row("r", ""))),
-            ask(get("<R:r>"), answers(200).body(&[Has(r#""RowKey":"r""#)])),
+            ask(get("<R:r>"), responds(200).body(&[Has(r#""RowKey":"r""#)])),
         ],
     ),
     fact(
@@ -443,7 +443,7 @@ pub(super) const FACTS: &[Fact] = &[
                 ("sp", "a"),
                 ("se", "<soon>"),
             ])),
-            answers(204).headers(&[("Location", "<base>/<R:r>"), ("DataServiceId", "<base>/<R:r>")]),
+            responds(204).headers(&[("Location", "<base>/<R:r>"), ("DataServiceId", "<base>/<R:r>")]),
         )],
     ),
     fact(
@@ -451,7 +451,7 @@ pub(super) const FACTS: &[Fact] = &[
         INSERT_OR_REPLACE,
         &[
             prepare(send("PUT", "<R:r>", Body::Row("r", r#""A":1"#))),
-            ask(get("<R:r>"), answers(200).body(&[Has(r#""A":1"#)])),
+            ask(get("<R:r>"), responds(200).body(&[Has(r#""A":1"#)])),
         ],
     ),
 ];

@@ -2,7 +2,7 @@
 
 use super::sources::{COMMON_ERRORS, VERSIONS, XML, recorded, report, suite};
 use crate::fact::Part::{Has, Is};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Auth, Body, batch, delete, get, insert, send};
 
 const MISSING: &str = "The specified resource does not exist.";
@@ -139,7 +139,7 @@ pub(super) const FACTS: &[Fact] = &[
         VERSIONS,
         &[ask(
             get("Tables").headers(&[("x-ms-version", "2017-04-17")]),
-            answers(200).headers(&[("x-ms-version", "2017-04-17")]),
+            responds(200).headers(&[("x-ms-version", "2017-04-17")]),
         )],
     ),
     fact(
@@ -150,7 +150,7 @@ pub(super) const FACTS: &[Fact] = &[
                 ("x-ms-version", "2019-02-02"),
                 ("x-ms-client-request-id", "9b4f1a52-0c29-4c8e-8d3b-7a1f0e6d2c11"),
             ]),
-            answers(200).headers(&[("x-ms-client-request-id", "9b4f1a52-0c29-4c8e-8d3b-7a1f0e6d2c11")]),
+            responds(200).headers(&[("x-ms-client-request-id", "9b4f1a52-0c29-4c8e-8d3b-7a1f0e6d2c11")]),
         )],
     ),
     fact(

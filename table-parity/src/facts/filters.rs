@@ -2,7 +2,7 @@
 
 use super::sources::{page, recorded, report, suite};
 use crate::fact::Part::{Has, Is, Lacks};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{get, insert};
 
 const FILTERS: Source = page("https://learn.microsoft.com/en-us/rest/api/storageservices/querying-tables-and-entities");
@@ -37,7 +37,7 @@ macro_rules! of_rows {
                 prepare(insert("c", "")),
                 ask(
                     get(partition!($condition)).headers(BOTH),
-                    answers(200).body(&[Is(concat!(r#"{"value":["#, $rows, "]}"))]),
+                    responds(200).body(&[Is(concat!(r#"{"value":["#, $rows, "]}"))]),
                 ),
             ],
         )
@@ -55,7 +55,7 @@ macro_rules! of_literal {
                 prepare(insert("4", $other)),
                 ask(
                     get(concat!("<T>?$filter=", $filter)),
-                    answers(200).body(&[Has(r#""RowKey":"3""#), Lacks(r#""RowKey":"4""#)]),
+                    responds(200).body(&[Has(r#""RowKey":"3""#), Lacks(r#""RowKey":"4""#)]),
                 ),
             ],
         )
@@ -129,7 +129,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<T>?$filter=Address%20eq%20'street1'%20and%20RowKey%20eq%20'row-%C3%B4-%20-''''-%22-%2520-%2527-rk1'"),
-                answers(200).body(&[Is(
+                responds(200).body(&[Is(
                     r#"{"odata.metadata":"{text}","value":[{"odata.etag":"{etag}","PartitionKey":"{text}","RowKey":"row-ô- -''-\"-%20-%27-rk1","Timestamp":"{time}","Address":"street1","Name":"jennifer1"}]}"#,
                 )]),
             ),
@@ -238,7 +238,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", "")),
             ask(
                 get("<T>()?$filter="),
-                answers(200).body(&[Has(r#""PartitionKey":"<K>","RowKey":"r""#)]),
+                responds(200).body(&[Has(r#""PartitionKey":"<K>","RowKey":"r""#)]),
             ),
         ],
     ),

@@ -2,7 +2,7 @@
 
 use super::sources::{DATA_MODEL, NO_CONTENT, QUERIES, recorded, suite};
 use crate::fact::Part::{Has, Is};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Body, batch, delete, get, insert, send};
 
 /// The tests of CloudStub, which state what a live account answered.
@@ -31,7 +31,7 @@ pub(super) const FACTS: &[Fact] = &[
         ),
         &[ask(
             send("POST", "<T>", Body::Json(r#"{"RowKey":"rk","PartitionKey":""}"#)).headers(NO_CONTENT),
-            answers(204).headers(&[("ETag", "{etag}")]),
+            responds(204).headers(&[("ETag", "{etag}")]),
         )],
     ),
     fact(
@@ -41,7 +41,7 @@ pub(super) const FACTS: &[Fact] = &[
             0,
             "2017-11-10",
         ),
-        &[ask(insert("", ""), answers(204).headers(&[("ETag", "{etag}")]))],
+        &[ask(insert("", ""), responds(204).headers(&[("ETag", "{etag}")]))],
     ),
     fact(
         "A Location has the empty quotes of an empty key.",
@@ -52,7 +52,7 @@ pub(super) const FACTS: &[Fact] = &[
         ),
         &[ask(
             insert("", r#""A":1"#),
-            answers(204).headers(&[("Location", "<base>/<R:>")]),
+            responds(204).headers(&[("Location", "<base>/<R:>")]),
         )],
     ),
     fact(
@@ -64,7 +64,7 @@ pub(super) const FACTS: &[Fact] = &[
         ),
         &[ask(
             insert("a''''b", ""),
-            answers(204).headers(&[("Location", "<base>/<T>(PartitionKey='{text}',RowKey='a''''''''b')")]),
+            responds(204).headers(&[("Location", "<base>/<T>(PartitionKey='{text}',RowKey='a''''''''b')")]),
         )],
     ),
     fact(
@@ -83,7 +83,7 @@ pub(super) const FACTS: &[Fact] = &[
                     Body::Row("a''''b", r#""newField":"newFieldValue""#),
                 )
                 .headers(&[("If-Match", "*")]),
-                answers(204).headers(&[("ETag", "{etag}")]),
+                responds(204).headers(&[("ETag", "{etag}")]),
             ),
         ],
     ),
@@ -98,7 +98,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("a''''b", r#""sign":"aquarius""#)),
             ask(
                 get("<R:a''''''''b>"),
-                answers(200).body(&[Has(r#""RowKey":"a''''b""#), Has(r#""sign":"aquarius""#)]),
+                responds(200).body(&[Has(r#""RowKey":"a''''b""#), Has(r#""sign":"aquarius""#)]),
             ),
         ],
     ),
@@ -111,7 +111,7 @@ pub(super) const FACTS: &[Fact] = &[
         ),
         &[
             prepare(insert("a''''b", "")),
-            ask(delete("<R:a''''''''b>").headers(&[("If-Match", "*")]), answers(204)),
+            ask(delete("<R:a''''''''b>").headers(&[("If-Match", "*")]), responds(204)),
         ],
     ),
     fact(
@@ -119,7 +119,7 @@ pub(super) const FACTS: &[Fact] = &[
         recorded("storage/node2017_nonascii_0.json", 1, "2017-01-05"),
         &[ask(
             insert("⒈①Ⅻㄨㄩ", r#""Value":"test""#),
-            answers(204).headers(&[(
+            responds(204).headers(&[(
                 "Location",
                 "<base>/<T>(PartitionKey='{text}',RowKey='%E2%92%88%E2%91%A0%E2%85%AB%E3%84%A8%E3%84%A9')",
             )]),
@@ -132,7 +132,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("⒈①Ⅻㄨㄩ", r#""Value":"test""#)),
             ask(
                 get("<R:%E2%92%88%E2%91%A0%E2%85%AB%E3%84%A8%E3%84%A9>"),
-                answers(200).body(&[Has(r#""Value":"test""#)]),
+                responds(200).body(&[Has(r#""Value":"test""#)]),
             ),
         ],
     ),
@@ -143,7 +143,7 @@ pub(super) const FACTS: &[Fact] = &[
             batch(Body::Changes(&[
                 "POST <base>/<T>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"row-ô- -''-\\\"-%20-%27-rk1\"}",
             ])),
-            answers(202).body(&[Has("RowKey='row-%C3%B4-%20-''''-%22-%2520-%2527-rk1')\n")]),
+            responds(202).body(&[Has("RowKey='row-%C3%B4-%20-''''-%22-%2520-%2527-rk1')\n")]),
         )],
     ),
     fact(
@@ -153,7 +153,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("row1", r#""field":"JSON <test> {} :{ !@#$%^&*()""#)),
             ask(
                 get("<T>(PartitionKey=%27<K>%27,RowKey=%27row1%27)"),
-                answers(200).body(&[Has(r#""field":"JSON <test> {} :{ !@#$%^&*()""#)]),
+                responds(200).body(&[Has(r#""field":"JSON <test> {} :{ !@#$%^&*()""#)]),
             ),
         ],
     ),
@@ -164,7 +164,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", r#""A":1"#)),
             ask(
                 get("<T>%28PartitionKey%3D%27<K>%27%2CRowKey%3D%27r%27%29"),
-                answers(200).body(&[Has(r#""RowKey":"r""#)]),
+                responds(200).body(&[Has(r#""RowKey":"r""#)]),
             ),
         ],
     ),
@@ -173,7 +173,7 @@ pub(super) const FACTS: &[Fact] = &[
         BASIC,
         &[ask(
             insert("RK'@*$!%", ""),
-            answers(204).headers(&[("Location", "<base>/<R:RK''%40*%24!%25>")]),
+            responds(204).headers(&[("Location", "<base>/<R:RK''%40*%24!%25>")]),
         )],
     ),
     fact(
@@ -181,7 +181,7 @@ pub(super) const FACTS: &[Fact] = &[
         CLOUD_STUB,
         &[ask(
             insert("a:b", ""),
-            answers(204).headers(&[("Location", "<base>/<R:a%3Ab>")]),
+            responds(204).headers(&[("Location", "<base>/<R:a%3Ab>")]),
         )],
     ),
     fact(
@@ -285,7 +285,7 @@ pub(super) const FACTS: &[Fact] = &[
     fact(
         "A key may have 512 characters, which is 1 KiB of UTF-16.",
         DATA_MODEL,
-        &[ask(insert("<x*512>", ""), answers(204))],
+        &[ask(insert("<x*512>", ""), responds(204))],
     ),
     fact(
         "Rows are read in the order of their keys, as texts.",
@@ -297,7 +297,7 @@ pub(super) const FACTS: &[Fact] = &[
             ask(
                 get("<T>()?$filter=PartitionKey%20eq%20'<K>'&$select=RowKey")
                     .headers(&[("Accept", "application/json;odata=nometadata")]),
-                answers(200).body(&[Is(r#"{"value":[{"RowKey":"1"},{"RowKey":"10"},{"RowKey":"2"}]}"#)]),
+                responds(200).body(&[Is(r#"{"value":[{"RowKey":"1"},{"RowKey":"10"},{"RowKey":"2"}]}"#)]),
             ),
         ],
     ),

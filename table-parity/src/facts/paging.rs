@@ -2,7 +2,7 @@
 
 use super::sources::{NO_CONTENT, PAGES_OF_RESULTS, page, recorded, report};
 use crate::fact::Part::{Has, Lacks};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Body, Step, batch, get, insert, send, table};
 
 const ROWS: &str = "POST <base>/<N>\nPrefer: return-no-content\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"<i>\"}";
@@ -46,7 +46,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(batch(Body::Repeated(3, ROWS))),
             ask(
                 get("<N>()?$top=2"),
-                answers(200).headers(&[
+                responds(200).headers(&[
                     ("x-ms-continuation-NextPartitionKey", "{some}"),
                     ("x-ms-continuation-NextRowKey", "{some}"),
                 ]),
@@ -84,7 +84,7 @@ pub(super) const FACTS: &[Fact] = &[
             ),
             ask(
                 get("<N>()?$top=2"),
-                answers(200).headers(&[("x-ms-continuation-NextPartitionKey", "1!16!cGtjMTJhMTMzOA--")]),
+                responds(200).headers(&[("x-ms-continuation-NextPartitionKey", "1!16!cGtjMTJhMTMzOA--")]),
             ),
         ],
     ),
@@ -96,7 +96,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(batch(Body::Repeated(5, ROWS))),
             ask(
                 get("<N>?$top=10"),
-                answers(200).headers(&[
+                responds(200).headers(&[
                     ("x-ms-continuation-NextPartitionKey", ""),
                     ("x-ms-continuation-NextRowKey", ""),
                 ]),
@@ -111,7 +111,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(table(r#"{"TableName":"<N>2"}"#).headers(NO_CONTENT)),
             ask(
                 get("Tables?$top=2").headers(&[("Accept", "application/json;odata=nometadata")]),
-                answers(200).headers(&[("x-ms-continuation-NextTableName", "{some}")]),
+                responds(200).headers(&[("x-ms-continuation-NextTableName", "{some}")]),
             ),
         ],
     ),
@@ -132,7 +132,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("z", "")),
             ask(
                 get("<T>()?$filter=PartitionKey%20eq%20'<K>'&$select=RowKey"),
-                answers(200)
+                responds(200)
                     .headers(&[
                         ("x-ms-continuation-NextPartitionKey", "{some}"),
                         ("x-ms-continuation-NextRowKey", "{some}"),
@@ -161,7 +161,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(get("<N>()?$top=2")),
             ask(
                 get("<N>()?$top=2&<next>"),
-                answers(200)
+                responds(200)
                     .headers(&[("x-ms-continuation-NextRowKey", "{some}")])
                     .body(&[
                         Has(r#""RowKey":"rk801016e8123","#),
@@ -186,7 +186,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(get("<N>()?$top=2&<next>")),
             ask(
                 get("<N>()?$top=2&<next>"),
-                answers(200)
+                responds(200)
                     .headers(&[
                         ("x-ms-continuation-NextPartitionKey", ""),
                         ("x-ms-continuation-NextRowKey", ""),

@@ -2,7 +2,7 @@
 
 use super::sources::{NO_CONTENT, SET_ACL, XML, recorded, suite};
 use crate::fact::Part::{Has, Is};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Auth, Body, Step, get, send, table};
 
 const fn fact(name: &'static str, source: Source, exchanges: &'static [Exchange]) -> Fact {
@@ -57,7 +57,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(OWN),
             ask(
                 get("<N>?comp=acl").headers(XML),
-                answers(200)
+                responds(200)
                     .headers(&[
                         ("Content-Type", "application/xml"),
                         ("Cache-Control", ""),
@@ -76,7 +76,7 @@ pub(super) const FACTS: &[Fact] = &[
                 set(Body::Xml(
                     "<SignedIdentifiers><SignedIdentifier><AccessPolicy><Permission>r</Permission><Expiry>2024-01-01T00:00:00Z</Expiry><Start>2020-01-01T00:00:00Z</Start></AccessPolicy><Id>1</Id></SignedIdentifier></SignedIdentifiers>",
                 )),
-                answers(204).headers(&[("Cache-Control", ""), ("Content-Type", "")]),
+                responds(204).headers(&[("Cache-Control", ""), ("Content-Type", "")]),
             ),
         ],
     ),
@@ -88,7 +88,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(set(Body::Empty)),
             ask(
                 get("<N>?comp=acl").headers(XML),
-                answers(200)
+                responds(200)
                     .body(&[Is("\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers />")]),
             ),
         ],
@@ -103,7 +103,7 @@ pub(super) const FACTS: &[Fact] = &[
             ))),
             ask(
                 get("<N>?comp=acl").headers(XML),
-                answers(200).body(&[Is(
+                responds(200).body(&[Is(
                     "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers><SignedIdentifier><Id>testid</Id><AccessPolicy><Start>2011-10-11T00:00:00.0000000Z</Start><Expiry>2011-10-12T00:00:00.0000000Z</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>",
                 )]),
             ),
@@ -119,7 +119,7 @@ pub(super) const FACTS: &[Fact] = &[
             ))),
             ask(
                 get("<N>?comp=acl").headers(XML),
-                answers(200).body(&[Is(
+                responds(200).body(&[Is(
                     "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers><SignedIdentifier><Id>sampleIDForTablePolicy</Id><AccessPolicy><Expiry>2015-01-01T12:10:00.0000000Z</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>",
                 )]),
             ),
@@ -135,7 +135,7 @@ pub(super) const FACTS: &[Fact] = &[
             ))),
             ask(
                 get("<N>?comp=acl").headers(XML),
-                answers(200).body(&[Has("<SignedIdentifier><Id>empty</Id></SignedIdentifier>")]),
+                responds(200).body(&[Has("<SignedIdentifier><Id>empty</Id></SignedIdentifier>")]),
             ),
         ],
     ),
@@ -175,7 +175,7 @@ pub(super) const FACTS: &[Fact] = &[
                 set(policies!(
                     "<SignedIdentifier><Id>p</Id><AccessPolicy><Start>2020-06-01T00:00:13.0000000Z</Start><Expiry>2030-01-01T00:00:00.0000000Z</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier>"
                 )),
-                answers(204),
+                responds(204),
             ),
         ],
     ),
@@ -247,7 +247,7 @@ pub(super) const FACTS: &[Fact] = &[
                 get("<N>()")
                     .auth(Auth::Sas(&[("sv", "2019-02-02"), ("tn", "<N>"), ("si", "p")]))
                     .waits(),
-                answers(200).body(&[Has(r#""value":[]"#)]),
+                responds(200).body(&[Has(r#""value":[]"#)]),
             ),
         ],
     ),

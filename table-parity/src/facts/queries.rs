@@ -2,7 +2,7 @@
 
 use super::sources::{NO_CONTENT, PAYLOAD, recorded, suite};
 use crate::fact::Part::{Has, Lacks};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Body, Step, get, insert, send, table};
 
 const SELECTIONS: Source = suite(
@@ -37,7 +37,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(OWN),
             ask(
                 get("<N>()"),
-                answers(200)
+                responds(200)
                     .headers(&[("x-ms-continuation-NextPartitionKey", "")])
                     .body(&[Has(r#""value":[]"#)]),
             ),
@@ -52,7 +52,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(row("rk23930f6b12", r#""sex":"male""#)),
             ask(
                 get("<N>()"),
-                answers(200).body(&[Has(r#"[{"odata.etag":"W/\"datetime'{time}'\"","PartitionKey":"<K>","RowKey":"rk23930f6b1","#), Has(r#""RowKey":"rk23930f6b12","#)]),
+                responds(200).body(&[Has(r#"[{"odata.etag":"W/\"datetime'{time}'\"","PartitionKey":"<K>","RowKey":"rk23930f6b1","#), Has(r#""RowKey":"rk23930f6b12","#)]),
             ),
         ],
     ),
@@ -64,7 +64,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(row("row1", r#""field":"my field""#)),
             ask(
                 get("<N>"),
-                answers(200).body(&[Has(r#""RowKey":"row1""#), Has(r#""field":"my field""#)]),
+                responds(200).body(&[Has(r#""RowKey":"row1""#), Has(r#""field":"my field""#)]),
             ),
         ],
     ),
@@ -76,7 +76,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(row("rk264f151d1", r#""sex":"male""#)),
             ask(
                 get("<N>()").headers(&[("Accept", "application/json;odata=fullmetadata")]),
-                answers(200)
+                responds(200)
                     .body(&[Has(r#""odata.type":"{text}.<N>""#), Has(r#""odata.id":"<base>/<N>(PartitionKey='<K>',RowKey='rk264f151d1')""#), Has(r#""odata.editLink":"<N>(PartitionKey='<K>',RowKey='rk264f151d1')""#), Has(r#""Timestamp@odata.type":"Edm.DateTime""#)]),
             ),
         ],
@@ -92,7 +92,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<N>()").headers(&[("Accept", "application/json;odata=nometadata")]),
-                answers(200)
+                responds(200)
                     .body(&[Has(r#"{"value":[{"PartitionKey":"<K>","RowKey":"rkfb4a193b1""#), Has(r#""age":"39""#), Lacks("odata.")]),
             ),
         ],
@@ -114,7 +114,7 @@ pub(super) const FACTS: &[Fact] = &[
             ),
             ask(
                 get("<N>?$filter=PartitionKey%20eq%20'<K>'"),
-                answers(200).body(&[Has(r#""RowKey":"1st""#), Has(r#""RowKey":"2st""#), Lacks(r#""PartitionKey":"other""#)]),
+                responds(200).body(&[Has(r#""RowKey":"1st""#), Has(r#""RowKey":"2st""#), Lacks(r#""PartitionKey":"other""#)]),
             ),
         ],
     ),
@@ -125,7 +125,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", "")),
             ask(
                 get(partition!("%20and%20PartitionKey%20eq%20'other'")),
-                answers(200).body(&[Has(r#""value":[]"#)]),
+                responds(200).body(&[Has(r#""value":[]"#)]),
             ),
         ],
     ),
@@ -144,7 +144,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<N>()?$select=age%2Csex"),
-                answers(200).body(&[Has(r#"{"odata.etag":"W/\"datetime'{time}'\"","age@odata.type":"Edm.Int64","age":"39","sex":"male"}"#), Lacks("PartitionKey")]),
+                responds(200).body(&[Has(r#"{"odata.etag":"W/\"datetime'{time}'\"","age@odata.type":"Edm.Int64","age":"39","sex":"male"}"#), Lacks("PartitionKey")]),
             ),
         ],
     ),
@@ -158,7 +158,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<R:rkabfa12a7>?$select=age%2Csex%2Cxyz"),
-                answers(200).headers(&[("ETag", "{etag}")]).body(&[Has(r#""age":"39""#), Has(r#""xyz":null"#)]),
+                responds(200).headers(&[("ETag", "{etag}")]).body(&[Has(r#""age":"39""#), Has(r#""xyz":null"#)]),
             ),
         ],
     ),
@@ -170,7 +170,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(row("rk1", r#""Address":"street1","Name":"jennifer1""#)),
             ask(
                 get("<N>?$select=PartitionKey%2CRowKey%2CTimestamp"),
-                answers(200).body(&[Has(r#""Timestamp":"{time}""#), Lacks(r#""Address""#), Lacks("jennifer")]),
+                responds(200).body(&[Has(r#""Timestamp":"{time}""#), Lacks(r#""Address""#), Lacks("jennifer")]),
             ),
         ],
     ),
@@ -184,7 +184,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(row("rk10", r#""Address":"street10""#)),
             ask(
                 get("<N>?$select=Address"),
-                answers(200).body(&[
+                responds(200).body(&[
                     Has(r#""Address":"street1"},{"odata.etag":"W/\"datetime'{time}'\"","Address":"street10"}"#),
                     Lacks("RowKey"),
                 ]),
@@ -201,7 +201,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<T>()?$filter=PartitionKey+eq+'<K>'&$select="),
-                answers(200).body(&[Has(r#""RowKey":"batch_all_operations_together""#), Has(r#""test2":"value""#), Has(r#""test3":"3""#)]),
+                responds(200).body(&[Has(r#""RowKey":"batch_all_operations_together""#), Has(r#""test2":"value""#), Has(r#""test3":"3""#)]),
             ),
         ],
     ),
@@ -212,7 +212,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", r#""age":39,"sex":"male""#)),
             ask(
                 get(partition!("&$select=age%2C%20sex")),
-                answers(200).body(&[Has(r#""age":39"#), Has(r#""sex":"male""#), Lacks(" sex")]),
+                responds(200).body(&[Has(r#""age":39"#), Has(r#""sex":"male""#), Lacks(" sex")]),
             ),
         ],
     ),
@@ -223,7 +223,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", r#""age":39"#)),
             ask(
                 get(partition!("&$select=%20")),
-                answers(200).body(&[Has(r#""age":39"#), Has(r#""RowKey":"r""#)]),
+                responds(200).body(&[Has(r#""age":39"#), Has(r#""RowKey":"r""#)]),
             ),
         ],
     ),
@@ -243,7 +243,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(OWN),
             ask(
                 get("<N>()"),
-                answers(200).body(&[Has(r##""odata.metadata":"<base>/$metadata#<N>""##)]),
+                responds(200).body(&[Has(r##""odata.metadata":"<base>/$metadata#<N>""##)]),
             ),
         ],
     ),
@@ -254,7 +254,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(OWN),
             ask(
                 get("<N>()?$select=age%2Csex"),
-                answers(200).body(&[Has(r##""odata.metadata":"<base>/$metadata#<N>&$select=age,sex""##)]),
+                responds(200).body(&[Has(r##""odata.metadata":"<base>/$metadata#<N>&$select=age,sex""##)]),
             ),
         ],
     ),
@@ -265,7 +265,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("rkabfa12a7", r#""sex":"male""#)),
             ask(
                 get("<R:rkabfa12a7>?$select=age%2Csex%2Cxyz"),
-                answers(200).body(&[Has(
+                responds(200).body(&[Has(
                     r##""odata.metadata":"<base>/$metadata#<T>/@Element&$select=age,sex,xyz""##,
                 )]),
             ),
@@ -276,7 +276,7 @@ pub(super) const FACTS: &[Fact] = &[
         recorded("storage/py2017_batch_batch_all_operations_together.json", 5, "2017-11-10"),
         &[ask(
             get("<T>()?$filter=PartitionKey+eq+'<K>'&$select="),
-            answers(200).body(&[Has(r##""odata.metadata":"<base>/$metadata#<T>&$select=""##)]),
+            responds(200).body(&[Has(r##""odata.metadata":"<base>/$metadata#<T>&$select=""##)]),
         )],
     ),
     fact(
@@ -286,7 +286,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", r#""age":39,"sex":"male""#)),
             ask(
                 get(partition!("&$select=age%2C%20sex")),
-                answers(200).body(&[Has(r##"$metadata#<T>&$select=age,%20sex""##)]),
+                responds(200).body(&[Has(r##"$metadata#<T>&$select=age,%20sex""##)]),
             ),
         ],
     ),
@@ -298,7 +298,7 @@ pub(super) const FACTS: &[Fact] = &[
             ask(
                 get(partition!("&$format=application%2Fjson%3Bodata%3Dnometadata"))
                     .headers(&[("DataServiceVersion", "3.0")]),
-                answers(200).body(&[Lacks("odata."), Has(r#""RowKey":"r""#)]),
+                responds(200).body(&[Lacks("odata."), Has(r#""RowKey":"r""#)]),
             ),
         ],
     ),
@@ -309,7 +309,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(OWN),
             ask(
                 get("<N>()"),
-                answers(200).headers(&[
+                responds(200).headers(&[
                     (
                         "Content-Type",
                         "application/json;odata=minimalmetadata;streaming=true;charset=utf-8",
@@ -325,7 +325,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(OWN),
             ask(
                 get("<N>()"),
-                answers(200).headers(&[
+                responds(200).headers(&[
                     ("Cache-Control", "no-cache"),
                     ("X-Content-Type-Options", "nosniff"),
                 ]),

@@ -2,7 +2,7 @@
 
 use super::sources::{XML, page, recorded, suite};
 use crate::fact::Part::{Has, Is};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Auth, Body, Step, get, insert, send};
 
 const PATH: &str = "?restype=service&comp=properties";
@@ -82,7 +82,7 @@ pub(super) const FACTS: &[Fact] = &[
         recorded("storage/py2017_service_properties_table_service_properties.json", 0, "2017-10-02"),
         &[ask(
             send("PUT", RECORDED_PATH, Body::Xml(OFF)).headers(XML),
-            answers(202).headers(&[("Cache-Control", "")]).body(&[Is("")]),
+            responds(202).headers(&[("Cache-Control", "")]).body(&[Is("")]),
         )],
     ),
     fact(
@@ -92,7 +92,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(send("PUT", RECORDED_PATH, Body::Xml(OFF)).headers(XML)),
             ask(
                 get(RECORDED_PATH).headers(XML).waits(),
-                answers(200).headers(&[("Content-Type", "application/xml")]).body(&[Is(
+                responds(200).headers(&[("Content-Type", "application/xml")]).body(&[Is(
                     "\u{feff}<?xml version=\"1.0\" encoding=\"utf-8\"?><StorageServiceProperties><Logging><Version>1.0</Version><Read>false</Read><Write>false</Write><Delete>false</Delete><RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></Logging><HourMetrics><Version>1.0</Version><Enabled>false</Enabled><RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></HourMetrics><MinuteMetrics><Version>1.0</Version><Enabled>false</Enabled><RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></MinuteMetrics><Cors /></StorageServiceProperties>",
                 )]),
             ),
@@ -166,7 +166,7 @@ pub(super) const FACTS: &[Fact] = &[
             set(rules!(
                 "<CorsRule><AllowedOrigins>*</AllowedOrigins><AllowedMethods>TRACE,CONNECT</AllowedMethods><MaxAgeInSeconds>1</MaxAgeInSeconds><ExposedHeaders /><AllowedHeaders /></CorsRule>"
             )),
-            answers(202),
+            responds(202),
         )],
     ),
     fact(
@@ -191,7 +191,7 @@ pub(super) const FACTS: &[Fact] = &[
             ))),
             ask(
                 read(),
-                answers(200).body(&[Has(
+                responds(200).body(&[Has(
                     "<AllowedHeaders>x-ms-meta-xyz,x-ms-meta-foo,x-ms-meta-data*,x-ms-meta-target*</AllowedHeaders>",
                 )]),
             ),
@@ -204,7 +204,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(set(ONE)),
             ask(
                 read(),
-                answers(200).body(&[Has(
+                responds(200).body(&[Has(
                     "<CorsRule><AllowedMethods>GET,PUT</AllowedMethods><AllowedOrigins>https://a.example</AllowedOrigins><AllowedHeaders>x-ms-date,x-ms-meta*</AllowedHeaders><ExposedHeaders>x-ms-request-id</ExposedHeaders><MaxAgeInSeconds>60</MaxAgeInSeconds></CorsRule>",
                 )]),
             ),
@@ -218,7 +218,7 @@ pub(super) const FACTS: &[Fact] = &[
         ),
         &[
             prepare(set(ONE)),
-            ask(read(), answers(200).headers(&[("Vary", "Origin")])),
+            ask(read(), responds(200).headers(&[("Vary", "Origin")])),
         ],
     ),
     fact(
@@ -231,7 +231,7 @@ pub(super) const FACTS: &[Fact] = &[
                 get("<R:r>")
                     .headers(&[("x-ms-client-request-id", "9b4f1a52-0c29-4c8e-8d3b-7a1f0e6d2c11")])
                     .waits(),
-                answers(200).headers(&[
+                responds(200).headers(&[
                     ("Access-Control-Allow-Origin", "*"),
                     (
                         "Access-Control-Expose-Headers",
@@ -249,7 +249,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", "")),
             ask(
                 get("<R:r>").headers(&[("Origin", "https://a.example")]).waits(),
-                answers(200).headers(&[
+                responds(200).headers(&[
                     ("Access-Control-Allow-Origin", "https://a.example"),
                     ("Access-Control-Expose-Headers", "x-ms-request-id"),
                 ]),
@@ -264,7 +264,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", "")),
             ask(
                 get("<R:r>").headers(&[("Origin", "https://b.example")]).waits(),
-                answers(200).headers(&[("Access-Control-Allow-Origin", "")]),
+                responds(200).headers(&[("Access-Control-Allow-Origin", "")]),
             ),
         ],
     ),
@@ -282,7 +282,7 @@ pub(super) const FACTS: &[Fact] = &[
                     ])
                     .auth(Auth::None)
                     .waits(),
-                answers(200).headers(&[
+                responds(200).headers(&[
                     ("Access-Control-Allow-Origin", "https://a.example"),
                     ("Access-Control-Allow-Methods", "PUT"),
                     ("Access-Control-Allow-Headers", "x-ms-date"),

@@ -2,7 +2,7 @@
 
 use super::sources::{DATA_MODEL, NO_CONTENT, XML, recorded, suite};
 use crate::fact::Part::{Has, Is, Lacks};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Body, delete, get, send, table};
 
 const NAMES: Source = suite(
@@ -23,7 +23,7 @@ pub(super) const FACTS: &[Fact] = &[
         recorded("storage/py2017_table_create_table_fail_on_exist.json", 0, "2017-11-10"),
         &[ask(
             table(r#"{"TableName":"<N>"}"#).headers(NO_CONTENT),
-            answers(204).headers(&[
+            responds(204).headers(&[
                 ("Location", "<base>/Tables('<N>')"),
                 ("DataServiceId", "<base>/Tables('<N>')"),
                 ("Preference-Applied", "return-no-content"),
@@ -35,7 +35,7 @@ pub(super) const FACTS: &[Fact] = &[
         recorded("storage/py_test_insert_entity_property_name_too_long.json", 0, "2024-05-04"),
         &[ask(
             table(r#"{"TableName":"<N>"}"#),
-            answers(201)
+            responds(201)
                 .headers(&[("Preference-Applied", "")])
                 .body(&[Is(
                     r#"{"odata.metadata":"<base>/$metadata#Tables/@Element","TableName":"<N>"}"#,
@@ -47,7 +47,7 @@ pub(super) const FACTS: &[Fact] = &[
         recorded("storage/cpp_TransactionCreateFail.json", 0, "2024-11-06"),
         &[ask(
             table(r#"{"TableName":"<N>"}"#).headers(&[("Accept", "application/json;odata=fullmetadata")]),
-            answers(201).body(&[Is(
+            responds(201).body(&[Is(
                 r#"{"odata.metadata":"<base>/$metadata#Tables/@Element","odata.type":"{text}.Tables","odata.id":"<base>/Tables('<N>')","odata.editLink":"Tables('<N>')","TableName":"<N>"}"#,
             )]),
         )],
@@ -92,7 +92,7 @@ pub(super) const FACTS: &[Fact] = &[
         &[
             prepare(table(r#"{"TableName":"<N>Ab"}"#).headers(NO_CONTENT)),
             prepare(send("POST", "<N>Ab", Body::Row("r", r#""A":1"#)).headers(NO_CONTENT)),
-            ask(get("<N>aB(PartitionKey='<K>',RowKey='r')"), answers(200)),
+            ask(get("<N>aB(PartitionKey='<K>',RowKey='r')"), responds(200)),
         ],
     ),
     fact(
@@ -102,7 +102,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(table(r#"{"TableName":"<N>Ab"}"#).headers(NO_CONTENT)),
             ask(
                 get("Tables('<N>aB')"),
-                answers(200).body(&[Has(r#""TableName":"<N>Ab""#)]),
+                responds(200).body(&[Has(r#""TableName":"<N>Ab""#)]),
             ),
         ],
     ),
@@ -113,7 +113,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(table(r#"{"TableName":"<N>"}"#).headers(NO_CONTENT)),
             ask(
                 get("Tables('<N>')").headers(&[("Accept", "application/json;odata=nometadata")]),
-                answers(200).body(&[Is(r#"{"TableName":"<N>"}"#)]),
+                responds(200).body(&[Is(r#"{"TableName":"<N>"}"#)]),
             ),
         ],
     ),
@@ -124,7 +124,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(table(r#"{"TableName":"<N>"}"#).headers(NO_CONTENT)),
             ask(
                 get("Tables(%27<N>%27)"),
-                answers(200).body(&[Is(
+                responds(200).body(&[Is(
                     r#"{"odata.metadata":"<base>/$metadata#Tables/@Element","TableName":"<N>"}"#,
                 )]),
             ),
@@ -142,7 +142,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(table(r#"{"TableName":"<N>"}"#).headers(NO_CONTENT)),
             ask(
                 delete("Tables('<N>')"),
-                answers(204).headers(&[("Content-Type", "")]).body(&[Is("")]),
+                responds(204).headers(&[("Content-Type", "")]).body(&[Is("")]),
             ),
         ],
     ),
@@ -252,7 +252,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(table(r#"{"TableName":"<N>0"}"#).headers(NO_CONTENT)),
             ask(
                 get("Tables?$filter=TableName%20ge%20'<N>'%20and%20TableName%20lt%20'<N>%7B'"),
-                answers(200).body(&[Is(
+                responds(200).body(&[Is(
                     r#"{"odata.metadata":"<base>/$metadata#Tables","value":[{"TableName":"<N>0"},{"TableName":"<N>1"},{"TableName":"<N>2"}]}"#,
                 )]),
             ),
@@ -263,7 +263,7 @@ pub(super) const FACTS: &[Fact] = &[
         recorded("storage/node2017_service_006.json", 0, "2017-08-30"),
         &[ask(
             get("Tables?$filter=TableName%20ge%20'<N>'%20and%20TableName%20lt%20'<N>%7B'"),
-            answers(200).body(&[Is(r#"{"odata.metadata":"<base>/$metadata#Tables","value":[]}"#)]),
+            responds(200).body(&[Is(r#"{"odata.metadata":"<base>/$metadata#Tables","value":[]}"#)]),
         )],
     ),
     fact(
@@ -273,7 +273,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(table(r#"{"TableName":"<N>"}"#).headers(NO_CONTENT)),
             ask(
                 get("Tables").headers(&[("Accept", "application/json;odata=nometadata")]),
-                answers(200).body(&[Has(r#"{"TableName":"<N>"}"#), Lacks("odata.")]),
+                responds(200).body(&[Has(r#"{"TableName":"<N>"}"#), Lacks("odata.")]),
             ),
         ],
     ),
@@ -287,7 +287,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(table(r#"{"TableName":"<N>AAA"}"#).headers(NO_CONTENT)),
             ask(
                 get("Tables?$filter=(TableName%20ge%20'<N>aa')%20and%20(TableName%20lt%20'<N>aa%7B')"),
-                answers(200).body(&[Has(r#"{"TableName":"<N>AAA"}"#)]),
+                responds(200).body(&[Has(r#"{"TableName":"<N>AAA"}"#)]),
             ),
         ],
     ),

@@ -2,7 +2,7 @@
 
 use super::sources::{DATE_TIMES, TABLE_ERRORS, recorded, report, suite};
 use crate::fact::Part::{Has, Is};
-use crate::fact::{Area, Exchange, Fact, On, Source, answers, ask, prepare, rejects};
+use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{Body, get, insert, send};
 
 const ATYPICAL: Source = suite(
@@ -32,7 +32,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<R:rk65ff1655>"),
-                answers(200).body(&[Is(
+                responds(200).body(&[Is(
                     r#"{"odata.metadata":"<base>/$metadata#<T>/@Element","odata.etag":"{etag}","PartitionKey":"<K>","RowKey":"rk65ff1655","Timestamp":"{time}","inf@odata.type":"Edm.Double","inf":"Infinity","negativeinf@odata.type":"Edm.Double","negativeinf":"-Infinity","nan@odata.type":"Edm.Double","nan":"NaN"}"#,
                 )]),
             ),
@@ -52,7 +52,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<R:02>?$format=application%2Fjson%3Bodata%3Dminimalmetadata"),
-                answers(200).body(&[Has(r#""SomeDoubleProperty0":2.0,"SomeDoubleProperty1":2.5"#)]),
+                responds(200).body(&[Has(r#""SomeDoubleProperty0":2.0,"SomeDoubleProperty1":2.5"#)]),
             ),
         ],
     ),
@@ -70,7 +70,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<R:02>?$format=application%2Fjson%3Bodata%3Dminimalmetadata"),
-                answers(200).body(&[Has(
+                responds(200).body(&[Has(
                     r#""SomeDateProperty@odata.type":"Edm.DateTime","SomeDateProperty":"2020-01-01T01:03:00Z""#,
                 )]),
             ),
@@ -86,7 +86,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<T>?$filter=StringValue%20eq%20'fraction'"),
-                answers(200).body(&[Has(r#""DateValue":"2012-11-10T03:04:05.2Z""#)]),
+                responds(200).body(&[Has(r#""DateValue":"2012-11-10T03:04:05.2Z""#)]),
             ),
         ],
     ),
@@ -100,7 +100,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<R:rkcd510cdc>"),
-                answers(200).body(&[Is(
+                responds(200).body(&[Is(
                     r#"{"odata.metadata":"<base>/$metadata#<T>/@Element","odata.etag":"{etag}","PartitionKey":"<K>","RowKey":"rkcd510cdc","Timestamp":"{time}","date@odata.type":"Edm.DateTime","date":"2003-09-27T12:52:43Z"}"#,
                 )]),
             ),
@@ -119,7 +119,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<R:r>"),
-                answers(200).body(&[Has(r#""date":"2008-07-10T00:00:00Z""#)]),
+                responds(200).body(&[Has(r#""date":"2008-07-10T00:00:00Z""#)]),
             ),
         ],
     ),
@@ -128,7 +128,7 @@ pub(super) const FACTS: &[Fact] = &[
         DATE_TIMES,
         &[ask(
             insert("r", r#""date":"2023-01-01","date@odata.type":"Edm.DateTime""#),
-            answers(204),
+            responds(204),
         )],
     ),
     fact(
@@ -136,7 +136,7 @@ pub(super) const FACTS: &[Fact] = &[
         DATE_TIMES,
         &[ask(
             insert("r", r#""date":"2023-01-01T23:00Z","date@odata.type":"Edm.DateTime""#),
-            answers(204),
+            responds(204),
         )],
     ),
     fact(
@@ -162,7 +162,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", r#""A":9223372036854775808000"#)),
             ask(
                 get("<R:r>"),
-                answers(200).body(&[Has(r#""A":9.2233720368547758E+21"#)]),
+                responds(200).body(&[Has(r#""A":9.2233720368547758E+21"#)]),
             ),
         ],
     ),
@@ -179,7 +179,7 @@ pub(super) const FACTS: &[Fact] = &[
         EDM_TYPES,
         &[
             prepare(insert("r", r#""A":"12345","A@odata.type":"Edm.Int32""#)),
-            ask(get("<R:r>"), answers(200).body(&[Has(r#""A":12345"#)])),
+            ask(get("<R:r>"), responds(200).body(&[Has(r#""A":12345"#)])),
         ],
     ),
     fact(
@@ -187,7 +187,7 @@ pub(super) const FACTS: &[Fact] = &[
         EDM_TYPES,
         &[
             prepare(insert("r", r#""A":"False","A@odata.type":"Edm.Boolean""#)),
-            ask(get("<R:r>"), answers(200).body(&[Has(r#""A":false"#)])),
+            ask(get("<R:r>"), responds(200).body(&[Has(r#""A":false"#)])),
         ],
     ),
     fact(
@@ -195,7 +195,7 @@ pub(super) const FACTS: &[Fact] = &[
         EDM_TYPES,
         &[
             prepare(insert("r", r#""A":"3.14","A@odata.type":"Edm.Double""#)),
-            ask(get("<R:r>"), answers(200).body(&[Has(r#""A":3.14"#)])),
+            ask(get("<R:r>"), responds(200).body(&[Has(r#""A":3.14"#)])),
         ],
     ),
     fact(
@@ -208,7 +208,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("r", r#""A@odata.type":"Edm.Boolean","A":null"#)),
             ask(
                 get("<R:r>").headers(&[("Accept", "application/json;odata=nometadata")]),
-                answers(200).body(&[Is(r#"{"PartitionKey":"<K>","RowKey":"r","Timestamp":"{time}"}"#)]),
+                responds(200).body(&[Is(r#"{"PartitionKey":"<K>","RowKey":"r","Timestamp":"{time}"}"#)]),
             ),
         ],
     ),
@@ -222,7 +222,7 @@ pub(super) const FACTS: &[Fact] = &[
             )),
             ask(
                 get("<R:rk66111670>"),
-                answers(200).body(&[
+                responds(200).body(&[
                     Has(r#""EmptyUnicode":"","#),
                     Has(r#""SpacesOnlyUnicode":"   ","#),
                     Has(r#""SpacesBeforeUnicode":"   Text","#),
@@ -240,7 +240,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("test2", r#""啊齄丂狛狜":"hello""#)),
             ask(
                 get("<T>()?$filter=PartitionKey%20eq%20'<K>'"),
-                answers(200).body(&[Is(
+                responds(200).body(&[Is(
                     r#"{"odata.metadata":"{text}","value":[{"odata.etag":"{etag}","PartitionKey":"<K>","RowKey":"rk9990123c","Timestamp":"{time}","啊齄丂狛狜":"ꀕ"},{"odata.etag":"{etag}","PartitionKey":"<K>","RowKey":"test2","Timestamp":"{time}","啊齄丂狛狜":"hello"}]}"#,
                 )]),
             ),
@@ -253,7 +253,7 @@ pub(super) const FACTS: &[Fact] = &[
             prepare(insert("test2", r#""啊齄丂狛狜":"hello""#)),
             ask(
                 get("<T>()?$filter=PartitionKey%20eq%20'<K>'"),
-                answers(200).body(&[Has(r#""\u554a\u9f44\u4e02\u72db\u72dc":"hello""#)]),
+                responds(200).body(&[Has(r#""\u554a\u9f44\u4e02\u72db\u72dc":"hello""#)]),
             ),
         ],
     ),
@@ -295,7 +295,7 @@ pub(super) const FACTS: &[Fact] = &[
     fact(
         "A text may have 32,768 characters.",
         CLOUD_STUB,
-        &[ask(insert("r", r#""A":"<x*32768>""#), answers(204))],
+        &[ask(insert("r", r#""A":"<x*32768>""#), responds(204))],
     ),
     fact(
         "A text of more than 64 KiB is PropertyValueTooLarge.",

@@ -1,4 +1,4 @@
-//! Texts of responses as the report shows them: the names of the run as in requests, and without what differs each time.
+//! Texts of responses as the report shows them: with the names of requests, and without what differs each time.
 
 use azure_table::testing::{mask_guids, mask_times};
 use azure_table_tests::texts::after_each;
@@ -32,7 +32,7 @@ pub(crate) fn shown(text: &str, names: &Names, mask: &Mask) -> String {
     }
 }
 
-/// Returns a text without the names of tables that do not belong to the run, and without the beginning of those that do.
+/// Returns a text without the names of tables of others, and without the beginning of those of the run.
 fn with_own_tables(text: &str, prefix: &str) -> String {
     let text = text.replace(prefix, "<N>");
     after_each(&text, "\"TableName\":\"", |rest| {

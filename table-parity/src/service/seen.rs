@@ -142,12 +142,12 @@ fn normal(text: &str) -> String {
 
 /// Replaces each time by a number, so that equal times have the same one.
 fn numbered_times(text: &str) -> String {
-    const MASKED: &str = "{time}";
+    const PLACEHOLDER: &str = "{time}";
     let text = text.replace("%3A", ":");
     let masked = mask_times(&text);
     let mut known: Vec<String> = Vec::new();
     let (mut numbered, mut rest) = (String::new(), text.as_str());
-    let mut pieces = masked.split(MASKED);
+    let mut pieces = masked.split(PLACEHOLDER);
     let first = pieces.next().unwrap_or_default();
     numbered.push_str(first);
     rest = rest.get(first.len()..).unwrap_or_default();

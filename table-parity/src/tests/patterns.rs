@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::Response;
 
-use crate::fact::{Expected, Part, answers, rejects};
+use crate::fact::{Expected, Part, rejects, responds};
 use crate::parity::expectation::mismatches;
 use crate::parity::pattern::{Bound, has, is};
 use crate::step::Names;
@@ -74,14 +74,14 @@ fn each_part_of_a_response_is_compared() {
     assert_eq!(parts(missing, 404, JSON, NOT_FOUND), [""; 0]);
     assert_eq!(parts(missing, 410, JSON, NOT_FOUND), ["status"]);
     assert_eq!(parts(missing, 404, JSON, ""), ["code", "message"]);
-    assert_eq!(parts(answers(200), 200, JSON, NOT_FOUND), ["code", "message"]);
-    let typed = answers(200).headers(&[("content-type", JSON), ("etag", "")]);
+    assert_eq!(parts(responds(200), 200, JSON, NOT_FOUND), ["code", "message"]);
+    let typed = responds(200).headers(&[("content-type", JSON), ("etag", "")]);
     assert_eq!(parts(typed, 200, "application/json; charset=utf-8", ""), [""; 0]);
     assert_eq!(parts(typed, 200, "text/plain", ""), ["header content-type"]);
-    let absent = answers(200).headers(&[("content-type", "")]);
+    let absent = responds(200).headers(&[("content-type", "")]);
     assert_eq!(parts(absent, 200, JSON, ""), ["header content-type"]);
 
-    let row = answers(200).body(&[Part::Is(r#"{"a":1,"b":"{text}","c":[1.0]}"#)]);
+    let row = responds(200).body(&[Part::Is(r#"{"a":1,"b":"{text}","c":[1.0]}"#)]);
     assert_eq!(parts(row, 200, JSON, r#"{"c":[1.0],"b":"x","a":1}"#), [""; 0]);
     for other in [
         r#"{"a":1,"b":"x","c":[1]}"#,
@@ -91,7 +91,7 @@ fn each_part_of_a_response_is_compared() {
     ] {
         assert_eq!(parts(row, 200, JSON, other), ["body"], "{other}");
     }
-    let text = answers(200).body(&[Part::Has("one\ntwo"), Part::Lacks("three")]);
+    let text = responds(200).body(&[Part::Has("one\ntwo"), Part::Lacks("three")]);
     assert_eq!(parts(text, 200, JSON, "zero\r\none\r\ntwo"), [""; 0]);
     assert_eq!(parts(text, 200, JSON, "one, two, three"), ["body", "body"]);
 }
