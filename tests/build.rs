@@ -11,7 +11,6 @@ use std::process::Command;
 const RECORDED_COMPILER: &str = "rustc 1.95.";
 
 fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
     let azurite = is_set("AZURE_TABLE_TEST_AZURITE");
     let oauth = is_set("AZURE_TABLE_TEST_AZURITE_OAUTH");
     // An Azurite accepts either keys or tokens.

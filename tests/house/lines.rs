@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use xtask::sources::{Sources, root};
+use xtask::sources::{SourceFile, Sources, root};
 
 /// The number of lines of code of each crate. In all of them, 106 lines were added by `if` and `else`: they replaced
 /// 190 times `match` on `true` and `false`, which readers do not expect.
-const LINES: [(&str, usize); 7] = [
+const LINES: [(&str, usize); 8] = [
     // Has what only the client names, from the wire crate. In all, 111 lines were added: the traits for entities in the
     // emulator and in doubles replace their methods, and imports name two crates. One more declares a folder.
     // 26 for values that are read into the properties of the previous row: they replaced new ones in each row.
@@ -79,12 +79,17 @@ const LINES: [(&str, usize); 7] = [
     // tables. 288 for what it checks before it writes (filters, files of rejected rows, positions, tables of a backup),
     // for rows and counts that it keeps when it fails, and for closed pipes, control characters and secrets.
     ("aztable", 6_974),
+    // Measures the facts of the live service, which are not counted, on an endpoint. The program `verify` of the tests
+    // moved into it with its probes, some 4,500 lines.
+    ("table-parity", 5_440),
 ];
 
 #[test]
 fn no_crate_grows_unsaid() {
     let mut counted = BTreeMap::new();
-    for file in &Sources::read(root()).files {
+    // Facts are data: one more is no code more.
+    let is_code = |file: &&SourceFile| !file.path.starts_with("table-parity/src/facts/");
+    for file in Sources::read(root()).files.iter().filter(is_code) {
         let (package, _) = file.path.split_once('/').unwrap();
         *counted.entry(package.to_owned()).or_insert(0) += file.code_lines();
     }

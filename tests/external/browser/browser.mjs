@@ -86,6 +86,8 @@ async function startBrowser(browser, screenshots) {
       assert.fail(`${expression} leads nowhere within 10 s`);
     },
     dark: () => send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: "dark" }] }),
+    light: () => send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: "light" }] }),
+    wide: () => send("Emulation.clearDeviceMetricsOverride"),
     narrow: () => send("Emulation.setDeviceMetricsOverride", { width: 390, height: 800, deviceScaleFactor: 1, mobile: true }),
     // Empty until the page is there.
     text: id => evaluate(`document.getElementById(${JSON.stringify(id)})?.innerText ?? ""`),
@@ -98,9 +100,10 @@ async function startBrowser(browser, screenshots) {
     },
     click: (id, text) => evaluate(`[...document.querySelectorAll("#${id} button")]
       .find(it => it.textContent === ${JSON.stringify(text)}).click()`),
-    async screenshot(name) {
+    // The whole page, or the part in the window.
+    async screenshot(name, isWhole = true) {
       if (!screenshots) return;
-      const { data } = await send("Page.captureScreenshot", { captureBeyondViewport: true });
+      const { data } = await send("Page.captureScreenshot", { captureBeyondViewport: isWhole });
       mkdirSync(screenshots, { recursive: true });
       writeFileSync(join(screenshots, `${name}.png`), Buffer.from(data, "base64"));
     },

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use crate::sources::{SourceFile, Sources, root, rust_files};
 
 /// The folders of code whose comments are checked.
-const CODE: [&str; 9] = [
+const CODE: [&str; 10] = [
     "azure-table/src",
     "azure-table-wire/src",
     "azure-table-derive/src",
@@ -19,6 +19,7 @@ const CODE: [&str; 9] = [
     "azure-table-testing/src",
     "aztable",
     "examples",
+    "table-parity",
     "tests",
 ];
 

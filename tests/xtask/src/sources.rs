@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The folders of product code, from the root of a checkout.
-pub const CRATES: [&str; 7] = [
+pub const CRATES: [&str; 8] = [
     "azure-table/src",
     "azure-table-wire/src",
     "azure-table-derive/src",
@@ -17,6 +17,7 @@ pub const CRATES: [&str; 7] = [
     "azure-table-patterns/src",
     "azure-table-testing/src",
     "aztable/src",
+    "table-parity/src",
 ];
 
 /// A file of product code.

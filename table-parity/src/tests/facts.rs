@@ -1,0 +1,88 @@
+//! The facts: on the emulator, on Azurite, against the recordings, and on services with planted differences.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use azure_table::Emulator;
+use azure_table::transport::{HttpTransport, Transport};
+
+use crate::parity::options::Options;
+use crate::parity::results::Results;
+use crate::parity::{json, page, run};
+use crate::service::account::Given;
+use crate::service::output::{Exit, Streams};
+use crate::service::stop::Stop;
+
+use super::service::{COSMOS, Folder, STORAGE, by_key, emulator, emulator_of_cosmos};
+
+/// Set to write the results anew.
+const UPDATE: &str = "AZURE_TABLE_UPDATE_PARITY";
+
+/// Measures the facts on a service in this process or elsewhere.
+pub(crate) async fn measured(account: Given, is_cosmos: bool, transport: impl Transport) -> (Exit, Results) {
+    let folder = Folder::new();
+    let mut options = Options::new(account);
+    options.cosmos = is_cosmos;
+    options.no_suite = true;
+    options.yes = true;
+    options.tables = Some(folder.path().join("tables"));
+    let streams = Streams {
+        out: &mut Vec::new(),
+        log: &mut Vec::new(),
+    };
+    let ran = run::run(&options, Some(Arc::new(transport)), &Stop::default(), streams).await;
+    assert!(!folder.path().join("tables").exists(), "tables are left");
+    ran.unwrap()
+}
+
+/// Compares results with those of the repository, of the day that is stated there.
+fn assert_known(mut results: Results, name: &str) {
+    if name.starts_with("emulator") {
+        // It states what the live service states.
+        results.product = Some(concat!("azure-table-emulator ", env!("CARGO_PKG_VERSION")).to_owned());
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
+    let [page_file, json_file] = ["html", "json"].map(|kind| folder.join(format!("{name}.{kind}")));
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(&page_file, page::page(&results)).unwrap();
+        std::fs::write(&json_file, format!("{:#}\n", json::results(&results))).unwrap();
+    }
+    let known: serde_json::Value = serde_json::from_slice(&std::fs::read(json_file).unwrap()).unwrap();
+    results.date = known["date"].as_str().unwrap().to_owned();
+    let found = json::results(&results);
+    for part in ["different", "alike", "areas", "product", "problems"] {
+        assert_eq!(known[part], found[part], "{name}: {UPDATE}=1 writes the results anew");
+    }
+    let page = page::page(&results);
+    let is_known = std::fs::read_to_string(page_file).unwrap() == page;
+    assert!(is_known, "the page of {name} differs: {UPDATE}=1 writes it anew");
+}
+
+// Without the waits for a live account.
+#[tokio::test(start_paused = true)]
+async fn results_of_the_emulator_are_those_of_the_repository() {
+    let emulator = emulator();
+    let (_, results) = measured(by_key(STORAGE), false, emulator.clone()).await;
+    assert_eq!(emulator.tables(), []);
+    assert_known(results, "emulator");
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_of_the_emulator_of_cosmos_are_those_of_the_repository() {
+    let emulator: Emulator = emulator_of_cosmos();
+    let (_, results) = measured(by_key(COSMOS), true, emulator.clone()).await;
+    assert_eq!(emulator.tables(), []);
+    assert_known(results, "emulator_cosmos");
+}
+
+#[tokio::test]
+#[cfg_attr(
+    not(azurite),
+    ignore = "needs Azurite: start the tests with tests/external/azurite/run"
+)]
+async fn results_of_azurite_are_those_of_the_repository() {
+    let account = std::env::var(azure_table_tests::backend::AZURITE).unwrap();
+    let transport = HttpTransport::builder().build().unwrap();
+    let (_, results) = measured(Given::ConnectionString(account), false, transport).await;
+    assert_known(results, "azurite");
+}
