@@ -84,10 +84,11 @@ pub(super) struct ServiceArguments {
     #[arg(long = "account", value_name = "NAME:@FILE", verbatim_doc_comment)]
     pub(super) accounts: Vec<String>,
     /// storage, or cosmos for Azure Cosmos DB for Table [default: storage]
-    /// Azure.Data.Tables (.NET) and the clients for Python and JavaScript recognize Cosmos DB by
-    /// the host localhost with any port but 10002, the client for Go by localhost with port 8902,
-    /// Microsoft.Azure.Cosmos.Table 1.0.8 (.NET) by https://localhost with any port but 10002,
-    /// and only with UseRestExecutorForCosmosEndpoint.
+    /// Azure.Data.Tables (.NET) and the client for Python recognize Cosmos DB by the host localhost
+    /// with any port but 10002, that for JavaScript by localhost without /devstoreaccount1, that for
+    /// Go by localhost with port 8902, that for Java by no local address, and
+    /// Microsoft.Azure.Cosmos.Table 1.0.8 (.NET) by https://localhost with any port but 10002, and
+    /// only with UseRestExecutorForCosmosEndpoint.
     /// Merges that are not tunnelled through POST are accepted too
     #[arg(long, value_name = "SERVICE", hide_possible_values = true, verbatim_doc_comment)]
     pub(super) profile: Option<Service>,
