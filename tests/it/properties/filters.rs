@@ -228,31 +228,31 @@ fn sets() -> impl Strategy<Value = Naive> {
         .prop_map(move |(first, second, third)| [second, third].into_iter().flatten().fold(first, both))
 }
 
-/// Text that a program reads from its user, of parts of filters: many are none, or more than one condition.
+/// Text that a program reads from its user, of parts of filters. Many are none, or more than one condition.
 fn raw_text() -> impl Strategy<Value = String> {
-    let condition = (naive(), any::<bool>()).prop_map(|(naive, is_cut)| {
-        let text = naive.filter().to_string();
-        if is_cut {
-            text.replacen(['(', ')', '\''], "", 1)
-        } else {
-            text
-        }
-    });
-    let piece = proptest::sample::select(vec![
-        "(",
-        ")",
-        ") or (",
-        "'",
-        "' or '",
-        " and ",
-        " or ",
-        "not (",
-        "flag",
-        "true",
-        "small ge 0",
-    ]);
-    proptest::collection::vec(prop_oneof![2 => piece.prop_map(String::from), 1 => condition], 1..6)
-        .prop_map(|pieces| pieces.concat())
+    let condition = || naive().prop_map(|naive| naive.filter().to_string());
+    let piece = || {
+        let pieces = [
+            ") or (",
+            ") or not (",
+            ")or(",
+            "(",
+            ")",
+            "'",
+            "' or '",
+            "') or ('",
+            " and ",
+            " or ",
+            "not (",
+            "flag",
+            "true",
+        ];
+        proptest::sample::select(pieces.to_vec()).prop_map(String::from)
+    };
+    prop_oneof![
+        2 => (condition(), piece(), condition()).prop_map(|(a, piece, b)| a + &piece + &b),
+        1 => proptest::collection::vec(prop_oneof![piece(), condition()], 1..6).prop_map(|pieces| pieces.concat()),
+    ]
 }
 
 /// A table of small pages, so that parts have several.

@@ -424,7 +424,8 @@ async fn raw_filter_that_is_no_single_condition_is_not_sent() {
             blogs
                 .delete_where(blogs.query().filter(Filter::raw(text)))
                 .await
-                .unwrap_err(),
+                .unwrap_err()
+                .into(),
             service.list_tables().filter(Filter::raw(text)).await.unwrap_err(),
         ] {
             assert!(
