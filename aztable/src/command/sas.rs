@@ -11,7 +11,6 @@ use serde_json::json;
 
 use crate::failure::{Done, Failure};
 use crate::place::TablePlace;
-use crate::rows::printed_rows::print_named;
 use crate::session::Session;
 
 #[derive(Args)]
@@ -211,5 +210,8 @@ fn show(file: &str, session: &Session) -> Done<()> {
             .terminal
             .result(json!(members.collect::<serde_json::Map<_, _>>()));
     }
-    print_named(lines.map(|(name, value)| (name.to_owned(), value)).collect())
+    for (name, value) in lines {
+        session.terminal.result(format!("{name:<12}  {value}"))?;
+    }
+    Ok(())
 }

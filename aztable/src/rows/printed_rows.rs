@@ -133,14 +133,7 @@ fn properties(row: &DynamicEntity) -> Done<()> {
     let system = system
         .into_iter()
         .filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    print_named(system.chain(properties).collect())
-}
-
-/// Prints named values, a line each.
-///
-/// # Errors
-/// The standard output is closed.
-pub(crate) fn print_named(lines: Vec<(String, String)>) -> Done<()> {
+    let lines: Vec<_> = system.chain(properties).collect();
     let width = lines.iter().map(|(name, _)| name.chars().count()).max();
     let width = width.unwrap_or_default();
     for (name, value) in lines {
