@@ -69,17 +69,19 @@ impl PositionFile {
     ///
     /// # Errors
     /// The errors of [`load`](Self::load) and [`check`](Self::check).
-    pub(crate) fn resumed<P: DeserializeOwned>(&self, is_asked: bool) -> Done<Option<P>> {
+    pub(crate) fn resumed<P: DeserializeOwned>(&self, is_requested: bool) -> Done<Option<P>> {
         let position = self.load()?;
-        Self::check(&self.path, position.is_some(), is_asked)?;
+        Self::check(&self.path, position.is_some(), is_requested)?;
         Ok(position)
     }
 
+    /// Checks that a command resumes where it has a position.
+    ///
     /// # Errors
-    /// There is a position and the user has not asked to resume, or there is none and the user has.
-    pub(crate) fn check(path: &Path, is_there: bool, is_asked: bool) -> Done<()> {
+    /// The position exists and the user does not resume, or it is absent and the user does.
+    pub(crate) fn check(path: &Path, is_there: bool, is_requested: bool) -> Done<()> {
         let path = path.display();
-        match (is_there, is_asked) {
+        match (is_there, is_requested) {
             (true, false) => Err(Failure::usage(format!(
                 "{path} is the position of an unfinished run: add --resume={path}, or delete it"
             ))),

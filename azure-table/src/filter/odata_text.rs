@@ -52,8 +52,8 @@ impl<E> Filter<E> {
     /// assert_eq!(filter.to_string(), "Rating ge 3 and Author eq 'O''Brien'");
     /// ```
     ///
-    /// The call that uses the filter returns `InvalidInput` if the text contains a parameter without a value, if a value
-    /// has no parameter in the text, or as of [`raw`](Self::raw).
+    /// The call that uses the filter returns `InvalidInput` if the text contains a parameter without a value, if a
+    /// value has no parameter in the text, or for quotes and parentheses as of [`raw`](Self::raw).
     #[doc(alias("CreateQueryFilter", "parameters"))]
     pub fn with_parameters<N: AsRef<str>>(text: &str, parameters: impl IntoIterator<Item = (N, EdmValue)>) -> Self {
         let parameters: Vec<_> = parameters.into_iter().collect();
