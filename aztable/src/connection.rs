@@ -24,7 +24,7 @@ use crate::place::{AccountPlace, TablePlace};
 pub(crate) struct AccountOptions {
     /// An account by name, or the URL of its endpoint, with Entra ID: sign in with `az login` first
     #[arg(long, global = true, value_name = "NAME", conflicts_with_all = ["connection_string", "sas_url", "local"])]
-    account: Option<String>,
+    account: Option<AccountPlace>,
     /// A file with a connection string; the environment variable AZURE_STORAGE_CONNECTION_STRING has one directly
     #[arg(long, global = true, value_name = "@FILE", conflicts_with_all = ["sas_url", "local"])]
     connection_string: Option<String>,
@@ -66,7 +66,7 @@ impl Connections {
             options.sas_url,
             options.local,
         ) {
-            (Some(name), ..) => name.parse().map_err(Failure::usage)?,
+            (Some(place), ..) => place,
             (_, Some(text), ..) => file("connection-string", text)?,
             (_, _, Some(url), _) => file("sas-url", url)?,
             (.., Some(folder)) => AccountPlace::Folder(folder),
@@ -157,9 +157,11 @@ impl Connections {
     /// Opens a table and its account.
     ///
     /// # Errors
-    /// The text names no table, or the errors of [`service`](Self::service).
-    pub(crate) fn service_and_table(&self, text: &str) -> Done<(TableServiceClient, TableClient<DynamicEntity>)> {
-        let place = place_of(text)?;
+    /// The errors of [`service`](Self::service).
+    pub(crate) fn service_and_table(
+        &self,
+        place: &TablePlace,
+    ) -> Done<(TableServiceClient, TableClient<DynamicEntity>)> {
         let service = self.service(&place.account)?;
         let table = service.dynamic_table(&place.table)?;
         Ok((service, table))
@@ -169,8 +171,7 @@ impl Connections {
     ///
     /// # Errors
     /// The errors of [`service_and_table`](Self::service_and_table).
-    pub(crate) fn identity(&self, text: &str) -> Done<String> {
-        let place = place_of(text)?;
+    pub(crate) fn identity(&self, place: &TablePlace) -> Done<String> {
         let service = self.service(&place.account)?;
         let account = match self.effective(&place.account) {
             AccountPlace::Folder(path) => canonical(path)?,
@@ -210,14 +211,6 @@ impl Connections {
 fn canonical(path: &Path) -> Done<String> {
     let path = path.canonicalize().map_err(|error| Failure::of_file(path, error))?;
     Ok(path.display().to_string())
-}
-
-/// Returns the place that a text names.
-///
-/// # Errors
-/// The text names no table. The error does not repeat what may be a secret.
-pub(crate) fn place_of(text: &str) -> Done<TablePlace> {
-    text.parse().map_err(Failure::usage)
 }
 
 /// Connects with the secret in a file: a connection string, or a URL with a SAS.

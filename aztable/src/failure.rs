@@ -77,7 +77,11 @@ impl From<Error> for Failure {
         if let Some(remedy) = remedy(error.kind()) {
             text = format!("{text}: {remedy}");
         }
-        Self::new(text)
+        match (error.kind(), error.status()) {
+            // Nothing was sent.
+            (ErrorKind::InvalidInput, None) => Self::usage(text),
+            _ => Self::new(text),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use clap::Args;
 use futures_util::stream::Stream;
 
 use crate::failure::{Done, Failure};
+use crate::place::TablePlace;
 use crate::row_selection::RowSelection;
 use crate::rows::compared::{Compared, compared};
 use crate::rows::sorted::{KeyedRow, sorted_rows};
@@ -14,9 +15,9 @@ use crate::session::Session;
 #[derive(Args)]
 pub(crate) struct PairOptions {
     /// The table that is read
-    pub(crate) from: String,
+    pub(crate) from: TablePlace,
     /// The table that is written or compared
-    pub(crate) to: String,
+    pub(crate) to: TablePlace,
     #[command(flatten)]
     pub(crate) rows: RowSelection,
 }

@@ -9,9 +9,10 @@ use std::str::FromStr;
 use azure_table::TableName;
 
 /// An account, or a folder with tables.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AccountPlace {
     /// The account that the options or the environment name.
+    #[default]
     Default,
     /// An account by its name or the URL of its endpoint, with Entra ID.
     Named(String),
@@ -71,6 +72,15 @@ impl FromStr for TablePlace {
         };
         let table = TableName::new(table).map_err(|error| error.to_string())?;
         Ok(Self { account, table })
+    }
+}
+
+impl fmt::Display for TablePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.account {
+            AccountPlace::Default => write!(f, "{}", self.table),
+            account => write!(f, "{account}/{}", self.table),
+        }
     }
 }
 

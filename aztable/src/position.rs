@@ -65,12 +65,31 @@ impl PositionFile {
         Ok(Some(stored.position))
     }
 
-    /// Returns the error of a position that is absent where the user names one.
-    pub(crate) fn missing(&self) -> Failure {
-        Failure::usage(format!(
-            "no position {}: to begin, leave out --resume",
-            self.path.display()
-        ))
+    /// Returns the position from which a command resumes, as its user says, or `None` for one that begins.
+    ///
+    /// # Errors
+    /// The errors of [`load`](Self::load) and [`check`](Self::check).
+    pub(crate) fn resumed<P: DeserializeOwned>(&self, is_requested: bool) -> Done<Option<P>> {
+        let position = self.load()?;
+        Self::check(&self.path, position.is_some(), is_requested)?;
+        Ok(position)
+    }
+
+    /// Checks that a command resumes where it has a position.
+    ///
+    /// # Errors
+    /// The position exists and the user does not resume, or it is absent and the user does.
+    pub(crate) fn check(path: &Path, is_there: bool, is_requested: bool) -> Done<()> {
+        let path = path.display();
+        match (is_there, is_requested) {
+            (true, false) => Err(Failure::usage(format!(
+                "{path} is the position of an unfinished run: add --resume={path}, or delete it"
+            ))),
+            (false, true) => Err(Failure::usage(format!(
+                "no position {path}: to begin, leave out --resume"
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Returns `true` if the last position was stored some time ago.

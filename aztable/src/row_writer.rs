@@ -5,7 +5,7 @@
 //! is "unchanged".
 
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,11 +23,13 @@ use tokio::time::MissedTickBehavior;
 
 use crate::doubt::was_applied;
 use crate::failure::{Done, Failure, with_causes};
+use crate::place::TablePlace;
 use crate::position::PositionFile;
 use crate::row_writer::ledger::{Ledger, Outcome, Rejection, Stored};
 use crate::rows::appended_file::AppendedFile;
 use crate::rows::compression::Compression;
 use crate::rows::equality::same_properties;
+use crate::rows::json_lines;
 use crate::session::Session;
 use crate::tally::Tally;
 use crate::terminal::Terminal;
@@ -40,6 +42,8 @@ const REJECTED: &[u8] = br#"{"reason":"#;
 const PRINTED: u64 = 10;
 /// The failed rows that are compared with the stored ones at the same time.
 const RESOLVED: usize = 32;
+/// The outcomes that are counted together.
+const COUNTED: usize = 100;
 /// The rows that wait for a batch.
 const PENDING: usize = 20_000;
 
@@ -162,7 +166,7 @@ pub(crate) struct RowWriter<'s> {
     service: TableServiceClient,
     table: TableClient<DynamicEntity>,
     sending: SendOptions,
-    resume: Option<PathBuf>,
+    is_resumed: bool,
     /// `None` for a command that begins again.
     position: Option<PositionFile>,
     /// The length of the file of rejected rows before this part of a command. `None` for a whole command.
@@ -173,48 +177,50 @@ impl<'s> RowWriter<'s> {
     /// Names the target, and the parts that its position depends on. `default` is the file of the position.
     pub(crate) fn new(
         session: &'s Session,
-        table: &str,
-        options: WriteOptions,
+        table: &TablePlace,
+        options: &WriteOptions,
         default: &Path,
         job: &[&str],
     ) -> Done<Self> {
         options.check(None)?;
         let path = options.resume.as_deref().unwrap_or(default);
-        let part = Self::part(session, table, &options, path, job, 0)?;
-        Ok(Self { part: None, ..part })
+        Ok(Self {
+            position: Some(PositionFile::new(path, job)),
+            is_resumed: options.resume.is_some(),
+            ..Self::open(session, table, &options.sending)?
+        })
     }
 
     /// Names the target of a part of a command, which checks the options and its position itself.
     pub(crate) fn part(
         session: &'s Session,
-        table: &str,
+        table: &TablePlace,
         options: &WriteOptions,
         position: &Path,
         job: &[&str],
         rejected: u64,
     ) -> Done<Self> {
-        let (service, table) = session.connections.service_and_table(table)?;
         Ok(Self {
-            session,
-            service,
-            table,
-            sending: options.sending.clone(),
-            resume: options.resume.clone(),
             position: Some(PositionFile::new(position, job)),
             part: Some(rejected),
+            ..Self::open(session, table, &options.sending)?
         })
     }
 
     /// Names the target of a command that has no position: the same command does the rest.
-    pub(crate) fn repeatable(session: &'s Session, table: &str, sending: SendOptions) -> Done<Self> {
+    pub(crate) fn repeatable(session: &'s Session, table: &TablePlace, sending: &SendOptions) -> Done<Self> {
         sending.check()?;
+        Self::open(session, table, sending)
+    }
+
+    fn open(session: &'s Session, table: &TablePlace, sending: &SendOptions) -> Done<Self> {
         let (service, table) = session.connections.service_and_table(table)?;
         Ok(Self {
             session,
             service,
             table,
-            sending,
-            resume: None,
+            sending: sending.clone(),
+            is_resumed: false,
             position: None,
             part: None,
         })
@@ -225,16 +231,28 @@ impl<'s> RowWriter<'s> {
     /// # Errors
     /// It is of another job, or the user has not asked to resume, or it is absent and the user has.
     pub(crate) fn resumed<P: DeserializeOwned>(&self) -> Done<Option<P>> {
-        match (&self.position, self.stored::<P>()?, &self.resume) {
-            (_, stored, _) if self.part.is_some() => Ok(stored.map(|stored| stored.source)),
-            (Some(position), Some(_), None) => Err(self.session.unfinished(position.path())),
-            (Some(position), None, Some(_)) => Err(position.missing()),
-            (_, stored, _) => Ok(stored.map(|stored| stored.source)),
+        let stored = self.stored::<P>()?;
+        if let (Some(position), None) = (&self.position, self.part) {
+            PositionFile::check(position.path(), stored.is_some(), self.is_resumed)?;
         }
+        Ok(stored.map(|stored| stored.source))
     }
 
     fn stored<P: DeserializeOwned>(&self) -> Done<Option<Stored<P>>> {
         self.position.as_ref().map_or(Ok(None), PositionFile::load)
+    }
+
+    /// Writes each row of a source as an item.
+    ///
+    /// # Errors
+    /// The errors of [`write`](Self::write).
+    pub(crate) async fn write_rows<R, P: Serialize + DeserializeOwned>(
+        self,
+        pages: impl Stream<Item = Done<(Vec<R>, P)>>,
+        item: impl Fn(R) -> Item,
+    ) -> Done<()> {
+        let items = pages.map_ok(|(rows, position)| (rows.into_iter().map(&item).collect(), position));
+        self.write(items, None).await
     }
 
     /// Writes the rows of a source, and prints the counts.
@@ -280,20 +298,25 @@ impl<'s> RowWriter<'s> {
         let mut resolved = outcomes
             .by_ref()
             .map(|outcome| self.outcome(outcome))
-            .buffer_unordered(RESOLVED);
+            .buffer_unordered(RESOLVED)
+            .ready_chunks(COUNTED);
         let mut progress = self.session.progress(total);
         let mut seconds = tokio::time::interval(Duration::from_secs(1));
         seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let stopped = loop {
             let is_due = tokio::select! {
-                outcome = resolved.next() => match outcome {
-                    None => break None,
-                    Some(Err(error)) => break Some(error),
-                    Some(Ok((sent, outcome))) => {
-                        let mut book = lock(&book);
+                ended = resolved.next() => {
+                    let Some(ended) = ended else { break None };
+                    let mut book = lock(&book);
+                    let ended = ended.into_iter().try_for_each(|ended| {
+                        let (sent, outcome) = ended?;
                         book.ledger.end(sent, outcome);
-                        book.position.as_ref().is_some_and(PositionFile::is_due)
+                        Ok(())
+                    });
+                    if let Err(error) = ended {
+                        break Some(error);
                     }
+                    book.position.as_ref().is_some_and(PositionFile::is_due)
                 },
                 _ = seconds.tick() => true,
             };
@@ -311,7 +334,7 @@ impl<'s> RowWriter<'s> {
                 (Some(error), report)
             }
         };
-        progress.end();
+        drop(progress);
         let mut book = lock(&book);
         for left in report.leftovers() {
             let outcome = match left.reason() {
@@ -360,7 +383,8 @@ impl<'s> RowWriter<'s> {
                 };
                 Ok((applied.index(), outcome))
             }
-            BulkOutcome::Leftover(leftover) => Ok((leftover.index(), self.outcome_of(leftover).await?)),
+            // Each row has such a future: a small one, if it is applied.
+            BulkOutcome::Leftover(leftover) => Ok((leftover.index(), Box::pin(self.outcome_of(leftover)).await?)),
             _ => Err(Failure::new("an outcome that this version does not know")),
         }
     }
@@ -426,11 +450,8 @@ struct Rejects {
 
 impl Rejects {
     fn open(terminal: Terminal, path: Option<&Path>, settled: u64) -> Done<Self> {
-        let file = match path {
-            None => None,
-            Some(path) if settled > 0 => Some(AppendedFile::resume(path, Compression::None, settled)?),
-            Some(path) => Some(AppendedFile::create(path, Compression::None)?),
-        };
+        let file = path.map(|path| AppendedFile::resume(path, Compression::None, settled));
+        let file = file.transpose()?;
         Ok(Self {
             terminal,
             printed: 0,
@@ -449,7 +470,6 @@ impl Rejects {
 
     /// Returns `true` if there are any.
     fn append(&mut self, rows: Vec<Rejection>) -> Done<bool> {
-        let mut lines = Vec::new();
         let is_some = !rows.is_empty();
         for (row, why) in rows {
             if self.printed < PRINTED {
@@ -457,12 +477,12 @@ impl Rejects {
                 self.terminal.note(&format!("rejected {row:.200}: {why:.1000}"));
                 self.printed += 1;
             }
-            serde_json::to_writer(&mut lines, &json!({ "reason": why, "row": row }))?;
-            lines.push(b'\n');
+            if let Some(file) = &mut self.file {
+                json_lines::write(file, &json!({ "reason": why, "row": row }))?;
+            }
         }
-        match &mut self.file {
-            Some(file) if is_some => file.append(lines)?,
-            _ => {}
+        if let Some(file) = self.file.as_mut().filter(|_| is_some) {
+            file.flush()?;
         }
         Ok(is_some)
     }

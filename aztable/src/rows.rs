@@ -19,5 +19,6 @@ pub(crate) mod open_rows;
 pub(crate) mod parquet_reader;
 pub(crate) mod parquet_writer;
 pub(crate) mod printed_rows;
+pub(crate) mod read_ahead;
 pub(crate) mod row_source;
 pub(crate) mod sorted;

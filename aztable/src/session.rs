@@ -4,9 +4,10 @@ use std::path::Path;
 
 use azure_table::{DynamicEntity, TableClient};
 
-use crate::connection::{AccountOptions, Connections, place_of};
+use crate::connection::{AccountOptions, Connections};
 use crate::failure::{Done, Failure};
 use crate::interrupt::Interrupt;
+use crate::place::TablePlace;
 use crate::terminal::{Progress, Terminal, counted};
 
 /// A run of the program.
@@ -27,30 +28,21 @@ impl Session {
         })
     }
 
-    /// Opens a table by its text on the command line.
+    /// Opens a table.
     ///
     /// # Errors
     /// The errors of [`Connections::service_and_table`].
-    pub(crate) fn table(&self, text: &str) -> Done<TableClient<DynamicEntity>> {
-        Ok(self.connections.service_and_table(text)?.1)
+    pub(crate) fn table(&self, place: &TablePlace) -> Done<TableClient<DynamicEntity>> {
+        Ok(self.connections.service_and_table(place)?.1)
     }
 
     /// Returns a table and its account, for plans.
     ///
     /// # Errors
     /// The errors of [`Connections::described`].
-    pub(crate) fn described(&self, text: &str) -> Done<String> {
-        let place = place_of(text)?;
+    pub(crate) fn described(&self, place: &TablePlace) -> Done<String> {
         let account = self.connections.described(&place.account)?;
         Ok(format!("{} at {account}", place.table))
-    }
-
-    /// Returns the error of a command that finds the position of an unfinished run.
-    pub(crate) fn unfinished(&self, position: &Path) -> Failure {
-        let path = position.display();
-        Failure::usage(format!(
-            "{path} is the position of an unfinished run: add --resume={path}, or delete it"
-        ))
     }
 
     /// Returns the error of a command that a signal has stopped, with the command that resumes.

@@ -61,6 +61,17 @@ impl Terminal {
         Ok(writeln!(io::stdout(), "{line}")?)
     }
 
+    /// Prints a result in one of its forms.
+    ///
+    /// # Errors
+    /// The standard output is closed.
+    pub(crate) fn either(&self, json: Value, text: impl std::fmt::Display) -> Done<()> {
+        match self.json {
+            true => self.result(json),
+            false => self.result(text),
+        }
+    }
+
     /// Prints what a command is about to write, and asks whether to go on.
     ///
     /// # Errors
@@ -135,7 +146,7 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", HumanCount(count))
 }
 
-/// The progress of a command.
+/// The progress of a command. Its end is that of the value.
 pub(crate) struct Progress {
     terminal: Terminal,
     bar: ProgressBar,
@@ -149,19 +160,23 @@ pub(crate) struct Progress {
 impl Progress {
     /// Shows the number of rows so far.
     pub(crate) fn set(&mut self, rows: u64) {
-        let before = *self.first.get_or_insert(rows);
+        self.first.get_or_insert(rows);
         self.bar.set_position(rows);
         let interval = match (self.terminal.json, self.bar.is_hidden()) {
             (true, _) => EVENT_INTERVAL,
             (false, true) => LINE_INTERVAL,
             (false, false) => Duration::from_millis(100),
         };
-        if self.last.elapsed() < interval {
-            return;
+        if self.last.elapsed() >= interval {
+            self.last = Instant::now();
+            self.show();
         }
-        self.last = Instant::now();
+    }
+
+    fn show(&self) {
+        let rows = self.bar.position();
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
-        let rate = (rows.saturating_sub(before)) as f64 / seconds;
+        let rate = rows.saturating_sub(self.first.unwrap_or_default()) as f64 / seconds;
         let cost = self.meter.total();
         if self.terminal.json && !self.terminal.quiet {
             let members = json!({
@@ -188,13 +203,14 @@ impl Progress {
             false => self.bar.set_message(text),
         }
     }
-
-    /// Stops to show the progress.
-    pub(crate) fn end(self) {}
 }
 
+/// Programs receive the last numbers, too.
 impl Drop for Progress {
     fn drop(&mut self) {
+        if self.terminal.json && self.first.is_some() {
+            self.show();
+        }
         self.bar.finish_and_clear();
     }
 }

@@ -169,7 +169,7 @@ fn a_table_without_rows_has_no_schema() {
 #[test]
 fn stats_count_rows_bytes_and_partitions() {
     let folder = Folder::new();
-    folder.local(&["create", "T"]).failed(1);
+    folder.local(&["create", "T"]).failed(2);
     folder.local(&["create", "Rows"]).done();
     for (partition, row, text) in [("a", "1", "x"), ("a", "2", "x"), ("b", "1", &*"y".repeat(1_000))] {
         folder

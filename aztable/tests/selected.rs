@@ -58,12 +58,12 @@ async fn a_table_is_never_emptied_by_mistake() {
         (
             &["delete", "Rows", "--filter", "(Value gt 0", "--yes"],
             2,
-            "an open parenthesis",
+            "leaves the parenthesis open at character 1",
         ),
         (
             &["delete", "Rows", "--filter", "Value eq 'a", "--yes"],
             2,
-            "an open quote",
+            "leaves the quote open at character 10",
         ),
         (&["patch", "Rows", "--set", "A=b", "--yes"], 2, "no rows are selected"),
         (

@@ -44,7 +44,7 @@ pub(crate) mod encrypted_column;
 pub(crate) mod exclusion;
 pub(crate) mod named_column;
 pub(crate) mod nested;
-pub(crate) mod parameters;
+pub(crate) mod odata_text;
 pub(crate) mod projection;
 pub(crate) mod rejected;
 pub(crate) mod select;

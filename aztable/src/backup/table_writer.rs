@@ -1,6 +1,7 @@
 //! Writes the files of a table, and knows the position from which they go on.
 
 use std::cmp::Ordering;
+use std::io::Write as _;
 use std::path::Path;
 
 use azure_table::{Continuation, DateTime, DynamicEntity};
@@ -14,8 +15,6 @@ use crate::rows::appended_file::AppendedFile;
 use crate::rows::compression::Compression;
 use crate::rows::json_lines;
 
-/// The bytes of lines that are appended together.
-const APPENDED: usize = 4 << 20;
 /// The most characters of a table's name in the names of its files.
 const NAME: usize = 63;
 
@@ -53,8 +52,8 @@ impl TablePosition {
 pub(crate) struct TableWriter<'f> {
     folder: &'f Path,
     position: TablePosition,
-    rows: (AppendedFile, Vec<u8>),
-    keys: (AppendedFile, Vec<u8>),
+    rows: AppendedFile,
+    keys: AppendedFile,
     base: Option<SortedLines<KeyLine>>,
     last: Option<KeyLine>,
 }
@@ -80,8 +79,8 @@ impl<'f> TableWriter<'f> {
                 .map(|(base, entry)| SortedLines::open(&base.folder.join(&entry.keys_file.name)))
                 .transpose()?,
             position,
-            rows: (rows, Vec::new()),
-            keys: (keys, Vec::new()),
+            rows,
+            keys,
             last: None,
         })
     }
@@ -113,21 +112,13 @@ impl<'f> TableWriter<'f> {
             None => None,
         };
         if stored.is_none_or(|stored| stored.etag().is_none() || stored.etag() != line.etag()) {
-            let before = self.rows.1.len();
-            json_lines::write(&mut self.rows.1, row, true)?;
-            self.position.entry.stored_bytes += (self.rows.1.len() - before) as u64;
+            self.position.entry.stored_bytes += json_lines::write(&mut self.rows, &row)?;
             self.position.entry.stored_rows += 1;
         }
-        serde_json::to_writer(&mut self.keys.1, &line)?;
-        self.keys.1.push(b'\n');
+        json_lines::write(&mut self.keys, &line)?;
         self.position.entry.rows += 1;
         self.last = Some(line);
         Ok(())
-    }
-
-    /// Returns whether many rows wait in memory.
-    pub(crate) fn is_full(&self) -> bool {
-        self.rows.1.len() + self.keys.1.len() >= APPENDED
     }
 
     /// Writes all rows to the disk. Returns the position behind them.
@@ -136,13 +127,11 @@ impl<'f> TableWriter<'f> {
     /// A file cannot be written.
     pub(crate) fn flush(&mut self, next: Option<Continuation>) -> Done<TablePosition> {
         let entry = &mut self.position.entry;
-        for ((file, lines), described) in [
+        for (file, described) in [
             (&mut self.rows, &mut entry.rows_file),
             (&mut self.keys, &mut entry.keys_file),
         ] {
-            if !lines.is_empty() {
-                file.append(std::mem::take(lines))?;
-            }
+            file.flush()?;
             described.bytes = file.length();
         }
         self.position.next = next;
@@ -155,12 +144,6 @@ impl<'f> TableWriter<'f> {
     /// A file cannot be written.
     pub(crate) fn finish(mut self) -> Done<TableEntry> {
         self.flush(None)?;
-        for (file, _) in [&mut self.rows, &mut self.keys] {
-            if file.length() == 0 {
-                // A compressed file is not empty, though its contents are.
-                file.append(Vec::new())?;
-            }
-        }
         let mut entry = self.position.entry;
         entry.rows_file = FileEntry::of(self.folder, &entry.rows_file.name)?;
         entry.keys_file = FileEntry::of(self.folder, &entry.keys_file.name)?;

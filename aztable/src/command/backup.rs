@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 
 use azure_table::{DateTime, TableServiceClient};
 use clap::Args;
@@ -18,6 +19,7 @@ use crate::backup::table_writer::{TablePosition, TableWriter};
 use crate::failure::{Done, Failure};
 use crate::place::AccountPlace;
 use crate::position::PositionFile;
+use crate::rows::read_ahead::read_ahead;
 use crate::session::Session;
 use crate::tally::Tally;
 
@@ -30,7 +32,7 @@ const PAGE: u64 = 1_000;
 #[command(allow_missing_positional = true)]
 pub(crate) struct Backup {
     /// An account: NAME, @FILE or local:DIR
-    account: Option<String>,
+    account: Option<AccountPlace>,
     /// The folder of the account's backups: each is a folder in it
     folder: PathBuf,
     /// Only these tables
@@ -59,10 +61,7 @@ struct Position {
 
 impl Backup {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let place = match &self.account {
-            None => AccountPlace::Default,
-            Some(text) => text.parse().map_err(Failure::usage)?,
-        };
+        let place = self.account.clone().unwrap_or_default();
         let service = session.connections.service(&place)?;
         let account = session.connections.described(&place)?;
         let account = match account.strip_prefix("local:") {
@@ -95,7 +94,7 @@ impl Backup {
             (Some(_), Some(position)) => position,
             (Some(path), None) => return Err(Failure::of_file(path, "no position of a backup")),
             (None, _) => {
-                self.reject_second(session)?;
+                self.reject_second()?;
                 Position {
                     manifest: Manifest::new(name, account.clone(), !self.tables.is_empty(), now),
                     tables: self.names(&service).await?,
@@ -117,10 +116,7 @@ impl Backup {
         position.manifest.store(&folder)?;
         stored.delete()?;
         let name = &position.manifest.name;
-        match session.terminal.json {
-            true => session.terminal.result(json!({ "backup": name }))?,
-            false => session.terminal.result(name)?,
-        }
+        session.terminal.either(json!({ "backup": name }), name)?;
         let rows = position.manifest.tables.iter().map(|entry| entry.rows).sum();
         let written = position.manifest.tables.iter().map(|entry| entry.stored_rows).sum();
         let tally = Tally {
@@ -133,12 +129,11 @@ impl Backup {
     }
 
     /// Checks that no backup in the folder is unfinished.
-    fn reject_second(&self, session: &Session) -> Done<()> {
+    fn reject_second(&self) -> Done<()> {
         for name in names(&self.folder)? {
             let folder = self.folder.join(name);
-            if folder.join(POSITION).exists() && !Manifest::is_in(&folder) {
-                return Err(session.unfinished(&folder.join(POSITION)));
-            }
+            let position = folder.join(POSITION);
+            PositionFile::check(&position, position.exists() && !Manifest::is_in(&folder), false)?;
         }
         Ok(())
     }
@@ -242,7 +237,8 @@ impl Backup {
             let current = current.unwrap_or_else(|| TablePosition::new(&table, position.done, base));
             let before = position.manifest.tables.iter().map(|entry| entry.rows).sum::<u64>();
             let client = service.dynamic_table(&table)?;
-            let mut pages = table_pages(service, &client, current.next.clone(), session.interrupt.clone());
+            let pages = table_pages(service, &client, current.next.clone(), session.interrupt.clone());
+            let mut pages = pin!(read_ahead(pages));
             let mut writer = TableWriter::open(folder, current, base)?;
             let entry = loop {
                 let (rows, next) = match pages.try_next().await {
@@ -261,12 +257,12 @@ impl Backup {
                 let rows = before + writer.entry().rows;
                 progress.set(rows);
                 let stop = session.interrupt.is_set();
-                if stop || writer.is_full() || stored.is_due() {
+                if stop || stored.is_due() {
                     position.current = Some(writer.flush(next)?);
                     stored.save(&*position)?;
                 }
                 if stop {
-                    progress.end();
+                    drop(progress);
                     return Err(session.interrupted(rows, Some(stored.path())));
                 }
             };
@@ -282,7 +278,7 @@ impl Backup {
             (position.done, position.current) = (position.done + 1, None);
             stored.save(&*position)?;
         }
-        progress.end();
+        drop(progress);
         Ok(())
     }
 }

@@ -1,14 +1,12 @@
 //! `copy`: the rows of a table in another one, of any place, resumable.
 
-use azure_table::DynamicEntity;
-use azure_table::query::{ScanPosition, ScanStream};
+use azure_table::query::ScanPosition;
 use clap::Args;
-use futures_util::stream::{self, Stream, TryStreamExt as _};
 
-use crate::connection::place_of;
 use crate::failure::Done;
 use crate::pair::PairOptions;
-use crate::row_writer::{Item, Page, RowWriter, WriteOptions};
+use crate::row_writer::{Item, RowWriter, WriteOptions};
+use crate::rows::read_ahead::scanned_pages;
 use crate::rows::sorted::scan;
 use crate::session::Session;
 
@@ -25,7 +23,7 @@ pub(crate) struct Copy {
 
 impl Copy {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        session.connections.create_folder(&place_of(&self.pair.to)?.account)?;
+        session.connections.create_folder(&self.pair.to.account)?;
         let pair = self.pair.open(session)?;
         let selected = self.pair.rows.text();
         let (mode, insert) = match self.insert {
@@ -33,10 +31,9 @@ impl Copy {
             false => ("insert or replace", false),
         };
         let [from, to] = &pair.identities;
-        let name = |text: &str| text.rsplit('/').next().unwrap_or_default().to_owned();
-        let default = format!("{}-to-{}.position", name(&self.pair.from), name(&self.pair.to));
+        let default = format!("{}-to-{}.position", self.pair.from.table, self.pair.to.table);
         let job = ["copy", from, to, &selected, mode];
-        let writer = RowWriter::new(session, &self.pair.to, self.options, default.as_ref(), &job)?;
+        let writer = RowWriter::new(session, &self.pair.to, &self.options, default.as_ref(), &job)?;
         let before = writer.resumed::<ScanPosition>()?.unwrap_or_default();
         let plan = format!(
             "{mode} {selected} of {} in {}",
@@ -47,19 +44,7 @@ impl Copy {
         session.table(&self.pair.to)?.create_table_if_not_exists().await?;
         let (service, table) = &pair.from;
         let scan = scan(service, self.pair.rows.query(table)?);
-        let pages = pages(scan.resume_from(before).stream(), move |row| Item::row(row, insert));
-        writer.write(pages, None).await
+        let pages = scanned_pages(scan.resume_from(before).stream());
+        writer.write_rows(pages, move |row| Item::row(row, insert)).await
     }
-}
-
-/// Returns the rows of a scan as items to write, with the position after each page.
-pub(crate) fn pages(
-    scan: ScanStream<DynamicEntity>,
-    item: impl Fn(DynamicEntity) -> Item,
-) -> impl Stream<Item = Done<Page<ScanPosition>>> {
-    let read = stream::try_unfold(scan, |mut scan| async move {
-        let rows = scan.try_next_page().await?;
-        Ok(rows.map(|rows| ((rows, scan.position().clone()), scan)))
-    });
-    read.map_ok(move |(rows, position)| (rows.into_iter().map(&item).collect(), position))
 }

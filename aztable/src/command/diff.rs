@@ -54,7 +54,7 @@ pub(crate) async fn print(session: &Session, pair: &Pair, ignored: Vec<String>, 
             Some(_) => {}
         }
     }
-    progress.end();
+    drop(progress);
     match terminal.json {
         true => terminal.event("end", &json!(counts)),
         false => terminal.note(&counts.to_string()),

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::doubt::was_applied;
 use crate::failure::{Done, Failure};
+use crate::place::TablePlace;
 use crate::rows::printed_rows::{Form, PrintedRows};
 use crate::session::Session;
 use crate::value;
@@ -14,7 +15,7 @@ use crate::value;
 #[derive(Args)]
 struct RowKeys {
     /// The table
-    table: String,
+    table: TablePlace,
     /// The PartitionKey of the row
     #[arg(value_name = "PARTITION_KEY")]
     partition: String,
@@ -56,12 +57,7 @@ impl Get {
             let (partition, row) = (self.key.partition, self.key.row);
             return Err(Failure::new(format!("no row ({partition:?}, {row:?})")));
         };
-        let form = if session.terminal.json {
-            Form::JsonLines
-        } else {
-            Form::Properties
-        };
-        let mut rows = PrintedRows::new(form, Vec::new());
+        let mut rows = PrintedRows::new(Form::of(&session.terminal, Form::Properties), Vec::new());
         rows.add(row)?;
         rows.end()
     }
@@ -149,10 +145,11 @@ async fn write(session: &Session, key: &RowKeys, operation: TableOperation, cond
         None => operation,
     };
     match table.execute(operation).await {
-        Ok(result) => match (result.etag(), session.terminal.json) {
-            (None, _) => session.terminal.note("done"),
-            (Some(etag), true) => session.terminal.result(json!({ "etag": etag.as_str() }))?,
-            (Some(etag), false) => session.terminal.result(etag.as_str())?,
+        Ok(result) => match result.etag() {
+            None => session.terminal.note("done"),
+            Some(etag) => session
+                .terminal
+                .either(json!({ "etag": etag.as_str() }), etag.as_str())?,
         },
         Err(error) if error.may_have_applied() => match was_applied(&service, &error).await {
             Some(true) => session.terminal.note("done, after a response was lost"),

@@ -4,24 +4,28 @@
 //! and from there to the file, which is replaced by a rename when it is complete.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 
 use azure_table::query::ScanPosition;
 use clap::Args;
+use futures_util::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use crate::connection::place_of;
 use crate::failure::{Done, Failure};
+use crate::place::TablePlace;
 use crate::position::{PositionFile, create_private, with_ending};
 use crate::row_selection::RowSelection;
-use crate::rows::appended_file::{APPENDED, AppendedFile};
+use crate::rows::appended_file::AppendedFile;
 use crate::rows::columns::Columns;
 use crate::rows::compression::{Compression, open};
 use crate::rows::csv_writer::CsvWriter;
 use crate::rows::file_format::{FileFormat, RowForm};
 use crate::rows::json_lines::{self, JsonLines};
 use crate::rows::parquet_writer::ParquetWriter;
+use crate::rows::read_ahead::scanned_pages;
 use crate::rows::row_source::each_row;
 use crate::rows::sorted::scan;
 use crate::session::Session;
@@ -47,7 +51,7 @@ Both need the columns of all rows: the rows are first written to FILE.rows.jsonl
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Export {
     /// The table
-    table: String,
+    table: TablePlace,
     /// The file: *.jsonl, *.csv, *.parquet, with .gz or .zst; or - for the standard output
     file: PathBuf,
     #[command(flatten)]
@@ -80,15 +84,12 @@ struct Position {
 impl Export {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let is_pipe = self.file.as_os_str() == "-";
-        let format = match is_pipe && self.format.is_none() {
-            true => FileFormat::of("-.jsonl".as_ref(), None)?,
-            false => FileFormat::of(&self.file, self.format)?,
-        };
+        let format = FileFormat::of(&self.file, self.format)?;
         let is_target = format.form == RowForm::JsonLines;
         let (scanned, _folder) = self.scanned(format.form, is_pipe)?;
         let compression = if is_target { format.compression } else { COMPRESSION };
         let (service, table) = session.connections.service_and_table(&self.table)?;
-        let account = session.connections.described(&place_of(&self.table)?.account)?;
+        let account = session.connections.described(&self.table.account)?;
         let (selected, columns) = (self.rows.text(), self.select.join(","));
         let file_name = self.file.display().to_string();
         let position_path = self
@@ -107,12 +108,8 @@ impl Export {
             &form,
         ];
         let mut stored = PositionFile::new(position_path, &job);
-        let mut position = match (is_pipe, stored.load::<Position>()?) {
-            (false, Some(position)) if self.resume.is_some() => position,
-            (false, Some(_)) => return Err(session.unfinished(stored.path())),
-            (_, None) if self.resume.is_some() => return Err(stored.missing()),
-            _ => Position::default(),
-        };
+        let mut position: Position = stored.resumed(self.resume.is_some())?.unwrap_or_default();
+        let stopped = |rows, stored: &PositionFile| session.interrupted(rows, (!is_pipe).then(|| stored.path()));
         let may_replace = self.overwrite || self.resume.is_some();
         if !is_pipe && !may_replace && self.file.exists() {
             return Err(Failure::usage(format!("{file_name} exists: add --overwrite")));
@@ -125,29 +122,29 @@ impl Export {
             true => scan(&service, query),
             false => scan(&service, query.select_names(self.select.clone())),
         };
-        let mut pages = scan.resume_from(position.scan.clone()).stream();
+        let mut pages = pin!(scanned_pages(scan.resume_from(position.scan.clone()).stream()));
         session.interrupt.wait_for_position();
         let mut progress = session.progress(None);
-        let mut lines = Vec::new();
-        let mut page = pages.try_next_page().await?;
+        let mut page = pages.try_next().await?;
         // Only now, as an error of the table or the filter must not cost the file that is there.
-        let mut file = match position.rows {
-            0 => AppendedFile::create(&scanned, compression)?,
-            _ => AppendedFile::resume(&scanned, compression, position.bytes)?,
-        };
+        let mut file = AppendedFile::resume(&scanned, compression, position.bytes)?;
         loop {
             let is_end = page.is_none();
-            let rows = page.unwrap_or_default();
-            position.rows += rows.len() as u64;
-            for row in rows {
-                json_lines::write(&mut lines, row, self.system)?;
+            if let Some((rows, scanned)) = page {
+                position.scan = scanned;
+                position.rows += rows.len() as u64;
+                for mut row in rows {
+                    if !self.system {
+                        (row.etag, row.timestamp) = (None, None);
+                    }
+                    json_lines::write(&mut file, &row)?;
+                }
             }
             progress.set(position.rows);
             let stop = session.interrupt.is_set();
-            if stop || is_end || lines.len() >= APPENDED || stored.is_due() {
-                file.append(std::mem::take(&mut lines))?;
+            if stop || is_end || stored.is_due() {
+                file.flush()?;
                 position.bytes = file.length();
-                position.scan = pages.position().clone();
                 // Behind the end of JSON lines there is nothing to resume, behind that of rows for columns there is.
                 let is_done = is_end && is_target;
                 if !is_pipe && !is_done {
@@ -158,14 +155,14 @@ impl Export {
                 break;
             }
             if stop {
-                progress.end();
-                return Err(session.interrupted(position.rows, (!is_pipe).then(|| stored.path())));
+                drop(progress);
+                return Err(stopped(position.rows, &stored));
             }
-            page = pages.try_next_page().await?;
+            page = pages.try_next().await?;
         }
-        progress.end();
+        drop(progress);
         if !is_target && !self.write_columns(session, format, &scanned, position.rows)? {
-            return Err(session.interrupted(position.rows, (!is_pipe).then(|| stored.path())));
+            return Err(stopped(position.rows, &stored));
         }
         if !is_pipe {
             stored.delete()?;

@@ -6,11 +6,12 @@ use clap::Args;
 use futures_util::stream;
 use indicatif::HumanBytes;
 
-use crate::connection::place_of;
 use crate::failure::{Done, Failure};
+use crate::place::TablePlace;
 use crate::row_writer::{Item, RowWriter, WriteOptions};
 use crate::rows::file_format::{FileFormat, RowForm};
 use crate::rows::open_rows::open_rows;
+use crate::rows::read_ahead::read_ahead;
 use crate::rows::row_source::{ColumnOptions, PAGE, ReadRow};
 use crate::session::Session;
 
@@ -35,7 +36,7 @@ pub(crate) struct Import {
     /// The file: *.jsonl, *.json, *.csv, *.parquet, with .gz or .zst; or - for the standard input
     file: PathBuf,
     /// The table, which is created if it does not exist
-    table: String,
+    table: TablePlace,
     /// The format, if the ending does not name it
     #[arg(long)]
     format: Option<RowForm>,
@@ -51,13 +52,9 @@ pub(crate) struct Import {
 impl Import {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let is_pipe = self.file.as_os_str() == "-";
-        let format = match is_pipe && self.format.is_none() {
-            true => FileFormat::of("-.jsonl".as_ref(), None)?,
-            false => FileFormat::of(&self.file, self.format)?,
-        };
-        let place = place_of(&self.table)?.account;
-        session.connections.create_folder(&place)?;
-        let account = session.connections.described(&place)?;
+        let format = FileFormat::of(&self.file, self.format)?;
+        session.connections.create_folder(&self.table.account)?;
+        let account = session.connections.described(&self.table.account)?;
         let length = match is_pipe {
             true => 0,
             false => std::fs::metadata(&self.file)
@@ -72,13 +69,13 @@ impl Import {
         let columns = format!("{:?} {:?}", format.form, self.columns);
         let job = [
             &*account,
-            &self.table,
+            &self.table.to_string(),
             &file_name,
             &length.to_string(),
             if self.insert { "insert" } else { "" },
             &columns,
         ];
-        let writer = RowWriter::new(session, &self.table, self.options.clone(), &default, &job)?;
+        let writer = RowWriter::new(session, &self.table, &self.options, &default, &job)?;
         let before = writer.resumed::<u64>()?.unwrap_or_default();
         let mut source = open_rows(&self.file, format, &self.columns)?;
         let mode = if self.insert { "insert" } else { "insert or replace" };
@@ -110,16 +107,12 @@ impl Import {
                 return Ok(None);
             }
             let rows = rows + read.len() as u64;
-            let items = read.into_iter().map(|row| item(row, insert)).collect();
-            Ok(Some(((items, rows), (source, rows))))
+            Ok(Some(((read, rows), (source, rows))))
         });
-        writer.write(pages, None).await
-    }
-}
-
-fn item(row: ReadRow, insert: bool) -> Item {
-    match row {
-        Ok(row) => Item::row(row, insert),
-        Err((text, why)) => Item::Bad { text, why },
+        let item = move |row: ReadRow| match row {
+            Ok(row) => Item::row(row, insert),
+            Err((text, why)) => Item::Bad { text, why },
+        };
+        writer.write_rows(read_ahead(pages), item).await
     }
 }

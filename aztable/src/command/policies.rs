@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::failure::{Done, Failure};
+use crate::place::TablePlace;
 use crate::rows::printed_rows::print_table;
 use crate::session::Session;
 
@@ -21,7 +22,7 @@ pub(crate) struct Policies {
     #[command(subcommand)]
     change: Option<Change>,
     /// Print the policies of this table
-    table: Option<String>,
+    table: Option<TablePlace>,
 }
 
 #[derive(Subcommand)]
@@ -33,7 +34,7 @@ enum Change {
     /// Remove a policy, which revokes all signatures that name it
     Remove {
         /// The table
-        table: String,
+        table: TablePlace,
         /// The policy
         name: String,
     },
@@ -42,7 +43,7 @@ enum Change {
 #[derive(Args)]
 struct Policy {
     /// The table
-    table: String,
+    table: TablePlace,
     /// The policy
     name: String,
     /// The rights: r read, a add, u update, d delete; without them, each signature has its own

@@ -5,6 +5,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::failure::Done;
+use crate::place::TablePlace;
 use crate::row_selection::{RowSelection, reject_scan};
 use crate::rows::printed_rows::{Form, PrintedRows};
 use crate::session::Session;
@@ -22,7 +23,7 @@ Examples:
   aztable query Quakes --filter 'Magnitude ge 5.0' --scan --count")]
 pub(crate) struct Query {
     /// The table
-    table: String,
+    table: TablePlace,
     #[command(flatten)]
     rows: RowSelection,
     /// Only these properties
@@ -45,11 +46,7 @@ pub(crate) struct Query {
 impl Query {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let table = session.table(&self.table)?;
-        let form = match (session.terminal.json, self.csv) {
-            (true, _) => Form::JsonLines,
-            (false, true) => Form::Csv,
-            (false, false) => Form::Table,
-        };
+        let form = Form::of(&session.terminal, if self.csv { Form::Csv } else { Form::Table });
         let limit = self
             .limit
             .or((form == Form::Table && !self.count).then_some(TABLE_LIMIT));
@@ -74,10 +71,7 @@ impl Query {
         }
         if self.count {
             let count = query.count().await?;
-            return match session.terminal.json {
-                true => session.terminal.result(json!({ "count": count })),
-                false => session.terminal.result(count),
-            };
+            return session.terminal.either(json!({ "count": count }), count);
         }
         if let Some(limit) = limit {
             query = query.limit(limit);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use azure_table::TableName;
 use clap::Args;
 use futures_util::stream::{self, Stream, StreamExt as _};
 use indicatif::HumanCount;
@@ -10,9 +11,10 @@ use crate::backup::manifest::TableEntry;
 use crate::backup::merged_rows::MergedRows;
 use crate::backup::stored_backup::StoredBackup;
 use crate::failure::{Done, Failure};
-use crate::place::AccountPlace;
+use crate::place::{AccountPlace, TablePlace};
 use crate::position::PositionFile;
 use crate::row_writer::{Item, Page, RowWriter, WriteOptions};
+use crate::rows::read_ahead::read_ahead;
 use crate::session::Session;
 
 /// The rows between two positions.
@@ -27,7 +29,7 @@ pub(crate) struct Restore {
     at: Option<String>,
     /// The account: NAME, @FILE or local:DIR; its tables of these names must be absent
     #[arg(long, value_name = "PLACE")]
-    into: String,
+    into: AccountPlace,
     /// Only these tables
     #[arg(long, value_delimiter = ',', value_name = "TABLE,…")]
     tables: Vec<String>,
@@ -40,12 +42,11 @@ pub(crate) struct Restore {
 
 impl Restore {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let into: AccountPlace = self.into.parse().map_err(Failure::usage)?;
         self.options.check(None)?;
         let backup = StoredBackup::at(&self.folder, self.at.as_deref(), &self.tables)?;
         let entries = self.entries(&backup)?;
-        session.connections.create_folder(&into)?;
-        let account = session.connections.described(&into)?;
+        session.connections.create_folder(&self.into)?;
+        let account = session.connections.described(&self.into)?;
         let name = self.name.as_deref().unwrap_or_default();
         let job = [&*account, &backup.sha256, &self.tables.join(","), name];
         // The position in a table, and beside it the number of tables that are done, and the length of their rejects.
@@ -55,11 +56,7 @@ impl Restore {
         done_path.push(".tables");
         let mut stored = PositionFile::new(done_path, &job);
         let started = stored.load::<(usize, u64)>()?;
-        match (&started, &self.options.resume) {
-            (Some(_), None) => return Err(session.unfinished(&path)),
-            (None, Some(path)) => return Err(PositionFile::new(path, &[]).missing()),
-            _ => {}
-        }
+        PositionFile::check(&path, started.is_some(), self.options.resume.is_some())?;
         let (done, mut rejected) = started.unwrap_or_default();
         let mut chains = Vec::new();
         for (index, entry) in entries.iter().enumerate().skip(done) {
@@ -67,7 +64,7 @@ impl Restore {
             chain.iter().try_for_each(|backup| backup.verify_files(&entry.table))?;
             chains.push((index, entry, chain));
             let is_started = started.is_some() && index == done;
-            let table = session.table(&self.target(&entry.table))?;
+            let table = session.table(&self.target(&entry.table)?)?;
             if !is_started && table.table_exists().await? {
                 let text = format!(
                     "{} exists at {account}: a backup is restored into absent tables",
@@ -88,17 +85,18 @@ impl Restore {
         let mut left = Vec::new();
         for (index, entry, chain) in chains {
             stored.save((index, rejected))?;
-            let target = self.target(&entry.table);
+            let target = self.target(&entry.table)?;
             session
                 .terminal
                 .note(&format!("{target}: {} rows", HumanCount(entry.rows)));
             session.table(&target)?.create_table_if_not_exists().await?;
-            let job = [&job[..], &[&target]].concat();
+            let name = target.to_string();
+            let job = [&job[..], &[&*name]].concat();
             let writer = RowWriter::part(session, &target, &self.options, &path, &job, rejected)?;
             let before = writer.resumed::<u64>()?.unwrap_or_default();
             let mut merged = MergedRows::open(&chain, &entry.table)?;
             merged.skip(before)?;
-            match writer.write(pages(merged, before), Some(entry.rows)).await {
+            match writer.write(read_ahead(pages(merged, before)), Some(entry.rows)).await {
                 // Rejected rows are printed. The others, and the other tables, are restored.
                 Err(error) if !path.exists() && !session.interrupt.is_set() => {
                     left.push(format!("{}: {error}", entry.table));
@@ -130,8 +128,12 @@ impl Restore {
         }
     }
 
-    fn target(&self, table: &str) -> String {
-        format!("{}/{}", self.into, self.name.as_deref().unwrap_or(table))
+    fn target(&self, table: &str) -> Done<TablePlace> {
+        let (account, table) = (
+            self.into.clone(),
+            TableName::new(self.name.as_deref().unwrap_or(table))?,
+        );
+        Ok(TablePlace { account, table })
     }
 }
 

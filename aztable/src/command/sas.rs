@@ -9,9 +9,8 @@ use azure_table::{AccountSas, DateTime, ErrorKind, SasToken, TableSas};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::connection::place_of;
 use crate::failure::{Done, Failure};
-use crate::place::AccountPlace;
+use crate::place::TablePlace;
 use crate::session::Session;
 
 #[derive(Args)]
@@ -26,7 +25,7 @@ pub(crate) struct Sas {
     #[command(subcommand)]
     show: Option<Action>,
     /// The table; without one, the whole account
-    table: Option<String>,
+    table: Option<TablePlace>,
     /// The rights: r read, a add, u update, d delete; of an account also w write, l list, c create
     #[arg(long, value_name = "LETTERS", required_unless_present = "policy")]
     permissions: Option<String>,
@@ -101,8 +100,7 @@ impl Sas {
             None => self.of_account(expiry, session)?,
         };
         session.terminal.result(url.expose())?;
-        let place = self.table.as_deref().map(place_of).transpose()?;
-        let place = place.map_or(AccountPlace::Default, |place| place.account);
+        let place = self.table.map(|place| place.account).unwrap_or_default();
         if let Some(folder) = session.connections.described(&place)?.strip_prefix("local:") {
             let text = format!("the URL is for a server: azure-table-emulator --data {folder}");
             session.terminal.note(&text);
@@ -121,7 +119,7 @@ impl Sas {
             .map_err(needs_key)
     }
 
-    async fn of_table(&self, table: &str, expiry: Option<DateTime>, session: &Session) -> Done<SasUrl> {
+    async fn of_table(&self, table: &TablePlace, expiry: Option<DateTime>, session: &Session) -> Done<SasUrl> {
         let (service, table) = session.connections.service_and_table(table)?;
         let mut sas = restricted!(TableSas::new(table.name()), self, expiry, service);
         if let Some(letters) = &self.permissions {

@@ -3,8 +3,8 @@
 use clap::Args;
 use indicatif::HumanCount;
 
-use crate::connection::place_of;
 use crate::failure::{Done, Failure};
+use crate::place::TablePlace;
 use crate::row_selection::RowSelection;
 use crate::rows::printed_rows::print_table;
 use crate::session::Session;
@@ -19,7 +19,7 @@ Examples:
   aztable schema Quakes --all --rust     # a struct for all rows")]
 pub(crate) struct Schema {
     /// The table
-    table: String,
+    table: TablePlace,
     #[command(flatten)]
     rows: RowSelection,
     /// Read the first N rows only
@@ -55,7 +55,7 @@ impl Schema {
             shape.add(&row);
             session.advance(&mut progress, shape.rows)?;
         }
-        progress.end();
+        drop(progress);
         if shape.rows == 0 {
             return Err(Failure::new(format!(
                 "{}: no such rows, which a schema needs",
@@ -63,8 +63,7 @@ impl Schema {
             )));
         }
         if self.rust {
-            let name = place_of(&self.table)?.table;
-            let source = rust_struct::source(name.as_str(), self.name, &shape, is_sample);
+            let source = rust_struct::source(self.table.table.as_str(), self.name, &shape, is_sample);
             return session.terminal.result(source);
         }
         if session.terminal.json {

@@ -7,11 +7,12 @@ use azure_table::query::ScanPosition;
 use azure_table::{DynamicEntity, TableOperation};
 use clap::Args;
 
-use crate::command::copy::pages;
 use crate::failure::{Done, Failure};
+use crate::place::TablePlace;
 use crate::row_selection::RowSelection;
 use crate::row_writer::{Item, RowWriter, WriteOptions};
 use crate::rows::printed_rows::{Form, PrintedRows};
+use crate::rows::read_ahead::scanned_pages;
 use crate::rows::sorted::scan;
 use crate::session::Session;
 use crate::value;
@@ -22,7 +23,7 @@ const PRINTED: usize = 10;
 /// The rows that are written.
 #[derive(Args)]
 struct Selected {
-    table: String,
+    table: TablePlace,
     #[command(flatten)]
     rows: RowSelection,
     /// All rows of the table
@@ -77,12 +78,7 @@ impl Selected {
         let query = query.allow_table_scan();
         if self.dry_run {
             let mut first = query.clone().limit(PRINTED).stream();
-            let form = if session.terminal.json {
-                Form::JsonLines
-            } else {
-                Form::Table
-            };
-            let mut printed = PrintedRows::new(form, Vec::new());
+            let mut printed = PrintedRows::new(Form::of(&session.terminal, Form::Table), Vec::new());
             while let Some(row) = first.try_next().await? {
                 printed.add(row)?;
             }
@@ -97,7 +93,7 @@ impl Selected {
         let identity = session.connections.identity(&self.table)?;
         let default = format!("{}-{verb}.position", table.name());
         let job = [verb, &identity, &selected, &set];
-        let writer = RowWriter::new(session, &self.table, self.options, default.as_ref(), &job)?;
+        let writer = RowWriter::new(session, &self.table, &self.options, default.as_ref(), &job)?;
         let position = writer.resumed::<ScanPosition>()?.unwrap_or_default();
         let set = if set.is_empty() { set } else { format!(", set {set}") };
         session
@@ -105,9 +101,10 @@ impl Selected {
             .confirm(&format!("{verb} {selected} of {described} ({path}){set}"))?;
 
         let keys = query.select_names(["PartitionKey", "RowKey"]);
-        let scan = scan(&service, keys).resume_from(position).stream();
-        let pages = pages(scan, move |row| Item::Write(operation(row, &values)));
-        writer.write(pages, None).await
+        let pages = scanned_pages(scan(&service, keys).resume_from(position).stream());
+        writer
+            .write_rows(pages, move |row| Item::Write(operation(row, &values)))
+            .await
     }
 }
 

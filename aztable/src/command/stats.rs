@@ -6,6 +6,7 @@ use indicatif::{HumanBytes, HumanCount};
 use serde_json::json;
 
 use crate::failure::Done;
+use crate::place::TablePlace;
 use crate::row_selection::RowSelection;
 use crate::rows::printed_rows::print_table;
 use crate::rows::sorted::sorted_rows;
@@ -28,7 +29,7 @@ Examples:
   aztable stats Quakes --price-per-gb 0.05 --price-per-10k-requests 0.0004")]
 pub(crate) struct Stats {
     /// The table
-    table: String,
+    table: TablePlace,
     #[command(flatten)]
     rows: RowSelection,
     /// Print the price of a month, at this price for 2^30 bytes
@@ -57,7 +58,7 @@ impl Stats {
             }
             session.advance(&mut progress, rows)?;
         }
-        progress.end();
+        drop(progress);
         let requests = session.connections.meter.total().requests;
         let count = partitions.count;
         let [by_rows, by_bytes] = partitions.largest();

@@ -11,7 +11,6 @@ use futures_util::TryStreamExt as _;
 
 use crate::command::diff::print;
 use crate::command::selected::operation;
-use crate::connection::place_of;
 use crate::failure::Done;
 use crate::pair::PairOptions;
 use crate::row_writer::{Item, RowWriter, SendOptions};
@@ -39,7 +38,7 @@ pub(crate) struct Sync {
 
 impl Sync {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        session.connections.create_folder(&place_of(&self.pair.to)?.account)?;
+        session.connections.create_folder(&self.pair.to.account)?;
         let pair = self.pair.open(session)?;
         if self.dry_run {
             return print(session, &pair, Vec::new(), PRINTED).await.map(drop);
@@ -56,7 +55,7 @@ impl Sync {
             session.described(&self.pair.from)?,
         ))?;
         session.table(&self.pair.to)?.create_table_if_not_exists().await?;
-        let writer = RowWriter::repeatable(session, &self.pair.to, self.options)?;
+        let writer = RowWriter::repeatable(session, &self.pair.to, &self.options)?;
         let kept = Arc::new(AtomicU64::new(0));
         let (count, delete) = (Arc::clone(&kept), self.delete);
         let item = move |row| match row {

@@ -3,9 +3,8 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::connection::place_of;
-use crate::failure::{Done, Failure};
-use crate::place::AccountPlace;
+use crate::failure::Done;
+use crate::place::{AccountPlace, TablePlace};
 use crate::session::Session;
 
 #[derive(Args)]
@@ -16,7 +15,7 @@ Examples:
 pub(crate) struct List {
     /// An account: NAME, @FILE or local:DIR
     #[arg(value_name = "ACCOUNT")]
-    place: Option<String>,
+    place: Option<AccountPlace>,
     /// Only tables whose names begin so
     #[arg(long)]
     prefix: Option<String>,
@@ -24,20 +23,16 @@ pub(crate) struct List {
 
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let place = match self.place {
-            None => AccountPlace::Default,
-            Some(text) => text.parse().map_err(Failure::usage)?,
-        };
-        let mut tables = session.connections.service(&place)?.list_tables();
+        let mut tables = session
+            .connections
+            .service(&self.place.unwrap_or_default())?
+            .list_tables();
         if let Some(prefix) = self.prefix {
             tables = tables.starting_with(prefix);
         }
         let mut names = tables.stream();
         while let Some(name) = names.try_next().await? {
-            match session.terminal.json {
-                true => session.terminal.result(json!({ "table": name }))?,
-                false => session.terminal.result(name)?,
-            }
+            session.terminal.either(json!({ "table": name }), name)?;
         }
         Ok(())
     }
@@ -50,12 +45,12 @@ Examples:
   aztable create local:tables/Quakes")]
 pub(crate) struct Create {
     /// The table
-    table: String,
+    table: TablePlace,
 }
 
 impl Create {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        session.connections.create_folder(&place_of(&self.table)?.account)?;
+        session.connections.create_folder(&self.table.account)?;
         session.table(&self.table)?.create_table().await?;
         session.terminal.note(&format!("created {}", self.table));
         Ok(())
@@ -69,13 +64,13 @@ Examples:
   aztable rm Quakes --yes")]
 pub(crate) struct Remove {
     /// The table
-    table: String,
+    table: TablePlace,
 }
 
 impl Remove {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let table = session.table(&self.table)?;
-        let account = session.connections.described(&place_of(&self.table)?.account)?;
+        let account = session.connections.described(&self.table.account)?;
         let name = table.name();
         session
             .terminal

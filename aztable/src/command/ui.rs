@@ -9,7 +9,7 @@ use clap::Args;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use crate::failure::{Done, Failure};
+use crate::failure::Done;
 use crate::place::AccountPlace;
 use crate::session::Session;
 use crate::ui::{Site, router};
@@ -20,7 +20,7 @@ const LOG: usize = 500;
 #[derive(Args)]
 pub(crate) struct Ui {
     /// An account: NAME, @FILE or local:DIR
-    account: Option<String>,
+    account: Option<AccountPlace>,
     /// The port on this machine: a free one, if it is 0
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -34,10 +34,7 @@ pub(crate) struct Ui {
 
 impl Ui {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let place = match self.account {
-            None => AccountPlace::Default,
-            Some(text) => text.parse().map_err(Failure::usage)?,
-        };
+        let place = self.account.unwrap_or_default();
         if !self.read_only {
             session.connections.create_folder(&place)?;
         }
@@ -65,10 +62,7 @@ impl Ui {
         let (routes, token) = router(site, port)?;
         // The part behind `#` is never sent: the page exchanges it for a cookie.
         let url = format!("http://127.0.0.1:{port}/#{token}");
-        match session.terminal.json {
-            true => session.terminal.result(json!({ "url": url }))?,
-            false => session.terminal.result(&url)?,
-        }
+        session.terminal.either(json!({ "url": url }), &url)?;
         session
             .terminal
             .note("until Ctrl-C; whoever has this address can use the tables");

@@ -23,12 +23,8 @@ impl VerifyBackup {
         let (mut backups, mut tables, mut problems) = (0_u64, 0_u64, 0_u64);
         let mut report = |backup: &str, failure: Failure| {
             problems += 1;
-            match session.terminal.json {
-                true => session
-                    .terminal
-                    .result(json!({ "backup": backup, "problem": failure.to_string() })),
-                false => session.terminal.result(format!("{backup}: {failure}")),
-            }
+            let json = json!({ "backup": backup, "problem": failure.to_string() });
+            session.terminal.either(json, format!("{backup}: {failure}"))
         };
         for name in names(&self.folder)? {
             if !Manifest::is_in(&self.folder.join(&name)) {

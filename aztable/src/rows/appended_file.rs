@@ -1,22 +1,23 @@
-//! A file that grows by appends, each of which is on the disk before its position is stored.
+//! A file that grows by appends, which are on the disk before their position is stored.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Done, Failure};
 use crate::position::create_private;
 use crate::rows::compression::Compression;
 
-/// The bytes of rows that are appended together.
-pub(crate) const APPENDED: usize = 4 << 20;
+/// The bytes that are appended together.
+const APPENDED: usize = 4 << 20;
 
-/// A file, or the standard output.
+/// A file, or the standard output. Bytes that are written wait for the next append.
 pub(crate) struct AppendedFile {
     path: PathBuf,
     compression: Compression,
     /// `None` for the standard output.
     file: Option<File>,
+    waiting: Vec<u8>,
     length: u64,
 }
 
@@ -34,15 +35,20 @@ impl AppendedFile {
             path: path.to_owned(),
             compression,
             file,
+            waiting: Vec::new(),
             length: 0,
         })
     }
 
-    /// Opens a file that was written up to a length. Cuts off what a crash left behind it.
+    /// Opens a file that was written up to a length. Cuts off what a crash left behind it. Without a length, the file
+    /// is created.
     ///
     /// # Errors
     /// The file is shorter: it was moved or changed since.
     pub(crate) fn resume(path: &Path, compression: Compression, length: u64) -> Done<Self> {
+        if length == 0 {
+            return Self::create(path, compression);
+        }
         let failed = |error: io::Error| Failure::of_file(path, error);
         let mut file = OpenOptions::new().write(true).open(path).map_err(failed)?;
         let found = file.metadata().map_err(failed)?.len();
@@ -56,30 +62,46 @@ impl AppendedFile {
             path: path.to_owned(),
             compression,
             file: Some(file),
+            waiting: Vec::new(),
             length,
         })
-    }
-
-    /// Appends bytes, and returns once they are on the disk.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub(crate) fn append(&mut self, bytes: Vec<u8>) -> Done<()> {
-        let failed = |error: io::Error| Failure::of_file(&self.path, error);
-        let member = self.compression.member(bytes).map_err(failed)?;
-        match &mut self.file {
-            None => io::stdout().write_all(&member)?,
-            Some(file) => file
-                .write_all(&member)
-                .and_then(|()| file.sync_data())
-                .map_err(failed)?,
-        }
-        self.length += member.len() as u64;
-        Ok(())
     }
 
     /// Returns the length after the last append.
     pub(crate) fn length(&self) -> u64 {
         self.length
+    }
+
+    fn append(&mut self) -> io::Result<()> {
+        let member = self.compression.member(std::mem::take(&mut self.waiting))?;
+        self.length += member.len() as u64;
+        match &mut self.file {
+            None => io::stdout().write_all(&member),
+            Some(file) => file.write_all(&member),
+        }
+    }
+
+    fn named(&self, error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+    }
+}
+
+impl Write for AppendedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.waiting.extend_from_slice(bytes);
+        if self.waiting.len() >= APPENDED {
+            self.append().map_err(|error| self.named(error))?;
+        }
+        Ok(bytes.len())
+    }
+
+    /// Returns once all bytes are on the disk. A compressed file is not empty, though its contents are.
+    fn flush(&mut self) -> io::Result<()> {
+        let mut appended = Ok(());
+        if !self.waiting.is_empty() || self.length == 0 {
+            appended = self.append();
+        }
+        let synced = self.file.as_ref().map_or(Ok(()), File::sync_data);
+        appended.and(synced).map_err(|error| self.named(error))
     }
 }

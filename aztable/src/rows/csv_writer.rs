@@ -6,10 +6,10 @@
 use std::io;
 
 use azure_table::DynamicEntity;
-use csv::{Writer, WriterBuilder};
+use csv::Writer;
 
 use crate::failure::Done;
-use crate::rows::appended_file::{APPENDED, AppendedFile};
+use crate::rows::appended_file::AppendedFile;
 use crate::rows::columns::{Column, values};
 
 /// Two quotes: the cell of an empty text.
@@ -17,9 +17,8 @@ const EMPTY: &str = "\"\"";
 
 /// A CSV file that is written.
 pub(crate) struct CsvWriter {
-    file: AppendedFile,
     columns: Vec<Column>,
-    records: Writer<Vec<u8>>,
+    records: Writer<AppendedFile>,
 }
 
 impl CsvWriter {
@@ -28,11 +27,11 @@ impl CsvWriter {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn new(file: AppendedFile, columns: Vec<Column>) -> Done<Self> {
-        let mut records = writer();
+        let mut records = Writer::from_writer(file);
         records
             .write_record(columns.iter().map(Column::header))
             .map_err(io::Error::from)?;
-        Ok(Self { file, columns, records })
+        Ok(Self { columns, records })
     }
 
     /// Adds a row.
@@ -45,11 +44,7 @@ impl CsvWriter {
             Some(value) if column.is_property() => cell(value.to_string()),
             Some(key) => key.to_string(),
         });
-        self.records.write_record(cells).map_err(io::Error::from)?;
-        match self.records.get_ref().len() >= APPENDED {
-            true => self.append(),
-            false => Ok(()),
-        }
+        Ok(self.records.write_record(cells).map_err(io::Error::from)?)
     }
 
     /// Writes the rest.
@@ -57,20 +52,8 @@ impl CsvWriter {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn end(mut self) -> Done<()> {
-        self.append()
+        Ok(self.records.flush()?)
     }
-
-    fn append(&mut self) -> Done<()> {
-        let records = std::mem::replace(&mut self.records, writer());
-        let bytes = records
-            .into_inner()
-            .map_err(|error| io::Error::other(error.to_string()))?;
-        self.file.append(bytes)
-    }
-}
-
-fn writer() -> Writer<Vec<u8>> {
-    WriterBuilder::new().from_writer(Vec::new())
 }
 
 /// Returns the cell of a value: its text, unless the cell would look absent.

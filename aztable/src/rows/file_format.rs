@@ -45,6 +45,8 @@ impl FileFormat {
             Some((_, "json")) => Some(RowForm::Json),
             Some((_, "csv")) => Some(RowForm::Csv),
             Some((_, "parquet")) => Some(RowForm::Parquet),
+            // A pipe.
+            _ if name == "-" => Some(RowForm::JsonLines),
             _ => None,
         };
         let Some(form) = form.or(by_ending) else {

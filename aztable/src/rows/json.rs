@@ -1,63 +1,18 @@
 //! JSON that is not one row a line: an array of rows, or the `value` of a response of the service, as AzCopy 7 wrote
 //! it.
 
-use std::fmt;
 use std::io::{self, BufRead, ErrorKind};
 use std::path::PathBuf;
 
-use azure_table::DynamicEntity;
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
+use serde::Deserialize as _;
+use serde_json::value::RawValue;
 
 use crate::failure::{Done, Failure};
+use crate::rows::json_lines::parsed;
 use crate::rows::row_source::{ReadRow, RowSource};
 
 /// The first member of a response of the service.
 const RESPONSE: &[u8] = b"{\"odata.metadata\"";
-
-/// The members of a JSON object. Of two with the same name neither is known to be meant.
-#[derive(Default)]
-pub(super) struct Members {
-    members: Map<String, Value>,
-    doubled: Option<String>,
-}
-
-impl Members {
-    /// Returns the row that the object is.
-    ///
-    /// # Errors
-    /// It is none.
-    pub(super) fn row(&self) -> Result<DynamicEntity, String> {
-        match &self.doubled {
-            Some(name) => Err(format!("it has {name:?} twice")),
-            None => DynamicEntity::deserialize(&self.members).map_err(|error| error.to_string()),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Self::default())
-    }
-}
-
-impl<'de> Visitor<'de> for Members {
-    type Value = Self;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a row")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
-        while let Some((name, value)) = map.next_entry::<String, Value>()? {
-            if self.members.insert(name.clone(), value).is_some() {
-                self.doubled = Some(name);
-            }
-        }
-        Ok(self)
-    }
-}
 
 /// A JSON file that is read row by row.
 pub(crate) struct Json {
@@ -108,13 +63,9 @@ impl RowSource for Json {
     fn read(&mut self, most: usize) -> Done<Vec<ReadRow>> {
         let mut rows = Vec::new();
         while rows.len() < most && self.skip().map_err(|error| Failure::of_file(&self.path, error))? {
-            let members = Members::deserialize(&mut serde_json::Deserializer::from_reader(&mut self.reader));
-            let members = members.map_err(|error| Failure::of_file(&self.path, error))?;
-            rows.push(
-                members
-                    .row()
-                    .map_err(|why| (Value::Object(members.members).to_string(), why)),
-            );
+            let mut json = serde_json::Deserializer::from_reader(&mut self.reader);
+            let row = Box::<RawValue>::deserialize(&mut json).map_err(|error| Failure::of_file(&self.path, error))?;
+            rows.push(parsed(row.get().as_bytes()));
         }
         Ok(rows)
     }

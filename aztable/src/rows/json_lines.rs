@@ -1,25 +1,22 @@
 //! JSON lines: a row is the JSON of the service, with the type of each property that JSON does not show.
 
-use std::io::BufRead;
+use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
-use azure_table::DynamicEntity;
+use serde::Serialize;
 
 use crate::failure::{Done, Failure};
-use crate::rows::json::Members;
 use crate::rows::row_source::{ReadRow, RowSource};
 
-/// Appends a row. ETag and Timestamp are those of the stored row: `system` keeps them.
+/// Writes a value as a line. Returns its length.
 ///
 /// # Errors
-/// The row has no JSON form.
-pub(crate) fn write(lines: &mut Vec<u8>, mut row: DynamicEntity, system: bool) -> Done<()> {
-    if !system {
-        (row.etag, row.timestamp) = (None, None);
-    }
-    serde_json::to_writer(&mut *lines, &row)?;
-    lines.push(b'\n');
-    Ok(())
+/// The file cannot be written.
+pub(crate) fn write(lines: &mut impl Write, value: &impl Serialize) -> Done<u64> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    lines.write_all(&line)?;
+    Ok(line.len() as u64)
 }
 
 /// Reads up to `most` rows. Empty lines are none. An empty result is the end.
@@ -36,13 +33,14 @@ pub(crate) fn read(reader: &mut impl BufRead, most: usize) -> std::io::Result<Ve
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let members = serde_json::from_slice::<Members>(&line).map_err(|error| error.to_string());
-        rows.push(members.and_then(|members| members.row()).map_err(|why| {
-            let text = String::from_utf8_lossy(line.trim_ascii()).into_owned();
-            (text, why)
-        }));
+        rows.push(parsed(line.trim_ascii()));
     }
     Ok(rows)
+}
+
+/// Returns the row that a JSON object is, or its text and the reason why it is none.
+pub(super) fn parsed(json: &[u8]) -> ReadRow {
+    serde_json::from_slice(json).map_err(|error| (String::from_utf8_lossy(json).into_owned(), error.to_string()))
 }
 
 /// A file of JSON lines that is read.

@@ -7,7 +7,8 @@ use azure_table::DynamicEntity;
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 
 use crate::failure::Done;
-use crate::terminal::escaped;
+use crate::terminal::{Terminal, escaped};
+use crate::value::short_name;
 
 /// The columns of every row, before the others.
 const KEYS: [&str; 2] = ["PartitionKey", "RowKey"];
@@ -18,6 +19,13 @@ pub(crate) enum Form {
     Csv,
     JsonLines,
     Properties,
+}
+
+impl Form {
+    /// Returns the form for programs, or another one for persons.
+    pub(crate) fn of(terminal: &Terminal, form: Self) -> Self {
+        if terminal.json { Self::JsonLines } else { form }
+    }
 }
 
 /// Rows that are printed. The forms with columns need all rows before the first is printed.
@@ -112,33 +120,24 @@ fn names(rows: &[DynamicEntity]) -> Vec<String> {
 
 /// Prints a row with the type of each property, as `set` takes it.
 fn properties(row: &DynamicEntity) -> Done<()> {
-    let mut lines = vec![
-        ("PartitionKey".to_owned(), row.partition_key.clone()),
-        ("RowKey".to_owned(), row.row_key.clone()),
+    let system = [
+        ("PartitionKey", Some(row.partition_key.clone())),
+        ("RowKey", Some(row.row_key.clone())),
+        ("Timestamp", row.timestamp.map(|timestamp| timestamp.to_string())),
+        ("ETag", row.etag.as_ref().map(|etag| etag.as_str().to_owned())),
     ];
-    lines.extend(
-        row.timestamp
-            .map(|timestamp| ("Timestamp".to_owned(), timestamp.to_string())),
-    );
-    lines.extend(
-        row.etag
-            .as_ref()
-            .map(|etag| ("ETag".to_owned(), etag.as_str().to_owned())),
-    );
-    for (name, value) in &row.properties {
-        lines.push((
-            format!("{name}:{}", crate::value::short_name(value.edm_type())),
-            value.to_string(),
-        ));
-    }
-    let width = lines
-        .iter()
-        .map(|(name, _)| name.chars().count())
-        .max()
-        .unwrap_or_default();
-    let mut output = io::stdout();
+    let properties = row.properties.iter().map(|(name, value)| {
+        let name = format!("{name}:{}", short_name(value.edm_type()));
+        (name, value.to_string())
+    });
+    let system = system
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let lines: Vec<_> = system.chain(properties).collect();
+    let width = lines.iter().map(|(name, _)| name.chars().count()).max();
+    let width = width.unwrap_or_default();
     for (name, value) in lines {
-        writeln!(output, "{name:<width$}  {}", escaped(&value))?;
+        writeln!(io::stdout(), "{name:<width$}  {}", escaped(&value))?;
     }
     Ok(())
 }

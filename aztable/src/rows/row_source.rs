@@ -60,7 +60,7 @@ pub(crate) fn each_row(
     while !session.interrupt.is_set() {
         let rows = source.read(PAGE)?;
         if rows.is_empty() {
-            progress.end();
+            drop(progress);
             return Ok(true);
         }
         count += rows.len() as u64;
@@ -69,6 +69,6 @@ pub(crate) fn each_row(
         }
         progress.set(count);
     }
-    progress.end();
+    drop(progress);
     Ok(false)
 }

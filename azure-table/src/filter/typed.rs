@@ -60,14 +60,6 @@ enum State {
 }
 
 impl<E> Filter<E> {
-    /// Creates a filter from OData text, which is sent unchanged.
-    ///
-    /// The caller must quote every value in the text. [`with_parameters`](Self::with_parameters) quotes values that are
-    /// passed beside the text.
-    pub fn raw(text: impl Into<Box<str>>) -> Self {
-        Self::of(Expression::Raw(text.into()))
-    }
-
     /// Requires both conditions, like `&`.
     #[must_use]
     pub fn and(self, other: impl FilterOf<E>) -> Self {

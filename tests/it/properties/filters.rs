@@ -228,6 +228,33 @@ fn sets() -> impl Strategy<Value = Naive> {
         .prop_map(move |(first, second, third)| [second, third].into_iter().flatten().fold(first, both))
 }
 
+/// Text that a program reads from its user, of parts of filters. Many are none, or more than one condition.
+fn raw_text() -> impl Strategy<Value = String> {
+    let condition = || naive().prop_map(|naive| naive.filter().to_string());
+    let piece = || {
+        let pieces = [
+            ") or (",
+            ") or not (",
+            ")or(",
+            "(",
+            ")",
+            "'",
+            "' or '",
+            "') or ('",
+            " and ",
+            " or ",
+            "not (",
+            "flag",
+            "true",
+        ];
+        proptest::sample::select(pieces.to_vec()).prop_map(String::from)
+    };
+    prop_oneof![
+        2 => (condition(), piece(), condition()).prop_map(|(a, piece, b)| a + &piece + &b),
+        1 => proptest::collection::vec(prop_oneof![piece(), condition()], 1..6).prop_map(|pieces| pieces.concat()),
+    ]
+}
+
 /// A table of small pages, so that parts have several.
 async fn table_of(items: &[Item]) -> TableClient<Item> {
     let service = TableServiceClient::from_transport(Emulator::new().page_size(2));
@@ -281,6 +308,29 @@ proptest! {
             let mut found: Vec<_> = query.scan().ranges(["a", "b", "bb"]).concurrency(2).stream().try_collect().await.unwrap();
             found.sort_by_key(|item: &Item| (item.group.clone(), item.n));
             prop_assert_eq!(&found, &expected, "{}", text);
+            Ok(())
+        })?;
+    }
+
+    /// No text ends the parentheses around it, whatever the service makes of it.
+    #[test]
+    fn raw_text_neither_widens_nor_narrows_the_conditions_beside_it(
+        items in items(), group in some_group(), naive in naive(), text in raw_text(),
+    ) {
+        on_runtime(async {
+            let table = table_of(&items).await;
+            let (typed, raw) = (naive.filter(), Filter::raw(text.clone()));
+            for filter in [typed.clone() & raw.clone(), raw.clone() & typed.clone(), typed.clone() & !raw.clone()] {
+                let query = table.query().partition(&group).filter(filter);
+                let found = query.all().await.unwrap_or_default();
+                let is_selected = |item: &Item| item.group == group && naive.matches(item);
+                prop_assert!(found.iter().all(is_selected), "{:?}: {:?}", text, found);
+            }
+            for filter in [typed.clone() | raw.clone(), raw | typed] {
+                let Ok(found) = table.query().filter(filter).all().await else { continue };
+                let mut typed = items.iter().filter(|item| naive.matches(item));
+                prop_assert!(typed.all(|item| found.contains(item)), "{:?}: {:?}", text, found);
+            }
             Ok(())
         })?;
     }

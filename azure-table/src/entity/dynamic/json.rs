@@ -1,6 +1,8 @@
 //! The serde form of [`DynamicEntity`]: a map like the service's JSON that keeps every type.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 
 use azure_table_wire::codec::json::token::Scalar;
@@ -49,15 +51,61 @@ impl<'de> Deserialize<'de> for DynamicEntity {
 }
 
 /// The value of a member, of a kind that an entity can have.
-#[derive(Deserialize)]
-#[serde(untagged)]
 enum ValueMember {
     Boolean(bool),
-    Integer(i64),
-    Large(u64),
+    Integer(i128),
     Decimal(f64),
     Text(String),
-    Null(()),
+    Null,
+}
+
+impl<'de> Deserialize<'de> for ValueMember {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+/// A derived reader would try one kind after the other.
+struct ValueVisitor;
+
+impl Visitor<'_> for ValueVisitor {
+    type Value = ValueMember;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the value of a property: a text, a number, a boolean or null")
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<ValueMember, E> {
+        Ok(ValueMember::Boolean(value))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<ValueMember, E> {
+        Ok(ValueMember::Integer(value.into()))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<ValueMember, E> {
+        Ok(ValueMember::Integer(value.into()))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<ValueMember, E> {
+        Ok(ValueMember::Decimal(value))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<ValueMember, E> {
+        self.visit_string(text.to_owned())
+    }
+
+    fn visit_string<E: de::Error>(self, text: String) -> Result<ValueMember, E> {
+        Ok(ValueMember::Text(text))
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<ValueMember, E> {
+        Ok(ValueMember::Null)
+    }
+
+    fn visit_none<E: de::Error>(self) -> Result<ValueMember, E> {
+        self.visit_unit()
+    }
 }
 
 struct EntityVisitor;
@@ -74,22 +122,30 @@ impl<'de> Visitor<'de> for EntityVisitor {
         let (mut partition_key, mut row_key) = (None, None);
         let mut members: BTreeMap<String, ValueMember> = BTreeMap::new();
         let mut types: BTreeMap<String, EdmType> = BTreeMap::new();
+        // Of two members with the same name, neither is known to be meant.
+        let once = |name: &str, is_new: bool| match is_new {
+            true => Ok(()),
+            false => Err(de::Error::custom(format_args!("it has {name:?} twice"))),
+        };
         while let Some(name) = map.next_key::<String>()? {
             match name.as_str() {
-                "PartitionKey" => partition_key = Some(map.next_value()?),
-                "RowKey" => row_key = Some(map.next_value()?),
+                "PartitionKey" => once(&name, partition_key.replace(map.next_value()?).is_none())?,
+                "RowKey" => once(&name, row_key.replace(map.next_value()?).is_none())?,
                 "Timestamp" => entity.timestamp = map.next_value()?,
                 "odata.etag" => entity.etag = map.next_value::<Option<String>>()?.map(ETag::new),
                 _ => match name.strip_suffix(TYPE_ANNOTATION) {
                     Some("Timestamp") => drop(map.next_value::<de::IgnoredAny>()?),
-                    Some(name) => {
-                        let edm_type: String = map.next_value()?;
+                    Some(property) => {
+                        let edm_type: Cow<'_, str> = map.next_value()?;
                         let edm_type = EdmType::from_name(&edm_type)
                             .ok_or_else(|| de::Error::custom(format_args!("unknown property type {edm_type:?}")))?;
-                        types.insert(name.to_owned(), edm_type);
+                        once(&name, types.insert(property.to_owned(), edm_type).is_none())?;
                     }
                     None if name.starts_with(ENTITY_ANNOTATION) => drop(map.next_value::<de::IgnoredAny>()?),
-                    None => drop(members.insert(name, map.next_value()?)),
+                    None => match members.entry(name) {
+                        Entry::Vacant(member) => drop(member.insert(map.next_value()?)),
+                        Entry::Occupied(member) => once(member.key(), false)?,
+                    },
                 },
             }
         }
@@ -109,10 +165,10 @@ impl<'de> Visitor<'de> for EntityVisitor {
 /// Returns the value of a member, or `None` for null.
 fn value(member: ValueMember, annotation: Option<EdmType>) -> Result<Option<EdmValue>, ValueError> {
     let scalar = match member {
-        ValueMember::Null(()) => return Ok(None),
+        ValueMember::Null => return Ok(None),
+        ValueMember::Text(text) if matches!(annotation, None | Some(EdmType::String)) => return Ok(Some(text.into())),
         ValueMember::Boolean(value) => Scalar::Boolean(value),
-        ValueMember::Integer(value) => integer(value.into(), annotation)?,
-        ValueMember::Large(value) => integer(value.into(), annotation)?,
+        ValueMember::Integer(value) => integer(value, annotation)?,
         ValueMember::Decimal(value) => Scalar::Number(double_text(value).into()),
         ValueMember::Text(text) => Scalar::Text(text.into()),
     };
@@ -196,6 +252,24 @@ mod tests {
         ] {
             let error = read(inexact).unwrap_err().to_string();
             assert!(error.contains("property `N`") && error.contains(inexact), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_member_that_is_there_twice_is_an_error() {
+        for (members, name) in [
+            (r#""N":1,"N":2"#, "N"),
+            (r#""N":1,"N":null"#, "N"),
+            (
+                r#""N@odata.type":"Edm.Int64","N@odata.type":"Edm.Int32","N":"5""#,
+                "N@odata.type",
+            ),
+            (r#""PartitionKey":"q""#, "PartitionKey"),
+            (r#""RowKey":"r""#, "RowKey"),
+        ] {
+            let json = format!(r#"{{"PartitionKey":"p","RowKey":"r",{members}}}"#);
+            let error = serde_json::from_str::<DynamicEntity>(&json).unwrap_err().to_string();
+            assert!(error.contains(&format!("it has {name:?} twice")), "{error}");
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use azure_table::filter::AccessPath;
 use azure_table::query::BadRow;
+use azure_table::testing::Spy;
 use azure_table::{
     Continuation, DynamicEntity, Emulator, ErrorKind, Filter, Key, TableClient, TableEntity, TableServiceClient,
 };
@@ -353,8 +354,8 @@ async fn raw_filter_that_cannot_be_parsed_is_named_with_the_place() {
             "is not understood from character 25 on, \">= 3\"",
         ),
         (
-            "author eq 'O'Brien'",
-            "is not understood from character 14 on, \"Brien'\"",
+            "author eq 'O'Brien''",
+            "is not understood from character 14 on, \"Brien''\"",
         ),
         ("length(author) gt 3", "is not understood from character "),
         ("rating ge", "ends too early"),
@@ -388,6 +389,50 @@ async fn raw_filter_that_cannot_be_parsed_is_named_with_the_place() {
                 .to_string()
                 .replace(error.service_message().unwrap_or_default(), "");
             assert!(!own.contains("SECRET"), "{own}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn raw_filter_that_is_no_single_condition_is_not_sent() {
+    let spy = Spy::new(Emulator::new());
+    let service = TableServiceClient::from_transport(spy.clone());
+    let blogs = service.table::<Blog>("Blogs").unwrap();
+    for (text, why) in [
+        (
+            "rating eq 1) or (rating eq 2",
+            "closes a parenthesis that is not open, at character 12",
+        ),
+        ("(rating eq 1", "leaves the parenthesis open at character 1"),
+        ("author eq 'O'Brien'", "leaves the quote open at character 19"),
+    ] {
+        for error in [
+            blogs.query().filter(Filter::raw(text)).all().await.unwrap_err(),
+            blogs
+                .query()
+                .partition("a")
+                .filter(Filter::raw(text))
+                .count()
+                .await
+                .unwrap_err(),
+            blogs
+                .query()
+                .filter(Blog::ID.eq(1) & !Filter::raw(text))
+                .first()
+                .await
+                .unwrap_err(),
+            blogs
+                .delete_where(blogs.query().filter(Filter::raw(text)))
+                .await
+                .unwrap_err()
+                .into(),
+            service.list_tables().filter(Filter::raw(text)).await.unwrap_err(),
+        ] {
+            assert!(
+                error.to_string().contains(&format!("filter: the text {text:?} {why}")),
+                "{error}"
+            );
+            assert_eq!((error.kind(), spy.requests()), (ErrorKind::InvalidInput, 0));
         }
     }
 }
