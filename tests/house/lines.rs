@@ -33,8 +33,8 @@ const LINES: [(&str, usize); 7] = [
     // comparison of all fields by hand, and a file of 501 lines. 1 for declared indexes. 5 for an index row's
     // key that is written once: they replaced a second one. 8 for reports that other crates define: they replaced two
     // conversions into an error. 10 counted late. 26 for quotes and parentheses of raw filters: they replaced a check
-    // of `aztable`. 42 for values of JSON that are read at once, and members that are there twice: they replaced an error
-    // for each kind of value, and a second reader in `aztable`.
+    // of `aztable`. 42 for values of JSON that are read at once, and members that are there twice: they replaced
+    // an error for each kind of value, and a second reader in `aztable`.
     ("azure-table", 33_784),
     // 34 for fields that are read by their index: they replaced a search by name for each property of a page.
     // 1 for an option of explorations. 357 for declared indexes, a row type for each: they replaced rows by hand. 4 for
