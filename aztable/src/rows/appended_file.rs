@@ -8,9 +8,6 @@ use crate::failure::{Done, Failure};
 use crate::position::create_private;
 use crate::rows::compression::Compression;
 
-/// The bytes that are appended together.
-const APPENDED: usize = 4 << 20;
-
 /// A file, or the standard output. Bytes that are written wait for the next append.
 pub(crate) struct AppendedFile {
     path: PathBuf,
@@ -73,12 +70,14 @@ impl AppendedFile {
     }
 
     fn append(&mut self) -> io::Result<()> {
-        let member = self.compression.member(std::mem::take(&mut self.waiting))?;
+        let member = self.compression.member(&self.waiting)?;
         self.length += member.len() as u64;
-        match &mut self.file {
+        let written = match &mut self.file {
             None => io::stdout().write_all(&member),
             Some(file) => file.write_all(&member),
-        }
+        };
+        self.waiting.clear();
+        written
     }
 
     fn named(&self, error: io::Error) -> io::Error {
@@ -89,7 +88,7 @@ impl AppendedFile {
 impl Write for AppendedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.waiting.extend_from_slice(bytes);
-        if self.waiting.len() >= APPENDED {
+        if self.waiting.len() >= self.compression.length_of_append() {
             self.append().map_err(|error| self.named(error))?;
         }
         Ok(bytes.len())

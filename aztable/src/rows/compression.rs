@@ -1,5 +1,6 @@
 //! Compressed files. Each append is a member of its own, so that a file can be cut at any of them and continued.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::path::Path;
@@ -35,15 +36,23 @@ impl Compression {
     ///
     /// # Errors
     /// The compressor fails.
-    pub(crate) fn member(self, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
-        match self {
-            Self::None => Ok(bytes),
+    pub(crate) fn member(self, bytes: &[u8]) -> io::Result<Cow<'_, [u8]>> {
+        Ok(match self {
+            Self::None => bytes.into(),
             Self::Gzip => {
                 let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
-                encoder.write_all(&bytes)?;
-                encoder.finish()
+                encoder.write_all(bytes)?;
+                encoder.finish()?.into()
             }
-            Self::Zstandard => zstd::encode_all(bytes.as_slice(), ZSTANDARD_LEVEL),
+            Self::Zstandard => zstd::encode_all(bytes, ZSTANDARD_LEVEL)?.into(),
+        })
+    }
+
+    /// Returns the number of bytes that are appended together: of a member, or of what stays in a cache of the CPU.
+    pub(crate) fn length_of_append(self) -> usize {
+        match self {
+            Self::None => 256 << 10,
+            Self::Gzip | Self::Zstandard => 4 << 20,
         }
     }
 

@@ -13,7 +13,9 @@ use crate::rows::row_source::{ReadRow, RowSource};
 /// # Errors
 /// The file cannot be written.
 pub(crate) fn write(lines: &mut impl Write, value: &impl Serialize) -> Done<u64> {
-    let mut line = serde_json::to_vec(value)?;
+    // Most rows fit.
+    let mut line = Vec::with_capacity(1_024);
+    serde_json::to_writer(&mut line, value)?;
     line.push(b'\n');
     lines.write_all(&line)?;
     Ok(line.len() as u64)

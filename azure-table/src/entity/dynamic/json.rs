@@ -28,16 +28,22 @@ impl Serialize for DynamicEntity {
         if let Some(timestamp) = &self.timestamp {
             map.serialize_entry("Timestamp", timestamp)?;
         }
+        let mut annotation = String::new();
         for (name, value) in &self.properties {
             if odata::value::annotation(value, |_| true).is_some() {
-                map.serialize_entry(&format!("{name}{TYPE_ANNOTATION}"), value.edm_type().name())?;
+                annotation.clear();
+                annotation.push_str(name);
+                annotation.push_str(TYPE_ANNOTATION);
+                map.serialize_entry(&annotation, value.edm_type().name())?;
             }
             match value {
                 Edm::String(text) => map.serialize_entry(name, text)?,
                 Edm::Boolean(value) => map.serialize_entry(name, value)?,
                 Edm::Int32(value) => map.serialize_entry(name, value)?,
+                Edm::DateTime(value) => map.serialize_entry(name, value)?,
+                Edm::Guid(value) => map.serialize_entry(name, value)?,
                 // A double too, since a format may round its own numbers.
-                value => map.serialize_entry(name, &value.to_string())?,
+                Edm::Int64(_) | Edm::Double(_) | Edm::Binary(_) => map.serialize_entry(name, &value.to_string())?,
             }
         }
         map.end()
