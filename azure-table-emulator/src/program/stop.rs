@@ -1,5 +1,5 @@
 //! The signals that stop the program: Ctrl-C, and on Unix also SIGTERM, which service managers and containers send, and
-//! SIGHUP, which a terminal sends when it is closed. With `--stop-on-eof` the end of standard input counts as one.
+//! SIGHUP, which a terminal sends when it is closed. With `--stop-on-eof` the end of standard input is the first.
 
 use std::io;
 
@@ -7,7 +7,8 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-const EOF: &str = "end of standard input";
+/// The name of the end of standard input, which only `next`'s first call returns.
+pub(crate) const EOF: &str = "end of standard input";
 
 /// The signals received since its creation, one by one.
 pub(crate) struct Signals {
@@ -18,7 +19,7 @@ pub(crate) struct Signals {
     /// `None` if it is ignored, as with `nohup`.
     #[cfg(unix)]
     hangup: Option<Signal>,
-    /// `None` if standard input stops nothing, or has ended.
+    /// `None` if standard input stops nothing, or after a signal.
     eof: Option<oneshot::Receiver<()>>,
 }
 
@@ -52,15 +53,14 @@ impl Signals {
             hangup,
             eof,
         } = self;
-        tokio::select! {
+        let signal = tokio::select! {
             _ = interrupt.recv() => "Ctrl-C",
             _ = terminate.recv() => "SIGTERM",
             Some(()) = async { hangup.as_mut()?.recv().await } => "SIGHUP",
-            Some(_) = async { Some(eof.as_mut()?.await) } => {
-                *eof = None;
-                EOF
-            }
-        }
+            Some(_) = async { Some(eof.as_mut()?.await) } => EOF,
+        };
+        *eof = None;
+        signal
     }
 }
 
@@ -85,14 +85,13 @@ impl Signals {
     /// Waits for a signal, and returns its name.
     pub(crate) async fn next(&mut self) -> &'static str {
         let eof = &mut self.eof;
-        tokio::select! {
+        let signal = tokio::select! {
             // After an error the signal ends the process by itself.
             Ok(()) = tokio::signal::ctrl_c() => "Ctrl-C",
-            Some(_) = async { Some(eof.as_mut()?.await) } => {
-                *eof = None;
-                EOF
-            }
+            Some(_) = async { Some(eof.as_mut()?.await) } => EOF,
             else => std::future::pending().await,
-        }
+        };
+        *eof = None;
+        signal
     }
 }
