@@ -15,7 +15,7 @@ use crate::introduction::{self, Ports};
 use crate::options::Options;
 use crate::output::{People, Result, Stream, because, of};
 use crate::preset::Preset;
-use crate::stop::{EOF, Signals};
+use crate::stop::{ENDS_OF_STARTER, Signals};
 
 /// The time limit for requests in flight after a signal. Containers are killed 10 s after the request to stop, and the
 /// snapshot must be written by then.
@@ -179,16 +179,17 @@ async fn until_signal(server: EmulatorServer, mut signals: Signals, has_snapshot
     };
     let served = server.serve_until(async {
         let mut signal = signals.next().await;
-        if signal == EOF {
-            people.tell(format_args!("{EOF}: stopping"));
-        } else {
+        let is_repeatable = !ENDS_OF_STARTER.contains(&signal);
+        if is_repeatable {
             people.tell(format_args!("{signal}: stopping; send it again to stop {at_once}"));
+        } else {
+            people.tell(format_args!("{signal}: stopping"));
         }
         let _ = stopping.send(());
         let last_words = people.clone();
         tokio::spawn(async move {
-            // The signal that ends its starter, and so its standard input, may reach the program as well.
-            if signal == EOF {
+            // The signal that ended its starter may reach the program as well.
+            if !is_repeatable {
                 signal = signals.next().await;
             }
             let first = Instant::now();

@@ -1,5 +1,5 @@
 //! The signals that stop the program: Ctrl-C, and on Unix also SIGTERM, which service managers and containers send, and
-//! SIGHUP, which a terminal sends when it is closed. With `--stop-on-eof` the end of standard input is the first.
+//! SIGHUP, which a terminal sends when it is closed. With `--stop-on-eof` the end of standard input counts as one.
 
 use std::io;
 
@@ -7,8 +7,11 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// The name of the end of standard input, which only `next`'s first call returns.
-pub(crate) const EOF: &str = "end of standard input";
+const HANGUP: &str = "SIGHUP";
+const EOF: &str = "end of standard input";
+/// The ends of what started the program: they follow its own signal, as systemd sends SIGHUP right after SIGTERM, so only
+/// the first call of `next` returns them.
+pub(crate) const ENDS_OF_STARTER: [&str; 2] = [HANGUP, EOF];
 
 /// The signals received since its creation, one by one.
 pub(crate) struct Signals {
@@ -16,7 +19,7 @@ pub(crate) struct Signals {
     interrupt: Signal,
     #[cfg(unix)]
     terminate: Signal,
-    /// `None` if it is ignored, as with `nohup`.
+    /// `None` if it is ignored, as with `nohup`, or after a signal.
     #[cfg(unix)]
     hangup: Option<Signal>,
     /// `None` if standard input stops nothing, or after a signal.
@@ -56,10 +59,10 @@ impl Signals {
         let signal = tokio::select! {
             _ = interrupt.recv() => "Ctrl-C",
             _ = terminate.recv() => "SIGTERM",
-            Some(()) = async { hangup.as_mut()?.recv().await } => "SIGHUP",
+            Some(()) = async { hangup.as_mut()?.recv().await } => HANGUP,
             Some(_) = async { Some(eof.as_mut()?.await) } => EOF,
         };
-        *eof = None;
+        (*hangup, *eof) = (None, None);
         signal
     }
 }

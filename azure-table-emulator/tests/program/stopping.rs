@@ -56,6 +56,21 @@ fn other_signal_stops_it_at_once() {
 }
 
 #[test]
+fn hangup_beside_another_signal_loses_no_snapshot() {
+    for (first, second) in [("-TERM", "-HUP"), ("-HUP", "-TERM")] {
+        let file = std::env::temp_dir().join(format!("azure-table-{}.json", azure_table::Guid::random()));
+        let running = Running::start(&["--port=0", "--snapshot", file.to_str().unwrap()]);
+        let _pending = running.send_half_a_request();
+        send(first, running.child.id());
+        std::thread::sleep(Duration::from_millis(50));
+        let (code, said) = running.end(second);
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.ends_with("stopped\n"), "{said}");
+    }
+}
+
+#[test]
 fn end_of_standard_input_beside_a_signal_loses_no_snapshot() {
     // The end of its starter, which a signal or Ctrl-C ended too, may come before or long after its own signal.
     for ends_first in [false, true] {
