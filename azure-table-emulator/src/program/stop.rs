@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 const HANGUP: &str = "SIGHUP";
 const EOF: &str = "end of standard input";
-/// The ends of what started the program: they follow its own signal, as systemd sends SIGHUP right after SIGTERM, so only
+/// The ends of what started the program. They may follow a signal, as systemd sends SIGHUP right after SIGTERM, so only
 /// the first call of `next` returns them.
 pub(crate) const ENDS_OF_STARTER: [&str; 2] = [HANGUP, EOF];
 
