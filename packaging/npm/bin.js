@@ -12,14 +12,20 @@ function fail(error) {
 
 function run() {
   const child = spawn(program(), process.argv.slice(2), { stdio: "inherit" });
+  let watch;
+  function pass(signal) {
+    // A second, different signal would stop the program at once, without its snapshot.
+    clearInterval(watch);
+    child.kill(signal);
+  }
   for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"]) {
     // On Windows, Ctrl-C reaches the program by itself, and `kill` would end it at once.
-    process.on(signal, () => process.platform === "win32" || child.kill(signal));
+    process.on(signal, () => process.platform === "win32" || pass(signal));
   }
   // npm passes a signal on to its shell, which ends and leaves its children.
   const parent = process.ppid;
   if (process.env.npm_command !== undefined) {
-    setInterval(() => process.ppid === parent || child.kill(), 200).unref();
+    watch = setInterval(() => process.ppid === parent || pass("SIGTERM"), 200).unref();
   }
   child.on("error", fail);
   child.on("exit", (code, signal) => {

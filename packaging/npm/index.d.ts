@@ -38,14 +38,20 @@ export interface Options {
 
 /** A running emulator. It also stops when this process ends, however it ends. */
 export interface Emulator {
-  /** Connection string of the account `devstoreaccount1`. */
+  /**
+   * Connection string of the account `devstoreaccount1`. It never contains a key that the option `account` set: its
+   * `AccountKey` is then the text `<the key you gave>`.
+   */
   readonly connectionString: string;
   /** URL of that account. */
   readonly url: string;
   readonly port: number;
   /** URL of the control API, with the option `control`. */
   readonly control?: string;
-  /** Stops the program and waits for its end. Rejects if its tables could not be stored, or if it had ended before. */
+  /**
+   * Stops the program and waits for its end. Rejects if it ended with an error, for example if its tables could not be
+   * stored, or was killed. A program that SIGTERM stopped before is no error.
+   */
   stop(): Promise<void>;
 }
 

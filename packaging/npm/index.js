@@ -16,7 +16,7 @@ function argumentsOf(options) {
 }
 
 exports.start = async function start({ program: path = program(), ...options } = {}) {
-  const given = argumentsOf({ port: 0, ...options, readyJson: true, quiet: true, stopOnEof: true });
+  const given = argumentsOf({ ...options, port: options.port ?? 0, readyJson: true, quiet: true, stopOnEof: true });
   const child = spawn(path, given, { windowsHide: true });
   const { stdin, stdout, stderr } = child;
   let errors = "";
@@ -34,7 +34,7 @@ exports.start = async function start({ program: path = program(), ...options } =
   const [line] = await Promise.race([once(createInterface(stdout), "line"), ended.then((why) => [undefined, why])]);
   if (line === undefined) throw new Error(`azure-table-emulator did not start: ${await ended}`);
   const { port, control, accounts } = JSON.parse(line);
-  const { connectionString } = accounts[0];
+  const { connectionString } = accounts.find(({ name }) => name === "devstoreaccount1");
   const [, url] = /TableEndpoint=([^;]*[^;/])/.exec(connectionString);
 
   // A test that forgets `stop` ends all the same.

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use azure_table_emulator::{Emulator, EmulatorServer};
 use azure_table_emulator::{EmulatorSnapshot, ServerCertificate};
@@ -15,12 +15,12 @@ use crate::introduction::{self, Ports};
 use crate::options::Options;
 use crate::output::{People, Result, Stream, because, of};
 use crate::preset::Preset;
-use crate::stop::Signals;
+use crate::stop::{ENDS_OF_STARTER, Signals};
 
 /// The time limit for requests in flight after a signal. Containers are killed 10 s after the request to stop, and the
 /// snapshot must be written by then.
 const GRACE: Duration = Duration::from_secs(3);
-/// The time in which a further signal is the same one: a terminal, npm and a shell each pass on one key press.
+/// The time in which the same signal counts once: a terminal, npm and a shell each pass on one key press.
 const SAME_SIGNAL: Duration = Duration::from_millis(500);
 /// The seed of `--timestamp-skew`.
 const SKEW_SEED: u64 = 0;
@@ -178,18 +178,22 @@ async fn until_signal(server: EmulatorServer, mut signals: Signals, has_snapshot
         "at once"
     };
     let served = server.serve_until(async {
-        let signal = signals.next().await;
-        people.tell(format_args!("{signal}: stopping; send it again to stop {at_once}"));
+        let mut signal = signals.next().await;
+        let is_repeatable = !ENDS_OF_STARTER.contains(&signal);
+        if is_repeatable {
+            people.tell(format_args!("{signal}: stopping; send it again to stop {at_once}"));
+        } else {
+            people.tell(format_args!("{signal}: stopping"));
+        }
         let _ = stopping.send(());
         let last_words = people.clone();
         tokio::spawn(async move {
-            let _ = tokio::time::timeout(SAME_SIGNAL, async {
-                loop {
-                    signals.next().await;
-                }
-            })
-            .await;
-            signals.next().await;
+            // The signal that ended its starter may reach the program as well.
+            if !is_repeatable {
+                signal = signals.next().await;
+            }
+            let first = Instant::now();
+            while signals.next().await == signal && first.elapsed() < SAME_SIGNAL {}
             last_words.flush();
             std::process::exit(130);
         });

@@ -7,7 +7,11 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
+const HANGUP: &str = "SIGHUP";
 const EOF: &str = "end of standard input";
+/// The ends of what started the program. They may follow a signal, as systemd sends SIGHUP right after SIGTERM, so only
+/// the first call of `next` returns them.
+pub(crate) const ENDS_OF_STARTER: [&str; 2] = [HANGUP, EOF];
 
 /// The signals received since its creation, one by one.
 pub(crate) struct Signals {
@@ -15,10 +19,10 @@ pub(crate) struct Signals {
     interrupt: Signal,
     #[cfg(unix)]
     terminate: Signal,
-    /// `None` if it is ignored, as with `nohup`.
+    /// `None` if it is ignored, as with `nohup`, or after a signal.
     #[cfg(unix)]
     hangup: Option<Signal>,
-    /// `None` if standard input stops nothing, or has ended.
+    /// `None` if standard input stops nothing, or after a signal.
     eof: Option<oneshot::Receiver<()>>,
 }
 
@@ -52,15 +56,14 @@ impl Signals {
             hangup,
             eof,
         } = self;
-        tokio::select! {
+        let signal = tokio::select! {
             _ = interrupt.recv() => "Ctrl-C",
             _ = terminate.recv() => "SIGTERM",
-            Some(()) = async { hangup.as_mut()?.recv().await } => "SIGHUP",
-            Some(_) = async { Some(eof.as_mut()?.await) } => {
-                *eof = None;
-                EOF
-            }
-        }
+            Some(()) = async { hangup.as_mut()?.recv().await } => HANGUP,
+            Some(_) = async { Some(eof.as_mut()?.await) } => EOF,
+        };
+        (*hangup, *eof) = (None, None);
+        signal
     }
 }
 
@@ -85,14 +88,13 @@ impl Signals {
     /// Waits for a signal, and returns its name.
     pub(crate) async fn next(&mut self) -> &'static str {
         let eof = &mut self.eof;
-        tokio::select! {
+        let signal = tokio::select! {
             // After an error the signal ends the process by itself.
             Ok(()) = tokio::signal::ctrl_c() => "Ctrl-C",
-            Some(_) = async { Some(eof.as_mut()?.await) } => {
-                *eof = None;
-                EOF
-            }
+            Some(_) = async { Some(eof.as_mut()?.await) } => EOF,
             else => std::future::pending().await,
-        }
+        };
+        *eof = None;
+        signal
     }
 }

@@ -104,6 +104,17 @@ impl Running {
         rest.split(['\n', ',']).next().unwrap()
     }
 
+    /// Keeps it from ending for 3 s after a signal.
+    fn send_half_a_request(&self) -> TcpStream {
+        let (_, address) = self.connection_string.split_once("http://").unwrap();
+        let (address, _) = address.split_once('/').unwrap();
+        let mut client = TcpStream::connect(address).unwrap();
+        let half = b"POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\n{";
+        client.write_all(half).unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        client
+    }
+
     /// Sends it a signal; gives the exit code and what it said since it was ready.
     fn end(mut self, signal: &str) -> (Option<i32>, String) {
         let id = self.child.id();
@@ -195,12 +206,7 @@ fn a_request_that_does_not_end_leaves_time_for_the_snapshot() {
     let file = std::env::temp_dir().join(format!("azure-table-{}.json", Guid::random()));
     let running = Running::start(&["--port", "0", "--snapshot", file.to_str().unwrap()]);
     fs::remove_file(&file).unwrap();
-    let (_, address) = running.connection_string.split_once("http://").unwrap();
-    let (address, _) = address.split_once('/').unwrap();
-    let mut client = TcpStream::connect(address).unwrap();
-    let half = b"POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\n{";
-    client.write_all(half).unwrap();
-    std::thread::sleep(Duration::from_millis(200));
+    let _pending = running.send_half_a_request();
     let started = Instant::now();
     let (code, said) = running.end("-TERM");
     assert!(started.elapsed() < Duration::from_secs(7), "{:?}", started.elapsed());

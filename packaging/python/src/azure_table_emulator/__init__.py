@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal, TypedDict
@@ -24,6 +25,17 @@ if TYPE_CHECKING:
 __all__ = ["Emulator", "Options", "main", "start"]
 
 _PROGRAM = Path(__file__).with_name("azure-table-emulator.exe" if os.name == "nt" else "azure-table-emulator")
+# The program stops when its standard input ends, which a forked process must not hold open.
+_INPUTS: weakref.WeakSet[IO[str]] = weakref.WeakSet()
+
+
+def _close_inputs() -> None:
+    for pipe in _INPUTS:
+        pipe.close()
+
+
+if os.name != "nt":
+    os.register_at_fork(after_in_child=_close_inputs)
 
 
 class Options(TypedDict, total=False):
@@ -62,7 +74,10 @@ class Emulator:
     """A running emulator. It also stops when this process ends, however it ends."""
 
     connection_string: str
-    """Connection string of the account `devstoreaccount1`."""
+    """Connection string of the account `devstoreaccount1`.
+
+    It never contains a key that the option `account` set: its `AccountKey` is then the text `<the key you gave>`.
+    """
     url: str
     """URL of that account."""
     port: int
@@ -72,13 +87,15 @@ class Emulator:
     def __init__(self, process: subprocess.Popen[str], errors: IO[str]) -> None:
         self._process = process
         self._errors = errors
-        assert process.stdout is not None
+        assert process.stdin is not None and process.stdout is not None
+        _INPUTS.add(process.stdin)
         line = process.stdout.readline()
         if not line:
             process.wait()
             raise RuntimeError(f"azure-table-emulator did not start: {self._reason()}")
         ready = json.loads(line)
-        self.connection_string = ready["accounts"][0]["connectionString"]
+        accounts = {account["name"]: account["connectionString"] for account in ready["accounts"]}
+        self.connection_string = accounts["devstoreaccount1"]
         self.url = re.findall("TableEndpoint=([^;]*[^;/])", self.connection_string)[0]
         self.port = ready["port"]
         self.control = ready.get("control")
@@ -91,7 +108,8 @@ class Emulator:
     def stop(self) -> None:
         """Stops the program and waits for its end.
 
-        Raises RuntimeError if its tables could not be stored, or if it had ended before.
+        Raises RuntimeError if it ended with an error, for example if its tables could not be stored, or was killed. A
+        program that SIGTERM stopped before is no error. Only the process that started the program may stop it.
         """
         if self._errors.closed:
             return
@@ -122,10 +140,10 @@ def _arguments(options: Mapping[str, object]) -> list[str]:
 
 def start(**options: Unpack[Options]) -> Emulator:
     """Starts an emulator, and waits until it listens. Raises RuntimeError with the reason if it cannot."""
-    program = options.pop("program", _PROGRAM)
+    program = options.pop("program", None) or _PROGRAM
     own = {"ready_json": True, "quiet": True, "stop_on_eof": True}
     process = subprocess.Popen(
-        [program, *_arguments({"port": 0, **options, **own})],
+        [program, *_arguments({**options, "port": options.get("port") or 0, **own})],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=(errors := tempfile.TemporaryFile("w+", encoding="utf-8")),

@@ -14,6 +14,14 @@ let emulator;
 before(async () => (emulator = await start({ control: 0, strictVersions: true })));
 after(() => emulator.stop());
 
+/** Sends half a request, which keeps the program from ending for 3 s. */
+async function pend(port) {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  socket.write("POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\n{");
+  await new Promise((resolve) => setTimeout(resolve, 200));
+}
+
 /** Resolves once nothing listens on the port any more. */
 async function isClosed(port) {
   for (;;) {
@@ -47,6 +55,30 @@ test("a start that fails says why", async () => {
   await assert.rejects(start({ port: emulator.port }), /did not start: port \d+ is in use/);
   await assert.rejects(start({ prot: 1 }), /did not start: unexpected argument '--prot'/);
   await assert.rejects(start({ program: "/missing" }), /did not start: spawn \/missing ENOENT/);
+});
+
+test("options that are undefined are absent", async () => {
+  const other = await start({ port: undefined, program: undefined });
+  assert.notEqual(other.port, 10002);
+  await other.stop();
+});
+
+test("a further account and a key of one's own leave the account", async () => {
+  const account = ["a:c2VjcmV0", "devstoreaccount1:c2VjcmV0"];
+  const { connectionString, url, stop } = await start({ account });
+  assert.match(connectionString, /AccountName=devstoreaccount1;AccountKey=<the key you gave>;/);
+  assert.match(url, /\/devstoreaccount1$/);
+  await stop();
+});
+
+test("a stop after SIGTERM is no error, and one after a kill is", async () => {
+  for (const [signal, why] of [["SIGTERM", ""], ["SIGKILL", "azure-table-emulator: it ended with SIGKILL"]]) {
+    const { port, stop } = await start();
+    const newest = execFileSync("pgrep", ["-n", "-P", process.pid], { encoding: "utf8" });
+    process.kill(Number(newest), signal);
+    await isClosed(port);
+    assert.equal(await stop().then(() => "", (error) => error.message), why);
+  }
 });
 
 test("a snapshot that could not be written fails the stop", async () => {
@@ -96,13 +128,15 @@ for (const [what, signal, group] of [
     writeFileSync(snapshot, '{"azure-table-snapshot":1}\n{"account":"a"}\n{"table":"Blogs"}\n');
     const child = spawn(...npx("--port=0", "--ready-json", `--snapshot=${snapshot}`), { detached: true });
     const [line] = await once(child.stdout, "data");
+    const { port } = JSON.parse(line);
+    await pend(port);
     let said = "";
     child.stderr.on("data", (text) => (said += text));
     process.kill(group ? -child.pid : child.pid, signal);
     await once(child.stderr, "end");
     assert.match(said, /snapshot .* written, 1 table/);
     assert.match(said, /stopped\n$/);
-    await isClosed(JSON.parse(line).port);
+    await isClosed(port);
   });
 }
 

@@ -3,6 +3,7 @@
 tests/external/package/run installs it.
 """
 
+import multiprocessing
 import re
 import signal
 import socket
@@ -62,6 +63,37 @@ def test_snapshot_that_could_not_be_written_fails_the_stop(tmp_path: Path) -> No
     snapshot.mkdir()
     with pytest.raises(RuntimeError, match="tables.json.* could not be written"):
         emulator.stop()
+
+
+def test_absent_option_may_be_none() -> None:
+    with start(port=None, program=None) as emulator:  # type: ignore[arg-type]
+        assert emulator.port != 10002
+
+
+def test_account_stays_the_same_with_a_key_of_its_own() -> None:
+    with start(account=["a:c2VjcmV0", "devstoreaccount1:c2VjcmV0"]) as emulator:
+        assert "AccountName=devstoreaccount1;AccountKey=<the key you gave>;" in emulator.connection_string
+        assert emulator.url.endswith("/devstoreaccount1")
+
+
+def test_stop_after_sigterm_is_no_error_and_one_after_a_kill_is() -> None:
+    with start() as emulator:
+        emulator._process.terminate()
+        wait_until_closed(emulator.port)
+    emulator = start()
+    emulator._process.kill()
+    with pytest.raises(RuntimeError, match="it ended with -9"):
+        emulator.stop()
+
+
+def test_forked_process_does_not_keep_it_running() -> None:
+    emulator = start()
+    child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(999,))
+    child.start()
+    emulator.stop()
+    assert child.is_alive()
+    child.kill()
+    child.join()
 
 
 def test_killed_process_leaves_no_emulator() -> None:
