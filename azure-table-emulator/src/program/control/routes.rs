@@ -1,7 +1,8 @@
 //! The routes of the control port.
 //!
 //! Maps paths and methods to the routes in `routes/*.rs`, and checks each request first. A list is sent as lines of
-//! JSON, the routes as an array, anything else as one object. A response is sent once everything that it shows is durable.
+//! JSON, the routes as an array, anything else as one object. A response is sent once everything that it shows is
+//! durable.
 
 mod clock;
 mod faults;
