@@ -219,10 +219,13 @@ async fn log_names_the_account_that_is_missing() {
             403
         );
     }
+    // The host names the account, and the credential another one.
+    let host = "https://nobody.table.core.windows.net";
+    assert_eq!(send_to(&emulator, host, "GET", "Tables", &[], "").await.status(), 403);
     let whys = whys.lock().unwrap();
     let neither = "neither Authorization nor the address names an account";
     assert_eq!(
         whys.iter().flatten().collect::<Vec<_>>(),
-        [neither, "no account \"nobody\""]
+        [neither, "no account \"nobody\"", "no account \"nobody\""]
     );
 }
