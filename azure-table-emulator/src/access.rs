@@ -106,7 +106,10 @@ fn check(
 fn check_token(site: &Site, settings: &Settings, token: &str, (version, now): (&str, DateTime)) -> Result<()> {
     let failed = |why: &'static str| Err(ServiceError::AUTHENTICATION_FAILED.because(why));
     if settings.key(&site.account).is_none() {
-        return Err(ServiceError::AUTHENTICATION_FAILED.because(no_account(site)));
+        return match site.is_of_emulators {
+            true => failed("a token needs the account in the path"),
+            false => Err(ServiceError::AUTHENTICATION_FAILED.because(no_account(site))),
+        };
     }
     if !site.is_https {
         return failed("a token, but no HTTPS");

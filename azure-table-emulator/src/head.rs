@@ -13,7 +13,7 @@ use http::{HeaderMap, Response, StatusCode, Uri};
 
 use crate::access::sas;
 use crate::response::Trace;
-use crate::response::observer::Note;
+use crate::response::observer::{Note, SenderRejected};
 use crate::rules::version::ECHOES_CLIENT_REQUEST_ID;
 use crate::rules::{MAX_URL, url_too_long};
 use crate::settings::Settings;
@@ -35,6 +35,7 @@ pub(crate) fn fault(uri: &Uri) -> Option<Response<Bytes>> {
     let mut response = Response::new(Bytes::new());
     *response.status_mut() = StatusCode::URI_TOO_LONG;
     response.extensions_mut().insert(Note::because(url_too_long(length)));
+    response.extensions_mut().insert(SenderRejected);
     Some(response)
 }
 

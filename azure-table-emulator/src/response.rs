@@ -8,7 +8,7 @@
 //!
 //! Source: REST "Status and error codes", "Performing entity group transactions"; recorded headers and error bodies.
 
-mod error;
+pub(crate) mod error;
 pub(crate) mod format;
 pub(crate) mod observer;
 
@@ -219,8 +219,13 @@ impl OperationResponse {
         let mut put = |parts: [&str; 4]| parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
         put(["HTTP/1.1 ", self.status().as_str(), " ", reason]);
         put(["\r\n", "", "", ""]);
+        let is_injected = |name: &str| {
+            self.injected
+                .as_ref()
+                .is_some_and(|injected| injected.contains_key(name))
+        };
         let mut line = |name: &str, value: Option<&str>| {
-            if let Some(value) = value {
+            if let Some(value) = value.filter(|_| !is_injected(name)) {
                 put([name, ": ", value, "\r\n"]);
             }
         };
@@ -275,7 +280,9 @@ impl OperationResponse {
             line(header, Some(token));
         }
         for (header, value) in self.injected.iter().flat_map(|injected| injected.iter()) {
-            line(header.as_str(), value.to_str().ok());
+            if let Ok(value) = value.to_str() {
+                put([header.as_str(), ": ", value, "\r\n"]);
+            }
         }
         out.extend_from_slice(b"\r\n");
         // Here the line end before the next boundary is the only one (recorded of both services).

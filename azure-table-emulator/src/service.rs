@@ -34,6 +34,7 @@ use crate::load::stamp::{ServerTurn, Stamp};
 use crate::operations::cors;
 use crate::operations::operation::Operation;
 use crate::response::format::ErrorForm;
+use crate::response::observer::SenderRejected;
 use crate::response::{OperationResponse, Trace};
 use crate::rules::service_error::Result;
 use crate::settings::Settings;
@@ -97,7 +98,14 @@ impl Service {
         }
         let busy = turn.as_ref().and_then(|turn| turn.busy.as_ref());
         let outcome = self.execute(operation, (busy, fate), &request, &trace).await;
-        let (response, rows) = self.respond(outcome, site.as_ref().ok(), &request, &trace).await;
+        let outcome = outcome.map_err(|service_error| match &site {
+            Ok(site) if service_error.why.is_none() => site.explained(service_error, head.uri.path()),
+            _ => service_error,
+        });
+        let (mut response, rows) = self.respond(outcome, site.as_ref().ok(), &request, &trace).await;
+        if caller.is_err() {
+            response.extensions_mut().insert(SenderRejected);
+        }
         if let Some(turn) = turn {
             Box::pin(turn.end(rows)).await;
         }

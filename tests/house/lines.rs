@@ -52,7 +52,9 @@ const LINES: [(&str, usize); 8] = [
     // 35 for a program that stops with its starter, and for a key press that arrives twice: they replaced emulators
     // that outlived killed tests, and snapshots that Ctrl-C under npm lost. 3 for the end of standard input and SIGHUP
     // after a signal: they replaced snapshots that were lost.
-    ("azure-table-emulator", 12_428),
+    // 81 for a log that requests without credentials cannot fill, reasons of mistyped and missing accounts, injected
+    // codes as the service reports them and types of `Accept`: they replaced memory without a limit, and wrong reasons.
+    ("azure-table-emulator", 12_509),
     // Moved out of `azure-table`: 1,709 lines, and then 19 less because one type reads snapshots.
     // 781 for declared indexes, which replace index rows by hand and their repair. 203 for their writes by query and
     // their removal: they replaced `Unique`, 83 lines, and index rows that stayed for ever. 2 for a guide.
@@ -83,7 +85,8 @@ const LINES: [(&str, usize); 8] = [
     ("aztable", 6_927),
     // Measures the facts of the live service, which are not counted, on an endpoint. The program `verify` of the tests
     // moved into it with its probes, some 4,500 lines.
-    ("table-parity", 5_439),
+    // 25 for the probes of two further lines of `unknowns.md`.
+    ("table-parity", 5_464),
 ];
 
 #[test]

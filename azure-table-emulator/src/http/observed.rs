@@ -25,6 +25,7 @@ struct Pending<'a> {
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
         if let Some(seen) = self.seen.take() {
+            let seen = seen.without_batch();
             seen.show_lost(self.observe, "the connection closed before the response".to_owned());
         }
     }

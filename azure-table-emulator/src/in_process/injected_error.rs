@@ -5,10 +5,13 @@ use azure_table_wire::request::inbound::target::Paths;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 
+use crate::access;
 use crate::head;
 use crate::in_process::Emulator;
 use crate::operations::batch;
+use crate::response::error::of_code;
 use crate::response::format::ErrorForm;
+use crate::response::observer::SenderRejected;
 use crate::response::{OperationResponse, Trace};
 use crate::rules::service_error::ServiceError;
 use crate::site;
@@ -23,9 +26,9 @@ pub struct InjectedError {
 }
 
 impl InjectedError {
-    /// Returns the error with this code, or `None` if the service has no such code.
-    pub fn new(status: u16, code: &str, headers: HeaderMap) -> Option<Self> {
-        let error = ServiceError::of_code(code)?;
+    /// Returns the error with this code, or `None` if the service of this emulator has no such code.
+    pub fn new(status: u16, code: &str, headers: HeaderMap, emulator: &Emulator) -> Option<Self> {
+        let error = of_code(code, emulator.settings().rules())?;
         Some(Self {
             error: ServiceError { status, ..error },
             headers,
@@ -62,6 +65,13 @@ impl Emulator {
         let site = site::of(&head, settings, trace.time);
         let paths = site.as_ref().map_or(Paths::default(), Site::paths);
         let inbound = Inbound::at(paths, (&head.method, &head.uri), &head.headers, &body);
-        respond(&inbound, &trace).into_response(&trace)
+        let is_accepted = site.as_ref().is_ok_and(|site| {
+            access::enter((site, settings), &head, &inbound, &trace, &self.service.store.read()).is_ok()
+        });
+        let mut response = respond(&inbound, &trace).into_response(&trace);
+        if !is_accepted {
+            response.extensions_mut().insert(SenderRejected);
+        }
+        response
     }
 }

@@ -47,7 +47,11 @@ pub(crate) struct BatchCalls<'a> {
 impl<'a> BatchCalls<'a> {
     /// Parses the operations of a batch. Faults are reported when it is executed.
     pub(crate) fn parse(caller: &'a Caller<'a>, request: &'a Inbound<'a>, batch: Option<&'a Batch<'a>>) -> Self {
-        let parse = |operation| {
+        let parse = |operation: &'a Inbound<'a>| {
+            // Cosmos DB accepts a MERGE here (recorded once).
+            if operation.method == "PATCH" && !caller.site.takes_merge() {
+                return Err(ServiceError::METHOD_NOT_ALLOWED);
+            }
             let call = OperationCall::parse(caller, operation)?;
             let change = match call.verb {
                 // A query is placed outside of change sets (documented).

@@ -41,9 +41,7 @@ impl<'a> Operation<'a> {
             Ok(_) | Err(_) => {}
         }
         request.verb?;
-        // Seen with an SDK. In batches Cosmos DB accepts them (recorded). Clients take an emulator's URL for Storage's.
-        let takes_merge = !caller.site.rules.shared().tunnels_merge || caller.site.is_of_emulators;
-        if !takes_merge && matches!(request.method, "MERGE" | "PATCH") {
+        if !caller.site.takes_merge() && matches!(request.method, "MERGE" | "PATCH") {
             return Err(ServiceError::METHOD_NOT_ALLOWED);
         }
         let call = OperationCall::parse(caller, request)?;

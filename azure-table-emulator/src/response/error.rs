@@ -13,6 +13,7 @@ use crate::response::format::{ErrorForm, Level, Prefer};
 use crate::response::observer::Note;
 use crate::response::{Content, OperationResponse, Trace};
 use crate::rules::service_error::{RaisedBy, ServiceError, WRONG_SIGNATURE};
+use crate::rules::{STORAGE, ServiceRules};
 
 /// The software that the service names (recorded in 2024 and 2026).
 const SDK: &str = "documentdb-dotnet-sdk/2.14.0 Host/64-bit MicrosoftWindowsNT/10.0.20348.0";
@@ -213,6 +214,21 @@ fn words(service_error: &ServiceError, id: Guid) -> (&'static str, String) {
         None => format!("{text}{activity}"),
     };
     (code, text)
+}
+
+/// Returns the most general error that a service reports with this code.
+pub(crate) fn of_code(code: &str, rules: &ServiceRules) -> Option<ServiceError> {
+    let is_cosmos = !rules.has_storage_form;
+    let reported = |known: &ServiceError| match is_cosmos {
+        true => words(known, Guid::default()).0,
+        false => known.code,
+    };
+    let known = ServiceError::all().find(|known| reported(known) == code).cloned();
+    known.or_else(|| {
+        // Seen of a token for Storage.
+        let other = ServiceError::other_audience(STORAGE.token_audience, rules.token_audience);
+        (is_cosmos && other.code == code).then_some(other)
+    })
 }
 
 /// Returns the JSON of an error.

@@ -74,8 +74,8 @@ pub struct ResponseEvent {
 impl ResponseEvent {
     /// Returns the operations of a batch in their order, each with its status.
     ///
-    /// Empty for other requests, and for a batch that cannot be read. Parses the bodies of the request and of its
-    /// response.
+    /// Empty for other requests, for a batch that cannot be read, and for one whose sender the emulator rejected.
+    /// Parses the bodies of the request and of its response.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -182,6 +182,10 @@ impl Note {
     }
 }
 
+/// Marks the response to a request whose sender was rejected: nothing of its body is shown.
+#[derive(Clone, Copy)]
+pub(crate) struct SenderRejected;
+
 /// The function that receives the events.
 pub(crate) type Observe = Arc<dyn Fn(&ResponseEvent) + Send + Sync>;
 
@@ -222,6 +226,9 @@ impl Seen {
 
     /// Reports a response, and the fault that was injected into it.
     pub(crate) fn show(mut self, observe: &Observe, response: &Response<Bytes>, fault: Option<String>) {
+        if response.extensions().get::<SenderRejected>().is_some() {
+            self.batch = None;
+        }
         if let Some(batch) = &mut self.batch {
             batch.add_response(response);
         }
@@ -232,6 +239,12 @@ impl Seen {
             .chain(why)
             .reduce(|fault, why| format!("{fault}; {why}"));
         self.report(observe, Some(response.status()), Note { why: None, ..note }, why);
+    }
+
+    /// Omits the operations of a batch, because nothing shows that its sender was accepted.
+    #[cfg(feature = "http")]
+    pub(crate) fn without_batch(self) -> Self {
+        Self { batch: None, ..self }
     }
 
     /// Reports a request without a complete response.

@@ -145,10 +145,9 @@ impl ServiceError {
         Self::with(401, "Unauthorized", message, Challenge)
     }
 
-    /// Returns the first error with this code, the most general one.
-    pub(crate) fn of_code(code: &str) -> Option<Self> {
-        let mut all = Self::OF_REQUESTS.iter().chain(Self::OF_CREDENTIALS);
-        all.find(|known| known.code == code).cloned()
+    /// Returns all errors, of each code the most general one first.
+    pub(crate) fn all() -> impl Iterator<Item = &'static Self> {
+        Self::OF_REQUESTS.iter().chain(Self::OF_CREDENTIALS)
     }
 
     pub(crate) fn source_ip_mismatch(address: std::net::IpAddr) -> Self {

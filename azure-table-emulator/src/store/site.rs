@@ -5,6 +5,7 @@
 use azure_table_wire::request::inbound::target::Paths;
 
 use crate::rules::ServiceRules;
+use crate::rules::service_error::ServiceError;
 use crate::rules::table_name::TableNames;
 use crate::settings::Settings;
 use crate::settings::adverse::Choices;
@@ -31,6 +32,27 @@ pub(crate) struct Site {
 }
 
 impl Site {
+    /// Returns `true` if the account is not in the URL: the first segment of the path is none.
+    fn is_account_unnamed(&self) -> bool {
+        self.is_of_emulators && self.prefix.is_empty()
+    }
+
+    /// Adds a reason to the error of a path that probably names an account by mistake: more follows its first segment,
+    /// which is no account.
+    pub(crate) fn explained(&self, service_error: ServiceError, path: &str) -> ServiceError {
+        let mut segments = path.split('/').skip(1);
+        if self.is_account_unnamed() && segments.nth(1).is_some() {
+            let why = format!("the path names no account; served as {}", self.account);
+            return service_error.because(why);
+        }
+        service_error
+    }
+
+    /// Returns `true` if a merge needs no tunnel. Seen with an SDK. Clients take an emulator's URL for Storage's.
+    pub(crate) fn takes_merge(&self) -> bool {
+        !self.rules.shared().tunnels_merge || self.is_of_emulators
+    }
+
     /// Applies the choices of an adverse service.
     pub(crate) fn choose(&mut self, choices: Choices, settings: &Settings) {
         self.is_behind |= choices.is_behind && !settings.secondary_lag.is_zero();

@@ -131,6 +131,62 @@ async fn token_belongs_to_the_only_account() {
     assert_eq!(two.send(request()).await.unwrap().status(), 403);
 }
 
+/// Returns an emulator, and the reasons of its responses.
+fn explained(emulator: Emulator) -> (Emulator, std::sync::Arc<std::sync::Mutex<Vec<Option<String>>>>) {
+    let whys = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let sink = std::sync::Arc::clone(&whys);
+    let emulator = emulator.observer(move |event| sink.lock().unwrap().push(event.why.clone()));
+    (emulator, whys)
+}
+
+#[tokio::test]
+async fn log_explains_the_failure_of_a_mistyped_account() {
+    let (emulator, whys) = explained(Emulator::new());
+    let name = r#"{"TableName":"Blogs"}"#;
+    for (base, path, status) in [
+        (format!("{HOST}/devstoreacount1"), "Tables", 404),
+        (HOST.to_owned(), "Blogs", 404),
+        (HOST.to_owned(), "Tables", 201),
+    ] {
+        let response = send_to(&emulator, &base, "POST", path, &[], name).await;
+        assert_eq!(response.status(), status, "{base}/{path}");
+    }
+    let why = "the path names no account; served as devstoreaccount1";
+    assert_eq!(*whys.lock().unwrap(), [Some(why.to_owned()), None, None]);
+}
+
+#[tokio::test]
+async fn several_accounts_need_one_in_the_path_of_tokens_and_preflights() {
+    let (emulator, whys) = explained(Emulator::new().account("contoso", OTHER_KEY).unwrap());
+    let emulator = emulator.token("good");
+    let sas = "Blogs()?sv=2019-02-02&tn=blogs&sp=r&se=2099-01-01T00:00:00Z&sig=AAAA";
+    let token = [("authorization", "Bearer good"), ("x-ms-version", "2020-12-06")];
+    let preflight = [("origin", "https://a.com"), ("access-control-request-method", "GET")];
+    let properties = "<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>*</AllowedOrigins>\
+                      <AllowedMethods>GET</AllowedMethods><AllowedHeaders>*</AllowedHeaders>\
+                      <ExposedHeaders>*</ExposedHeaders><MaxAgeInSeconds>1</MaxAgeInSeconds></CorsRule></Cors>\
+                      </StorageServiceProperties>";
+    let path = "?restype=service&comp=properties";
+    assert_eq!(send(&emulator, "PUT", path, &[], properties).await.status(), 202);
+    let named = format!("https://localhost:8902/{DEVELOPMENT_ACCOUNT}");
+    for (base, method, path, headers, status) in [
+        ("https://localhost:8902", "GET", sas, &[][..], 403),
+        ("https://localhost:8902", "GET", "Tables", &token[..], 403),
+        ("https://localhost:8902", "OPTIONS", "Tables", &preflight[..], 403),
+        (&named, "GET", "Tables", &token[..], 200),
+        (&named, "OPTIONS", "Tables", &preflight[..], 200),
+    ] {
+        let request = unsigned_at(base, method, path, headers, "");
+        let response = emulator.send(request).await.unwrap();
+        assert_eq!(response.status(), status, "{method} {base}/{path}");
+    }
+    let whys = whys.lock().unwrap();
+    assert_eq!(
+        whys.iter().flatten().collect::<Vec<_>>(),
+        ["no account signed it", "a token needs the account in the path"]
+    );
+}
+
 #[tokio::test]
 async fn first_segment_that_is_an_account_is_no_table() {
     let emulator = Emulator::new();
@@ -154,9 +210,7 @@ async fn first_segment_that_is_an_account_is_no_table() {
 
 #[tokio::test]
 async fn log_names_the_account_that_is_missing() {
-    let whys = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let sink = std::sync::Arc::clone(&whys);
-    let emulator = Emulator::new().observer(move |event| sink.lock().unwrap().push(event.why.clone()));
+    let (emulator, whys) = explained(Emulator::new());
     for path in ["Tables", "nobody/Tables"] {
         assert_eq!(
             send_as(&emulator, ("nobody", OTHER_KEY), "GET", path, &[], "")
@@ -165,10 +219,13 @@ async fn log_names_the_account_that_is_missing() {
             403
         );
     }
+    // The host names the account, and the credential another one.
+    let host = "https://nobody.table.core.windows.net";
+    assert_eq!(send_to(&emulator, host, "GET", "Tables", &[], "").await.status(), 403);
     let whys = whys.lock().unwrap();
     let neither = "neither Authorization nor the address names an account";
     assert_eq!(
         whys.iter().flatten().collect::<Vec<_>>(),
-        [neither, "no account \"nobody\""]
+        [neither, "no account \"nobody\"", "no account \"nobody\""]
     );
 }

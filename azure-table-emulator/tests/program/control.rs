@@ -122,9 +122,19 @@ fn port_tells_that_it_is_alive_and_shows_a_page() {
 #[test]
 fn program_reads_the_routes_and_their_methods() {
     let (_running, port) = Port::start();
-    let (_, head, text) = ask(&port.0, "GET /", &[("Accept", "application/json")], "");
-    assert!(head.contains("content-type: application/x-ndjson"), "{head}");
-    let routes: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let html = ["", "*/*", "text/html", "application/json, Text/HTML;q=0.9"];
+    let json = [
+        "*/*, application/json",
+        "Application/JSON",
+        "application/json;charset=utf-8",
+    ];
+    let all = html.map(|it| (it, "text/html")).into_iter();
+    for (accept, kind) in all.chain(json.map(|it| (it, "application/json"))) {
+        let (_, head, _) = ask(&port.0, "GET /", &[("Accept", accept)], "");
+        assert!(head.contains(&format!("content-type: {kind}")), "{accept}: {head}");
+    }
+    let (_, _, text) = ask(&port.0, "GET /", &[("Accept", "application/json")], "");
+    let routes: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert_eq!(routes.len(), 12);
     for route in &routes {
         // A method that no path has: the header Allow lists the others.

@@ -136,6 +136,72 @@ async fn injected_error_has_the_text_and_the_headers_of_the_service() {
     }
 }
 
+#[test]
+fn injected_code_is_one_of_the_service() {
+    for (profile, code, status, text) in [
+        ("cosmos", "Forbidden", 403, "using this permission."),
+        (
+            "cosmos",
+            "Unauthorized",
+            401,
+            "AAD token is intended for [https://storage.azure.com]",
+        ),
+        (
+            "cosmos",
+            "ResourceNotFound",
+            404,
+            "The specified resource does not exist.",
+        ),
+        (
+            "cosmos",
+            "TableAlreadyExists",
+            409,
+            "The specified table: [] already exists.",
+        ),
+        ("storage", "TableNotFound", 404, "The table specified does not exist."),
+    ] {
+        let running = Running::start(&["--port=0", "--control=0", "-q", "--profile", profile]);
+        let port = Port::of(&running);
+        let rule = |code| format!("{{\"fault\":\"respond\",\"status\":{status},\"code\":\"{code}\"}}");
+        port.ok("PUT /faults", &rule(code));
+        let (_, tables) = running.connection_string.split_once("TableEndpoint=http://").unwrap();
+        let address = tables.split('/').next().unwrap().replace("localhost", "127.0.0.1");
+        let accept = [("Accept", "application/json;odata=nometadata")];
+        let (found, _, body) = ask(&address, "GET /devstoreaccount1/Blogs()", &accept, "");
+        let error = &serde_json::from_str::<Value>(&body).unwrap()["odata.error"];
+        assert_eq!((found, &error["code"]), (status, &code.into()), "{profile}");
+        assert!(error["message"]["value"].as_str().unwrap().contains(text), "{error}");
+        let of_other = if profile == "cosmos" {
+            "TableNotFound"
+        } else {
+            "Forbidden"
+        };
+        let (status, why) = port.rejected("PUT /faults", &rule(of_other));
+        assert_eq!(status, 400);
+        assert!(why.contains("has no text of the service; set message"), "{why}");
+    }
+}
+
+#[test]
+fn injected_header_is_once_in_the_part_of_a_batch() {
+    let (running, port) = Port::start();
+    port.ok(
+        "PUT /faults",
+        "{\"fault\":\"failBatchPart\",\"status\":409,\"code\":\"EntityAlreadyExists\",\
+         \"headers\":{\"Content-Type\":\"text/plain\"}}",
+    );
+    let (_, tables) = running.connection_string.split_once("TableEndpoint=http://").unwrap();
+    let address = tables.split('/').next().unwrap().replace("localhost", "127.0.0.1");
+    let batch = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\
+                 Content-Transfer-Encoding: binary\r\n\r\nPOST /devstoreaccount1/Blogs HTTP/1.1\r\n\r\n\
+                 {\"PartitionKey\":\"p\",\"RowKey\":\"r\"}\r\n--c--\r\n--b--\r\n";
+    let kind = [("Content-Type", "multipart/mixed; boundary=b")];
+    let (_, _, body) = ask(&address, "POST /devstoreaccount1/$batch", &kind, batch);
+    let part = body.split("HTTP/1.1 409").nth(1).unwrap().to_ascii_lowercase();
+    let types: Vec<_> = part.lines().filter(|line| line.starts_with("content-type:")).collect();
+    assert_eq!(types, ["content-type: text/plain"]);
+}
+
 #[tokio::test]
 async fn injected_failure_of_a_batch_names_its_operation() {
     let (running, port) = Port::start();

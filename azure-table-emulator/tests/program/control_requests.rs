@@ -5,10 +5,11 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use azure_table::DynamicEntity;
+use azure_table_wire::account::signature::{SigningKey, canonicalized_resource, shared_key};
 use serde_json::Value;
 
 use crate::Running;
-use crate::control::{Port, ROWS, service};
+use crate::control::{Port, ROWS, ask, service};
 use crate::process::LIMIT;
 
 /// Waits until a condition holds.
@@ -87,6 +88,77 @@ async fn log_shows_conditions_preferences_and_the_operations_of_a_batch() {
     }
 }
 
+/// Returns a batch of inserts, each with a PartitionKey of this length.
+fn inserts(count: usize, length: usize) -> String {
+    let key = "k".repeat(length);
+    let insert = |n: usize| {
+        format!(
+            "--c\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\nPOST \
+             /devstoreaccount1/Blogs HTTP/1.1\r\nContent-Type: application/json\r\n\r\n\
+             {{\"PartitionKey\":\"{key}\",\"RowKey\":\"{n}\"}}\r\n"
+        )
+    };
+    let inserts: String = (0..count).map(insert).collect();
+    format!("--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n{inserts}--c--\r\n--b--\r\n")
+}
+
+/// Returns the texts in a value.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(values) => values.iter().flat_map(texts).collect(),
+        Value::Object(members) => members.values().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn long_requests_have_short_lines_in_the_log() {
+    let (running, port) = Port::start();
+    let (_, tables) = running.connection_string.split_once("TableEndpoint=http://").unwrap();
+    let address = tables.split('/').next().unwrap().replace("localhost", "127.0.0.1");
+    let path = "/devstoreaccount1/$batch";
+    let date = httpdate::fmt_http_date(std::time::SystemTime::now());
+    let kind = "multipart/mixed; boundary=b";
+    let to_sign = shared_key(
+        "POST",
+        "",
+        kind,
+        &date,
+        canonicalized_resource("devstoreaccount1", path, None),
+    );
+    let signature = SigningKey::development().sign(&to_sign.concat());
+    let authorization = format!("SharedKey devstoreaccount1:{signature}");
+    let headers = [
+        ("Content-Type", kind),
+        ("x-ms-version", "2019-02-02"),
+        ("x-ms-date", &date),
+    ];
+    let signed = [&headers[..], &[("Authorization", &authorization)]].concat();
+    let batch = |headers: &[_], length| ask(&address, &format!("POST {path}"), headers, &inserts(101, length)).0;
+    assert_eq!([batch(&headers, 3_000), batch(&signed, 3_000)], [404, 202]);
+    let long = "x".repeat(3_000);
+    let conditions = [("If-Match", &*long), ("Prefer", &*long)];
+    ask(&address, &format!("{long} /devstoreaccount1/{long}"), &conditions, "");
+    port.ok(
+        "PUT /faults",
+        "{\"fault\":\"failBatchPart\",\"status\":409,\"code\":\"EntityAlreadyExists\"}",
+    );
+    assert_eq!([batch(&headers, 9), batch(&signed, 9)], [202, 202]);
+    let log = port.lines("GET /requests");
+    for (n, is_accepted) in [(0, false), (1, true), (3, false), (4, true)] {
+        assert_eq!(log[n]["batch"].is_array(), is_accepted, "{n}: {}", log[n]["batch"]);
+    }
+    assert_eq!(log[1]["batch"].as_array().unwrap().len(), 100);
+    for line in &log {
+        let longest = texts(line).into_iter().map(str::len).max().unwrap();
+        assert!(longest <= 1_000, "{longest}");
+    }
+    for name in ["method", "target", "ifMatch", "prefer"] {
+        assert_eq!(log[2][name].as_str().map(str::len), Some(1_000), "{name}");
+    }
+}
+
 #[tokio::test]
 async fn length_of_the_log_is_an_option() {
     let running = Running::start(&["--port=0", "--control=0", "-q", "--control-requests=3"]);
@@ -109,7 +181,12 @@ fn request_is_logged_when_its_client_gives_up() {
     let (_, address) = running.connection_string.split_once("TableEndpoint=http://").unwrap();
     let (address, _) = address.split_once('/').unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
-    let request = format!("GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let batch = inserts(1, 9);
+    let request = format!(
+        "POST /devstoreaccount1/$batch HTTP/1.1\r\nHost: {address}\r\nContent-Type: multipart/mixed; \
+         boundary=b\r\nContent-Length: {}\r\n\r\n{batch}",
+        batch.len()
+    );
     stream.write_all(request.as_bytes()).unwrap();
     poll("the request that hangs", || port.lines("GET /faults")[0]["hits"] != 0);
     assert_eq!(port.ok("GET /requests", ""), "");
@@ -119,11 +196,12 @@ fn request_is_logged_when_its_client_gives_up() {
     assert_eq!(
         (&logged["target"], &logged["status"], &logged["why"]),
         (
-            &"/devstoreaccount1/Tables".into(),
+            &"/devstoreaccount1/$batch".into(),
             &Value::Null,
             &"the connection closed before the response".into()
         )
     );
+    assert_eq!(logged["batch"], Value::Null, "nothing shows who sent it");
 }
 
 #[test]

@@ -325,7 +325,7 @@ impl RuleJson {
         }
         let headers = self.headers()?;
         if let (Some(code), None) = (&self.code, &self.message) {
-            let known = InjectedError::new(status, code, headers);
+            let known = InjectedError::new(status, code, headers, emulator);
             let injected = known.ok_or_else(|| format!("code: {code:?} has no text of the service; set message"))?;
             let (index, emulator) = (self.index.unwrap_or_default(), emulator.clone());
             return Ok(match self.fault.as_str() {

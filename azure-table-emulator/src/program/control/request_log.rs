@@ -13,8 +13,10 @@ use tokio::sync::watch;
 
 use crate::control::response::push_line;
 
-/// The number of characters of a target that are kept.
-const MAX_OF_TARGET: usize = 1_000;
+/// The number of characters of each text that are kept. Anyone can send longer ones.
+const MAX_OF_TEXT: usize = 1_000;
+/// The number of operations of a batch that are kept, all that the service accepts.
+const MAX_OF_BATCH: usize = 100;
 
 /// The log, shared by clones.
 #[derive(Clone)]
@@ -73,14 +75,25 @@ struct OperationJson {
 impl From<BatchedOperation> for OperationJson {
     fn from(operation: BatchedOperation) -> Self {
         Self {
-            method: operation.method,
-            table: operation.table,
-            partition_key: operation.partition_key,
-            row_key: operation.row_key,
-            if_match: operation.if_match,
+            method: cut(&operation.method).to_owned(),
+            table: kept(operation.table.as_ref()),
+            partition_key: kept(operation.partition_key.as_ref()),
+            row_key: kept(operation.row_key.as_ref()),
+            if_match: kept(operation.if_match.as_ref()),
             status: operation.status.map(|status| status.as_u16()),
         }
     }
+}
+
+/// Returns the part of a text that is kept.
+fn cut(text: &str) -> &str {
+    let end = text.char_indices().nth(MAX_OF_TEXT);
+    &text[..end.map_or(text.len(), |(end, _)| end)]
+}
+
+/// Returns a copy, because a cut text would keep its memory.
+fn kept(text: Option<&String>) -> Option<String> {
+    text.map(|text| cut(text).to_owned())
 }
 
 impl RequestLog {
@@ -97,25 +110,25 @@ impl RequestLog {
         let batch = event
             .batched_operations()
             .into_iter()
+            .take(MAX_OF_BATCH)
             .map(OperationJson::from)
             .collect();
         let mut requests = self.requests();
         requests.count += 1;
         let number = requests.count;
-        let end = event.target.char_indices().nth(MAX_OF_TARGET);
         let mut line = String::new();
         push_line(
             &mut line,
             &Line {
                 number,
                 at: event.at,
-                method: event.method.as_str(),
-                target: &event.target[..end.map_or(event.target.len(), |(end, _)| end)],
+                method: cut(event.method.as_str()),
+                target: cut(&event.target),
                 status: event.status.map(|status| status.as_u16()),
                 code: event.code,
-                why: event.why.as_deref(),
-                if_match: event.if_match.as_deref(),
-                prefer: event.prefer.as_deref(),
+                why: event.why.as_deref().map(cut),
+                if_match: event.if_match.as_deref().map(cut),
+                prefer: event.prefer.as_deref().map(cut),
                 operations: event.operations,
                 batch,
                 // In whole microseconds.

@@ -1,7 +1,8 @@
 //! The routes of the control port.
 //!
 //! Maps paths and methods to the routes in `routes/*.rs`, and checks each request first. A list is sent as lines of
-//! JSON, anything else as one object. A response is sent once everything that it shows is durable.
+//! JSON, the routes as an array, anything else as one object. A response is sent once everything that it shows is
+//! durable.
 
 mod clock;
 mod faults;
@@ -22,7 +23,7 @@ use serde::Serialize;
 
 use crate::control::page;
 use crate::control::request::Parameters;
-use crate::control::response::{Rejection, json, lines, push_line};
+use crate::control::response::{Rejection, json};
 use crate::control::steered::Steered;
 
 #[derive(Serialize)]
@@ -119,14 +120,15 @@ async fn reject_parameters(parameters: Parameters, request: Request, next: Next)
     Ok(next.run(request).await)
 }
 
-/// Returns the page, or the routes to a program that accepts JSON.
+/// Returns the page to a browser or if any type is accepted, otherwise the routes.
 async fn root(headers: HeaderMap) -> Response {
-    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
-    if accept.is_some_and(|accept| accept.starts_with("application/json")) {
-        lines(ROUTES.iter().fold(String::new(), |mut text, route| {
-            push_line(&mut text, route);
-            text
-        }))
+    let values = headers.get_all(ACCEPT).iter().filter_map(|accept| accept.to_str().ok());
+    let types = values.flat_map(|accept| accept.split(','));
+    let types: Vec<_> = types.filter_map(|it| it.split(';').next()).map(str::trim).collect();
+    let accepts = |name: &str| types.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let says_nothing = types.iter().all(|it| matches!(*it, "" | "*/*"));
+    if !says_nothing && !accepts("text/html") {
+        json(&ROUTES)
     } else {
         page::page()
     }

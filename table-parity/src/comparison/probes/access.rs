@@ -143,6 +143,18 @@ pub(super) const PROBES: &[Probe] = &[
     .needs(Needs::Key),
     Probe::of(
         Line(
+            "on Cosmos DB a table's signature for a name in another case",
+            "is for the table (seen only in the Go client's live test `TestSASCosmosClientReadOnly`)",
+        ),
+        &[
+            table(r#"{"TableName":"<N>Case"}"#).setup(),
+            get("<N>Case()").auth(table_sas!("2019-02-02", "<N>CASE", "r", "se" = "<soon>")),
+        ],
+    )
+    .on(On::Cosmos)
+    .needs(Needs::Key),
+    Probe::of(
+        Line(
             "`sip` and `spr` of a signature before 2015-04-05, which does not sign them",
             "restrict the request",
         ),

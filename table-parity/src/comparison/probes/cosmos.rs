@@ -50,6 +50,19 @@ pub(super) const PROBES: &[Probe] = &[
     .on(On::Cosmos),
     Probe::of(
         Line(
+            "on Cosmos DB a merge in a batch that is not tunnelled",
+            "`MERGE` is accepted (recorded once: Java, November 2024), `PATCH` is rejected in its part with 405 \
+             `MethodNotAllowed`",
+        ),
+        &[
+            insert("r", "").setup(),
+            batch(Body::Changes(&["MERGE /<R:r>\nIf-Match: *\n\n{\"A\":1}"])),
+            batch(Body::Changes(&["PATCH /<R:r>\nIf-Match: *\n\n{\"A\":2}"])),
+        ],
+    )
+    .on(On::Cosmos),
+    Probe::of(
+        Line(
             "on Cosmos DB rows of several partitions",
             "in the order of insertion, like those of one (recorded)",
         ),
