@@ -40,6 +40,12 @@ pub(crate) async fn run(
     streams: Streams<'_>,
 ) -> Ran {
     let account = Account::new(&options.account, options.cosmos)?;
+    if named_facts(&account, options).next().is_none() && named_tests(&account, options).next().is_none() {
+        return Err(format!(
+            "--only {}: no fact and no test has this in its name",
+            options.only
+        ));
+    }
     let mut output = Output::new(streams.out, account.mask());
     let transport = match transport {
         Some(transport) => transport,
@@ -114,19 +120,25 @@ fn change(results: &Mutex<Results>, change: impl FnOnce(&mut Results)) {
     change(&mut results.lock().unwrap_or_else(PoisonError::into_inner));
 }
 
+/// Returns the facts of the account's service that the options name, each with its number.
+fn named_facts<'a>(account: &Account, options: &'a Options) -> impl Iterator<Item = (usize, &'static Fact)> + 'a {
+    let elsewhere = if account.is_cosmos { On::Storage } else { On::Cosmos };
+    let facts = facts::all().enumerate();
+    facts.filter(move |(_, fact)| fact.on != elsewhere && fact.name.to_lowercase().contains(&options.only))
+}
+
+/// Returns the tests of the suite that the options name. The suite is of Azure Table storage; some functions do not hold
+/// on Cosmos DB.
+fn named_tests<'a>(account: &Account, options: &'a Options) -> impl Iterator<Item = suite::Test> + 'a {
+    let is_left_out = options.no_suite || account.is_cosmos;
+    let tests = suite::all().into_iter();
+    tests.filter(move |test| !is_left_out && test.name.to_lowercase().contains(&options.only))
+}
+
 /// Sends the requests of the facts, and runs the suite.
 async fn measure(side: &Side, options: &Options, results: &Mutex<Results>) -> Result<(), String> {
     side.create_table().await?;
-    let elsewhere = if side.account.is_cosmos {
-        On::Storage
-    } else {
-        On::Cosmos
-    };
-    let is_named = |name: &str| name.to_lowercase().contains(&options.only);
-    for (index, fact) in facts::all().enumerate() {
-        if fact.on == elsewhere || !is_named(fact.name) {
-            continue;
-        }
+    for (index, fact) in named_facts(&side.account, options) {
         let properties = match fact.changes_properties {
             true => Some(side.keep_properties().await?),
             false => None,
@@ -137,10 +149,7 @@ async fn measure(side: &Side, options: &Options, results: &Mutex<Results>) -> Re
         }
         change(results, |results| results.facts.push(measured));
     }
-    // The suite is of Azure Table storage; some functions do not hold on Cosmos DB.
-    let is_left_out = options.no_suite || side.account.is_cosmos;
-    let tests = suite::all().into_iter();
-    for test in tests.filter(|test| !is_left_out && is_named(test.name)) {
+    for test in named_tests(&side.account, options) {
         if test.obstacle(&side.account, !side.account.is_live).is_some() {
             continue;
         }

@@ -86,3 +86,19 @@ async fn results_of_azurite_are_those_of_the_repository() {
     let (_, results) = measured(Given::ConnectionString(account), false, transport).await;
     assert_known(results, "azurite");
 }
+
+#[tokio::test]
+async fn name_of_no_fact_is_an_error() {
+    let mut options = Options::new(by_key(STORAGE));
+    options.yes = true;
+    options.only = "a fakt".to_owned();
+    let streams = Streams {
+        out: &mut Vec::new(),
+        log: &mut Vec::new(),
+    };
+    let ran = run::run(&options, Some(Arc::new(emulator())), &Stop::default(), streams).await;
+    assert_eq!(
+        ran.map(|_| ()).unwrap_err(),
+        "--only a fakt: no fact and no test has this in its name"
+    );
+}

@@ -35,10 +35,6 @@ fn form(path: &str) -> (String, Vec<String>) {
     let mut names: Vec<_> = names
         .filter(|name| !SIGNATURE.contains(&name.as_str()) && !["erk", "timeout"].contains(&name.as_str()))
         .filter(|name| !name.starts_with("Next") && name != CONTINUATION)
-        .map(|name| match name.starts_with("Next") {
-            true => "{text}".to_owned(),
-            false => name,
-        })
         .collect();
     names.sort();
     names.dedup();

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inject adds a fault for the table to the emulator, until the test ends.
+// inject adds a fault for the table to the emulator, until the test ends. It must have failed a request by then.
 func inject(t *testing.T, table table, fault properties) {
 	t.Helper()
 	fault["table"] = table.name
@@ -25,12 +25,28 @@ func inject(t *testing.T, table table, fault properties) {
 	var added struct{ ID int }
 	require.NoError(t, json.NewDecoder(response.Body).Decode(&added))
 	t.Cleanup(func() {
+		require.True(t, wasHit(t, added.ID), "the fault met no request")
 		request, err := http.NewRequest(http.MethodDelete, fmt.Sprintf("%s/faults/%d", account.control, added.ID), nil)
 		require.NoError(t, err)
 		response, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
 		response.Body.Close()
 	})
+}
+
+func wasHit(t *testing.T, fault int) bool {
+	t.Helper()
+	response, err := http.Get(account.control + "/faults")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	for lines := json.NewDecoder(response.Body); lines.More(); {
+		var found struct{ ID, Hits int }
+		require.NoError(t, lines.Decode(&found))
+		if found.ID == fault {
+			return found.Hits > 0
+		}
+	}
+	return false
 }
 
 // retrying returns a client of the table that retries soon.
