@@ -87,8 +87,8 @@ const LINES: [(&str, usize); 8] = [
     ("aztable", 6_936),
     // Measures the facts of the live service, which are not counted, on an endpoint. The program `verify` of the tests
     // moved into it with its probes, some 4,500 lines.
-    // 25 for the probes of two further lines of `unknowns.md`.
-    ("table-parity", 5_464),
+    // 25 for the probes of two further lines of `unknowns.md`. 5 for a name of no fact: it replaced an empty success.
+    ("table-parity", 5_469),
 ];
 
 #[test]

@@ -127,8 +127,7 @@ fn named_facts<'a>(account: &Account, options: &'a Options) -> impl Iterator<Ite
     facts.filter(move |(_, fact)| fact.on != elsewhere && fact.name.to_lowercase().contains(&options.only))
 }
 
-/// Returns the tests of the suite that the options name. The suite is of Azure Table storage; some functions do not hold
-/// on Cosmos DB.
+/// Returns the tests of the suite that the options name, none on Cosmos DB: some do not hold there.
 fn named_tests<'a>(account: &Account, options: &'a Options) -> impl Iterator<Item = suite::Test> + 'a {
     let is_left_out = options.no_suite || account.is_cosmos;
     let tests = suite::all().into_iter();
