@@ -34,11 +34,22 @@ pub(crate) struct Pair {
 }
 
 impl PairOptions {
+    /// Checks the selection, before a folder or a table is created.
+    ///
+    /// # Errors
+    /// It cannot be sent.
+    pub(crate) fn check(&self, session: &Session) -> Done<()> {
+        let (_, from) = session.connections.service_and_table(&self.from)?;
+        self.rows.query(&from).map(drop)?;
+        Ok(())
+    }
+
     /// Opens both tables.
     ///
     /// # Errors
-    /// Both texts name one table, or the errors of opening them.
+    /// Both texts name one table, the selection cannot be sent, or the errors of opening them.
     pub(crate) fn open(&self, session: &Session) -> Done<Pair> {
+        self.check(session)?;
         let connections = &session.connections;
         let identities = [connections.identity(&self.from)?, connections.identity(&self.to)?];
         let [from, to] = &identities;

@@ -5,7 +5,7 @@
 //! is "unchanged".
 
 use std::fs::File;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,21 +25,17 @@ use crate::doubt::was_applied;
 use crate::failure::{Done, Failure, with_causes};
 use crate::place::TablePlace;
 use crate::position::PositionFile;
-use crate::row_writer::ledger::{Ledger, Outcome, Rejection, Stored};
-use crate::rows::appended_file::AppendedFile;
-use crate::rows::compression::Compression;
+use crate::row_writer::ledger::{Ledger, Outcome, Stored};
+use crate::row_writer::rejects::Rejects;
 use crate::rows::equality::same_properties;
-use crate::rows::json_lines;
 use crate::session::Session;
 use crate::tally::Tally;
-use crate::terminal::Terminal;
 
 pub(crate) mod ledger;
+mod rejects;
 
 /// The begin of a line of rejected rows.
 const REJECTED: &[u8] = br#"{"reason":"#;
-/// The rejected rows whose reasons are printed.
-const PRINTED: u64 = 10;
 /// The failed rows that are compared with the stored ones at the same time.
 const RESOLVED: usize = 32;
 /// The outcomes that are counted together.
@@ -351,7 +347,7 @@ impl<'s> RowWriter<'s> {
     fn finish<P: Serialize>(&self, book: &mut Book<P>, error: Option<Failure>) -> Done<()> {
         let saved = book.save();
         let tally = book.ledger.total();
-        let written = book.rejects.write(&mut book.ledger);
+        let written = book.rejects.write(book.ledger.take_rejected());
         // The counts are printed even if the disk is full.
         let reported = tally.report(&self.session.terminal);
         let error = error.or_else(|| saved.and(written).err());
@@ -431,60 +427,11 @@ struct Book<P> {
 impl<P: Serialize> Book<P> {
     /// Stores rejected rows, and then the position behind them.
     fn save(&mut self) -> Done<()> {
-        self.rejects.write(&mut self.ledger)?;
+        self.rejects.write(self.ledger.take_rejected())?;
         match (&mut self.position, self.ledger.stored(self.rejects.settled)) {
             (Some(position), Some(stored)) => position.save(stored),
             _ => Ok(()),
         }
-    }
-}
-
-/// The rejected rows: in a file, and the first ones on the terminal.
-struct Rejects {
-    terminal: Terminal,
-    printed: u64,
-    file: Option<AppendedFile>,
-    /// The length of the file with the rows of settled pages. A resumed command cuts off the others.
-    settled: u64,
-}
-
-impl Rejects {
-    fn open(terminal: Terminal, path: Option<&Path>, settled: u64) -> Done<Self> {
-        let file = path.map(|path| AppendedFile::resume(path, Compression::None, settled));
-        let file = file.transpose()?;
-        Ok(Self {
-            terminal,
-            printed: 0,
-            file,
-            settled,
-        })
-    }
-
-    fn write<P>(&mut self, ledger: &mut Ledger<P>) -> Done<()> {
-        if self.append(std::mem::take(&mut ledger.rejected))? {
-            self.settled = self.file.as_ref().map_or(0, AppendedFile::length);
-        }
-        self.append(std::mem::take(&mut ledger.repeated))?;
-        Ok(())
-    }
-
-    /// Returns `true` if there are any.
-    fn append(&mut self, rows: Vec<Rejection>) -> Done<bool> {
-        let is_some = !rows.is_empty();
-        for (row, why) in rows {
-            if self.printed < PRINTED {
-                let row = row.to_string();
-                self.terminal.note(&format!("rejected {row:.200}: {why:.1000}"));
-                self.printed += 1;
-            }
-            if let Some(file) = &mut self.file {
-                json_lines::write(file, &json!({ "reason": why, "row": row }))?;
-            }
-        }
-        if let Some(file) = self.file.as_mut().filter(|_| is_some) {
-            file.flush()?;
-        }
-        Ok(is_some)
     }
 }
 

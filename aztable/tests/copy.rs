@@ -91,6 +91,18 @@ async fn rows_that_cosmos_rejects_are_accounted_for() {
 }
 
 #[test]
+fn filter_that_cannot_be_sent_creates_neither_folder_nor_table() {
+    let folder = Folder::new();
+    folder.done(&["create", "Rows"]);
+    for (command, to) in [("copy", "local:other/Rows"), ("sync", "local:tables/Copies")] {
+        let ran = folder.run(&[command, "local:tables/Rows", to, "--filter", "(A eq 1", "--yes"]);
+        assert_eq!(ran.code, 2, "{}", ran.error);
+    }
+    assert!(!folder.file("other").exists());
+    assert!(!folder.done(&["ls"]).output.contains("Copies"));
+}
+
+#[test]
 fn one_table_under_two_names_is_an_error() {
     let folder = Folder::new();
     folder.write("rows.jsonl", r#"{"PartitionKey":"p","RowKey":"r"}"#);

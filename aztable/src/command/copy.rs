@@ -23,6 +23,7 @@ pub(crate) struct Copy {
 
 impl Copy {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        self.pair.check(session)?;
         session.connections.create_folder(&self.pair.to.account)?;
         let pair = self.pair.open(session)?;
         let selected = self.pair.rows.text();

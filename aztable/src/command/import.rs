@@ -102,7 +102,8 @@ impl Import {
         }
         let insert = self.insert;
         let pages = stream::try_unfold((source, before), move |(mut source, rows)| async move {
-            let read = source.read(PAGE)?;
+            // A pipe may be slow: the requests go on.
+            let read = tokio::task::block_in_place(|| source.read(PAGE))?;
             if read.is_empty() {
                 return Ok(None);
             }

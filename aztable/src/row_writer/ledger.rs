@@ -10,6 +10,7 @@ use azure_table::TableOperation;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::row_writer::rejects::Rejection;
 use crate::row_writer::{Item, Page};
 use crate::tally::Tally;
 
@@ -30,9 +31,6 @@ pub(super) struct Stored<P> {
     pub(super) tally: Tally,
     pub(super) rejects: u64,
 }
-
-/// A rejected row, and the reason.
-pub(super) type Rejection = (Value, String);
 
 /// The rows of a page.
 struct Account<P> {
@@ -82,6 +80,11 @@ pub(super) struct Ledger<P> {
 }
 
 impl<P> Ledger<P> {
+    /// Takes the rejected rows that no file has, those of settled pages first.
+    pub(super) fn take_rejected(&mut self) -> [Vec<Rejection>; 2] {
+        [std::mem::take(&mut self.rejected), std::mem::take(&mut self.repeated)]
+    }
+
     /// Begins after the rows that an earlier run has counted.
     pub(super) fn new(settled: Tally) -> Self {
         Self {

@@ -71,13 +71,15 @@ impl AppendedFile {
 
     fn append(&mut self) -> io::Result<()> {
         let member = self.compression.member(&self.waiting)?;
-        self.length += member.len() as u64;
         let written = match &mut self.file {
             None => io::stdout().write_all(&member),
             Some(file) => file.write_all(&member),
         };
+        let length = member.len() as u64;
         self.waiting.clear();
-        written
+        written?;
+        self.length += length;
+        Ok(())
     }
 
     fn named(&self, error: io::Error) -> io::Error {

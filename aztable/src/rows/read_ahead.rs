@@ -1,5 +1,6 @@
 //! A stream that goes on while its items are used: rows are read and decoded while earlier ones are written.
 
+use std::panic::resume_unwind;
 use std::pin::pin;
 
 use azure_table::DynamicEntity;
@@ -15,14 +16,21 @@ const PAGES: usize = 4;
 /// Runs a stream in a task of its own.
 pub(crate) fn read_ahead<T: Send + 'static>(items: impl Stream<Item = T> + Send + 'static) -> impl Stream<Item = T> {
     let (sender, receiver) = mpsc::channel(PAGES);
-    tokio::spawn(async move {
+    let reading = tokio::spawn(async move {
         let mut items = pin!(items);
         while let Some(item) = items.next().await
             && sender.send(item).await.is_ok()
         {}
     });
-    stream::unfold(receiver, |mut receiver| async move {
-        Some((receiver.recv().await?, receiver))
+    stream::unfold((receiver, reading), |(mut receiver, reading)| async move {
+        if let Some(item) = receiver.recv().await {
+            return Some((item, (receiver, reading)));
+        }
+        // A panic is not the end of the items.
+        match reading.await {
+            Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
+            _ => None,
+        }
     })
 }
 
@@ -34,4 +42,16 @@ pub(crate) fn scanned_pages(
         let rows = scan.try_next_page().await?;
         Ok(rows.map(|rows| ((rows, scan.position().clone()), scan)))
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    #[should_panic(expected = "of the source")]
+    async fn panic_is_not_the_end_of_the_items() {
+        let items = stream::iter([1, 2]).inspect(|item| assert_eq!(*item, 1, "of the source"));
+        read_ahead(items).collect::<Vec<_>>().await;
+    }
 }

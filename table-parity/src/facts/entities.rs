@@ -402,12 +402,12 @@ pub(super) const FACTS: &[Fact] = &[
             "2022 to 2026",
         ),
         &[
-            prepare(insert("r", r#""A":1"#)),
+            prepare(insert("2026-01-02", r#""A":1"#)),
             ask(
                 send(
                     "PATCH",
-                    "<R:r>",
-                    Body::Json(r#"{"PartitionKey":"<K>","PartitionKey@odata.type":"Edm.Binary","RowKey":"r","RowKey@odata.type":"Edm.DateTime","A":2}"#),
+                    "<R:2026-01-02>",
+                    Body::Json(r#"{"PartitionKey":"<K>","RowKey":"2026-01-02","RowKey@odata.type":"Edm.DateTime","A":2}"#),
                 )
                 .headers(ANY),
                 responds(204),

@@ -8,10 +8,7 @@ use crate::step::{Auth, Body, Step, get, insert, send};
 const PATH: &str = "?restype=service&comp=properties";
 const RECORDED_PATH: &str = "?comp=properties&restype=service";
 const INVALID: &str = "XML specified is not syntactically valid.";
-const SUITES: Source = suite(
-    "Microsoft's clients for .NET (azure-storage-net, Azure.Data.Tables) on live accounts",
-    "2026-11-25",
-);
+const SUITES: Source = suite("azure-storage-net, whose tests are marked for live accounts", "2018-09");
 const PREFLIGHT: Source = page("https://learn.microsoft.com/en-us/rest/api/storageservices/preflight-table-request");
 const CORS: Source = page(
     "https://learn.microsoft.com/en-us/rest/api/storageservices/cross-origin-resource-sharing--cors--support-for-the-azure-storage-services",

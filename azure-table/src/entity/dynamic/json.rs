@@ -137,8 +137,14 @@ impl<'de> Visitor<'de> for EntityVisitor {
             match name.as_str() {
                 "PartitionKey" => once(&name, partition_key.replace(map.next_value()?).is_none())?,
                 "RowKey" => once(&name, row_key.replace(map.next_value()?).is_none())?,
-                "Timestamp" => entity.timestamp = map.next_value()?,
-                "odata.etag" => entity.etag = map.next_value::<Option<String>>()?.map(ETag::new),
+                "Timestamp" => {
+                    once(&name, entity.timestamp.is_none())?;
+                    entity.timestamp = map.next_value()?;
+                }
+                "odata.etag" => {
+                    once(&name, entity.etag.is_none())?;
+                    entity.etag = map.next_value::<Option<String>>()?.map(ETag::new);
+                }
                 _ => match name.strip_suffix(TYPE_ANNOTATION) {
                     Some("Timestamp") => drop(map.next_value::<de::IgnoredAny>()?),
                     Some(property) => {
