@@ -26,8 +26,16 @@ fn every_crate_is_within_its_budget() {
         *counted.entry(package.to_owned()).or_insert(0) += file.code_lines();
     }
     let budgets = BTreeMap::from(BUDGETS.map(|(package, lines)| (package.to_owned(), lines)));
-    assert!(counted.keys().eq(budgets.keys()), "each crate needs a budget: {:?}", counted.keys());
+    assert!(
+        counted.keys().eq(budgets.keys()),
+        "each crate needs a budget: {:?}",
+        counted.keys()
+    );
     for (package, lines) in &counted {
-        assert!(*lines <= budgets[package], "{package} has {lines} lines of code, its budget is {}", budgets[package]);
+        assert!(
+            *lines <= budgets[package],
+            "{package} has {lines} lines of code, its budget is {}",
+            budgets[package]
+        );
     }
 }

@@ -6,8 +6,10 @@ use std::time::{Duration, SystemTime};
 
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
+use azure_table_wire::error::Error;
 use azure_table_wire::error::diagnostics::{Attempt, Diagnostics};
 use azure_table_wire::error::doubt::parts::{DoubtParts, DoubtfulRow};
+use azure_table_wire::error::doubt::parts_of;
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::value::clock::Instant;
 use azure_table_wire::value::datetime::DateTime;
@@ -26,8 +28,59 @@ use crate::write::row_write::RowWrite;
 /// Source: REST "Authorize with Shared Key": the service rejects a request more than 15 minutes after its time.
 pub(crate) const MAX_CLOCK_ERROR: Duration = Duration::from_secs(15 * 60);
 
+/// The time after which no request of a call is in flight any more. The service works on a write for 30 s at most; the
+/// rest is for the network, which may deliver a request after its connection was abandoned.
+///
+/// Source: REST "Setting timeouts for Table service operations".
+pub(super) const MAX_IN_FLIGHT: Duration = Duration::from_secs(180);
+
 /// The longest attempt whose response shows the service's clock.
 const MAX_ELAPSED: Duration = Duration::from_secs(2);
+
+/// The attempts of a write that may have been applied, or may still be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AmbiguousAttempts {
+    /// The start of the first, by both clocks of this machine.
+    pub(crate) first_sent: (SystemTime, Instant),
+    /// The end of the last.
+    pub(crate) last_ended: Instant,
+}
+
+impl AmbiguousAttempts {
+    /// Returns the attempts of the call that failed with this error, if it is in doubt.
+    pub(crate) fn of_error(error: &Error) -> Option<Self> {
+        let doubt = error.doubt()?;
+        let parts = parts_of(&doubt);
+        let (started, last_ended) = parts.here?;
+        Some(Self {
+            first_sent: (SystemTime::try_from(parts.started).ok()?, started),
+            last_ended,
+        })
+    }
+
+    /// Returns these attempts, followed by one that just ended.
+    pub(crate) fn followed_by(earlier: Option<Self>, started: SystemTime, elapsed: Duration) -> Self {
+        let now = Instant::now();
+        let own = (started, now.checked_sub(elapsed).unwrap_or(now));
+        Self {
+            first_sent: earlier.map_or(own, |earlier| earlier.first_sent),
+            last_ended: now,
+        }
+    }
+
+    /// Returns these attempts and others of the same write.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            first_sent: self.first_sent.min(other.first_sent),
+            last_ended: self.last_ended.max(other.last_ended),
+        }
+    }
+
+    /// Returns `true` if a request may still reach the service.
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.last_ended.elapsed() < MAX_IN_FLIGHT
+    }
+}
 
 /// Returns the facts about a write that failed, from its rows and the attempts of its call. `None` without rows.
 ///

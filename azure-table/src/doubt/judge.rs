@@ -12,10 +12,15 @@
 //! deleted the rest. However, an earlier call may have applied an operation that is sent again, with the same id. Only
 //! the id of an operation that no other call has sent therefore counts for the other rows.
 //!
-//! A row that still has the ETag of our condition shows that nothing of ours was applied, whatever the clocks say. The
-//! same holds for a row that differs from our content and is older than the service's clocks may differ, unless another
-//! row of the batch has our id, and for a row with our content that is older than clocks may differ. Everything else is
-//! inconclusive: a missing row may have been deleted since, and a newer one may have replaced ours.
+//! A row that still has the ETag of our condition shows that nothing of ours was applied so far, whatever the clocks
+//! say. The same holds for a row that differs from our content and is older than the service's clocks may differ, unless
+//! another row of the batch has our id, and for a row with our content that is older than clocks may differ. Everything
+//! else is inconclusive: a missing row may have been deleted since, and a newer one may have replaced ours.
+//!
+//! A row shows what is stored now. While a request may be in flight, the write is not applied only if that request
+//! can no longer succeed: the row changed before our first attempt and we required its old ETag, or the caller knows a
+//! rejection that shows the same (`is_over`). A missing row, or one of another writer, rules nothing out for a write
+//! without an ETag: a third writer may delete or insert it before the request arrives.
 
 use std::time::{Duration, SystemTime};
 
@@ -27,18 +32,13 @@ use azure_table_wire::value::clock::Instant;
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::edm::EdmValue;
 
-use crate::doubt::facts::{MAX_CLOCK_ERROR, hash, is_plausible};
+use crate::doubt::facts::{MAX_CLOCK_ERROR, MAX_IN_FLIGHT, hash, is_plausible};
 use crate::entity::dynamic::DynamicEntity;
 
 /// The maximum difference between the clocks of the service: a Timestamp comes from another one than a `Date`.
 ///
 /// It is not documented. The tail of changes assumes the same.
 const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(30);
-/// The time after which no request of a call is in flight any more. The service works on a write for 30 s at most; the
-/// rest is for the network, which may deliver a request after its connection was abandoned.
-///
-/// Source: REST "Setting timeouts for Table service operations".
-const MAX_IN_FLIGHT: Duration = Duration::from_secs(180);
 /// The drift between two readings of the clocks, and the fraction that a `Date` omits.
 const DRIFT: Duration = Duration::from_secs(2);
 
@@ -75,7 +75,7 @@ pub(crate) struct Judge<'a> {
     ours: usize,
     /// `true` if a row shows that the write had not been applied when the row was read.
     is_untouched: bool,
-    /// `true` if no request of the write is in flight any more.
+    /// `true` if no request of the write can be applied any more.
     is_over: bool,
     /// `true` if a row has the id of its write, perhaps by an earlier call.
     has_own_id: bool,
@@ -103,7 +103,7 @@ pub(crate) struct Times {
     /// The time after which none of its requests is applied any more: a later row belongs to another write. `None`
     /// during the call.
     pub(super) latest: Option<DateTime>,
-    /// `true` if none of its requests can be in flight any more.
+    /// `true` if none of its requests can be applied any more.
     pub(super) is_over: bool,
     /// `true` if the date is near this machine's clock. If the date is wrong, the row of this very write may look old.
     pub(super) is_plausible: bool,
@@ -145,7 +145,9 @@ impl<'a> Judge<'a> {
             // like ours.
             Evidence::Untouched => {
                 self.is_untouched = true;
-                self.is_over = times.is_some_and(|times| times.is_over);
+                // A row that changed before the write began never has the required ETag again.
+                let is_ruled_out = !is_kept && row.if_match.is_some();
+                self.is_over |= is_ruled_out || times.is_some_and(|times| times.is_over);
                 // Another row may have an id, which no clock outweighs.
                 let decides = is_kept || self.rows.iter().all(|row| row.write_id.is_none());
                 return (self.is_over && decides).then_some(Resolution::NotApplied);

@@ -26,7 +26,7 @@ pub(crate) use crate::write::row_write::WrittenRow;
 pub(crate) enum Verdict {
     /// The write was applied: each row, in order.
     Applied(Vec<WrittenRow>),
-    /// The write was not applied, and cannot have been: a row is as it was before.
+    /// The write was not applied, and will not be: a row is as it was before, and no request can change it any more.
     NotApplied,
     /// The rows are inconclusive.
     Unknown,
@@ -64,13 +64,18 @@ pub(crate) fn keeps_an_etag(writes: &[RowWrite<'_>], stored: &[DynamicEntity]) -
 
 /// Judges a write by the stored rows, none of which keeps the ETag that its write requires.
 ///
-/// `first_sent` is the time of the first attempt or earlier, by the service's clock. `has_all` is `false` if further
-/// rows may be stored.
-pub(crate) fn judge(writes: &[RowWrite<'_>], stored: &[DynamicEntity], first_sent: DateTime, has_all: bool) -> Verdict {
+/// `first_sent` is the time of the first attempt or earlier, by the service's clock. `is_over` if none of its requests
+/// could be applied any more when the rows were read. `has_all` is `false` if further rows may be stored.
+pub(crate) fn judge(
+    writes: &[RowWrite<'_>],
+    stored: &[DynamicEntity],
+    (first_sent, is_over): (DateTime, bool),
+    has_all: bool,
+) -> Verdict {
     let times = Times {
         started: first_sent,
         latest: None,
-        is_over: true,
+        is_over,
         is_plausible: true,
     };
     let rows: Vec<DoubtfulRow> = writes.iter().map(doubtful).collect();
@@ -166,8 +171,13 @@ mod tests {
         operations.iter().filter_map(TableOperation::row_write).collect()
     }
 
+    /// The time of the first attempt, of a write with no attempt in flight.
+    fn over() -> (DateTime, bool) {
+        (SENT.parse().unwrap(), true)
+    }
+
     fn judged(operations: &[TableOperation], stored: &[DynamicEntity]) -> Verdict {
-        judge(&writes(operations), stored, SENT.parse().unwrap(), true)
+        judge(&writes(operations), stored, over(), true)
     }
 
     fn applied(etags: &[Option<&str>]) -> Verdict {
@@ -211,6 +221,48 @@ mod tests {
         let delete = [TableOperation::delete::<DynamicEntity>(("p", "r"))];
         assert_eq!(judged(&delete, &[]), Verdict::Unknown);
         assert_eq!(judged(&delete, &[stored("r", "x", BEFORE)]), Verdict::NotApplied);
+    }
+
+    /// The columns: the write, the row that was read, and the conclusions once no attempt is in flight and before that.
+    #[test]
+    fn row_that_is_as_it_was_decides_nothing_while_an_attempt_is_in_flight() {
+        use Verdict::{NotApplied, Unknown};
+        let entity = entity("r", "ours");
+        let etag = |text: &str| azure_table_wire::value::etag::ETag::new(format!("W/\"{text}\""));
+        let insert = || TableOperation::insert(&entity);
+        let upsert = || TableOperation::insert_or_replace(&entity);
+        let delete = || TableOperation::delete::<DynamicEntity>(("p", "r"));
+        let replace = || TableOperation::replace(&entity).unconditionally();
+        let replace_old = || TableOperation::replace(&entity).if_match(etag("old"));
+        let table = [
+            // Another client may delete the row before the insert arrives.
+            (insert(), Some(("theirs", BEFORE)), NotApplied, Unknown),
+            (upsert(), Some(("theirs", BEFORE)), NotApplied, Unknown),
+            (replace(), Some(("theirs", BEFORE)), NotApplied, Unknown),
+            (delete(), Some(("theirs", BEFORE)), NotApplied, Unknown),
+            // Another client may insert the row.
+            (replace(), None, Unknown, Unknown),
+            (delete(), None, Unknown, Unknown),
+            // The ETag that the write requires is still there, was gone before it began, or went since.
+            (replace_old(), Some(("old", BEFORE)), NotApplied, Unknown),
+            (replace_old(), Some(("theirs", BEFORE)), NotApplied, NotApplied),
+            (replace_old(), Some(("theirs", AFTER)), Unknown, Unknown),
+            (replace_old(), None, Unknown, Unknown),
+            (
+                insert(),
+                Some(("ours", AFTER)),
+                applied(&[Some("ours")]),
+                applied(&[Some("ours")]),
+            ),
+        ];
+        for (operation, row, at_end, in_flight) in table {
+            let operations = [operation];
+            let rows: Vec<_> = row.into_iter().map(|(value, at)| stored("r", value, at)).collect();
+            for (is_over, expected) in [(true, at_end), (false, in_flight)] {
+                let judged = judge(&writes(&operations), &rows, (SENT.parse().unwrap(), is_over), true);
+                assert_eq!(judged, expected, "{operations:?} {rows:?} {is_over}");
+            }
+        }
     }
 
     /// The service's time of a row may equal the time of the request itself, to the tick.
@@ -294,7 +346,7 @@ mod tests {
                 write.write_id = Some(id);
                 write.facts.is_unshared = is_unshared;
             }
-            judge(&writes, rows, SENT.parse().unwrap(), has_all)
+            judge(&writes, rows, over(), has_all)
         };
         let mut own = stored("b", "2", AFTER);
         own.insert("Write", id);
@@ -330,7 +382,7 @@ mod tests {
         let mut own = stored("a", "1", AFTER);
         own.insert("Write", id);
         let rows = [own, stored("b", "x", AFTER)];
-        let judged = |rows: &[DynamicEntity]| judge(&writes, rows, SENT.parse().unwrap(), true);
+        let judged = |rows: &[DynamicEntity]| judge(&writes, rows, over(), true);
         assert_eq!(judged(&rows), Verdict::Unknown);
         assert_eq!(
             judged(&rows[..1]),
@@ -344,7 +396,7 @@ mod tests {
     fn contents_show_nothing_unless_all_rows_were_read() {
         let insert = [TableOperation::insert(&entity("r", "ours"))];
         let row = [stored("r", "ours", AFTER)];
-        let judged = |has_all| judge(&writes(&insert), &row, SENT.parse().unwrap(), has_all);
+        let judged = |has_all| judge(&writes(&insert), &row, over(), has_all);
         assert_eq!(
             (judged(true), judged(false)),
             (applied(&[Some("ours")]), Verdict::Unknown)

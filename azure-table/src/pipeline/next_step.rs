@@ -10,6 +10,7 @@ use std::time::Duration;
 use azure_table_wire::transport::Delivery;
 use azure_table_wire::value::location::Location;
 
+use crate::doubt::facts::AmbiguousAttempts;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::retry::{Decision, FailedAttempt, Failure};
 use crate::write::call::Call;
@@ -32,8 +33,8 @@ pub(crate) struct CallState {
     pub(crate) attempt: u32,
     /// The number of attempts with a renewed authorization.
     pub(crate) renewals: u32,
-    /// An earlier attempt of a write may have been applied.
-    pub(crate) in_doubt: bool,
+    /// The earlier attempts of a write that may have been applied, or may still be.
+    pub(crate) in_doubt: Option<AmbiguousAttempts>,
 }
 
 impl CallState {
@@ -44,7 +45,7 @@ impl CallState {
             location: mode.first(),
             attempt: 1,
             renewals: 0,
-            in_doubt: false,
+            in_doubt: None,
         }
     }
 
@@ -109,7 +110,7 @@ pub(crate) fn classify(state: &CallState, failed: &FailedAttempt<'_>, is_renewed
         // The response would be just as long again.
         Failure::Transport(Delivery::ResponseTooLong { .. }) if !failed.is_write() => Next::Fail,
         // An earlier attempt may have caused the rejection.
-        Failure::Response(404 | 409 | 412, _) if state.in_doubt => Next::ReadBack,
+        Failure::Response(404 | 409 | 412, _) if state.in_doubt.is_some() => Next::ReadBack,
         _ => Next::AskPolicy,
     }
 }
@@ -117,7 +118,8 @@ pub(crate) fn classify(state: &CallState, failed: &FailedAttempt<'_>, is_renewed
 /// Returns the step after the decision of the policy on a failed attempt.
 pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Decision) -> Next {
     // A rejection of the last attempt says nothing about an earlier one.
-    let in_doubt = failed.is_ambiguous() || state.in_doubt;
+    let was_in_doubt = state.in_doubt.is_some();
+    let in_doubt = failed.is_ambiguous() || was_in_doubt;
     if let Decision::Retry { wait, location } = decision
         && let Some(wait) = effective_wait(wait, failed)
     {
@@ -130,10 +132,24 @@ pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Deci
         };
     }
     // A write that was never retried is not read back, so a policy without retries costs no reads.
-    if in_doubt && state.attempt > 1 {
+    if in_doubt && (state.attempt > 1 || was_in_doubt) {
         Next::ReadBack
     } else {
         Next::Fail
+    }
+}
+
+/// Returns `true` if the rejection shows that no earlier attempt can be applied any more.
+///
+/// An ETag that a row does not have never returns, and a batch is applied completely or not at all. A row that is
+/// missing or that another client inserted shows nothing: it may be inserted or deleted before an attempt arrives.
+pub(crate) fn rules_out_earlier_attempts(call: &Call, failure: Failure<'_>) -> bool {
+    let mut needs_etag = call.rows.iter().map(|row| row.if_match.is_some());
+    match failure {
+        Failure::Response(412, _) => needs_etag.any(|needs| needs),
+        // Any of its rows may be the one that is missing.
+        Failure::Response(404, _) => needs_etag.all(|needs| needs),
+        _ => false,
     }
 }
 

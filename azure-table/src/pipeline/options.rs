@@ -12,6 +12,7 @@ use std::time::Duration;
 use azure_table_wire::value::clock::Instant;
 use azure_table_wire::value::location::Location;
 
+use crate::doubt::facts::AmbiguousAttempts;
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::context::OperationContext;
@@ -69,6 +70,8 @@ pub(crate) struct OptionValues {
     pub(crate) via_batch: bool,
     /// Set if a write depends on what the call reads.
     pub(crate) is_for_write: bool,
+    /// The attempts of an earlier call that sent the same write.
+    pub(crate) earlier: Option<AmbiguousAttempts>,
     /// Equal reads of one entity share a request.
     pub(crate) shared_reads: Option<bool>,
     pub(crate) policies: Policies,
@@ -106,6 +109,14 @@ impl CallOptions {
     /// lags behind, and a write decided on its rows would undo what was written since.
     pub(crate) fn for_write(mut self) -> Self {
         self.get_mut().is_for_write = true;
+        self
+    }
+
+    /// Returns these options for a call that sends the write of an earlier call again.
+    pub(crate) fn after(mut self, earlier: Option<AmbiguousAttempts>) -> Self {
+        if earlier.is_some() {
+            self.get_mut().earlier = earlier;
+        }
         self
     }
 

@@ -9,6 +9,8 @@
 //! with a margin of two seconds for the fraction that a `Date` omits, and of half a minute for a row that has other
 //! content. A row that keeps its ETag needs no time.
 //!
+//! A row that is as it was does not end the doubt while an attempt may be in flight (`AmbiguousAttempts`).
+//!
 //! A read is retried for the time of one attempt. Otherwise a service that accepts and never answers would cost the
 //! time of all retries before each retry of the write.
 
@@ -65,12 +67,13 @@ impl Stored {
 }
 
 impl Pipeline {
-    /// Reads back a write that was first sent at `first_sent`, by this machine's clock.
+    /// Reads back a write that was first sent at `first_sent`, by this machine's clock. `is_over` if none of its
+    /// requests can be applied any more.
     pub(super) async fn read_back(
         &self,
         call: &Call,
         options: &CallOptions,
-        first_sent: SystemTime,
+        (first_sent, is_over): (SystemTime, bool),
         (deadline, attempt_timeout): (&Deadline, Duration),
         notifications: &mut Notifications<'_>,
     ) -> Verdict {
@@ -92,7 +95,7 @@ impl Pipeline {
             .stored(table, writes, (deadline, attempt_timeout), options, diagnostics)
             .await
         {
-            Ok(Stored { rows, .. }) if read_back::keeps_an_etag(writes, &rows) => Verdict::NotApplied,
+            Ok(Stored { rows, .. }) if is_over && read_back::keeps_an_etag(writes, &rows) => Verdict::NotApplied,
             Ok(Stored {
                 rows,
                 offset: Some(offset),
@@ -100,7 +103,7 @@ impl Pipeline {
             }) => {
                 let first_sent = shifted(first_sent, offset - DRIFT);
                 let verdict = DateTime::try_from(first_sent)
-                    .map(|first_sent| read_back::judge(writes, &rows, first_sent, has_all));
+                    .map(|first_sent| read_back::judge(writes, &rows, (first_sent, is_over), has_all));
                 match verdict {
                     // If the date is wrong, the row of this very write may look old.
                     Ok(Verdict::NotApplied) if is_beyond_clocks(offset) => Verdict::Unknown,

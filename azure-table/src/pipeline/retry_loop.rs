@@ -7,9 +7,8 @@
 use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use azure_table_wire::error::operation_kind::Effect;
+use azure_table_wire::error::operation_kind::{Effect, OperationKind};
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::value::clock::{self, Instant};
@@ -17,6 +16,7 @@ use azure_table_wire::value::location::Location;
 use bytes::Bytes;
 use http::{Method, Response};
 
+use crate::doubt::facts::AmbiguousAttempts;
 use crate::doubt::read_back::Verdict;
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt::Limits;
@@ -24,14 +24,15 @@ use crate::pipeline::attempt_end::{AttemptEnd, CallEnd};
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::hedged_attempt::HedgedAttempt;
 use crate::pipeline::location::LocationMode;
-use crate::pipeline::next_step::{CallState, Next, classify, plan};
+use crate::pipeline::next_step::{CallState, Next, classify, plan, rules_out_earlier_attempts};
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::observer::history::{CallHistory, CallResponse};
 use crate::pipeline::observer::trace::CallSpan;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
+use crate::pipeline::retry::{Decision, FailedAttempt, Failure, RetryPolicy};
 use crate::write::batch_response;
 use crate::write::call::Call;
+use crate::write::row_write::RowWrite;
 
 impl Pipeline {
     /// Sends the request until a response needs no further attempt.
@@ -56,7 +57,10 @@ impl Pipeline {
         if let Err(e) = prepared {
             return Err(history.complete(e));
         }
-        let mut state = CallState::new(self.mode(call, options));
+        let mut state = CallState {
+            in_doubt: options.get().earlier.filter(|_| call.effect == Effect::Write),
+            ..CallState::new(self.mode(call, options))
+        };
         let mut notifications = Notifications {
             pipeline: self,
             call,
@@ -72,7 +76,6 @@ impl Pipeline {
             options,
             started,
             limits,
-            first_sent: None,
             state: &mut state,
             notifications: &mut notifications,
             retry: PendingRetry::of(&*policy),
@@ -130,8 +133,6 @@ struct Attempts<'a, 'n> {
     options: &'a CallOptions,
     started: Instant,
     limits: Limits<'a>,
-    /// The time at which the first attempt was sent.
-    first_sent: Option<SystemTime>,
     state: &'a mut CallState,
     notifications: &'a mut Notifications<'n>,
     retry: PendingRetry<'a>,
@@ -140,16 +141,23 @@ struct Attempts<'a, 'n> {
 impl Attempts<'_, '_> {
     /// Executes the steps that `next_step` decides, until the call ends.
     async fn run(mut self) -> Result<CallEnd> {
+        // A row that a delete left missing shows nothing.
+        let is_delete = |row: RowWrite<'_>| row.kind == OperationKind::Delete;
+        if self.state.in_doubt.is_some()
+            && !self.call.rows.iter().all(is_delete)
+            && let Some(applied) = self.read_back(None).await
+        {
+            return Ok(applied);
+        }
         loop {
             let ended = self.attempt().await?;
             // A hedged read may have the response of the other location.
             self.state.location = ended.location;
-            let first_sent = *self.first_sent.get_or_insert(ended.started);
             if ended.failure().is_none() {
                 self.retry.succeeded(self.state.attempt);
                 return ended.into_call_end();
             }
-            if let Some(ending) = self.after_failure(ended, first_sent).await {
+            if let Some(ending) = self.after_failure(ended).await {
                 return ending;
             }
         }
@@ -188,10 +196,13 @@ impl Attempts<'_, '_> {
     ///
     /// Boxed, and separate from the code of calls without failures.
     #[cold]
-    fn after_failure(&mut self, ended: AttemptEnd, first_sent: SystemTime) -> BoxFuture<'_, Option<Result<CallEnd>>> {
+    fn after_failure(&mut self, ended: AttemptEnd) -> BoxFuture<'_, Option<Result<CallEnd>>> {
         Box::pin(async move {
             let (next, is_ambiguous) = self.next(&ended);
-            self.state.in_doubt |= is_ambiguous;
+            if is_ambiguous {
+                let (earlier, started) = (self.state.in_doubt, ended.started);
+                self.state.in_doubt = Some(AmbiguousAttempts::followed_by(earlier, started, ended.elapsed));
+            }
             match next {
                 Next::RenewCredential => self.state.renewals += 1,
                 Next::TryPrimary => self.state.location = Location::Primary,
@@ -203,25 +214,39 @@ impl Attempts<'_, '_> {
                 // `next` has asked the policy. The other two are handled below.
                 Next::AskPolicy | Next::ReadBack | Next::Fail => {}
             }
-            if next.reads_back() {
-                let (limits, notifications) = (
-                    (&self.limits.deadline, self.limits.attempt_timeout),
-                    &mut *self.notifications,
-                );
-                let read = self
-                    .pipeline
-                    .read_back(self.call, self.options, first_sent, limits, notifications);
-                match read.await {
-                    Verdict::Applied(rows) => {
-                        self.retry.succeeded(self.state.attempt);
-                        return Some(Ok((Response::new(Bytes::new()), Some(rows))));
-                    }
-                    // No earlier attempt was applied. An ambiguous last one may still be.
-                    Verdict::NotApplied => self.state.in_doubt = is_ambiguous,
-                    Verdict::Unknown => {}
-                }
+            if next.reads_back()
+                && let Some(applied) = self.read_back(ended.failure()).await
+            {
+                return Some(Ok(applied));
             }
             next.ends_call().then(|| ended.into_call_end())
+        })
+    }
+
+    /// Reads back a write in doubt. Returns its end if it was applied. `failure` is the last attempt's, if any.
+    #[cold]
+    fn read_back<'f>(&'f mut self, failure: Option<Failure<'f>>) -> BoxFuture<'f, Option<CallEnd>> {
+        Box::pin(async move {
+            let attempts = self.state.in_doubt?;
+            let is_over = !attempts.is_in_flight()
+                || failure.is_some_and(|failure| rules_out_earlier_attempts(self.call, failure));
+            let (limits, notifications) = (
+                (&self.limits.deadline, self.limits.attempt_timeout),
+                &mut *self.notifications,
+            );
+            let doubt = (attempts.first_sent.0, is_over);
+            let read = self
+                .pipeline
+                .read_back(self.call, self.options, doubt, limits, notifications);
+            match read.await {
+                Verdict::Applied(rows) => {
+                    self.retry.succeeded(self.state.attempt);
+                    return Some((Response::new(Bytes::new()), Some(rows)));
+                }
+                Verdict::NotApplied => self.state.in_doubt = None,
+                Verdict::Unknown => {}
+            }
+            None
         })
     }
 

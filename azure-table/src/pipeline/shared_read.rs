@@ -248,6 +248,8 @@ impl ReadKey {
             pinned: _,
             via_batch,
             is_for_write: _,
+            // Writes only.
+            earlier: _,
             shared_reads: _,
             policies,
         } = options.get();

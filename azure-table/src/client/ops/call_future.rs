@@ -217,7 +217,7 @@ impl<S: Spec> CallFuture<S> {
         } = received;
         let output = match applied {
             Some(rows) => self.spec.read_back(rows),
-            None => self.spec.read_response(response, call.in_doubt),
+            None => self.spec.read_response(response, call.in_doubt.is_some()),
         };
         if let Ok(output) = &output {
             self.report_read(S::entities(output));
@@ -336,7 +336,7 @@ fn run_shared(pipeline: Arc<Pipeline>, call: Call, options: CallOptions) -> BoxF
     Box::pin(async move { pipeline.run_shared(call, options).await })
 }
 
-/// Runs the call. If its table is missing, creates the table and repeats the call; the first one applied nothing.
+/// Runs the call. If its table is missing, creates the table and repeats the call.
 ///
 /// This is a separate function because few clients need its code.
 #[cold]
@@ -354,10 +354,11 @@ fn run_and_make_table(
             Some(table) if batch_response::table_is_missing(&received.response, again.operation, rules) => table,
             _ => return Ok(received),
         };
+        let earlier = received.call.in_doubt;
         let mut create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
         let CallResponse { response, call, .. } = pipeline.run(&mut create, &options.since(started)).await?;
-        tables::created_or_existed(response, call.in_doubt).map_err(|e| call.complete(e))?;
-        pipeline.run(&mut again, &options.since(started)).await
+        tables::created_or_existed(response, call.in_doubt.is_some()).map_err(|e| call.complete(e))?;
+        pipeline.run(&mut again, &options.since(started).after(earlier)).await
     })
 }
 

@@ -105,7 +105,7 @@ impl Steps {
         let (whole, rest) = self.limit_of_step();
         options.leave(whole, rest);
         let CallResponse { response, call, .. } = start(&self.pipeline, call?, options).await?;
-        read_response(response, call.in_doubt).map_err(|e| call.complete(e))
+        read_response(response, call.in_doubt.is_some()).map_err(|e| call.complete(e))
     }
 }
 

@@ -17,6 +17,7 @@
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::value::clock::Instant;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::account::table_name::TableName;
@@ -27,6 +28,7 @@ use crate::client::partition_writes::held_operations::HeldOperations;
 use crate::client::partition_writes::outcomes::Outcomes;
 use crate::client::sending_rate::{SendingRate, is_throttled};
 use crate::client::total_timeout::TotalTimeout;
+use crate::doubt::facts::AmbiguousAttempts;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::write::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
@@ -52,8 +54,8 @@ pub(crate) struct PartitionWrite<O> {
     pub(crate) most_bytes: Option<usize>,
     /// The treatment of the other operations after one failed.
     pub(crate) recovery: Recovery,
-    /// Deletes that were sent and whose response was lost.
-    lost: Vec<usize>,
+    /// The attempts of operations in doubt that are sent again.
+    in_doubt: HashMap<usize, AmbiguousAttempts>,
     /// The rate at which throttled batches are sent again. If absent, a throttled batch ends the write.
     pub(crate) rate: Option<SendingRate>,
     /// The time at which a batch was first throttled.
@@ -84,7 +86,7 @@ impl<O: Outcomes> PartitionWrite<O> {
             partition_key,
             most_bytes: None,
             recovery: Recovery::RemoveFailed,
-            lost: Vec::new(),
+            in_doubt: HashMap::new(),
             rate: None,
             throttled_since: None,
         }
@@ -106,10 +108,9 @@ impl<O: Outcomes> PartitionWrite<O> {
             }
             let (sent, batch) = self.compose(next, composed.take());
             let result = match self.send(&sent, batch, sent_at).await {
-                // Nothing was applied: the batch is sent again at the rate.
+                // The batch was throttled, and is sent again at the rate.
                 None => {
                     self.operations.detach(&sent);
-                    self.outcomes.release(&sent);
                     self.waiting.push(sent);
                     continue;
                 }
@@ -235,13 +236,19 @@ impl<O: Outcomes> PartitionWrite<O> {
             ([], _) => Ok(Vec::new()),
             ([index], _) => self.send_alone(*index).await.map(|result| vec![result]),
             (_, None) => Err(Error::invalid_input("operations without a batch")),
-            (_, Some(batch)) => batch.of_options(self.call_options()).await,
+            (_, Some(batch)) => batch.of_options(self.call_options_of(sent)).await,
         };
         self.outcomes.responded();
         if let (Some(rate), Some(sent_at)) = (&self.rate, sent_at) {
             match &result {
                 Err(e) if is_throttled(e) => {
                     if rate.throttled(&self.partition_key, sent_at, &mut self.throttled_since, e) {
+                        let error = Arc::new(e.copy());
+                        if error.may_have_applied() {
+                            self.doubt(sent, error);
+                        } else {
+                            self.outcomes.release(sent);
+                        }
                         return None;
                     }
                 }
@@ -259,7 +266,7 @@ impl<O: Outcomes> PartitionWrite<O> {
         let operation = self.operations.lock()[index].copy();
         let execute = || {
             let execute = ExecuteOperation::new(&self.pipeline, &self.table, operation.copy());
-            execute.of_options(self.call_options())
+            execute.of_options(self.call_options_of(&[index]))
         };
         match execute().await {
             // An error without a code did not come from the service, so the request did not reach it. No earlier
@@ -277,18 +284,29 @@ impl<O: Outcomes> PartitionWrite<O> {
         options
     }
 
+    /// Returns the options of a call that sends these operations.
+    fn call_options_of(&self, sent: &[usize]) -> CallOptions {
+        let earlier = sent.iter().filter_map(|index| self.in_doubt.get(index).copied());
+        self.call_options().after(earlier.reduce(AmbiguousAttempts::and))
+    }
+
+    /// Reports operations in doubt that are sent again. They stay in doubt if the write ends before that.
+    fn doubt(&mut self, sent: &[usize], error: Arc<Error>) {
+        let attempts = AmbiguousAttempts::of_error(&error);
+        self.in_doubt
+            .extend(sent.iter().copied().zip(attempts.into_iter().cycle()));
+        self.outcomes.in_doubt(sent, &error);
+    }
+
     /// Sets the outcomes of operations that were sent together and failed, or sends them again.
     ///
     /// Returns the error if it concerns other operations as well.
     fn failed(&mut self, mut sent: Vec<usize>, error: Error) -> Option<Arc<Error>> {
         // The index is meaningless to a caller who did not build the batch.
         let batch_index = error.batch_index();
-        let mut error = error.at_batch_index(None);
-        // Even if this request was not applied, an earlier one may have been. The doubt of the error covers only this
-        // request.
-        if sent.iter().any(|index| self.lost.contains(index)) {
-            error = error.maybe_applied(true);
-            error.parts_mut().doubt = None;
+        let error = error.at_batch_index(None);
+        if !error.may_have_applied() {
+            self.in_doubt.retain(|index, _| !sent.contains(index));
         }
         let together = sent.len();
         let failed = FailedBatch {
@@ -320,10 +338,8 @@ impl<O: Outcomes> PartitionWrite<O> {
                 }
             }
             RecoveryStep::SendAlone => {
-                // They are in doubt if the write ends before that.
-                self.outcomes.in_doubt(&sent, &Arc::new(error));
+                self.doubt(&sent, Arc::new(error));
                 self.waiting.extend(sent.iter().map(|index| vec![*index]));
-                self.lost.extend(sent);
             }
             RecoveryStep::Halve => {
                 let half = sent.split_off(sent.len() / 2);

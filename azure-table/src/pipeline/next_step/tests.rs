@@ -1,8 +1,14 @@
 //! The decision tables. Each row is a state, the end of an attempt and the next step.
 
+use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::error::operation_kind::{self, OperationKind};
+use azure_table_wire::value::clock;
+use azure_table_wire::value::etag::ETag;
 
 use super::*;
+use crate::entity::dynamic::DynamicEntity;
+use crate::write::batch::ChangeSet;
+use crate::write::operation::TableOperation;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -19,11 +25,23 @@ fn second() -> CallState {
     }
 }
 
-/// Returns the same call, with a first attempt that may have been applied.
+fn ambiguous() -> Option<AmbiguousAttempts> {
+    Some(AmbiguousAttempts::followed_by(None, clock::now(), SECOND))
+}
+
+/// Returns the same call, with a first attempt that may have been applied, or may be in flight.
 fn in_doubt() -> CallState {
     CallState {
-        in_doubt: true,
+        in_doubt: ambiguous(),
         ..second()
+    }
+}
+
+/// Returns a call that sends the write of such a call again, before its first attempt ended.
+fn again() -> CallState {
+    CallState {
+        in_doubt: ambiguous(),
+        ..first(LocationMode::PrimaryOnly)
     }
 }
 
@@ -170,6 +188,13 @@ fn decision_of_the_policy_becomes_a_step() {
         (Insert,               second(),   NO_RESPONSE,             stop,  ReadBack),
         (Insert,               in_doubt(), status(500),             stop,  ReadBack),
         (Insert,               in_doubt(), code(503, "ServerBusy"), stop,  ReadBack),
+        (Insert,               in_doubt(), status(400),             stop,  ReadBack),
+        (Insert,               in_doubt(), status(403),             stop,  ReadBack),
+        (Insert,               in_doubt(), status(429),             retry, resend(true)),
+        (Insert,               in_doubt(), NOTHING_SENT,            retry, resend(true)),
+        (Insert,               in_doubt(), NOTHING_SENT,            stop,  ReadBack),
+        (Insert,               again(),    code(503, "ServerBusy"), stop,  ReadBack),
+        (Insert,               again(),    code(503, "ServerBusy"), retry, resend(true)),
         (Insert,               second(),   status(400),             stop,  Fail),
         (Insert,               one,        status(501),             stop,  Fail),
         // The mode decides the location of a retry, or the policy if the mode has its location.
@@ -185,6 +210,52 @@ fn decision_of_the_policy_becomes_a_step() {
             plan(&state, &failed, decision),
             next,
             "{operation:?} {state:?} {failure:?} {decision:?}"
+        );
+    }
+}
+
+/// The columns: the ETags that the rows of a write require, the rejection, and whether it shows that no earlier attempt
+/// is applied any more.
+#[test]
+fn only_a_missing_etag_rules_out_attempts_in_flight() {
+    let (all, some, none) = ([true, true], [true, false], [false, false]);
+    #[rustfmt::skip]
+    let table = [
+        (all,  status(412), true),
+        (some, status(412), true),
+        (none, status(412), false),
+        // The row without an ETag may be the missing one, and may be inserted before the attempt arrives.
+        (all,  status(404), true),
+        (some, status(404), false),
+        (none, status(404), false),
+        // The existing row may be deleted before the attempt arrives.
+        (all,  status(409), false),
+        (none, status(409), false),
+        (all,  status(400), false),
+        (all,  status(403), false),
+        (all,  status(429), false),
+        (all,  status(503), false),
+        (all,  NOTHING_SENT, false),
+        (all,  NO_RESPONSE, false),
+    ];
+    let endpoint = Endpoint::parse("https://acct.table.core.windows.net", None).unwrap();
+    for (needs_etags, failure, is_ruled_out) in table {
+        let mut batch = ChangeSet::new(&endpoint, "Things");
+        for (row, needs_etag) in needs_etags.into_iter().enumerate() {
+            let replace = TableOperation::replace(&DynamicEntity::new("p", row.to_string()));
+            batch
+                .add(if needs_etag {
+                    replace.if_match(ETag::new("W/\"1\""))
+                } else {
+                    replace
+                })
+                .unwrap();
+        }
+        let call = batch.into_call().0.unwrap();
+        assert_eq!(
+            rules_out_earlier_attempts(&call, failure),
+            is_ruled_out,
+            "{needs_etags:?} {failure:?}"
         );
     }
 }

@@ -16,7 +16,7 @@ use azure_table_wire::value::location::Location;
 use bytes::Bytes;
 use http::Response;
 
-use crate::doubt::facts;
+use crate::doubt::facts::{self, AmbiguousAttempts};
 use crate::doubt::read_back::WrittenRow;
 use crate::key::key_texts::KeyTexts;
 use crate::pipeline::attempt_end::{AttemptEnd, requested_wait};
@@ -52,8 +52,8 @@ pub(crate) struct CallHistory {
     pub(crate) advice: Option<String>,
     /// The call is the only operation of a batch: an error of the operation is an error of the call.
     is_enclosed: bool,
-    /// An attempt of a write may have been applied, and the stored rows did not show whether it was.
-    pub(crate) in_doubt: bool,
+    /// The attempts of a write that may have been applied, and the stored rows did not show whether they were.
+    pub(crate) in_doubt: Option<AmbiguousAttempts>,
     /// The location of the last attempt.
     pub(crate) location: Location,
     pub(crate) diagnostics: Diagnostics,
@@ -72,7 +72,7 @@ impl CallHistory {
             client_request_id,
             advice: None,
             is_enclosed: call.is_enclosed,
-            in_doubt: false,
+            in_doubt: None,
             location: call.location,
             diagnostics: Diagnostics::default(),
         }
@@ -131,7 +131,7 @@ impl CallHistory {
 
     /// Returns `true` if the write may have been applied although the call ends with this error.
     pub(crate) fn is_in_doubt_after(&self, error: &Error) -> bool {
-        self.effect == Effect::Write && (self.in_doubt || error.may_have_applied() || leaves_open(error))
+        self.effect == Effect::Write && (self.in_doubt.is_some() || error.may_have_applied() || leaves_open(error))
     }
 
     /// Completes an error of a call that writes these rows, so that the caller can resolve a write in doubt.
@@ -146,6 +146,10 @@ impl CallHistory {
         let mut error = self.complete(error);
         if error.may_have_applied() {
             let (table, attempts) = (self.table.as_deref(), &self.diagnostics);
+            // An earlier call may have sent the write first.
+            let started = self
+                .in_doubt
+                .map_or(started, |earlier| earlier.first_sent.1.min(started));
             let times = (started, (clock::now(), Instant::now()));
             let doubt = facts::of_call(endpoint, self.operation, table, rows.iter(), times, attempts);
             error.parts_mut().doubt = doubt;
