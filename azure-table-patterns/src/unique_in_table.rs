@@ -1,6 +1,6 @@
 //! Values that at most one entity of a table has, in any partition.
 //!
-//! Defines [`UniqueInTable`], the rows of its values and their claims. For values within one partition see `unique.rs`.
+//! Defines [`UniqueInTable`], the rows of its values and their claims. For values within one partition, declare a unique index (`indexed.rs`).
 
 use std::time::Duration;
 

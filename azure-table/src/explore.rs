@@ -154,9 +154,10 @@ impl<B> Explore<B> {
 
     /// Sets the maximum number of late writes per run: 1 by default.
     ///
-    /// A write stays in flight if its future is dropped before the service executes it, for example by a timeout, a
-    /// `select`, an aborted task or a crash. It never arrives, or it arrives later, before any other request. With 0 it
-    /// never arrives, and an exploration that dropped a write [is no proof](Exploration::is_proof).
+    /// A write stays in flight if its connection breaks ([`faults`](Self::faults)), or if its future is dropped before
+    /// the service executes it, for example by a timeout, a `select`, an aborted task or a crash. It never arrives, or
+    /// it arrives later, before any other request. With 0 it never arrives, and an exploration in which one could have
+    /// [is no proof](Exploration::is_proof).
     pub fn late(mut self, most: usize) -> Self {
         self.settings.late = Some(most);
         self

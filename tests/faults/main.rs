@@ -29,6 +29,7 @@ mod existing_rows;
 mod explored_programs;
 mod hedged_reads;
 mod in_doubt;
+mod late_writes;
 mod modify;
 mod outages;
 mod page_schedules;

@@ -19,6 +19,7 @@ use futures::future::LocalBoxFuture;
 use http::{Request, Response};
 use tokio::time::Instant;
 
+use crate::late_network::LateNetwork;
 use crate::scenario::{Mode, Scenario};
 
 /// The timeout of a call under faults. All calls of a promise fit into the time of a lease and of an item.
@@ -79,6 +80,7 @@ enum To {
         emulator: Emulator,
         faulty: TableServiceClient,
         sound: TableServiceClient,
+        behind: TableServiceClient,
     },
     Service(TableServiceClient),
 }
@@ -115,6 +117,7 @@ impl Place {
         let service = TableServiceClient::from_transport(Following::new(&emulator));
         Self {
             to: To::Emulator {
+                behind: TableServiceClient::from_transport(emulator.clone()),
                 emulator,
                 faulty: service.clone(),
                 sound: service,
@@ -154,6 +157,7 @@ impl Place {
                 emulator: emulator.clone(),
                 faulty: TableServiceClient::from_transport(faults.clone()).with(&timeout),
                 sound: TableServiceClient::from_transport(following),
+                behind: TableServiceClient::from_transport(emulator.clone()),
             },
             table: TABLE.to_owned(),
             recovers: mode == Mode::Once,
@@ -176,12 +180,34 @@ impl Place {
                 emulator: emulator.clone(),
                 faulty: TableServiceClient::from_transport(adverse).with(&timeout),
                 sound: TableServiceClient::from_transport(following(emulator)),
+                behind: TableServiceClient::from_transport(emulator.clone()),
             },
             table: TABLE.to_owned(),
             recovers: false,
             retries_succeed: false,
             is_faultless: false,
             is_adverse: true,
+            meter: Meter::default(),
+        }
+    }
+
+    /// An emulator behind a network on which writes arrive late. Checks see it once they have arrived.
+    fn on_late_network(emulator: &Emulator, seed: u64) -> Self {
+        create(emulator);
+        let following = Following::new(emulator);
+        let network = LateNetwork::new(following.clone(), seed);
+        Self {
+            to: To::Emulator {
+                emulator: emulator.clone(),
+                sound: TableServiceClient::from_transport(following),
+                behind: TableServiceClient::from_transport(network.settled()),
+                faulty: TableServiceClient::from_transport(network),
+            },
+            table: TABLE.to_owned(),
+            recovers: false,
+            retries_succeed: false,
+            is_faultless: false,
+            is_adverse: false,
             meter: Meter::default(),
         }
     }
@@ -222,7 +248,8 @@ impl Place {
     pub fn behind(&self) -> TableServiceClient {
         match &self.to {
             To::Service(service) => service.clone(),
-            _ => TableServiceClient::from_transport(self.emulator().clone()),
+            To::Emulator { behind, .. } => behind.clone(),
+            To::Simulation(simulation) => TableServiceClient::from_transport(simulation.emulator().clone()),
         }
     }
 
@@ -411,17 +438,35 @@ pub struct AdverseRuns {
 ///
 /// tokio's clock is paused, and the emulator's follows it.
 pub fn on_adverse_services<'a>(promises: impl Iterator<Item = &'a Promise>, seeds: Range<u64>) -> AdverseRuns {
+    on_services(promises, seeds, |service, seed| {
+        let emulator = service().shared_clock(EmulatorClock::fixed(ADVERSE_START.parse().unwrap()));
+        Place::on_adverse_service(&emulator, seed)
+    })
+}
+
+/// Runs promises with each seed on a network on which writes arrive late, as Table storage and as Cosmos DB.
+///
+/// tokio's clock is paused, and the emulator's follows it.
+pub fn on_late_networks<'a>(promises: impl Iterator<Item = &'a Promise>, seeds: Range<u64>) -> AdverseRuns {
+    on_services(promises, seeds, |service, seed| {
+        let emulator = service().shared_clock(EmulatorClock::fixed(DateTime::now()));
+        Place::on_late_network(&emulator, seed)
+    })
+}
+
+fn on_services<'a>(
+    promises: impl Iterator<Item = &'a Promise>,
+    seeds: Range<u64>,
+    place: impl Fn(fn() -> Emulator, u64) -> Place,
+) -> AdverseRuns {
     let mut runs = AdverseRuns::default();
     for promise in promises {
         for (name, service) in [("Storage", Emulator::new as fn() -> _), ("Cosmos DB", Emulator::cosmos)] {
             SUCCEEDED.set(0);
             let run = format!("{}, {name}", promise.name);
             for seed in seeds.clone() {
-                let emulator = service().shared_clock(EmulatorClock::fixed(ADVERSE_START.parse().unwrap()));
                 let held = catch_unwind(AssertUnwindSafe(|| {
-                    on_paused_clock(seed, async {
-                        (promise.hold)(Place::on_adverse_service(&emulator, seed)).await
-                    });
+                    on_paused_clock(seed, async { (promise.hold)(place(service, seed)).await });
                 }));
                 if held.is_err() {
                     runs.broken.entry(run.clone()).or_default().push(seed);
@@ -470,6 +515,11 @@ impl Following {
     /// Begins at the current time.
     pub fn new(emulator: &Emulator) -> Self {
         Self::from(emulator, DateTime::now())
+    }
+
+    /// Returns the emulator.
+    pub fn emulator(&self) -> &Emulator {
+        &self.emulator
     }
 
     /// Begins at this time.

@@ -1,16 +1,19 @@
 //! The faults under which operations, patterns and systems are tested, and the transports around the emulator.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::emulator::EmulatorClock;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
-use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
 use azure_table::{DateTime, Emulator};
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, StatusCode};
+use tokio::time::Instant;
 
+/// The time after which every late write has arrived.
+pub const ALL_ARRIVED: Duration = Duration::from_secs(150);
 /// The lag of the secondary: two to three cases.
 pub const LAG: Duration = Duration::from_secs(80);
 /// The offset of a wrong clock.
@@ -48,6 +51,7 @@ impl Scenario {
             let service = emulator.clone().shared_clock(clock).secondary_lag(SKEW + LAG);
             Fault::RouteTo(Arc::new(Ledger::new(&service, applied)))
         };
+        let late = |after| Fault::RouteTo(Arc::new(Late::new(Ledger::new(emulator, applied), seconds(after))));
         let ahead = EmulatorClock::system();
         ahead.advance(SKEW);
         let behind = EmulatorClock::fixed(DateTime::now() - SKEW);
@@ -88,6 +92,9 @@ impl Scenario {
                 Fault::FailBatchPart(ResponseTemplate::too_many_requests(seconds(1))),
             ),
             ("batch 500", Fault::FailBatchPart(internal())),
+            ("applied 2 s late", late(2)),
+            ("applied 20 s late", late(20)),
+            ("applied 100 s late", late(100)),
         ];
         let every = single.iter().map(|(_, fault)| fault.clone()).collect();
         let single = single.into_iter().map(|(name, fault)| Self {
@@ -104,6 +111,11 @@ impl Scenario {
     /// Returns `true` if the fault can happen to a request of one operation, not only to one part of a batch.
     pub fn concerns_single_requests(&self) -> bool {
         !matches!(self.faults[..], [Fault::FailBatchPart(_)])
+    }
+
+    /// Returns `true` if a write may be applied after its call.
+    pub fn applies_late(&self) -> bool {
+        self.faults.iter().any(|fault| format!("{fault:?}").contains("Late {"))
     }
 
     /// Puts the faults in front of a service.
@@ -128,6 +140,52 @@ fn drip(bytes: usize, millis: u64) -> Fault {
         bytes,
         pause: Duration::from_millis(millis),
     }
+}
+
+/// Breaks the connection of a write, applies it later, and rejects all writes until then.
+#[derive(Debug)]
+struct Late {
+    service: Ledger,
+    after: Duration,
+    busy_until: Mutex<Option<Instant>>,
+}
+
+impl Late {
+    fn new(service: Ledger, after: Duration) -> Self {
+        Self {
+            service,
+            after,
+            busy_until: Mutex::default(),
+        }
+    }
+}
+
+impl Transport for Late {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        if request.method() == Method::GET {
+            return self.service.send(request);
+        }
+        let now = Instant::now();
+        let mut busy_until = self.busy_until.lock().unwrap();
+        if busy_until.is_some_and(|until| now < until) {
+            return Box::pin(async { Ok(rejection(503, "ServerBusy")) });
+        }
+        *busy_until = Some(now + self.after);
+        let (service, after) = (self.service.clone(), self.after);
+        tokio::spawn(async move {
+            tokio::time::sleep(after).await;
+            let _ = service.send(request).await;
+        });
+        Box::pin(async { Err(TransportError::new(Delivery::MaybeSent, "connection reset")) })
+    }
+}
+
+/// Returns a response that rejects a request.
+pub fn rejection(status: u16, code: &str) -> Response<Bytes> {
+    let body = format!(r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"rejected"}}}}}}"#);
+    let mut response = Response::new(body.into());
+    *response.status_mut() = StatusCode::from_u16(status).unwrap();
+    response
 }
 
 /// The last transport in front of the service. It counts the writes that were applied.

@@ -22,7 +22,7 @@ pub struct RequestId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RequestOutcome {
     Delivered,
-    /// It never reaches the service.
+    /// Its connection breaks before it reaches the service. A write may still arrive late.
     RequestLost,
     /// The service executes it, and its response is lost.
     ResponseLost,
@@ -51,7 +51,7 @@ impl RequestOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     Request(RequestId),
-    /// A write arrives whose future was dropped. No task sees it.
+    /// A write arrives whose future was dropped, or whose connection broke. No task sees it.
     Late(RequestId),
     /// A process crashes while it waits for a timer, before it sends this request.
     Death(RequestId),
@@ -109,7 +109,7 @@ pub struct Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitingKind {
     Request,
-    /// A write whose future was dropped. It need not arrive.
+    /// A write whose future was dropped, or whose connection broke. It need not arrive.
     Late,
     /// The crash of a process that waits for a timer. It need not happen.
     Death,

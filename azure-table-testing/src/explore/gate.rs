@@ -3,7 +3,7 @@
 //! Defines [`Gate`], and the transport of each client in front of it. The runtime calls [`Gate::at_rest`] when all
 //! tasks are blocked. Then a [`Chooser`] chooses a waiting request, the gate executes it, and the tasks run until all
 //! are blocked again. As on a network, a request does not depend on the polls of its future, which only collects the
-//! response. A write whose future is dropped remains in flight.
+//! response. A write whose future is dropped, or whose connection breaks, remains in flight.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -73,8 +73,8 @@ struct State {
     processes: Processes,
     events: Vec<Event>,
     cancelled: Vec<Cancelled>,
-    /// The number of writes that were dropped while they waited, so far and before the last step.
-    dropped_writes: usize,
+    /// The number of writes that may arrive late, so far and before the last step.
+    late_writes: usize,
     may_be_late: usize,
     /// The lines of the story, if it is recorded.
     story: Option<Vec<StoryLine>>,
@@ -109,7 +109,7 @@ pub struct Cancelled {
 pub struct Ran {
     pub events: Vec<Event>,
     pub cancelled: Vec<Cancelled>,
-    /// The number of writes that were dropped while they waited, before the last step.
+    /// The number of writes that may arrive late, before the last step.
     pub may_be_late: usize,
     pub story: Vec<StoryLine>,
     pub end: Option<End>,
@@ -296,7 +296,7 @@ impl State {
             .iter()
             .any(|waiting| waiting.is_request() && last == Some(&waiting.id.client));
         let is_switch = could_go_on && last != choice.step.client();
-        self.may_be_late = self.dropped_writes;
+        self.may_be_late = self.late_writes;
         let mut event = Event {
             choice,
             footprint: Arc::new(Footprint::nothing()),
@@ -337,11 +337,19 @@ impl State {
                     story.push(StoryLine::of(&event.choice, &held.request, &response));
                 }
                 crashed = held.life.clone().filter(|_| outcome.is_crash());
-                let waker = if outcome == RequestOutcome::Crash {
-                    None
-                } else {
-                    self.waiting.remove(at);
-                    self.held.remove(id)?.waker
+                let waker = match outcome {
+                    RequestOutcome::Crash => None,
+                    // The network may deliver it later.
+                    RequestOutcome::RequestLost if taken.footprint.writes() => {
+                        let waiting = &mut self.waiting[at];
+                        (waiting.kind, waiting.cause) = (WaitingKind::Late, Cause::Event(number));
+                        self.late_writes += 1;
+                        self.held.get_mut(id)?.waker.take()
+                    }
+                    _ => {
+                        self.waiting.remove(at);
+                        self.held.remove(id)?.waker
+                    }
                 };
                 if taken.is_request() && crashed.is_none() {
                     self.responses.insert(taken.id, response);
@@ -379,7 +387,7 @@ impl State {
             Some(held) => {
                 (waiting.kind, waiting.cause) = (WaitingKind::Late, self.cause);
                 held.waker = None;
-                self.dropped_writes += 1;
+                self.late_writes += 1;
             }
             None => {
                 self.waiting.remove(at);

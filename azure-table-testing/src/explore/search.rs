@@ -113,7 +113,7 @@ pub fn replay(runner: &mut impl Runner, bounds: &Bounds, schedule: Schedule) -> 
 enum Walked {
     /// Every order was run.
     All {
-        /// The maximum number of dropped writes of a run.
+        /// The maximum number of writes of a run that may arrive late.
         may_be_late: usize,
     },
     /// A run failed, or a bound was reached.

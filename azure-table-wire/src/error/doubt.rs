@@ -172,8 +172,7 @@ impl Error {
     ///
     /// `None` if the error is not in doubt, or is about a table or the service. Also `None` if the client stopped
     /// waiting before the request ended: at the `total_timeout` or `finish` of a bulk, at the `timeout` of a grouped
-    /// write, or when its runtime shuts down. Also `None` for the other rows of a grouped or bulk batch that failed at
-    /// one row, and for a delete that was sent again alone: its doubt would be about the last request only.
+    /// write, or when its runtime shuts down. Also `None` for the other rows of a grouped batch that failed at one row.
     ///
     /// A method of several writes, such as a pattern's, returns the doubt of the write that failed. See its
     /// [`table`](Doubt::table) and [`keys`](Doubt::keys).

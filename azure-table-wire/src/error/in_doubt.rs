@@ -6,7 +6,11 @@
 use super::{Error, ErrorParts};
 
 impl Error {
-    /// Returns `true` if a write is in doubt: a response was lost, or the service failed while it processed the write.
+    /// Returns `true` if a write is in doubt: the response to any of its attempts was lost, or the service failed while
+    /// it processed one.
+    ///
+    /// With `false`, no attempt was applied, and none will be. A lost request may arrive up to 180 s later, so a write
+    /// stays in doubt after the service has rejected its last attempt, unless the stored rows decide.
     ///
     /// The kind is [`InDoubt`](super::ErrorKind::InDoubt) then. Read the entity before you repeat such a write, or
     /// store [`doubt`](Self::doubt) to find out later whether it was applied.

@@ -141,16 +141,16 @@ struct Attempts<'a, 'n> {
 impl Attempts<'_, '_> {
     /// Executes the steps that `next_step` decides, until the call ends.
     async fn run(mut self) -> Result<CallEnd> {
-        // A row that a delete left missing shows nothing.
-        let is_delete = |row: RowWrite<'_>| row.kind == OperationKind::Delete;
         if self.state.in_doubt.is_some()
-            && !self.call.rows.iter().all(is_delete)
             && let Some(applied) = self.read_back(None).await
         {
             return Ok(applied);
         }
         loop {
-            let ended = self.attempt().await?;
+            let ended = match self.attempt().await {
+                Ok(ended) => ended,
+                Err(e) => return Err(self.not_begun(e)),
+            };
             // A hedged read may have the response of the other location.
             self.state.location = ended.location;
             if ended.failure().is_none() {
@@ -161,6 +161,26 @@ impl Attempts<'_, '_> {
                 return ending;
             }
         }
+    }
+
+    /// Names the earlier attempts in the error of one that was not sent, if they left the write in doubt.
+    #[cold]
+    fn not_begun(&self, mut error: Error) -> Error {
+        if self.state.in_doubt.is_some() {
+            let sent = self.notifications.history.attempts;
+            let earlier = match sent {
+                0 => "an earlier call".to_owned(),
+                1 => "attempt 1".to_owned(),
+                _ => format!("one of the attempts 1 to {sent}"),
+            };
+            let (next, parts) = (sent + 1, error.parts_mut());
+            parts.message = format!(
+                "{earlier} has no result, and attempt {next} did not begin: {}",
+                parts.message
+            )
+            .into();
+        }
+        error
     }
 
     /// Sends the request once, or twice if it is hedged, and reports it.
@@ -228,6 +248,11 @@ impl Attempts<'_, '_> {
     fn read_back<'f>(&'f mut self, failure: Option<Failure<'f>>) -> BoxFuture<'f, Option<CallEnd>> {
         Box::pin(async move {
             let attempts = self.state.in_doubt?;
+            // A missing row does not show who deleted it.
+            let is_delete = |row: RowWrite<'_>| row.kind == OperationKind::Delete;
+            if matches!(failure, None | Some(Failure::Response(404, _))) && self.call.rows.iter().all(is_delete) {
+                return None;
+            }
             let is_over = !attempts.is_in_flight()
                 || failure.is_some_and(|failure| rules_out_earlier_attempts(self.call, failure));
             let (limits, notifications) = (

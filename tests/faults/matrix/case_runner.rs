@@ -19,7 +19,7 @@ use super::operations::{policy, properties, retention};
 use super::options::{Between, Inspector, Options};
 use super::report::Report;
 use super::{TABLES, operation};
-use azure_table_tests::scenario::{LAG, Ledger, MODES, Mode, Scenario};
+use azure_table_tests::scenario::{ALL_ARRIVED, LAG, Ledger, MODES, Mode, Scenario};
 
 pub(crate) const LOCATIONS: [LocationMode; 3] = [
     LocationMode::PrimaryOnly,
@@ -198,6 +198,7 @@ impl<'a> CaseRunner<'a> {
         let started = tokio::time::Instant::now();
         let reported = (chosen.run)(on).await;
         let elapsed = started.elapsed();
+        tokio::time::sleep(ALL_ARRIVED).await;
         let before = self.state.clone();
         if self.applied.load(Ordering::Relaxed) > 0 {
             self.read().await;
@@ -218,6 +219,7 @@ impl<'a> CaseRunner<'a> {
             attempts: story.attempts(),
             elapsed,
             options: &options,
+            is_late: self.scenario.applies_late(),
         };
         let hits = log.iter().filter(|record| record.fault().is_some()).count();
         let verdict = case.check(self.entry).map_err(|broken| (broken, format!("{case:#?}")));

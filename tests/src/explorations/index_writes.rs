@@ -102,6 +102,8 @@ impl Outcome {
                 ErrorKind::Connection
                 | ErrorKind::Timeout
                 | ErrorKind::Throttled
+                | ErrorKind::Rejected
+                | ErrorKind::Forbidden
                 | ErrorKind::ServerFault
                 | ErrorKind::Contention => Self::Failed,
                 _ => panic!("{e:?}"),

@@ -53,13 +53,13 @@ pub(crate) enum WriteOutcome {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum LeftoverReason {
-    /// The service rejected it, or it cannot be sent. Nothing was applied.
+    /// The service rejected it, or it cannot be sent. No attempt of it was or will be applied.
     Rejected(Arc<Error>),
-    /// It may have been applied: the response was lost, or the service failed.
+    /// It may have been applied, or may still be: the response to one of its attempts was lost, or the service failed.
     ///
     /// Read the row before you send the operation again. Also an upsert overwrites what others wrote since.
     InDoubt(Arc<Error>),
-    /// The bulk ended before it was sent. Nothing was applied.
+    /// The bulk ended before it was sent, or while the service throttled it. Nothing was applied.
     NotAttempted,
 }
 
