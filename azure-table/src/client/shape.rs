@@ -305,7 +305,13 @@ fn unlike(error: Error) -> Error {
     match error.kind() {
         ErrorKind::InvalidResponse => {
             let why = &error.parts().message;
-            let advice = format!("{why}; if the row is of another kind, exclude it with `without_row_keys`");
+            let causes = match why.starts_with("key field") {
+                true => {
+                    "the row is of another kind, or another program wrote its key without padding; exclude a row of another kind"
+                }
+                false => "if the row is of another kind, exclude it",
+            };
+            let advice = format!("{why}; {causes} with `without_row_keys`");
             error.with_message(advice)
         }
         _ => error,

@@ -89,6 +89,17 @@ pub(crate) const fn is_same(schema: &EntitySchema, other: &EntitySchema) -> bool
         && groups_are(schema.groups, other.groups)
 }
 
+/// Returns the older names of a stored property.
+pub(crate) fn older_names(schema: &EntitySchema, name: &str) -> Vec<String> {
+    let stored = schema.stored();
+    let of_name = stored.iter().filter(|(whole, _)| whole == name);
+    let names = of_name.flat_map(|(whole, property)| {
+        let prefix = whole.strip_suffix(property.name).unwrap_or_default();
+        property.aliases.iter().map(move |alias| format!("{prefix}{alias}"))
+    });
+    names.collect()
+}
+
 /// Returns `true` if `name` is an older name of a stored property, or of a chunk of one.
 pub(crate) fn has_older_name(schema: &EntitySchema, name: &str) -> bool {
     let is_piece = |rest: &str| rest == "chunks" || (!rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()));

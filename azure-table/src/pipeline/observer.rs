@@ -133,7 +133,8 @@ pub enum Event<'a> {
     ReadBack {
         /// The writing operation.
         operation: &'a str,
-        /// `true` if the write was applied, or `None` if the stored rows do not show it.
+        /// `true` if the write was applied, `false` if no attempt was or will be applied, or `None` if the stored rows
+        /// do not decide.
         applied: Option<bool>,
     },
     /// The client corrected its clock.

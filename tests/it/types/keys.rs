@@ -316,7 +316,7 @@ async fn invalid_key_names_its_field() {
     assert!(
         error
             .to_string()
-            .contains("key field `key`: expected 3 digits, at most 255, found \"300\"; if the row is of another kind"),
+            .contains("key field `key`: expected 3 digits, at most 255, found \"300\"; the row is of another kind, or another program wrote its key"),
         "{error}"
     );
 }

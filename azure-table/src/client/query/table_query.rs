@@ -20,6 +20,7 @@ use crate::client::shape::bad_row::BadRow;
 use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::row::Row;
+use crate::entity::schema;
 use crate::entity::table_entity::{ReadEntity, TableEntity};
 use crate::entity::versioned::Versioned;
 use crate::filter::access::{Access, AccessPath};
@@ -279,7 +280,17 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         let mut query = self.clone().allow(AccessPath::TableScan);
         let filter = query.condition()?;
         let access = Access::of(filter.as_ref());
-        Ok(QueryPlan::new(&access, 1, query.shown_or_why_not(filter)?))
+        let names = access.properties.iter().map(|(name, _)| &**name);
+        let missed = names.flat_map(|name| {
+            let older = schema::older_names(E::SCHEMA, name);
+            older.into_iter().map(move |old| {
+                format!(
+                    "rows that store `{name}` under its older name `{old}` are skipped silently: upgrade them first"
+                )
+            })
+        });
+        let plan = QueryPlan::new(&access, 1, query.shown_or_why_not(filter)?);
+        Ok(plan.with_notes(missed.collect::<Vec<_>>()))
     }
 
     /// Allows this query to read the whole table although the client
