@@ -80,8 +80,8 @@ pub struct KeyWriter {
     key: usize,
     piece: usize,
     texts: KeyTexts,
-    /// The key of the last field whose text does not sort as its values do, and the length of the key up to it.
-    unsorted: Option<(usize, usize)>,
+    /// The lengths of both keys up to the last field whose text does not sort as its values do.
+    unsorted: Option<[usize; 2]>,
 }
 
 impl KeyWriter {
@@ -135,9 +135,6 @@ impl KeyWriter {
         if let Some(width) = width {
             shorten::<T>(text, start, width).map_err(rejected)?;
         }
-        if !T::SORTED {
-            self.unsorted = Some((self.key, text.len()));
-        }
         self.piece += 1;
         if let Some(KeyPiece::Literal(literal)) = self.shape.pieces(self.key).get(self.piece) {
             let end = text.len();
@@ -149,6 +146,10 @@ impl KeyWriter {
                     &text[start..end]
                 )));
             }
+        }
+        if !T::SORTED {
+            let (partition_key, row_key) = self.texts.pair();
+            self.unsorted = Some([partition_key.len(), row_key.len()]);
         }
         Ok(())
     }
@@ -215,28 +216,17 @@ impl KeyWriter {
     /// beginning of its texts up to the last field whose text does not sort as its values do.
     pub(crate) fn finish_start(mut self) -> Result<(KeyStart, Option<[String; 2]>)> {
         let next = self.next_field()?.map(|_| self.key);
-        let unsorted = self.unsorted;
         let (partition_key, row_key) = self.texts.into_pair();
         check_keys(&partition_key, &row_key)?;
-        let unsorted = unsorted.map(|(key, length)| match key {
-            0 => [partition_key[..length].to_owned(), String::new()],
-            _ => [partition_key.clone(), row_key[..length].to_owned()],
-        });
-        let start = match next {
-            Some(0) => KeyStart {
-                partition_key: Start::Prefix(partition_key),
-                row_key: None,
-            },
-            Some(_) => KeyStart {
-                partition_key: Start::Whole(partition_key),
-                row_key: Some(Start::Prefix(row_key)),
-            },
-            None => KeyStart {
-                partition_key: Start::Whole(partition_key),
-                row_key: Some(Start::Whole(row_key)),
-            },
+        let unsorted = self
+            .unsorted
+            .map(|[partition, row]| [partition_key[..partition].to_owned(), row_key[..row].to_owned()]);
+        let (partition_key, row_key) = match next {
+            Some(0) => (Start::Prefix(partition_key), None),
+            Some(_) => (Start::Whole(partition_key), Some(Start::Prefix(row_key))),
+            None => (Start::Whole(partition_key), Some(Start::Whole(row_key))),
         };
-        Ok((start, unsorted))
+        Ok((KeyStart { partition_key, row_key }, unsorted))
     }
 }
 
@@ -477,6 +467,43 @@ mod tests {
         assert_eq!(row(&["WA", "S"]), Some(Start::Prefix("o-".into())));
         assert_eq!(row(&["WA", "S", "7"]), Some(Start::Prefix("o-7::".into())));
         assert_eq!(row(&["WA", "S", "7", "1"]), Some(Start::Whole("o-7::1".into())));
+    }
+
+    #[test]
+    fn start_ends_its_unsorted_fields_within_their_key() {
+        struct Level(&'static str);
+        impl TableKey for Level {
+            const SORTED: bool = false;
+            fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
+                text.push_str(self.0);
+                Ok(())
+            }
+        }
+        const OF_BOTH: KeyShape = KeyShape {
+            partition_key: &[Field("zone"), Literal("-"), Field("channel")],
+            row_key: &[Field("level"), Literal("_"), Field("n")],
+        };
+        let unsorted = |fields: &[&dyn Fn(&mut KeyWriter) -> Result<()>]| {
+            let mut writer = KeyWriter::new(&OF_BOTH);
+            fields.iter().for_each(|write| write(&mut writer).unwrap());
+            writer.finish_start().unwrap().1
+        };
+        let (zone, channel) = (
+            |key: &mut KeyWriter| key.field(&Level("eu")),
+            |key: &mut KeyWriter| key.field("Channel9"),
+        );
+        let (level, number) = (
+            |key: &mut KeyWriter| key.field(&Level("é")),
+            |key: &mut KeyWriter| key.field("7"),
+        );
+        let texts = |partition_key: &str, row_key: &str| Some([partition_key.to_owned(), row_key.to_owned()]);
+        assert_eq!(unsorted(&[&zone]), texts("eu-", ""));
+        assert_eq!(unsorted(&[&zone, &channel]), texts("eu-", ""));
+        assert_eq!(unsorted(&[&zone, &channel, &level]), texts("eu-Channel9", "é_"));
+        assert_eq!(
+            unsorted(&[&zone, &channel, &level, &number]),
+            texts("eu-Channel9", "é_")
+        );
     }
 
     #[test]

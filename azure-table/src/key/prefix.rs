@@ -25,16 +25,16 @@ use crate::key::table_key::TableKey;
 /// prefix of `e1` is `e1_`, and does not contain the rows of `e10`.
 #[doc(alias = "starts_with")]
 pub struct KeyPrefix<E> {
-    start: KeyStart,
+    pub(crate) start: KeyStart,
     /// The beginning of the two keys up to the last field whose text does not sort as its values do.
-    unsorted: Option<[String; 2]>,
+    pub(crate) unsorted: Option<[String; 2]>,
     entity: PhantomData<fn() -> E>,
 }
 
 impl<E> KeyPrefix<E> {
-    fn new(start: KeyStart) -> Self {
+    fn new(partition_key: Start, row_key: Option<Start>) -> Self {
         Self {
-            start,
+            start: KeyStart { partition_key, row_key },
             unsorted: None,
             entity: PhantomData,
         }
@@ -60,10 +60,7 @@ impl<E> KeyPrefix<E> {
     pub fn from_text(partition_key: impl Into<String>, row_key_prefix: impl Into<String>) -> Result<Self> {
         let (partition_key, row_key) = (partition_key.into(), row_key_prefix.into());
         check_keys(&partition_key, &row_key)?;
-        Ok(Self::new(KeyStart {
-            partition_key: Start::Whole(partition_key),
-            row_key: Some(Start::Prefix(row_key)),
-        }))
+        Ok(Self::new(Start::Whole(partition_key), Some(Start::Prefix(row_key))))
     }
 
     /// Creates the prefix of the rows of all partitions whose PartitionKeys begin with a text.
@@ -74,10 +71,7 @@ impl<E> KeyPrefix<E> {
     pub fn from_partition_text(partition_key_prefix: impl Into<String>) -> Result<Self> {
         let partition_key = partition_key_prefix.into();
         check_key("PartitionKey", &partition_key)?;
-        Ok(Self::new(KeyStart {
-            partition_key: Start::Prefix(partition_key),
-            row_key: None,
-        }))
+        Ok(Self::new(Start::Prefix(partition_key), None))
     }
 
     /// Returns the prefix for queries of an enum of entities, of which `E` is a variant.
@@ -132,37 +126,24 @@ impl<E> KeyPrefix<E> {
         E: VariantOf<T>,
     {
         KeyPrefix {
+            start: self.start,
             unsorted: self.unsorted,
-            ..KeyPrefix::new(self.start)
+            entity: PhantomData,
         }
     }
 }
 
 /// Creates the prefix of all rows of a partition, whose key was checked.
 pub(crate) fn of_partition<E>(partition_key: String) -> KeyPrefix<E> {
-    KeyPrefix::new(KeyStart {
-        partition_key: Start::Whole(partition_key),
-        row_key: Some(Start::Prefix(String::new())),
-    })
-}
-
-#[doc(hidden)]
-pub(crate) fn start<E>(prefix: &KeyPrefix<E>) -> &KeyStart {
-    &prefix.start
-}
-
-/// Returns `true` if the keys from one prefix to the other have no order in terms of the fields: they differ in a field
-/// whose text does not sort as its values do.
-#[doc(hidden)]
-pub(crate) fn differ_unsorted<E>(from: &KeyPrefix<E>, to: &KeyPrefix<E>) -> bool {
-    from.unsorted != to.unsorted
+    KeyPrefix::new(Start::Whole(partition_key), Some(Start::Prefix(String::new())))
 }
 
 impl<E> Clone for KeyPrefix<E> {
     fn clone(&self) -> Self {
         Self {
+            start: self.start.clone(),
             unsorted: self.unsorted.clone(),
-            ..Self::new(self.start.clone())
+            entity: PhantomData,
         }
     }
 }
@@ -217,8 +198,9 @@ impl<E: TableEntity> Key<E> {
         E::KeyFields::write_prefix(fields, &mut key)?;
         let (start, unsorted) = key.finish_start()?;
         Ok(KeyPrefix {
+            start,
             unsorted,
-            ..KeyPrefix::new(start)
+            entity: PhantomData,
         })
     }
 }

@@ -3,6 +3,7 @@
 mod batches;
 mod entities;
 mod filters;
+mod key_ranges;
 mod keys;
 mod row_layouts;
 mod scans;

@@ -26,7 +26,7 @@ use crate::filter::access::{Access, AccessPath};
 use crate::filter::typed;
 use crate::key::key_start::Start;
 use crate::key::partition::{IntoPartitionKey, partition_key};
-use crate::key::prefix::{self, KeyPrefix};
+use crate::key::prefix::KeyPrefix;
 use crate::pipeline::options::call_options;
 
 /// A query split into parts that are read concurrently.
@@ -122,7 +122,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
     /// Adds the entities under each of these key prefixes, each as in [`TableQuery::key_prefix`].
     #[doc(alias = "prefix")]
     pub fn each_prefix(self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
-        self.give(prefixes.into_iter().map(|prefix| Ok(under(prefix::start(&prefix)))))
+        self.give(prefixes.into_iter().map(|prefix| Ok(under(&prefix.start))))
     }
 
     fn give(mut self, conditions: impl Iterator<Item = Result<Expression>>) -> Self {

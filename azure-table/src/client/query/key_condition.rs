@@ -24,10 +24,7 @@ pub(super) fn starts(name: &'static str, start: &Start) -> Expression {
         Start::Whole(text) => compare(name, Comparison::Eq, text),
         Start::Prefix(prefix) => {
             let from = compare(name, Comparison::Ge, prefix);
-            match end(name, start) {
-                Some(end) => from.and(end),
-                None => from,
-            }
+            end(name, start).into_iter().fold(from, Expression::and)
         }
     }
 }

@@ -32,7 +32,7 @@ use crate::filter::typed::{self, Filter, FilterOf};
 use crate::key::entity_key::Key;
 use crate::key::key_start::Start;
 use crate::key::partition::{IntoPartitionKey, partition_key};
-use crate::key::prefix::{self, KeyPrefix};
+use crate::key::prefix::KeyPrefix;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, call_options};
 use crate::request::continuation::{self, Continuation};
@@ -143,7 +143,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     #[doc(alias = "prefix")]
     #[doc(alias = "starts_with")]
     pub fn key_prefix(mut self, prefix: KeyPrefix<E>) -> Self {
-        self.settings.keys = Some(Ok(under(prefix::start(&prefix))));
+        self.settings.keys = Some(Ok(under(&prefix.start)));
         self
     }
 
@@ -154,7 +154,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// [`FanOut::each_prefix`](crate::query::FanOut::each_prefix). See [`KeyPrefix::into_enum`] for an example.
     pub fn key_prefixes(mut self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
         let prefixes: Vec<_> = prefixes.into_iter().collect();
-        let condition = under_any(prefixes.iter().map(prefix::start));
+        let condition = under_any(prefixes.iter().map(|prefix| &prefix.start));
         self.settings.keys = Some(Ok(condition.unwrap_or_else(typed::no_row)));
         self
     }
@@ -194,8 +194,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     ///   [`TableKey::SORTED`](crate::TableKey::SORTED).
     #[doc(alias = "range")]
     pub fn between(mut self, from: KeyPrefix<E>, to: KeyPrefix<E>) -> Self {
-        let (start, end) = (prefix::start(&from), prefix::start(&to));
-        self.settings.keys = Some(if prefix::differ_unsorted(&from, &to) {
+        let (start, end) = (&from.start, &to.start);
+        // Keys that differ in a field whose text does not sort have no order in terms of the fields.
+        self.settings.keys = Some(if from.unsorted != to.unsorted {
             Err(format!(
                 "the range of keys from {from} to {to}: the two differ in a field whose text does not sort as its values \
                  do, such as an enum that is stored by name; select each of its values by `key_prefixes`"

@@ -172,7 +172,7 @@ async fn range_over_a_field_that_does_not_sort_is_an_error() {
     for level in [Level::Info, Level::Warn, Level::Error] {
         for number in 1..4 {
             logs.insert(&Log {
-                channel: "a".into(),
+                channel: "Channel9".into(),
                 level,
                 number,
             })
@@ -180,9 +180,9 @@ async fn range_over_a_field_that_does_not_sort_is_an_error() {
             .unwrap();
         }
     }
-    let level = |level: Level| Key::<Log>::prefix(("a", level)).unwrap();
-    let number = |level: Level, number: u16| Key::<Log>::prefix(("a", level, number)).unwrap();
-    let channel = || Key::<Log>::prefix(("a",)).unwrap();
+    let level = |level: Level| Key::<Log>::prefix(("Channel9", level)).unwrap();
+    let number = |level: Level, number: u16| Key::<Log>::prefix(("Channel9", level, number)).unwrap();
+    let channel = || Key::<Log>::prefix(("Channel9",)).unwrap();
     for (from, to) in [
         (level(Level::Info), level(Level::Warn)),
         (channel(), level(Level::Warn)),

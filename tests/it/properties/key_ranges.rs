@@ -1,0 +1,362 @@
+//! Prefixes, ranges and index queries over keys of every type read the rows that a check of all rows finds.
+
+use std::cmp::Ordering;
+use std::fmt::Debug;
+use std::time::{Duration, SystemTime};
+
+use azure_table::key::{Base64Url, Bucket, Day, Escaped, Month, PercentEscaped, ReadTableKey, Week, Year};
+use azure_table::{
+    DateTime, Descending, Emulator, ErrorKind, Guid, Key, KeyPrefix, TableClient, TableEntity, TableProperty,
+    TableServiceClient,
+};
+use azure_table_patterns::Indexed;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+#[derive(TableProperty, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[table(key)]
+enum State {
+    Open,
+    Closed,
+    #[table(rename = "Öde")]
+    Empty,
+}
+
+#[derive(TableProperty, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[table(key)]
+struct Number(u16);
+
+/// A row whose RowKey begins with a field of any type.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(row_key = "{field}|{number:02}")]
+struct Row<T> {
+    #[table(partition_key)]
+    partition: String,
+    field: T,
+    number: u8,
+}
+
+/// A row whose PartitionKey begins with a field of any type.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "{field}|{partition}", row_key = "{number:02}")]
+struct Partitioned<T> {
+    field: T,
+    partition: String,
+    number: u8,
+}
+
+fn run<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(future)
+}
+
+async fn stored<E: TableEntity>(rows: &[E]) -> TableClient<E> {
+    let mut rows: Vec<&E> = rows.iter().collect();
+    rows.sort_by_key(|row| Key::of(*row).unwrap());
+    rows.dedup_by_key(|row| Key::of(*row).unwrap());
+    let table = TableServiceClient::from_transport(Emulator::new())
+        .table::<E>("Rows")
+        .unwrap();
+    table.create_table().await.unwrap();
+    for row in rows {
+        table.insert(row).await.unwrap();
+    }
+    table
+}
+
+/// Texts of partitions, some of which are longer than the text of a field, and some the beginning of another.
+fn partition() -> impl Strategy<Value = String> {
+    select(vec![
+        "",
+        "a",
+        "ab",
+        "Channel9",
+        "Channel9-of-contoso-ltd",
+        "é",
+        "漢字かな",
+    ])
+    .prop_map(str::to_owned)
+}
+
+/// Text of few characters, so that one is often the beginning of another.
+fn near_text() -> impl Strategy<Value = String> {
+    "[a-b0 é~😀]{0,3}"
+}
+
+fn time() -> impl Strategy<Value = DateTime> {
+    prop_oneof![0..3_i64, -11_000_000_000..200_000_000_000_i64].prop_map(DateTime::from_unix_seconds)
+}
+
+/// A third of the cases, since each test has several types.
+fn some_cases() -> ProptestConfig {
+    let all = ProptestConfig::default();
+    super::cases(ProptestConfig {
+        cases: all.cases.div_ceil(3),
+        failure_persistence: None,
+        ..all
+    })
+}
+
+/// Compares prefixes and ranges with a check of all rows. A type whose texts have one width and sort as its values do
+/// has an order: a range has the rows between the values.
+fn ranges<T>(values: impl Strategy<Value = T>, order: Option<fn(&T, &T) -> Ordering>)
+where
+    T: ReadTableKey + Clone + Debug + PartialEq + Send + Sync + 'static,
+{
+    let rows = vec((partition(), values, 0..3_u8), 1..12);
+    let (config, has_order) = (some_cases(), order.is_some());
+    proptest!(config, |(rows in rows, picked in any::<[prop::sample::Index; 2]>(), fields in (1..4_usize, 1..4_usize))| {
+        let [from, to] = picked.map(|index| index.get(&rows).clone());
+        let of_row: Vec<_> = rows.iter().map(|(partition, field, number)| Row {
+            partition: partition.clone(), field: field.clone(), number: *number,
+        }).collect();
+        let prefix = |(partition, field, number): &(String, T, u8), fields| match fields {
+            1 => Key::<Row<T>>::prefix((partition,)),
+            2 => Key::<Row<T>>::prefix((partition, field)),
+            _ => Key::<Row<T>>::prefix((partition, field, *number)),
+        }.unwrap();
+        let is_under = |row: &Row<T>, of: &(String, T, u8), fields| {
+            row.partition == of.0 && (fields < 2 || row.field == of.1) && (fields < 3 || row.number == of.2)
+        };
+        let order = order.unwrap_or(|_, _| Ordering::Equal);
+        // None of the partitions has a character beyond U+FFFF, so they sort as the service sorts them.
+        let compare = |row: &Row<T>, end: &(String, T, u8), fields| {
+            let by_field = if fields > 1 { order(&row.field, &end.1) } else { Ordering::Equal };
+            let by_number = if fields > 2 { row.number.cmp(&end.2) } else { Ordering::Equal };
+            row.partition.cmp(&end.0).then(by_field).then(by_number)
+        };
+        let is_between = |row: &Row<T>| compare(row, &from, fields.0).is_ge() && compare(row, &to, fields.1).is_le();
+        let is_sorted = T::SORTED || match fields {
+            (1, 1) => true,
+            (1, _) | (_, 1) => false,
+            _ => (&from.0, &from.1) == (&to.0, &to.1),
+        };
+        let prefixes = (prefix(&from, fields.0), prefix(&to, fields.1));
+        run(check(&of_row, prefixes, |row| is_under(row, &from, fields.0), |row| is_under(row, &to, fields.1),
+            has_order.then_some(&is_between as _), is_sorted))?;
+
+        let partitioned: Vec<_> = rows.iter().map(|(partition, field, number)| Partitioned {
+            partition: partition.clone(), field: field.clone(), number: *number,
+        }).collect();
+        let prefix = |(partition, field, number): &(String, T, u8), fields| match fields {
+            1 => Key::<Partitioned<T>>::prefix((field,)),
+            2 => Key::<Partitioned<T>>::prefix((field, partition)),
+            _ => Key::<Partitioned<T>>::prefix((field, partition, *number)),
+        }.unwrap();
+        let is_under = |row: &Partitioned<T>, of: &(String, T, u8), fields| {
+            row.field == of.1 && (fields < 2 || row.partition == of.0) && (fields < 3 || row.number == of.2)
+        };
+        let (prefixes, is_sorted) = ((prefix(&from, fields.0), prefix(&to, fields.1)), T::SORTED || from.1 == to.1);
+        run(check(&partitioned, prefixes, |row| is_under(row, &from, fields.0), |row| is_under(row, &to, fields.1),
+            None, is_sorted))?;
+    });
+}
+
+/// A range without a model has the rows between the first key under `from` and the last under `to`.
+async fn check<E>(
+    rows: &[E],
+    (from, to): (KeyPrefix<E>, KeyPrefix<E>),
+    is_under_from: impl Fn(&E) -> bool,
+    is_under_to: impl Fn(&E) -> bool,
+    is_between: Option<&dyn Fn(&E) -> bool>,
+    is_sorted: bool,
+) -> Result<(), TestCaseError>
+where
+    E: TableEntity + azure_table::ReadEntity + Clone + Debug + PartialEq,
+{
+    let table = stored(rows).await;
+    let all = table.query().all().await.unwrap();
+    let expected =
+        |is_selected: &dyn Fn(&E) -> bool| all.iter().filter(|row| is_selected(row)).cloned().collect::<Vec<_>>();
+    let query = || table.query();
+    prop_assert_eq!(
+        query().key_prefix(from.clone()).all().await.unwrap(),
+        expected(&is_under_from)
+    );
+    prop_assert_eq!(
+        query().key_prefix(to.clone()).all().await.unwrap(),
+        expected(&is_under_to)
+    );
+    let either = |row: &E| is_under_from(row) || is_under_to(row);
+    let both = query().key_prefixes([from.clone(), to.clone()]).all().await.unwrap();
+    prop_assert_eq!(both, expected(&either));
+
+    let first = all.iter().position(&is_under_from);
+    let last = all.iter().rposition(&is_under_to);
+    match query().between(from, to).all().await {
+        Ok(read) => {
+            let ends = first.zip(last).filter(|(first, last)| first <= last);
+            prop_assert_eq!(
+                &read,
+                &ends.map_or_else(Vec::new, |(first, last)| all[first..=last].to_vec())
+            );
+            if let Some(is_between) = is_between {
+                prop_assert_eq!(read, expected(is_between));
+            }
+        }
+        // Each end is a stored row, so a range that is not reversed has one.
+        Err(e) => {
+            prop_assert_eq!(e.kind(), ErrorKind::InvalidInput);
+            prop_assert!(!is_sorted || first > last, "{}", e);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn ranges_of_text_are_exact() {
+    ranges(near_text(), None);
+    ranges(near_text().prop_map(String::into_boxed_str), None);
+    ranges(select(vec!['a', 'b', 'é', '漢']), None);
+    ranges("[a/?#\\\\ !\n]{0,3}".prop_map(Escaped), None);
+    ranges("[a/%$\n]{0,3}".prop_map(PercentEscaped), None);
+    ranges(("[ab]{0,2}", 0..3_u8), None);
+    ranges(
+        (time(), near_text().prop_map(Escaped), (0..4_u8).prop_map(Descending)),
+        None,
+    );
+    ranges(vec(any::<u8>(), 0..3).prop_map(Base64Url), None);
+}
+
+#[test]
+fn ranges_of_numbers_are_exact() {
+    ranges(0..4_u8, Some(Ord::cmp));
+    ranges(any::<u16>(), Some(Ord::cmp));
+    ranges(any::<u32>().prop_map(Descending), Some(Ord::cmp));
+    ranges(any::<u64>(), Some(Ord::cmp));
+    ranges(-2..2_i8, Some(Ord::cmp));
+    ranges((-2..2_i16).prop_map(Descending), Some(Ord::cmp));
+    ranges(any::<i32>(), Some(Ord::cmp));
+    ranges(any::<i64>(), Some(Ord::cmp));
+    ranges((0..4_u16).prop_map(Number), Some(Ord::cmp));
+    ranges(any::<u8>().prop_map(|byte| Bucket::<7>::of(&[byte])), Some(Ord::cmp));
+    ranges(any::<bool>(), None);
+}
+
+#[test]
+fn ranges_of_times_are_exact() {
+    ranges(time(), Some(Ord::cmp));
+    ranges(time().prop_map(Descending), Some(Ord::cmp));
+    ranges(
+        time().prop_map(|time| SystemTime::try_from(time).unwrap()),
+        Some(Ord::cmp),
+    );
+    ranges((0..4_u64).prop_map(Duration::from_secs), Some(Ord::cmp));
+    ranges(time().prop_map(Year::from), Some(Ord::cmp));
+    ranges(time().prop_map(|time| Descending(Month::from(time))), Some(Ord::cmp));
+    ranges(time().prop_map(Week::from), Some(Ord::cmp));
+    ranges(time().prop_map(Day::from), Some(Ord::cmp));
+    ranges(any::<[u8; 16]>().prop_map(Guid), Some(Ord::cmp));
+}
+
+#[test]
+fn ranges_of_names_are_exact_or_rejected() {
+    ranges(select(vec![State::Open, State::Closed, State::Empty]), None);
+    ranges(select(vec![State::Open, State::Empty]).prop_map(Escaped), None);
+    ranges((0..3_u8, select(vec![State::Open, State::Closed])), None);
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(index(by_state = (state)))]
+#[table(index(by_state_since = (state, since), covers))]
+#[table(index(by_letter = (letter, count)))]
+#[table(index(by_name = (name, state), covers))]
+#[table(index(by_part = (part)))]
+#[table(index(by_number = (number, guid), unique))]
+struct Job {
+    #[table(partition_key)]
+    tenant: String,
+    #[table(row_key)]
+    id: u32,
+    state: State,
+    since: DateTime,
+    letter: char,
+    count: i64,
+    name: Option<String>,
+    part: bool,
+    number: i32,
+    guid: Guid,
+}
+
+fn job() -> impl Strategy<Value = Job> {
+    let fields = (
+        select(vec![State::Open, State::Closed, State::Empty]),
+        time(),
+        select(vec!['a', 'b', ' ', '漢']),
+        -1..2_i64,
+    );
+    let more = (
+        prop::option::of(near_text()),
+        any::<bool>(),
+        -1..2_i32,
+        any::<[u8; 16]>(),
+    );
+    (partition(), fields, more).prop_map(
+        |(tenant, (state, since, letter, count), (name, part, number, guid))| Job {
+            tenant,
+            id: 0,
+            state,
+            since,
+            letter,
+            count,
+            name,
+            part,
+            number,
+            guid: Guid(guid),
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(some_cases())]
+
+    #[test]
+    fn queries_by_an_index_are_exact(mut jobs in vec(job(), 1..12), picked in any::<prop::sample::Index>()) {
+        jobs.iter_mut().zip(0..).for_each(|(job, id)| job.id = id);
+        let of = picked.get(&jobs);
+        let table = TableServiceClient::from_transport(Emulator::new()).table::<Job>("Jobs").unwrap();
+        run(async {
+            table.create_table().await.unwrap();
+            let indexed = Indexed::open(&table).await.unwrap();
+            indexed.build(Job::BY_STATE).await.unwrap().ensure_none_taken().unwrap();
+            indexed.build(Job::BY_STATE_SINCE).await.unwrap().ensure_none_taken().unwrap();
+            indexed.build(Job::BY_LETTER).await.unwrap().ensure_none_taken().unwrap();
+            indexed.build(Job::BY_NAME).await.unwrap().ensure_none_taken().unwrap();
+            indexed.build(Job::BY_PART).await.unwrap().ensure_none_taken().unwrap();
+            indexed.build(Job::BY_NUMBER).await.unwrap().ensure_none_taken().unwrap();
+            for job in &jobs {
+                indexed.insert(job).await.unwrap();
+            }
+            macro_rules! check {
+                ($(($($field:ident),*) by $index:ident $(and $name:ident)?;)*) => {$(
+                    let found = indexed.by(Job::$index, (&of.tenant, $(&of.$field,)* $($name,)?)).unwrap();
+                    let mut found = found.all().await.unwrap();
+                    found.sort_by_key(|job| job.id);
+                    let is_same = |job: &&Job| job.tenant == of.tenant $(&& job.$field == of.$field)*
+                        $(&& job.$name.as_ref() == Some($name))?;
+                    let expected: Vec<Job> = jobs.iter().filter(is_same).cloned().collect();
+                    prop_assert_eq!(found, expected, "{}", stringify!($index));
+                )*};
+            }
+            check! {
+                () by BY_STATE;
+                (state) by BY_STATE;
+                (state) by BY_STATE_SINCE;
+                (state, since) by BY_STATE_SINCE;
+                (letter) by BY_LETTER;
+                (letter, count) by BY_LETTER;
+                (part) by BY_PART;
+                (number) by BY_NUMBER;
+                (number, guid) by BY_NUMBER;
+            }
+            if let Some(name) = &of.name {
+                check! { () by BY_NAME and name; }
+            }
+            Ok(())
+        })?;
+    }
+}
