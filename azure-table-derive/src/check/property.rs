@@ -33,8 +33,7 @@ fn check_other(ctxt: &Ctxt, choice: &Choice<'_>) {
     }
     for variant in others {
         let attrs = &variant.attrs;
-        let rename = attrs.rename.iter().chain(&attrs.alias);
-        for option in rename {
+        for option in attrs.rename.iter().chain(&attrs.alias) {
             ctxt.error(
                 &option.name,
                 format!(
@@ -54,18 +53,12 @@ fn check_integer(ctxt: &Ctxt, choice: &Choice<'_>) {
             format!("`integer` stores discriminants, not names: remove `{name}`, or `integer`"),
         );
     };
-    choice
-        .attrs
-        .rename_all
-        .iter()
-        .for_each(|rename_all| reject(&rename_all.name));
-    for variant in choice.known() {
-        variant
-            .attrs
-            .rename
-            .iter()
-            .chain(&variant.attrs.alias)
-            .for_each(|option| reject(&option.name));
+    if let Some(rename_all) = &choice.attrs.rename_all {
+        reject(&rename_all.name);
+    }
+    for attrs in choice.known().map(|variant| &variant.attrs) {
+        let options = attrs.rename.iter().chain(&attrs.alias);
+        options.for_each(|option| reject(&option.name));
     }
     if let Some(key) = &choice.attrs.key {
         ctxt.error(
@@ -106,7 +99,7 @@ fn check_texts(ctxt: &Ctxt, choice: &Choice<'_>) {
     }
 }
 
-/// Rejects a name that no key can have.
+/// Rejects a name that no key can have, and a second text: a key with that text is the key of another row.
 fn check_key(ctxt: &Ctxt, choice: &Choice<'_>) {
     for variant in choice.known() {
         if let Some(fault) = key_text_fault(&variant.name) {
@@ -114,6 +107,13 @@ fn check_key(ctxt: &Ctxt, choice: &Choice<'_>) {
                 Some(rename) => ctxt.error(&rename.value, format!("rename: {fault}")),
                 None => ctxt.error(variant.ident, fault),
             }
+        }
+        for alias in &variant.attrs.alias {
+            let text = alias.value.value();
+            let why = format!(
+                "the key of a row has one text: write #[table(rename = {text:?})], which keeps the stored text"
+            );
+            ctxt.error(&alias.name, why);
         }
     }
 }

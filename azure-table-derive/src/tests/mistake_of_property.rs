@@ -1,6 +1,6 @@
 //! One test for each error in the type of a property, by its message.
 
-use super::only;
+use super::{derived, messages, only};
 
 #[track_caller]
 fn one(input: &str) -> String {
@@ -72,6 +72,16 @@ fn two_variants_cannot_have_one_text() {
         one("#[table(rename_all = \"lowercase\")] enum E { #[allow(x)] Ab, AB }"),
         "`Ab` and `AB` are both stored as \"ab\": write another name with #[table(rename = \"name\")]"
     );
+}
+
+#[test]
+fn key_has_no_other_text() {
+    let enum_ = |option: &str| format!("{option} enum E {{ #[table(rename = \"n\", alias = \"nord\")] North, South }}");
+    assert_eq!(
+        one(&enum_("#[table(key)]")),
+        "the key of a row has one text: write #[table(rename = \"nord\")], which keeps the stored text"
+    );
+    assert!(messages(derived(crate::derive::table_property, &enum_(""))).is_empty());
 }
 
 #[test]

@@ -175,7 +175,6 @@ async fn an_unknown_value_without_a_catch_all_is_an_error_that_lists_the_known_o
 #[table(key, rename_all = "lowercase")]
 enum Region {
     North,
-    #[table(alias = "sud")]
     South,
 }
 
@@ -218,9 +217,9 @@ async fn derived_properties_can_be_keys() {
         .unwrap();
     assert_eq!(found, [place]);
     assert_eq!(Number::DIGITS, u32::DIGITS);
-    assert_eq!(Region::read_key("sud"), Ok(Region::South));
+    assert_eq!(Region::read_key("south"), Ok(Region::South));
     assert!(
-        Region::read_key("West")
+        Region::read_key("South")
             .unwrap_err()
             .to_string()
             .contains("\"north\" or \"south\"")
