@@ -20,7 +20,8 @@ impl<E> Filter<E> {
     /// passed beside the text.
     ///
     /// The text is one condition: `&`, `|` and `!` put it in parentheses, and no text ends them. The call that uses the
-    /// filter returns `InvalidInput` if the text leaves a quote or a parenthesis open, or closes one that is not open:
+    /// filter returns `InvalidInput` if the text is blank, leaves a quote or a parenthesis open, or closes one that is
+    /// not open:
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, ErrorKind, Filter, TableServiceClient};
@@ -31,7 +32,7 @@ impl<E> Filter<E> {
     /// ```
     pub fn raw(text: impl Into<Box<str>>) -> Self {
         let text = text.into();
-        match unbalanced(&text) {
+        match fault(&text) {
             None => Self::of(Expression::Raw(text)),
             Some(fault) => typed::fault(format!("the text {} {fault}", Shown(&text))),
         }
@@ -53,7 +54,7 @@ impl<E> Filter<E> {
     /// ```
     ///
     /// The call that uses the filter returns `InvalidInput` if the text contains a parameter without a value, if a
-    /// value has no parameter in the text, or for quotes and parentheses as of [`raw`](Self::raw).
+    /// value has no parameter in the text, or for the faults that [`raw`](Self::raw) names.
     #[doc(alias("CreateQueryFilter", "parameters"))]
     pub fn with_parameters<N: AsRef<str>>(text: &str, parameters: impl IntoIterator<Item = (N, EdmValue)>) -> Self {
         let parameters: Vec<_> = parameters.into_iter().collect();
@@ -65,8 +66,13 @@ impl<E> Filter<E> {
     }
 }
 
-/// Returns the reason why a text does not stay one condition within parentheses: `A) or (B` would not.
-fn unbalanced(text: &str) -> Option<String> {
+/// Returns the reason why a text is no condition, or does not stay one within parentheses: `A) or (B` would not.
+fn fault(text: &str) -> Option<String> {
+    if text.trim().is_empty() {
+        return Some(
+            "is blank, and the service reads a blank filter as none; leave out the filter for all rows".into(),
+        );
+    }
     let (mut open, mut quote) = (Vec::new(), None);
     for (n, c) in text.chars().enumerate() {
         match c {
@@ -157,6 +163,8 @@ mod tests {
             ("a eq 'O'Brien')", "leaves the quote open at character 14"),
             ("a eq '", "leaves the quote open at character 6"),
             ("a eq ''')", "leaves the quote open at character 8"),
+            ("", "is blank"),
+            (" \n", "is blank"),
         ] {
             let expected = format!("filter: the text {text:?} {why}");
             for filter in [Filter::<DynamicEntity>::raw(text), filter(text, &[])] {
@@ -181,7 +189,6 @@ mod tests {
             "(B) or N eq 0",
             "a eq ')('",
             "a eq '''(' and (b eq ')''')",
-            "",
             "not ((a eq ''))",
             "(PartitionKey ) and (RowKey ge '000050')",
         ] {
