@@ -158,17 +158,14 @@ impl<P> Shape<P> {
         self
     }
 
-    /// Returns the shape of a type and the properties that a [`Versioned`] adds to it.
-    pub(crate) fn versioned() -> Shape<Versioned<P>>
+    /// Returns the shape of the same properties and those that a [`Versioned`] adds to them.
+    pub(crate) fn versioned(&self) -> Shape<Versioned<P>>
     where
         P: ReadEntity,
     {
         let mut shape = Shape::<Versioned<P>>::of_type();
-        if let (Some(select), Some(names)) = (&mut shape.form.select, P::SELECT)
-            && !names.contains(&"Timestamp")
-        {
-            select.push_str(",Timestamp");
-        }
+        shape.form.select.clone_from(&self.form.select);
+        shape.form.add_names(&["Timestamp"]);
         shape
     }
 
@@ -179,10 +176,11 @@ impl<P> Shape<P> {
     {
         let names = columns.names();
         // Selects the keys too, so that an error can name the row.
-        let keys = KEYS.into_iter().filter(|key| names.iter().all(|name| name != key));
-        let select: Vec<&str> = names.iter().map(String::as_str).chain(keys).collect();
-        let select = Some(select.join(","));
-        Self::valued(select, MetadataLevel::None, move |row| columns.read_all(&names, row))
+        let mut select = names.join(",");
+        add_names(&mut select, &KEYS);
+        Self::valued(Some(select), MetadataLevel::None, move |row| {
+            columns.read_all(&names, row)
+        })
     }
 
     /// Returns the shape of whole rows that a closure reads.
@@ -319,9 +317,9 @@ fn unlike(error: Error) -> Error {
 }
 
 /// Adds names to a `$select`.
-fn add_names(select: &mut String, names: &[&str]) {
-    for name in names {
-        if select.split(',').all(|selected| selected != *name) {
+fn add_names(select: &mut String, names: &[impl AsRef<str>]) {
+    for name in names.iter().map(AsRef::as_ref) {
+        if select.split(',').all(|selected| selected != name) {
             select.push(',');
             select.push_str(name);
         }
@@ -355,7 +353,6 @@ impl Shape<DynamicEntity> {
     pub(crate) fn of_names(names: Vec<String>) -> Self {
         // Without its keys a row has no identity.
         let mut select = "PartitionKey,RowKey".to_owned();
-        let names: Vec<_> = names.iter().map(String::as_str).collect();
         add_names(&mut select, &names);
         let mut shape = Self::of_type();
         shape.form.select = Some(select);

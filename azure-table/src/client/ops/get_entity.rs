@@ -47,7 +47,8 @@ impl<E, P: ReadEntity> GetEntity<E, P> {
 
     /// Reads the entity with its ETag and Timestamp, so that it can be changed and written back.
     pub fn versioned(self) -> GetEntity<E, Versioned<P>> {
-        self.shaped(Shape::<P>::versioned())
+        let shape = self.operation.spec.shape.versioned();
+        self.shaped(shape)
     }
 }
 

@@ -309,7 +309,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
     /// Reads each entity with its ETag and Timestamp.
     pub fn versioned(self) -> TableQuery<E, Versioned<P>> {
-        self.shaped(Shape::<P>::versioned())
+        let shape = self.shape.versioned();
+        self.shaped(shape)
     }
 }
 
