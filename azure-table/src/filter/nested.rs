@@ -10,12 +10,11 @@ use azure_table_wire::filter::expression::{Comparison, Expression};
 use azure_table_wire::value::edm::EdmValue;
 
 use crate::entity::variant_mark::VariantMark;
-use crate::filter::column::{Column, ColumnRole, StartsWith, assert_sorted};
+use crate::filter::column::{Column, ColumnRole, InKey, StartsWith, assert_sorted};
 use crate::filter::column_name::ColumnName;
 use crate::filter::typed::{Filter, FilterOf};
 use crate::key::key_shape::KeyPiece;
 use crate::key::operand::Operand;
-use crate::key::table_key::after_prefix;
 
 /// A flattened field of `E` with the properties of the group `G`.
 ///
@@ -29,8 +28,12 @@ pub struct Nested<E, G> {
 impl<E, G> Nested<E, G> {
     /// Creates the flattened field whose property names begin with `prefix`.
     pub const fn new(prefix: &'static str) -> Self {
+        Self::of(ColumnName::new(prefix))
+    }
+
+    const fn of(prefix: ColumnName) -> Self {
         Self {
-            prefix: ColumnName::new(prefix),
+            prefix,
             kind: PhantomData,
         }
     }
@@ -82,10 +85,7 @@ macro_rules! optional {
             type In<E> = Nested<E, Option<H>>;
 
             fn within<E>(self, prefix: ColumnName) -> Nested<E, Option<H>> {
-                Nested {
-                    prefix: self.prefix.within(prefix),
-                    kind: PhantomData,
-                }
+                Nested::of(self.prefix.within(prefix))
             }
         }
     )*};
@@ -96,10 +96,7 @@ impl<G, H> NestedIn<G> for Nested<G, H> {
     type In<E> = Nested<E, H>;
 
     fn within<E>(self, prefix: ColumnName) -> Nested<E, H> {
-        Nested {
-            prefix: self.prefix.within(prefix),
-            kind: PhantomData,
-        }
+        Nested::of(self.prefix.within(prefix))
     }
 }
 
@@ -141,11 +138,21 @@ impl<E, V> Variant<E, V> {
     }
 
     /// Selects all rows of the variant.
+    ///
+    /// If only the form of their keys distinguishes the variants, it may also select rows of other variants, as
+    /// described above. Queries accept such a filter. `delete_where` and its siblings reject it with `InvalidInput`, and
+    /// so they do for [`filter`](Self::filter) and [`field`](Self::field).
     pub fn only(self) -> Filter<E> {
-        let text = |text: &str| EdmValue::from(text);
+        let mut filter = self.unchecked();
+        filter.is_wide = matches!(self.mark, VariantMark::KeyForm { .. });
+        filter
+    }
+
+    /// Selects the same rows, for a caller that checks the variant of each.
+    pub(crate) fn unchecked(self) -> Filter<E> {
         let prefix = match self.mark {
             VariantMark::Tag { property, tag } => {
-                return Filter::of(Expression::comparison(property, Comparison::Eq, text(tag)));
+                return Filter::of(Expression::comparison(property, Comparison::Eq, EdmValue::from(tag)));
             }
             VariantMark::RowKeyPrefix(prefix) => prefix,
             VariantMark::KeyForm { form, .. } => match form.row_key {
@@ -153,12 +160,7 @@ impl<E, V> Variant<E, V> {
                 _ => "",
             },
         };
-        let from = Expression::comparison("RowKey", Comparison::Ge, text(prefix));
-        let below = after_prefix(prefix).map(|end| Expression::comparison("RowKey", Comparison::Lt, text(&end)));
-        Filter::of(match below {
-            Some(below) => from.and(below),
-            None => from,
-        })
+        Column::<E, String, InKey>::row_key().starts_with(prefix)
     }
 
     /// Selects the rows of the variant that meet a condition on it.
@@ -266,11 +268,9 @@ impl<E, V, T, R: ColumnRole<T>> VariantColumn<E, V, T, R> {
     /// Matches rows whose value is between `least` and `greatest`, both included.
     pub fn between(self, least: impl Operand<R::Compared>, greatest: impl Operand<R::Compared>) -> Filter<E> {
         const { assert_sorted(R::SORTED) }
-        let (least, greatest) = (
-            self.column.compare(Comparison::Ge, least),
-            self.column.compare(Comparison::Le, greatest),
-        );
-        self.variant.filter(least & greatest)
+        let least = self.column.compare(Comparison::Ge, least);
+        self.variant
+            .filter(least & self.column.compare(Comparison::Le, greatest))
     }
 
     /// Matches rows whose value is one of `values`; no row if `values` is empty.
@@ -330,5 +330,30 @@ mod tests {
             earlier: &[],
         };
         assert_eq!(Variant::<Shop, Address>::new(mark).only().to_string(), "RowKey ge ''");
+    }
+
+    #[test]
+    fn filter_by_a_form_of_keys_is_wide_in_every_combination() {
+        const SHAPE: KeyShape = KeyShape {
+            partition_key: &[],
+            row_key: &[KeyPiece::Literal("order_"), KeyPiece::Field("id")],
+        };
+        let form = Variant::<Shop, Address>::new(VariantMark::KeyForm {
+            form: &SHAPE,
+            earlier: &[],
+        });
+        let name = Column::<Address, String>::property("Name");
+        let exact = || Column::<Shop, i32>::property("Rating").eq(1);
+        for wide in [
+            form.only(),
+            form.filter(name.eq("x")),
+            form.field(name).starts_with("x"),
+            form.field(name).is_in(["x", "y"]),
+        ] {
+            assert!((exact() & wide.clone()).is_wide && (wide.clone() | exact()).is_wide);
+            assert!((!(exact() & !wide.clone())).is_wide && wide.retyped::<Geo>().is_wide);
+        }
+        let prefixed = Variant::<Shop, Address>::new(VariantMark::RowKeyPrefix("0001"));
+        assert!(!(prefixed.only() & exact()).is_wide);
     }
 }

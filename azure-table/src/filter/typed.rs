@@ -45,6 +45,8 @@ use crate::key::entity_key::key_texts;
 /// ```
 pub struct Filter<E> {
     state: State,
+    /// A part selects a variant by the form of its keys, and may select rows of other variants too.
+    pub(crate) is_wide: bool,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -63,13 +65,15 @@ impl<E> Filter<E> {
     /// Requires both conditions, like `&`.
     #[must_use]
     pub fn and(self, other: impl FilterOf<E>) -> Self {
-        Self::is(self.state.and(other.into_filter().state))
+        let other = other.into_filter();
+        Self::is(self.state.and(other.state), self.is_wide || other.is_wide)
     }
 
     /// Requires either condition, like `|`.
     #[must_use]
     pub fn or(self, other: impl FilterOf<E>) -> Self {
-        Self::is(self.state.or(other.into_filter().state))
+        let other = other.into_filter();
+        Self::is(self.state.or(other.state), self.is_wide || other.is_wide)
     }
 
     /// Returns `true` if the entity, as it would be stored, meets the condition.
@@ -122,12 +126,13 @@ impl<E> Filter<E> {
 
     /// Returns this condition for the rows of another type.
     pub(crate) fn retyped<U>(self) -> Filter<U> {
-        Filter::is(self.state)
+        Filter::is(self.state, self.is_wide)
     }
 
-    fn is(state: State) -> Self {
+    fn is(state: State, is_wide: bool) -> Self {
         Self {
             state,
+            is_wide,
             entity: PhantomData,
         }
     }
@@ -231,7 +236,7 @@ pub(crate) fn any_of<E>(filters: impl Iterator<Item = Filter<E>>) -> Filter<E> {
 }
 
 pub(crate) fn fault<E>(why: String) -> Filter<E> {
-    Filter::is(State::Fault(why.into()))
+    Filter::is(State::Fault(why.into()), false)
 }
 
 /// Returns the comparison of a column with the literal nearest to an operand, which is equal to it or beside it.
@@ -241,7 +246,7 @@ pub(crate) fn compared<E>(
     is_reversed: bool,
     nearest: Result<(EdmValue, Ordering), ValueError>,
 ) -> Filter<E> {
-    Filter::is(State::compared(column, operator, is_reversed, nearest))
+    Filter::is(State::compared(column, operator, is_reversed, nearest), false)
 }
 
 /// Returns the expression.
@@ -268,7 +273,7 @@ impl PropertySink for Values {
 impl<E> Filter<E> {
     /// Creates a filter of an expression, whose values fit their columns.
     pub(crate) fn of(expression: Expression) -> Self {
-        Self::is(State::of(expression))
+        Self::is(State::of(expression), false)
     }
 }
 
@@ -313,13 +318,13 @@ impl<E, F: FilterOf<E>> BitOr<F> for Filter<E> {
 impl<E> Not for Filter<E> {
     type Output = Self;
     fn not(self) -> Self {
-        Self::is(self.state.not())
+        Self::is(self.state.not(), self.is_wide)
     }
 }
 
 impl<E> Clone for Filter<E> {
     fn clone(&self) -> Self {
-        Self::is(self.state.clone())
+        Self::is(self.state.clone(), self.is_wide)
     }
 }
 

@@ -88,25 +88,31 @@ impl<E: TableEntity> TableQuery<E, ()> {
         total: TotalTimeout,
     ) -> Result<Walk<P>> {
         let (own, other) = (table.name().as_str(), self.settings.table.as_str());
+        let rejected =
+            |why: &str| Err(Error::invalid_input(why.to_owned()).in_operation(OperationKind::Query, Some(own)));
         let endpoint = &table.pipeline().endpoint;
         if !endpoint.profile().is_same_table(own, other) || *endpoint != self.settings.pipeline.endpoint {
-            return Err(Error::invalid_input(format!(
+            return rejected(&format!(
                 "the query is for the table {other} of {}: create it with the client of the table to write",
                 self.settings.pipeline.endpoint.base()
-            ))
-            .in_operation(OperationKind::Query, Some(own)));
+            ));
+        }
+        if self.filter.as_ref().is_some_and(|filter| filter.is_wide) {
+            return rejected(
+                "the filter selects a variant by the form of its keys, which rows of other variants may meet too: give the enum \
+                 a `tag` or each variant a `row_key_prefix`, write with the handle of the variant, or read the rows and use `bulk()`",
+            );
         }
         if table.pipeline().settings.variant != self.settings.pipeline.settings.variant {
             let rows = |pipeline: &Pipeline| match pipeline.settings.variant {
                 Some(variant) => format!("rows of the variant `{}` of `{}`", variant.name, variant.of),
                 None => "rows of any kind".to_owned(),
             };
-            return Err(Error::invalid_input(format!(
+            return rejected(&format!(
                 "the query selects {}, the handle writes {}: create the query with the handle that writes",
                 rows(&self.settings.pipeline),
                 rows(table.pipeline())
-            ))
-            .in_operation(OperationKind::Query, Some(own)));
+            ));
         }
         self = self.with(options);
         self.settings.options = self.settings.options.for_write();
@@ -116,17 +122,13 @@ impl<E: TableEntity> TableQuery<E, ()> {
             self.settings.from = from;
         }
         if self.settings.from.as_ref().and_then(continuation::location) == Some(Location::Secondary) {
-            return Err(Error::invalid_input(
+            return rejected(
                 "the continuation is of the secondary location, and a write over a query reads the primary: start \
                  without it, or use one from a query that reads only the primary",
-            )
-            .in_operation(OperationKind::Query, Some(own)));
+            );
         }
-        let (on_bad_row, from, total) = (
-            self.shape.form.on_bad_row.take(),
-            self.settings.from.clone(),
-            self.settings.total,
-        );
+        let on_bad_row = self.shape.form.on_bad_row.take();
+        let (from, total) = (self.settings.from.clone(), self.settings.total);
         let options = table.pipeline().settings.defaults.clone().with(&self.settings.options);
         // The next page is read after the writes of this one, so that its ETags are current.
         let pages = self.shaped(shape).pages_with(Prefetch::Never);

@@ -111,7 +111,7 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
                 options: CallOptions::new(),
                 total: TotalTimeout::default(),
             },
-            filter: variant.map(|variant| Variant::<E, E>::new(variant.mark).only()),
+            filter: variant.map(|variant| Variant::<E, E>::new(variant.mark).unchecked()),
             shape: Shape::of_type().of_variant(variant),
         }
     }

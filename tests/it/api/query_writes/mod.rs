@@ -2,5 +2,6 @@
 
 mod atomic;
 mod projected_updates;
+mod rejected_filters;
 mod reports;
 mod upgrades;

@@ -1,0 +1,126 @@
+//! Conditions that select more rows than they say: no write takes them.
+
+use azure_table::{
+    Column, DynamicEntity, Emulator, ErrorKind, Filter, Key, TableClient, TableEntity, TableServiceClient,
+};
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(row_key = "customer")]
+struct Customer {
+    #[table(partition_key)]
+    shop: String,
+    total: f64,
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(row_key = "{number:06}_order")]
+struct Order {
+    #[table(partition_key)]
+    shop: String,
+    number: u32,
+    total: f64,
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+enum Item {
+    Customer(Customer),
+    Order(Order),
+}
+
+async fn items() -> TableClient<Item> {
+    let items = TableServiceClient::from_transport(Emulator::new())
+        .table::<Item>("Items")
+        .unwrap();
+    items.create_table().await.unwrap();
+    let (shop, total) = (|| "contoso".to_owned(), 1.5);
+    items
+        .insert(&Item::Customer(Customer { shop: shop(), total }))
+        .await
+        .unwrap();
+    for number in 1..3 {
+        let order = Order {
+            shop: shop(),
+            number,
+            total,
+        };
+        items.insert(&Item::Order(order)).await.unwrap();
+    }
+    items
+}
+
+/// Asserts that no write over a filter takes it, for this reason, and that nothing was written.
+async fn assert_rejected(items: &TableClient<Item>, filter: impl Fn() -> Filter<Item>, why: &str) {
+    let before = items.query().versioned().all().await.unwrap();
+    let total = || Column::<Item, f64>::property("total").set(0.0);
+    let clear = |item: &mut Item| match item {
+        Item::Customer(customer) => customer.total = 0.0,
+        Item::Order(order) => order.total = 0.0,
+    };
+    let query = || items.query().filter(filter());
+    for error in [
+        items.delete_where(filter()).await.unwrap_err().into_error(),
+        items.delete_where(query()).atomic().await.unwrap_err(),
+        items.patch_where(filter(), [total()]).await.unwrap_err().into_error(),
+        items.patch_where(query(), [total()]).atomic().await.unwrap_err(),
+        items.update_where(filter(), clear).await.unwrap_err().into_error(),
+        items.update_where(query(), clear).atomic().await.unwrap_err(),
+        items.upgrade_where(filter()).await.unwrap_err().into_error(),
+        items.upgrade_where(query()).atomic().await.unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        assert!(error.to_string().contains(why), "{error}");
+    }
+    assert_eq!(items.query().versioned().all().await.unwrap(), before);
+}
+
+#[tokio::test]
+async fn variant_by_the_form_of_its_keys_selects_no_rows_to_write() {
+    let items = items().await;
+    let why = "give the enum a `tag` or each variant a `row_key_prefix`";
+    assert_rejected(&items, || Item::ORDER.only(), why).await;
+    assert_rejected(&items, || Item::CUSTOMER.only(), why).await;
+    assert_rejected(&items, || Item::ORDER.field(Order::TOTAL).gt(1.0), why).await;
+    let is_large = || Item::ORDER.filter(Order::TOTAL.gt(1.0));
+    assert_rejected(&items, || !is_large() | Filter::raw("PartitionKey eq 'contoso'"), why).await;
+
+    assert_eq!(items.query().filter(is_large()).all().await.unwrap().len(), 3);
+    // A handle checks the variant of each row.
+    let orders = items.variant::<Order>();
+    assert_eq!(orders.delete_where(orders.query()).await.unwrap().applied(), 2);
+    assert_eq!(items.query().count().await.unwrap(), 1);
+    assert_eq!(items.delete_where(items.query()).await.unwrap().applied(), 1);
+}
+
+#[tokio::test]
+async fn blank_text_is_not_a_condition() {
+    let items = items().await;
+    for text in ["", " \t\n"] {
+        assert_rejected(&items, || Filter::raw(text), "is blank").await;
+        assert_rejected(&items, || Filter::with_parameters::<&str>(text, []), "is blank").await;
+        let error = items.query().filter(Filter::raw(text)).all().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    }
+}
+
+/// A merge of such a row would write old values of all other properties.
+#[tokio::test]
+async fn versioned_rows_have_only_the_selected_names() {
+    let rows = items().await.typed::<DynamicEntity>();
+    let key = Key::<DynamicEntity>::from_text("contoso", "customer").unwrap();
+    let mut row = rows.get(&key).await.unwrap().unwrap();
+    row.insert("name", "Ada");
+    rows.replace(&row).await.unwrap();
+
+    let names = |row: &DynamicEntity| row.properties.keys().cloned().collect::<Vec<_>>();
+    let one = rows
+        .get(&key)
+        .select_names(["name"])
+        .versioned()
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(names(&one), ["name"]);
+    let all = rows.query().select_names(["name"]).versioned().all().await.unwrap();
+    assert_eq!((names(&all[0]).len(), names(&all[2])), (0, names(&one)));
+    assert_eq!((&all[2].etag, all[2].timestamp), (&one.etag, one.timestamp));
+}
