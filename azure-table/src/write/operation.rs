@@ -30,7 +30,8 @@ use http::header::IF_MATCH;
 
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::property_writer::PropertyWriter;
-use crate::entity::table_entity::TableEntity;
+use crate::entity::read_json;
+use crate::entity::table_entity::{ReadEntity as _, TableEntity};
 use crate::entity::write_json::{self, Written};
 use crate::filter::assignment::{AssignedProperties, Assignments};
 use crate::key::entity_key::{IntoKey, key_texts};
@@ -228,7 +229,7 @@ impl TableOperation {
     /// ```
     pub fn entity(&self) -> Option<DynamicEntity> {
         let encoded = self.encoded.as_ref().ok()?;
-        let mut entity: DynamicEntity = serde_json::from_slice(encoded.body()).ok()?;
+        let mut entity = read_json::entity(encoded.body(), MetadataLevel::Minimal, None, DynamicEntity::read).ok()?;
         if let Condition::Matches(etag) = encoded.condition() {
             entity.etag = Some(etag.clone());
         }

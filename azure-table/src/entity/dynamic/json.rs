@@ -60,7 +60,7 @@ impl<'de> Deserialize<'de> for DynamicEntity {
 enum ValueMember {
     Boolean(bool),
     Integer(i128),
-    Decimal(f64),
+    Number(String),
     Text(String),
     Null,
 }
@@ -74,7 +74,7 @@ impl<'de> Deserialize<'de> for ValueMember {
 /// A derived reader would try one kind after the other.
 struct ValueVisitor;
 
-impl Visitor<'_> for ValueVisitor {
+impl<'de> Visitor<'de> for ValueVisitor {
     type Value = ValueMember;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,15 +94,11 @@ impl Visitor<'_> for ValueVisitor {
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<ValueMember, E> {
-        Ok(ValueMember::Decimal(value))
+        Ok(ValueMember::Number(double_text(value)))
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<ValueMember, E> {
-        self.visit_string(text.to_owned())
-    }
-
-    fn visit_string<E: de::Error>(self, text: String) -> Result<ValueMember, E> {
-        Ok(ValueMember::Text(text))
+        Ok(ValueMember::Text(text.to_owned()))
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<ValueMember, E> {
@@ -111,6 +107,14 @@ impl Visitor<'_> for ValueVisitor {
 
     fn visit_none<E: de::Error>(self) -> Result<ValueMember, E> {
         self.visit_unit()
+    }
+
+    /// A number that is no integer of 64 bits, by serde_json with its feature `arbitrary_precision`.
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ValueMember, A::Error> {
+        match map.next_key::<String>()?.as_deref() {
+            Some("$serde_json::private::Number") => map.next_value().map(ValueMember::Number),
+            _ => Err(de::Error::invalid_type(de::Unexpected::Map, &self)),
+        }
     }
 }
 
@@ -181,7 +185,7 @@ fn value(member: ValueMember, annotation: Option<EdmType>) -> Result<Option<EdmV
         ValueMember::Text(text) if matches!(annotation, None | Some(EdmType::String)) => return Ok(Some(text.into())),
         ValueMember::Boolean(value) => Scalar::Boolean(value),
         ValueMember::Integer(value) => integer(value, annotation)?,
-        ValueMember::Decimal(value) => Scalar::Number(double_text(value).into()),
+        ValueMember::Number(digits) => Scalar::Number(digits.into()),
         ValueMember::Text(text) => Scalar::Text(text.into()),
     };
     let token = scalar.token();

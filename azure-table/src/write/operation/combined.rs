@@ -4,7 +4,6 @@ use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::etag::Condition;
 
-use crate::entity::dynamic::DynamicEntity;
 use crate::write::operation::TableOperation;
 
 impl TableOperation {
@@ -74,10 +73,12 @@ impl TableOperation {
             Some(InsertOrMerge) if lacks_properties(&self) || lacks_properties(&next) => {
                 return Err(rejected("they have encrypted properties"));
             }
-            Some(InsertOrMerge) => self.entity().zip(next.entity()).map(|(first, next)| DynamicEntity {
-                properties: first.properties.into_iter().chain(next.properties).collect(),
-                ..next
-            }),
+            Some(InsertOrMerge) => {
+                let unread = || rejected("their properties cannot be read back");
+                let (first, mut merged) = (self.entity().ok_or_else(unread)?, next.entity().ok_or_else(unread)?);
+                merged.properties = first.properties.into_iter().chain(merged.properties).collect();
+                Some(merged)
+            }
             _ => None,
         };
         let Self { encoded: first, .. } = self;
@@ -87,7 +88,10 @@ impl TableOperation {
         if let Some(merged) = merged {
             let more = encoded.more.take();
             encoded = Self::with_body(kind, &merged).encoded?;
-            encoded.more = more;
+            if let Some(mut more) = more {
+                more.rare.exceeds = encoded.more.and_then(|more| more.rare.exceeds);
+                encoded.more = Some(more);
+            }
         }
         let is_default = condition == Condition::Exists && encoded.more.is_none();
         if !is_default {
@@ -96,5 +100,46 @@ impl TableOperation {
             more.is_echoed &= kind == Insert;
         }
         Ok(Some(Self::new(kind, Ok(encoded))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use azure_table_wire::account::profile::Profile;
+    use azure_table_wire::value::edm::EdmValue;
+
+    use super::*;
+    use crate::entity::dynamic::DynamicEntity;
+
+    fn merge(name: &str, value: impl Into<EdmValue>) -> TableOperation {
+        let mut entity = DynamicEntity::new("p", "r");
+        entity.insert(name, value.into());
+        TableOperation::insert_or_merge(&entity)
+    }
+
+    /// serde_json reads a double as a map with its feature `arbitrary_precision`.
+    #[test]
+    fn doubles_of_both_are_merged() {
+        let both = merge("A", 0.5).then(merge("B", 1e300)).unwrap().unwrap();
+        let properties = both.entity().unwrap().properties;
+        assert_eq!(
+            properties.into_iter().collect::<Vec<_>>(),
+            [("A".into(), 0.5.into()), ("B".into(), 1e300.into())]
+        );
+    }
+
+    #[test]
+    fn two_that_exceed_the_size_of_an_entity_together_are_rejected_before_they_are_sent() {
+        let texts = |range: std::ops::Range<u32>| {
+            let mut entity = DynamicEntity::new("p", "r");
+            range.for_each(|n| _ = entity.insert(format!("T{n}"), "x".repeat(30_000)));
+            TableOperation::insert_or_merge(&entity)
+        };
+        let both = |next: TableOperation| texts(0..10).then(next).unwrap().unwrap().check_for(Profile::Storage);
+        assert!(both(texts(5..15)).is_ok());
+        for next in [texts(10..20), texts(10..20).known_by_write_id()] {
+            let error = both(next).unwrap_err();
+            assert!(error.to_string().contains("more than the limit of 1048576"), "{error}");
+        }
     }
 }
