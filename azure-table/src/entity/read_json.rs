@@ -338,8 +338,8 @@ fn fill<'a>(
             return Err(reader.error(format!("the entity has more than {MAX_MEMBERS} members")));
         }
         match member {
-            RowMember::PartitionKey => row.partition_key = reader.text()?,
-            RowMember::RowKey => row.row_key = reader.text()?,
+            RowMember::PartitionKey => row.partition_key = key(reader)?,
+            RowMember::RowKey => row.row_key = key(reader)?,
             RowMember::Timestamp => row.timestamp = reader.text()?,
             RowMember::Etag => row.etag = reader.text()?,
             RowMember::Type(name) => before.pending.push((name, annotation(reader)?)),
@@ -378,6 +378,11 @@ fn fill<'a>(
 
 fn value<'a>(reader: &mut Reader<'a>) -> std::result::Result<Scalar<'a>, JsonError> {
     reader.scalar().or_else(|e| reader.skip_half_pair(e))
+}
+
+/// Reads a key, or returns `None` for one with half of a surrogate pair.
+fn key<'a>(reader: &mut Reader<'a>) -> std::result::Result<Option<Cow<'a, str>>, JsonError> {
+    reader.text().or_else(|e| reader.skip_half_pair(e).map(|_| None))
 }
 
 #[cfg(test)]
@@ -427,6 +432,34 @@ mod tests {
         }
         let endless = br#"{"PartitionKey":"p","RowKey":"r","Half":"\ud83d\""#;
         assert!(entity(endless, MetadataLevel::Minimal, None, DynamicEntity::read).is_err());
+    }
+
+    #[test]
+    fn half_of_a_surrogate_pair_in_a_key_makes_only_its_row_unreadable() {
+        let body = r#"{"value":[{"PartitionKey":"p","RowKey":"r\ud83d","X":1},{"PartitionKey":"\udc00","RowKey":"r"},
+            {"PartitionKey":"p","RowKey":"r"}]}"#;
+        let mut found = Vec::new();
+        let end = rows_of(body, MetadataLevel::Minimal, 0, &mut |row| {
+            let keys = row
+                .partition_key()
+                .and_then(|partition_key| Ok((partition_key.to_owned(), row.row_key()?.to_owned())));
+            found.push((
+                keys.map_err(|e| e.to_string()),
+                row.property::<Option<i32>>("X").unwrap(),
+            ));
+            Ok(true)
+        });
+        assert!(end.unwrap().is_none());
+        let half = |name| {
+            Err(format!(
+                "the entity has no {name}, or one with half of a surrogate pair"
+            ))
+        };
+        let whole = Ok(("p".to_owned(), "r".to_owned()));
+        assert_eq!(
+            found,
+            [(half("RowKey"), Some(1)), (half("PartitionKey"), None), (whole, None)]
+        );
     }
 
     #[test]

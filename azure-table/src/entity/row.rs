@@ -192,7 +192,9 @@ fn rejected(name: &str, error: &ValueError) -> Error {
 }
 
 fn missing(name: &str) -> Error {
-    Error::invalid_response(format!("the entity has no {name}"))
+    Error::invalid_response(format!(
+        "the entity has no {name}, or one with half of a surrogate pair"
+    ))
 }
 
 impl<'a> RowProperty<'a> {
