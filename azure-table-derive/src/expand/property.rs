@@ -244,8 +244,8 @@ pub(crate) fn newtype(newtype: &Newtype<'_>) -> TokenStream {
     });
     let key = newtype.attrs.key.is_some().then(|| {
         let key = quote!(#private::TableKey);
-        let [reversed, digits, sorted, write_key, is_rounded] =
-            ["REVERSED", "DIGITS", "SORTED", "write_key", "is_rounded"].map(|name| item(&key, name));
+        let [reversed, digits, sorted, write_key, write_nearest] =
+            ["REVERSED", "DIGITS", "SORTED", "write_key", "write_nearest"].map(|name| item(&key, name));
         let items = quote! {
             const REVERSED: bool = #reversed;
             const DIGITS: ::core::option::Option<usize> = #digits;
@@ -253,8 +253,8 @@ pub(crate) fn newtype(newtype: &Newtype<'_>) -> TokenStream {
             fn write_key(&self, #text: &mut ::std::string::String) -> ::core::result::Result<(), #private::ValueError> {
                 #write_key(&self.#member, #text)
             }
-            fn is_rounded(&self) -> bool {
-                #is_rounded(&self.#member)
+            fn write_nearest(&self, #text: &mut ::std::string::String) -> ::core::result::Result<::core::cmp::Ordering, #private::ValueError> {
+                #write_nearest(&self.#member, #text)
             }
         };
         let write = implemented(&key, &key, &items);

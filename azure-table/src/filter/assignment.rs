@@ -125,7 +125,7 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
     where
         Self: Settable,
     {
-        Assignment::of_column(self.stored_name(), || R::literal(&value.into_operand()?))
+        Assignment::of_column(self.stored_name(), || Ok(R::literal(&value.into_operand()?)?.0))
     }
 }
 

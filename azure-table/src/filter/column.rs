@@ -69,12 +69,9 @@ pub trait ColumnRole<T> {
     #[doc(hidden)]
     const SORTED: bool;
 
+    /// Returns the nearest literal, and the order of the value relative to it.
     #[doc(hidden)]
-    fn literal(value: &Self::Compared) -> Result<EdmValue, ValueError>;
-
-    /// Returns `true` if the value is greater than its literal, which is rounded down.
-    #[doc(hidden)]
-    fn is_rounded(value: &Self::Compared) -> bool;
+    fn literal(value: &Self::Compared) -> Result<(EdmValue, Ordering), ValueError>;
 }
 
 impl<T: Property> ColumnRole<T> for Stored {
@@ -82,15 +79,11 @@ impl<T: Property> ColumnRole<T> for Stored {
     const REVERSED: bool = false;
     const SORTED: bool = T::SORTED;
 
-    fn literal(value: &T::Compared) -> Result<EdmValue, ValueError> {
+    fn literal(value: &T::Compared) -> Result<(EdmValue, Ordering), ValueError> {
         match value.to_edm()? {
-            Some(value) => Ok(value.into_owned()),
+            Some(literal) => Ok((literal.into_owned(), value.is_rounded().cmp(&false))),
             None => Err(ValueError::new("the absence of a value cannot be queried or set")),
         }
-    }
-
-    fn is_rounded(value: &T::Compared) -> bool {
-        value.is_rounded()
     }
 }
 
@@ -116,14 +109,10 @@ impl<T: TableKey> ColumnRole<T> for InKey {
     const REVERSED: bool = T::REVERSED;
     const SORTED: bool = T::SORTED;
 
-    fn literal(value: &T) -> Result<EdmValue, ValueError> {
+    fn literal(value: &T) -> Result<(EdmValue, Ordering), ValueError> {
         let mut text = String::new();
-        value.write_key(&mut text)?;
-        Ok(EdmValue::from(text))
-    }
-
-    fn is_rounded(value: &T) -> bool {
-        value.is_rounded()
+        let order = value.write_nearest(&mut text)?;
+        Ok((EdmValue::from(text), order))
     }
 }
 
@@ -258,20 +247,14 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
         R::Compared: StartsWith,
     {
         let from = self.ge(R::Compared::of_prefix(prefix));
-        match after_prefix(prefix) {
-            Some(end) => from & self.lt(R::Compared::of_prefix(&end)),
-            None => from,
-        }
+        let end = after_prefix(prefix).map(|end| self.lt(R::Compared::of_prefix(&end)));
+        end.into_iter().fold(from, Filter::and)
     }
 
     pub(crate) fn compare(&self, operator: Comparison, value: impl Operand<R::Compared>) -> Filter<E> {
         let nearest = value.into_nearest().and_then(|(value, order)| {
-            let order = if R::is_rounded(&value) {
-                Ordering::Greater
-            } else {
-                order
-            };
-            Ok((R::literal(&value)?, order))
+            let (literal, rounded) = R::literal(&value)?;
+            Ok((literal, rounded.then(order)))
         });
         typed::compared(self.name, operator, R::REVERSED, nearest)
     }
@@ -279,10 +262,14 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, SystemTime};
+
     use super::*;
     use crate::entity::dynamic::DynamicEntity;
     use crate::filter::typed;
     use crate::key::descending::Descending;
+    use crate::key::escaped::{Escaped, PercentEscaped};
+    use crate::key::table_key::key_text;
 
     fn column<T: Property>(name: &'static str) -> Column<DynamicEntity, T> {
         Column::property(name)
@@ -298,6 +285,50 @@ mod tests {
             "RowKey ge '2521794455999999999'"
         );
         assert_eq!(posted.eq(time).to_string(), "RowKey eq '2521794455999999999'");
+    }
+
+    /// Compares each of the stored keys with each operand, as values and by a filter.
+    fn compares_as_values<T: TableKey + Ord + Clone + fmt::Debug>(key: impl Fn(u32, char) -> T) {
+        let column = Column::<DynamicEntity, T, InKey>::row_key();
+        // The stored times are steps of 100 ns, and half of the operands are between two.
+        let stored = [2, 4, 6].map(|step| ['a', 'b'].map(|letter| key(step, letter)));
+        let operands = [1, 2, 3, 4, 7].map(|step| ['a', 'b'].map(|letter| key(step, letter)));
+        for (stored, operand) in stored.as_flattened().iter().flat_map(|stored| {
+            let operands = operands.as_flattened().iter();
+            operands.map(move |operand| (stored, operand))
+        }) {
+            let row = DynamicEntity::new("p", key_text(stored));
+            let matches = [
+                column.lt(operand),
+                column.le(operand),
+                column.eq(operand),
+                column.ne(operand),
+            ];
+            let matches = matches.map(|filter| filter.matches(&row).unwrap());
+            let expected = [
+                stored < operand,
+                stored <= operand,
+                stored == operand,
+                stored != operand,
+            ];
+            assert_eq!(matches, expected, "{stored:?} {operand:?}");
+            assert_eq!(column.ge(operand).matches(&row).unwrap(), stored >= operand);
+            assert_eq!(column.gt(operand).matches(&row).unwrap(), stored > operand);
+        }
+    }
+
+    #[test]
+    fn times_between_two_steps_are_compared_exactly_within_compound_keys() {
+        let since = |step: u32| Duration::from_nanos(50) * step;
+        let time = |step| SystemTime::UNIX_EPOCH + since(step);
+        compares_as_values(|step, _| Box::new(time(step)));
+        compares_as_values(|step, letter| (letter, time(step)));
+        compares_as_values(|step, letter| (since(step), letter));
+        compares_as_values(|step, letter| (time(step), letter, Descending(since(step))));
+        compares_as_values(|step, letter| (Descending(time(step)), letter));
+        compares_as_values(|step, letter| (letter, Descending(time(step))));
+        compares_as_values(|step, letter| Escaped((time(step), letter)));
+        compares_as_values(|step, letter| (Escaped((letter, Descending(time(step)))), PercentEscaped(since(step))));
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl<E, T: Property> EncryptedColumn<E, T> {
         let literal = || {
             let value = value.into_operand()?;
             unsealed::to_edm(&value)?;
-            <Stored as ColumnRole<T>>::literal(&value)
+            Ok(<Stored as ColumnRole<T>>::literal(&value)?.0)
         };
         Assignment::of_column(self.name, literal).encrypted()
     }

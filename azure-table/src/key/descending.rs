@@ -4,8 +4,6 @@
 //! dates.
 
 use std::cmp::{Ordering, Reverse};
-use std::fmt;
-use std::ops::Deref;
 
 use azure_table_wire::error::ValueError;
 use serde::{Deserialize, Serialize};
@@ -69,24 +67,31 @@ impl<T: Ord> Ord for Descending<T> {
     }
 }
 
-impl<T> Deref for Descending<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
+/// Implements the conversions and the `Display` of a type that wraps a key.
+macro_rules! wrapper {
+    ($name:ident) => {
+        impl<T> ::std::ops::Deref for $name<T> {
+            type Target = T;
+            fn deref(&self) -> &T {
+                &self.0
+            }
+        }
 
-impl<T> From<T> for Descending<T> {
-    fn from(value: T) -> Self {
-        Self(value)
-    }
-}
+        impl<T> From<T> for $name<T> {
+            fn from(value: T) -> Self {
+                Self(value)
+            }
+        }
 
-impl<T: fmt::Display> fmt::Display for Descending<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
+        impl<T: ::std::fmt::Display> ::std::fmt::Display for $name<T> {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
 }
+pub(crate) use wrapper;
+wrapper!(Descending);
 
 impl<T: DescendingKey> TableKey for Descending<T> {
     const REVERSED: bool = true;
@@ -95,8 +100,9 @@ impl<T: DescendingKey> TableKey for Descending<T> {
         self.0.write_descending(text)
     }
 
-    fn is_rounded(&self) -> bool {
-        self.0.is_rounded()
+    fn write_nearest(&self, text: &mut String) -> Result<Ordering, ValueError> {
+        self.write_key(text)?;
+        self.0.write_nearest(&mut String::new())
     }
 }
 

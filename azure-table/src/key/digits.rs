@@ -4,6 +4,7 @@
 //! and descending. Each of these values is first mapped to an unsigned number in the order of the values
 //! ([`Numbered`]). Its digits are the key.
 
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -65,9 +66,10 @@ macro_rules! numbered {
                 Ok(())
             }
 
-            fn is_rounded(&self) -> bool {
-                let stored = self.number().ok().and_then(Self::of_number);
-                stored.is_some_and(|stored| stored != *self)
+            fn write_nearest(&self, text: &mut String) -> Result<Ordering, ValueError> {
+                self.write_key(text)?;
+                let stored = Self::of_number(self.number()?);
+                Ok(stored.is_some_and(|stored| stored != *self).cmp(&false))
             }
         }
 

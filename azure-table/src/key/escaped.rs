@@ -4,12 +4,12 @@
 //! key becomes its next lower permitted neighbour and an index, and so does that neighbour itself. The escapes are
 //! prefix-free and sort as their characters do, so whole texts keep their order.
 
-use std::fmt;
-use std::ops::Deref;
+use std::cmp::Ordering;
 
 use azure_table_wire::error::{ValueError, expected};
 use serde::{Deserialize, Serialize};
 
+use crate::key::descending::wrapper;
 use crate::key::table_key::{ReadTableKey, TableKey};
 
 macro_rules! escaped {
@@ -24,11 +24,11 @@ macro_rules! escaped {
             const SORTED: bool = T::SORTED;
 
             fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
-                let start = text.len();
-                self.0.write_key(text)?;
-                let raw = text.split_off(start);
-                raw.chars().for_each(|character| escape(character, $percent, text));
-                Ok(())
+                escaped(text, $percent, |raw| self.0.write_key(raw))
+            }
+
+            fn write_nearest(&self, text: &mut String) -> Result<Ordering, ValueError> {
+                escaped(text, $percent, |raw| self.0.write_nearest(raw))
             }
         }
 
@@ -38,24 +38,7 @@ macro_rules! escaped {
             }
         }
 
-        impl<T> Deref for $name<T> {
-            type Target = T;
-            fn deref(&self) -> &T {
-                &self.0
-            }
-        }
-
-        impl<T> From<T> for $name<T> {
-            fn from(value: T) -> Self {
-                Self(value)
-            }
-        }
-
-        impl<T: fmt::Display> fmt::Display for $name<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(f)
-            }
-        }
+        wrapper!($name);
     };
 }
 
@@ -116,6 +99,18 @@ escaped! {
 /// Returns `true` for the characters that replace themselves and their successor, with the index 0 and 1.
 const fn is_neighbour(character: char, percent: bool) -> bool {
     matches!(character, '"' | '.' | '>' | '[') || (percent && character == '$')
+}
+
+/// Appends the escaped form of what `write` writes.
+fn escaped<W>(
+    text: &mut String,
+    percent: bool,
+    write: impl FnOnce(&mut String) -> Result<W, ValueError>,
+) -> Result<W, ValueError> {
+    let mut raw = String::new();
+    let written = write(&mut raw)?;
+    raw.chars().for_each(|character| escape(character, percent, text));
+    Ok(written)
 }
 
 fn escape(character: char, percent: bool, text: &mut String) {

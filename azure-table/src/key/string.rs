@@ -5,6 +5,7 @@
 //! accepts text with such characters.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -26,11 +27,16 @@ macro_rules! text {
 }
 text! { String, str, Cow<'_, str>, Arc<str> }
 
-impl ReadTableKey for String {
-    fn read_key(text: &str) -> Result<Self, ValueError> {
-        Ok(text.to_owned())
-    }
+macro_rules! read_text {
+    ($($type:ty),*) => {$(
+        impl ReadTableKey for $type {
+            fn read_key(text: &str) -> Result<Self, ValueError> {
+                Ok(text.into())
+            }
+        }
+    )*};
 }
+read_text! { String, Arc<str>, Box<str> }
 
 /// Always reads an owned text.
 impl ReadTableKey for Cow<'_, str> {
@@ -39,45 +45,24 @@ impl ReadTableKey for Cow<'_, str> {
     }
 }
 
-impl ReadTableKey for Arc<str> {
-    fn read_key(text: &str) -> Result<Self, ValueError> {
-        Ok(text.into())
-    }
+macro_rules! forwarded {
+    ($($type:ty),*) => {$(
+        impl<T: TableKey + ?Sized> TableKey for $type {
+            const REVERSED: bool = T::REVERSED;
+            const DIGITS: Option<usize> = T::DIGITS;
+            const SORTED: bool = T::SORTED;
+
+            fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
+                T::write_key(self, text)
+            }
+
+            fn write_nearest(&self, text: &mut String) -> Result<Ordering, ValueError> {
+                T::write_nearest(self, text)
+            }
+        }
+    )*};
 }
-
-impl ReadTableKey for Box<str> {
-    fn read_key(text: &str) -> Result<Self, ValueError> {
-        Ok(text.into())
-    }
-}
-
-impl<T: TableKey + ?Sized> TableKey for &T {
-    const REVERSED: bool = T::REVERSED;
-    const DIGITS: Option<usize> = T::DIGITS;
-    const SORTED: bool = T::SORTED;
-
-    fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
-        T::write_key(self, text)
-    }
-
-    fn is_rounded(&self) -> bool {
-        T::is_rounded(self)
-    }
-}
-
-impl<T: TableKey + ?Sized> TableKey for Box<T> {
-    const REVERSED: bool = T::REVERSED;
-    const DIGITS: Option<usize> = T::DIGITS;
-    const SORTED: bool = T::SORTED;
-
-    fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
-        T::write_key(self, text)
-    }
-
-    fn is_rounded(&self) -> bool {
-        T::is_rounded(self)
-    }
-}
+forwarded! { &T, Box<T> }
 
 impl<T: ReadTableKey> ReadTableKey for Box<T> {
     fn read_key(text: &str) -> Result<Self, ValueError> {

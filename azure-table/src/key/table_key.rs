@@ -5,6 +5,8 @@
 //! `key_shape.rs` joins several fields into one key, and `entity_key.rs` has the whole key of an entity. The service's
 //! rules for key text are in `value/key_text.rs` of azure-table-wire.
 
+use std::cmp::Ordering;
+
 use azure_table_wire::error::ValueError;
 
 /// A type whose values can be part of a PartitionKey or RowKey.
@@ -98,10 +100,11 @@ pub trait TableKey {
     /// The value has no key text.
     fn write_key(&self, text: &mut String) -> Result<(), ValueError>;
 
-    /// Returns `true` if the value is greater than the one that [`write_key`](Self::write_key) rounds it down to.
+    /// Appends the text to compare keys with, and returns the order of the value relative to it. No key is between the
+    /// two. It differs from the text of [`write_key`](Self::write_key), which rounds down, only in a tuple.
     #[doc(hidden)]
-    fn is_rounded(&self) -> bool {
-        false
+    fn write_nearest(&self, text: &mut String) -> Result<Ordering, ValueError> {
+        self.write_key(text).map(|()| Ordering::Equal)
     }
 }
 
@@ -175,8 +178,6 @@ pub(crate) fn key_text(key: &(impl TableKey + ?Sized)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::cmp::Ordering;
-
     use super::*;
 
     #[test]

@@ -4,26 +4,33 @@
 //! of another therefore sorts before it, and the texts sort like the tuples. For the same reason no part may contain a
 //! space. `key_shape.rs` has templates, which name the literals between fields.
 
+use std::cmp::Ordering;
+
 use azure_table_wire::error::{ValueError, expected};
 
 use crate::key::table_key::{ReadTableKey, TableKey};
 
 const SEPARATOR: char = ' ';
+const AFTER_SEPARATOR: char = '!';
 
-/// Appends the text of one part, the `number`th.
-fn write_part(part: &impl TableKey, number: usize, text: &mut String) -> Result<(), ValueError> {
+/// Appends the text of one part, the `number`th, by `write`.
+fn write_part<W>(
+    number: usize,
+    text: &mut String,
+    write: impl FnOnce(&mut String) -> Result<W, ValueError>,
+) -> Result<W, ValueError> {
     if number > 1 {
         text.push(SEPARATOR);
     }
     let start = text.len();
-    part.write_key(text)?;
+    let written = write(text)?;
     if text[start..].contains(SEPARATOR) {
         return Err(ValueError::new(format!(
             "part {number} of the tuple, {:?}, has a space, which separates the parts: use Escaped<_> for it",
             &text[start..]
         )));
     }
-    Ok(())
+    Ok(written)
 }
 
 /// Splits the text into exactly `N` parts.
@@ -40,8 +47,23 @@ macro_rules! tuples {
             const SORTED: bool = $($part::SORTED)&&+;
 
             fn write_key(&self, text: &mut String) -> Result<(), ValueError> {
-                $(write_part(&self.$n, $number, text)?;)+
+                $(write_part($number, text, |text| self.$n.write_key(text))?;)+
                 Ok(())
+            }
+
+            // A part between two keys decides alone: the text ends with it, before or after all parts that may follow.
+            fn write_nearest(&self, text: &mut String) -> Result<Ordering, ValueError> {
+                $(
+                    let order = write_part($number, text, |text| self.$n.write_nearest(text))?;
+                    let order = if $part::REVERSED { order.reverse() } else { order };
+                    if order.is_gt() {
+                        text.push(AFTER_SEPARATOR);
+                    }
+                    if order.is_ne() {
+                        return Ok(order);
+                    }
+                )+
+                Ok(Ordering::Equal)
             }
         }
 

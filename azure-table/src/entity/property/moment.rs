@@ -51,8 +51,9 @@ macro_rules! stored_as {
                 <$stored>::try_from(*self)?.write_key(text)
             }
 
-            fn is_rounded(&self) -> bool {
-                is_rounded::<$stored, _>(*self)
+            fn write_nearest(&self, text: &mut String) -> Result<Ordering, ValueError> {
+                self.write_key(text)?;
+                Ok(is_rounded::<$stored, _>(*self).cmp(&false))
             }
         }
 
