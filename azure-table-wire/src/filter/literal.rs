@@ -18,7 +18,8 @@ impl fmt::Display for Literal<'_> {
             Edm::Boolean(value) => write!(f, "{value}"),
             Edm::Int32(value) => write!(f, "{value}"),
             Edm::Int64(value) => write!(f, "{value}L"),
-            Edm::Double(value) => f.write_str(&double_text(*value)),
+            // OData 3 has no other name for it. JSON has: see `double_text`.
+            Edm::Double(value) => f.write_str(&double_text(*value).replace("Infinity", "INF")),
             Edm::DateTime(value) => write!(f, "datetime'{value}'"),
             Edm::Guid(value) => write!(f, "guid'{value}'"),
             Edm::Binary(bytes) => {
@@ -48,6 +49,8 @@ mod tests {
             (EdmValue::from(5.0), "5.0"),
             (EdmValue::from(1e300), "1.0e300"),
             (EdmValue::from(-1.5e-7), "-1.5e-7"),
+            (EdmValue::from(f64::INFINITY), "INF"),
+            (EdmValue::from(f64::NEG_INFINITY), "-INF"),
             (
                 EdmValue::from(guid.parse::<crate::value::guid::Guid>().unwrap()),
                 &format!("guid'{guid}'"),

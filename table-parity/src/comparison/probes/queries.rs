@@ -140,6 +140,16 @@ pub(super) const PROBES: &[Probe] = &[
     )
     .body(),
     Probe::of(
+        Line("`INF`, `-INF` and `Infinity` as constants in `$filter`", "are Doubles"),
+        &[
+            insert("r", r#""A@odata.type":"Edm.Double","A":"Infinity""#).setup(),
+            get("<T>()?$filter=PartitionKey%20eq%20'<K>'%20and%20A%20eq%20INF"),
+            get("<T>()?$filter=PartitionKey%20eq%20'<K>'%20and%20A%20gt%20-INF"),
+            get("<T>()?$filter=PartitionKey%20eq%20'<K>'%20and%20A%20eq%20Infinity"),
+        ],
+    )
+    .body(),
+    Probe::of(
         Line("text beyond U+FFFF in the order of keys", "sorts by UTF-16 units"),
         &[
             insert("\u{fffd}", "").setup(),
