@@ -71,6 +71,10 @@ struct Process {
 
 impl Processes {
     pub(crate) fn begin(&mut self, name: Arc<str>, life: Arc<Life>) {
+        assert!(
+            self.life(&name).is_none(),
+            "two processes of an exploration are called {name:?}: give each a name of its own"
+        );
         let since = self.timer;
         self.running.push(Process { name, life, since });
     }

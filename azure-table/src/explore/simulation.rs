@@ -107,7 +107,7 @@ impl Simulation {
     /// ```
     ///
     /// # Panics
-    /// The cases of [`client`](Self::client).
+    /// The cases of [`client`](Self::client), or another process of this name is running.
     pub fn process<'a, T: 'a>(
         &'a self,
         name: &str,
@@ -139,7 +139,7 @@ impl Simulation {
     /// begins again.
     ///
     /// # Panics
-    /// The cases of [`client`](Self::client).
+    /// The cases of [`process`](Self::process).
     pub async fn process_once<T>(&self, name: &str, life: impl AsyncFnOnce(TableServiceClient) -> T) -> Option<T> {
         let first = Cell::new(Some(life));
         let live = async |service| match first.take() {

@@ -196,6 +196,24 @@ fn two_processes_crash_independently() {
 }
 
 #[test]
+fn second_process_of_one_name_is_rejected_while_the_first_runs() {
+    let body = async |simulation: Simulation| -> Result<()> {
+        let _ = simulation.table::<DynamicEntity>("Rows");
+        let live =
+            |row: &'static str| async move |service: TableServiceClient| write(&service.table("Rows")?, row).await;
+        simulation.process("a", live("a")).await?;
+        simulation.process("a", live("b")).await?;
+        let (a, b) = join(simulation.process("a", live("c")), simulation.process("a", live("d"))).await;
+        a.and(b)
+    };
+    let found = explore(body).isolated().crashes(1).run().to_string();
+    assert!(
+        found.contains("two processes of an exploration are called \"a\""),
+        "{found}"
+    );
+}
+
+#[test]
 fn crash_without_late_writes_is_no_proof() {
     let body = async |simulation: Simulation| -> Result<()> {
         let _ = simulation.table::<DynamicEntity>("Rows");
