@@ -1,7 +1,6 @@
 //! Queries by a declared index.
 
 use std::fmt;
-use std::future::ready;
 
 use azure_table::filter::AccessPath;
 use azure_table::index::{Index, IndexRow, IndexedEntity};
@@ -107,47 +106,49 @@ where
     }
 
     /// Reads the entities as a stream.
+    ///
+    /// An entity that cannot be read is an error, and the stream goes on. It ends after the error of a page.
     pub fn stream(self) -> impl Stream<Item = Result<R::Entity>> {
         let Self { indexed, rows, limit } = self;
         let most = limit.unwrap_or(usize::MAX);
-        if R::INDEX.covers {
-            let entities = rows.stream().map_ok(R::into_entity);
-            return entities
-                .try_filter_map(|entity| ready(Ok(entity)))
-                .take(most)
-                .left_stream();
-        }
-        let groups = rows.stream().try_chunks(most.clamp(1, ROWS_AT_A_TIME)).map_err(|e| e.1);
-        let read = groups.and_then(move |rows| {
+        let groups = rows.stream().ready_chunks(most.clamp(1, ROWS_AT_A_TIME));
+        let read = groups.then(move |rows| {
             let indexed = indexed.clone();
-            async move {
-                let entities = indexed.entities_of(rows).await?;
-                Ok(stream::iter(entities.into_iter().map(Ok)))
-            }
+            async move { stream::iter(indexed.entities_of(rows).await) }
         });
-        read.try_flatten().take(most).right_stream()
+        read.flatten().take(most)
     }
 }
 
 impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Reads the entities of index rows. Leaves out those that no longer match.
-    async fn entities_of<R: IndexRow<Entity = E>>(&self, rows: Vec<R>) -> Result<Vec<E>> {
-        let mut keys = Vec::with_capacity(rows.len());
-        for row in &rows {
-            let key = Key::<R>::of(row)?;
-            keys.push(Key::<E>::from_text(key.partition_key(), row.entity_row_key(&key))?);
+    async fn entities_of<R: IndexRow<Entity = E>>(&self, rows: Vec<Result<R>>) -> Vec<Result<E>> {
+        if R::INDEX.covers {
+            let entities = rows.into_iter().map(|row| row.map(R::into_entity));
+            return entities.filter_map(Result::transpose).collect();
         }
-        let (mut reads, mut matching) = (self.table.get_many(keys), Vec::with_capacity(rows.len()));
-        for row in &rows {
-            let Some((_, entity)) = reads.try_next().await? else {
-                break;
+        let keys = rows.into_iter().map(|row| {
+            let row = row?;
+            let key = Key::<R>::of(&row)?;
+            let of_entity = Key::<E>::from_text(key.partition_key(), row.entity_row_key(&key))?;
+            Ok((key, of_entity))
+        });
+        let keys: Vec<Result<_>> = keys.collect();
+        let mut reads = self
+            .table
+            .get_many(keys.iter().flatten().map(|(_, of_entity)| of_entity.clone()));
+        let mut entities = Vec::with_capacity(keys.len());
+        for key in keys {
+            let entity = async {
+                let (key, _) = key?;
+                let Some((_, Some(entity))) = reads.try_next().await? else {
+                    return Ok(None);
+                };
+                let now = R::of(&entity).map(|row| Key::<R>::of(&row)).transpose()?;
+                Ok(Some(entity).filter(|_| now == Some(key)))
             };
-            let Some(entity) = entity else { continue };
-            let now = R::of(&entity).map(|row| Key::<R>::of(&row)).transpose()?;
-            if now.as_ref() == Some(&Key::<R>::of(row)?) {
-                matching.push(entity);
-            }
+            entities.extend(entity.await.transpose());
         }
-        Ok(matching)
+        entities
     }
 }

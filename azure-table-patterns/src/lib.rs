@@ -60,6 +60,8 @@ mod queue;
 mod revision;
 mod sequence;
 mod term;
+#[cfg(test)]
+mod tests;
 mod unique_in_table;
 
 pub use self::expiry::{Expiring, TablePerPeriod};
