@@ -1,7 +1,11 @@
 //! Conflicts: writes to a row that has changed since it was read.
 //!
-//! This module distinguishes them from other errors, and has their default limit. It returns the handle whose reads see
-//! all earlier writes.
+//! This module distinguishes them from other errors, has their default limit, and the rounds of loops that they repeat.
+//! It returns the handle whose reads see all earlier writes.
+
+use std::fmt;
+use std::ops::Range;
+use std::time::Duration;
 
 use azure_table::{CallOptions, Error, ErrorKind, LocationMode, Result, TableClient};
 
@@ -19,6 +23,35 @@ pub(super) fn was_unchanged<T>(written: Result<T>) -> Result<Option<T>> {
         Ok(written) => Ok(Some(written)),
         Err(e) if is_conflict(&e) => Ok(None),
         Err(e) => Err(e),
+    }
+}
+
+/// The rounds of a loop that reads rows, and ends once no other write came first.
+pub(super) struct Rounds(Range<u32>);
+
+impl Rounds {
+    pub(super) fn new(most: u32) -> Self {
+        Self(0..most)
+    }
+
+    /// Begins the next round, after a wait of up to one second. The second round begins at once, because another caller
+    /// may have changed the row.
+    ///
+    /// # Errors
+    /// - `Contention`: all rounds of this row have ended.
+    pub(super) async fn next(&mut self, row: &impl fmt::Display) -> Result<()> {
+        let Some(round) = self.0.next() else {
+            let why = format!(
+                "{} other writes of {row} came first, or its reads lag: call again later",
+                self.0.end
+            );
+            return Err(Error::contention(why));
+        };
+        if let Some(doublings) = round.checked_sub(2) {
+            let wait = Duration::from_millis(50) * 2_u32.pow(doublings.min(5));
+            tokio::time::sleep(wait.min(Duration::from_secs(1))).await;
+        }
+        Ok(())
     }
 }
 

@@ -1,9 +1,9 @@
 //! The removal of the rows of an index that is no longer declared.
 
 use azure_table::index::{INDEX_PREFIX, IndexedEntity};
-use azure_table::{Error, Filter, ReadEntity, Result, TableClient, TableEntity};
+use azure_table::{Error, Filter, Key, ReadEntity, Result, TableClient, TableEntity};
 
-use super::conflict::{on_primary, was_unchanged};
+use super::conflict::{CONFLICTS, Rounds, on_primary, was_unchanged};
 use super::index_state::StateRow;
 use super::indexed::Indexed;
 
@@ -34,13 +34,15 @@ pub async fn remove_index<E: TableEntity>(table: &TableClient<E>, name: &str) ->
         return Err(Error::invalid_input(format!("no index has the name {name:?}")));
     }
     let states = table.typed::<StateRow>();
-    let mut state = StateRow::removed(name).stored(&states).await?;
+    let (removed, mut rounds) = (StateRow::removed(name), Rounds::new(CONFLICTS));
+    let mut state = removed.stored(&states).await?;
     // Marked first: whoever declares the index again waits until all its rows are gone.
     while !state.is_removed {
-        state.entity = StateRow::removed(name);
+        rounds.next(&Key::of(&removed)?).await?;
+        state.entity = removed.clone();
         match was_unchanged(states.replace(&state).await)? {
             Some(etag) => state.etag = etag,
-            None => state = StateRow::removed(name).stored(&states).await?,
+            None => state = removed.stored(&states).await?,
         }
     }
     let rows = table.typed::<IndexRowKey>();

@@ -2,17 +2,19 @@
 //!
 //! Defines [`States`] and the rows of the states.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use azure_table::index::{INDEX_PREFIX, IndexSchema};
-use azure_table::{DynamicEntity, Error, Key, KeyPrefix, Result, TableClient, TableEntity, Versioned};
+use azure_table::{DynamicEntity, Error, ErrorKind, Key, KeyPrefix, Result, TableClient, TableEntity, Versioned};
+
+use super::conflict::{CONFLICTS, Rounds};
 
 /// The partition of the states.
 pub(super) const PARTITION: &str = "$indexes";
 
 /// The stored state of an index.
-#[derive(TableEntity, Clone, Debug)]
+#[derive(TableEntity, Clone, Debug, Default)]
 pub(super) struct StateRow {
     #[table(partition_key)]
     pub(super) partition: String,
@@ -32,29 +34,35 @@ pub(super) struct StateRow {
     pub(super) position: Option<String>,
 }
 
-/// The states of the indexes of a table, as read and as changed since by this handle.
+/// The indexes of a table that are ready, as read and as changed since by this handle.
 #[derive(Clone, Debug, Default)]
-pub(super) struct States(Arc<Mutex<BTreeMap<&'static str, bool>>>);
+pub(super) struct States(Arc<Mutex<BTreeSet<&'static str>>>);
 
 impl States {
-    /// Reads the states.
+    /// Reads the states. Stores those of new indexes, so that no other declaration gets their names.
     ///
     /// # Errors
-    /// - `InvalidInput`: an index was built with another declaration.
-    pub(super) async fn read<E: TableEntity>(table: &TableClient<E>, indexes: &[IndexSchema]) -> Result<Self> {
+    /// - `InvalidInput`: an index is stored with another declaration.
+    pub(super) async fn open<E: TableEntity>(table: &TableClient<E>, indexes: &[IndexSchema]) -> Result<Self> {
         let prefix = KeyPrefix::from_text(PARTITION, INDEX_PREFIX)?;
         // Writers that do not know the indexes may have put other rows there.
         let rows = table.typed::<DynamicEntity>().query().key_prefix(prefix).all().await?;
-        let mut states = BTreeMap::new();
+        let (states, opened) = (table.typed::<StateRow>(), Self::default());
         for index in indexes {
-            let name = state_key(index.name);
-            if let Some(row) = rows.iter().find(|row| row.row_key == name) {
-                let row = row.to_entity::<StateRow>()?;
-                check_declaration(index, &row)?;
-                states.insert(index.name, row.is_ready);
-            }
+            let new = StateRow::new(index);
+            let state = match rows.iter().find(|row| row.row_key == new.name) {
+                Some(row) => row.to_entity()?,
+                None => match states.insert_if_not_exists(&new).await {
+                    Ok(None) => new.stored(&states).await?.entity,
+                    // A program that only reads may lack the permission.
+                    Err(e) if e.kind() != ErrorKind::Forbidden => return Err(e),
+                    _ => continue,
+                },
+            };
+            check_declaration(index, &state)?;
+            opened.set(index, state.is_ready);
         }
-        Ok(Self(Arc::new(Mutex::new(states))))
+        Ok(opened)
     }
 
     /// Checks that an index can be queried.
@@ -62,22 +70,26 @@ impl States {
     /// # Errors
     /// - `InvalidInput`: it is not ready.
     pub(super) fn check_ready(&self, index: &IndexSchema) -> Result<()> {
-        let states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let state = match states.get(index.name) {
-            Some(true) => return Ok(()),
-            Some(false) if index.is_unique => "is being built, or the last build found a value of two entities",
-            Some(false) => "is being built",
-            None => "was never built",
+        let ready = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if ready.contains(index.name) {
+            return Ok(());
+        }
+        let taken = if index.is_unique {
+            ", or found a value of two entities"
+        } else {
+            ""
         };
-        let name = index.name;
         Err(Error::invalid_input(format!(
-            "the index `{name}` {state}: call `build` once all writers know it, and `open` again"
+            "the index `{}` is not ready, because no build has ended{taken}: call `build` once all writers know it, and \
+             `open` again",
+            index.name
         )))
     }
 
     pub(super) fn set(&self, index: &IndexSchema, is_ready: bool) {
-        let mut states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        states.insert(index.name, is_ready);
+        let mut ready = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ready.remove(index.name);
+        ready.extend(is_ready.then_some(index.name));
     }
 }
 
@@ -112,9 +124,7 @@ impl StateRow {
             partition: PARTITION.to_owned(),
             name: state_key(index.name),
             declaration: index.to_string(),
-            is_ready: false,
-            is_removed: false,
-            position: None,
+            ..Self::default()
         }
     }
 
@@ -123,17 +133,16 @@ impl StateRow {
         Self {
             partition: PARTITION.to_owned(),
             name: state_key(name),
-            declaration: String::new(),
-            is_ready: false,
             is_removed: true,
-            position: None,
+            ..Self::default()
         }
     }
 
     /// Returns the stored state of the index, or inserts this one.
     pub(super) async fn stored(&self, states: &TableClient<Self>) -> Result<Versioned<Self>> {
-        let key = Key::of(self)?;
+        let (key, mut rounds) = (Key::of(self)?, Rounds::new(CONFLICTS));
         loop {
+            rounds.next(&key).await?;
             if let Some(stored) = states.get(key.clone()).versioned().await? {
                 return Ok(stored);
             }

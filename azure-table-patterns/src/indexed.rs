@@ -82,6 +82,7 @@ const OF_NO_ROW: &str = "W/\"datetime'2000-01-01T00%3A00%3A00.0000000Z'\"";
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
+/// | `open` | Query, Insert for each new index | *n* |
 /// | `insert` | Batch | 1 + *n* |
 /// | `replace`, `modify`, `insert_or_replace` | Get, Batch | 2, 2 for each changed index, 1 for each that covers |
 /// | `delete` | Get, Batch | 2 + *n* |
@@ -127,16 +128,19 @@ impl<E> Clone for Indexed<E> {
 impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Opens the indexes of a table: reads their states.
     ///
-    /// Requests: 1. Lost response: [harmless](azure_table::guide::operations).
+    /// It stores the state of a new index, so that no other declaration gets its name. A program without the permission
+    /// to write can open the table too.
+    ///
+    /// Requests: 1, and 1 for each index without a state. Lost response: [harmless](azure_table::guide::operations).
     ///
     /// # Errors
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): an index was built with another declaration, or is being removed.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): an index is stored with another declaration, or is being removed.
     ///   Give the changed index a new name.
     /// - The errors of [`TableQuery`].
     pub async fn open(table: &TableClient<E>) -> Result<Self> {
         let table = on_primary(table);
         Ok(Self {
-            states: States::read(&table, E::INDEXES).await?,
+            states: States::open(&table, E::INDEXES).await?,
             table,
             concurrency: CONCURRENCY,
         })

@@ -1,6 +1,7 @@
 //! Declared indexes on the emulator: their mends of stored rows, and what they do in an outage.
 
 mod reads;
+mod rows;
 
 use azure_table::{Emulator, Result, TableClient, TableEntity, TableServiceClient};
 

@@ -11,7 +11,7 @@ use azure_table::{
     Versioned,
 };
 
-use super::conflict::{is_conflict, on_primary, was_unchanged};
+use super::conflict::{Rounds, is_conflict, on_primary, was_unchanged};
 use super::term::{Term, service_time};
 
 /// A second key for the entities of a table, in all its partitions. Within one partition, a `unique` index of
@@ -121,34 +121,9 @@ struct ClaimRow {
     write: Option<Guid>,
 }
 
-/// The maximum number of rounds of a [`Rounds`]. Their waits take about a minute.
+/// The maximum number of rounds of a loop that ends when the row that a read returns is the stored one. Their waits
+/// take about a minute.
 const MAX_ROUNDS: u32 = 64;
-
-/// The rounds of a loop that ends when the row that a read returns is the stored one.
-#[derive(Default)]
-struct Rounds(u32);
-
-impl Rounds {
-    /// Waits before the next round: not before the second, because another caller may have changed the row, then up to
-    /// one second.
-    ///
-    /// # Errors
-    /// - `Contention`: there were [`MAX_ROUNDS`].
-    async fn next(&mut self) -> Result<()> {
-        if self.0 == MAX_ROUNDS {
-            return Err(Error::contention(format!(
-                "the stored row of the value differed from the read one in each of {MAX_ROUNDS} rounds: its reads may lag, \
-                 so call again later"
-            )));
-        }
-        if let Some(doublings) = self.0.checked_sub(2) {
-            let wait = Duration::from_millis(50) * 2_u32.pow(doublings.min(5));
-            tokio::time::sleep(wait.min(Duration::from_secs(1))).await;
-        }
-        self.0 += 1;
-        Ok(())
-    }
-}
 
 /// A reserved value: its row and its claim, as written.
 struct Reservation {
@@ -327,9 +302,9 @@ impl<E: TableEntity> UniqueInTable<E> {
             is_confirmed: false,
             write: None,
         };
-        let mut rounds = Rounds::default();
+        let mut rounds = Rounds::new(MAX_ROUNDS);
         loop {
-            rounds.next().await?;
+            rounds.next(&value).await?;
             if let Some(etag) = rows.insert_if_not_exists(&row).await? {
                 return Ok(Some(written(row, etag)));
             }
@@ -358,9 +333,9 @@ impl<E: TableEntity> UniqueInTable<E> {
             partition: row.partition.clone(),
             write: None,
         };
-        let mut rounds = Rounds::default();
+        let mut rounds = Rounds::new(MAX_ROUNDS);
         loop {
-            rounds.next().await?;
+            rounds.next(&value).await?;
             if let Some(etag) = self.claims.insert_if_not_exists(&claim).await? {
                 return Ok(Some(written(claim, etag)));
             }
@@ -384,9 +359,9 @@ impl<E: TableEntity> UniqueInTable<E> {
     /// Returns `true` if the partition neither has nor reserves the value. Deletes an expired reservation.
     async fn is_free(&self, partition_key: &str, value: &str) -> Result<bool> {
         let rows = self.entities.typed::<ValueRow>();
-        let mut rounds = Rounds::default();
+        let mut rounds = Rounds::new(MAX_ROUNDS);
         loop {
-            rounds.next().await?;
+            rounds.next(&value).await?;
             let (row, now) = self.row_of(partition_key, value).await?;
             let Some(row) = row else {
                 return self.is_absent(partition_key, value).await;

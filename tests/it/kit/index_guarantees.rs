@@ -142,7 +142,7 @@ async fn interrupted_build_continues_at_its_page() -> Result<()> {
         .by(Person::BY_NAME, ("t", "Ada"))
         .unwrap_err();
     assert!(
-        unready.to_string().contains("the index `by_name` is being built"),
+        unready.to_string().contains("the index `by_name` is not ready"),
         "{unready}"
     );
     spy.clear();
@@ -191,7 +191,7 @@ async fn changed_index_replaces_the_old_one_in_four_steps() -> Result<()> {
     // 1 and 2: during the deployment, writers of both versions keep the old index.
     let both = Indexed::open(&table.typed::<Both>()).await?;
     let early = both.by(Both::BY_TEAM_AND_NAME, ("t", "law")).unwrap_err();
-    assert!(early.to_string().contains("was never built"), "{early}");
+    assert!(early.to_string().contains("is not ready"), "{early}");
     both.modify(("t", 2), |person| person.name = "Dan".into()).await?;
     old.modify(("t", 2), |person| person.name = "Fay".into()).await?;
     let team = "law".into();

@@ -173,7 +173,7 @@ async fn index_is_queried_only_when_it_is_ready() -> Result<()> {
     assert!(
         error
             .to_string()
-            .contains("the index `by_name` was never built: call `build`"),
+            .contains("the index `by_name` is not ready, because no build has ended: call `build`"),
         "{error}"
     );
     let built = people.build(Person::BY_NAME).await?;
@@ -188,7 +188,7 @@ async fn index_is_queried_only_when_it_is_ready() -> Result<()> {
     );
     let error = Indexed::open(&table).await?.by(Person::BY_MAIL, ("t",)).unwrap_err();
     assert!(
-        error.to_string().contains("the index `by_mail` is being built"),
+        error.to_string().contains("the index `by_mail` is not ready"),
         "{error}"
     );
     people

@@ -165,6 +165,9 @@ impl Transport for Prepared {
             let kind = "multipart/mixed; boundary=batchresponse_1";
             let batch = Self::batch(body.matches("Content-Type: application/http").count());
             response.status(202).header("Content-Type", kind).body(batch)
+        } else if request.method() == http::Method::POST {
+            // The state of an index.
+            response.status(204).header("ETag", ETAG).body(Bytes::new())
         } else {
             let query = request.uri().query().unwrap_or_default();
             let page = match query {
