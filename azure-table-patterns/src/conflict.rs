@@ -55,6 +55,20 @@ impl Rounds {
     }
 }
 
+/// Returns `true` if other rows can be written nevertheless. Of a write in doubt, its last failure decides.
+pub(super) fn concerns_row(error: &Error) -> bool {
+    let last = error.last_failure();
+    matches!(
+        last.as_ref().unwrap_or(error).kind(),
+        ErrorKind::ConditionNotMet
+            | ErrorKind::NotFound
+            | ErrorKind::AlreadyExists
+            | ErrorKind::InvalidInput
+            | ErrorKind::Rejected
+            | ErrorKind::Contention
+    )
+}
+
 /// Returns `true` if the row has changed since it was read, by another write. A write in doubt is no conflict.
 pub(super) fn is_conflict(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::ConditionNotMet | ErrorKind::NotFound)

@@ -3,11 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use azure_table::bulk::{Interrupted, Report};
-use azure_table::index::{IndexWrite, IndexedEntity};
+use azure_table::index::IndexedEntity;
 use azure_table::operation::ModifyOutcome;
-use azure_table::{Change, Error, ErrorKind, Key, ReadEntity, Result, TableQuery, Versioned};
+use azure_table::{Change, Error, ErrorKind, Key, ReadEntity, Result, TableQuery};
 use futures_util::stream::{self, StreamExt as _};
 
+use super::conflict::concerns_row;
 use super::indexed::{Indexed, rows_of};
 
 /// The result of [`Indexed::delete_where`] and [`Indexed::update_where`].
@@ -48,14 +49,6 @@ impl<E> Report for IndexedReport<E> {
     }
 }
 
-/// An entity to write, with the ETag with which it was read.
-struct Planned<E> {
-    key: Key<E>,
-    entity: Versioned<E>,
-    /// The index rows of the stored entity. `None` to delete the entity.
-    replaced: Option<Vec<IndexWrite>>,
-}
-
 impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Deletes all entities that a [`query`](Self::query) selects, and their index rows.
     ///
@@ -93,6 +86,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Returns [`Interrupted`], which has the report of the writes until then, on any of these:
     /// - The error of a page: see [`TableQuery`].
     /// - An error that concerns no single entity, such as `Connection` or `Throttled`. Earlier entities were deleted.
+    ///   An entity whose write is in doubt then is a leftover too.
     pub async fn delete_where(
         &self,
         selected: TableQuery<E>,
@@ -156,22 +150,23 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             let mut planned = Vec::with_capacity(page.items().len());
             for mut entity in page.into_items() {
                 let (key, old) = (Key::of(&entity.entity)?, rows_of(&entity.entity));
-                let replaced = match plan(&mut entity.entity)? {
-                    Some(Change::Keep) => {
-                        report.unchanged += 1;
-                        continue;
-                    }
-                    change => change.map(|_| old),
-                };
-                planned.push(Planned { key, entity, replaced });
+                match plan(&mut entity.entity)? {
+                    Some(Change::Keep) => report.unchanged += 1,
+                    // Without the index rows of the stored entity, it is deleted.
+                    change => planned.push((key, entity, change.map(|_| old))),
+                }
             }
             // After an error no further write begins, and those in flight are awaited for the report.
             let (is_over, mut failure) = (&AtomicBool::new(false), None);
-            let writes = planned.into_iter().map(async |planned| {
+            let writes = planned.into_iter().map(async |(key, entity, replaced)| {
                 if is_over.load(Ordering::Relaxed) {
                     return None;
                 }
-                Some(self.write_planned(planned).await)
+                let written = match replaced {
+                    None => self.delete_read(&key, &entity).await,
+                    Some(old) => self.replace_read(&key, &entity, &old).await.map(drop),
+                };
+                Some((key, written))
             });
             let mut written = stream::iter(writes).buffer_unordered(self.concurrency);
             while let Some(write) = written.next().await {
@@ -179,10 +174,16 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 match result {
                     Ok(()) => report.applied += 1,
                     Err(e) if e.kind() == ErrorKind::NotFound => report.gone += 1,
-                    Err(e) if concerns_entity(&e) => report.leftovers.push((key, e)),
+                    Err(e) if concerns_row(&e) => report.leftovers.push((key, e)),
                     Err(e) => {
                         is_over.store(true, Ordering::Relaxed);
-                        failure.get_or_insert(e);
+                        failure.get_or_insert(match e.last_failure() {
+                            Some(last) => {
+                                report.leftovers.push((key, e));
+                                last
+                            }
+                            None => e,
+                        });
                     }
                 }
             }
@@ -192,26 +193,4 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         }
         Ok(())
     }
-
-    async fn write_planned(&self, planned: Planned<E>) -> (Key<E>, Result<()>) {
-        let Planned { key, entity, replaced } = planned;
-        let written = match replaced {
-            None => self.delete_read(&key, &entity).await,
-            Some(old) => self.replace_read(&key, &entity, &old).await.map(drop),
-        };
-        (key, written)
-    }
-}
-
-/// Returns `true` if other entities can be written nevertheless.
-fn concerns_entity(error: &Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::ConditionNotMet
-            | ErrorKind::AlreadyExists
-            | ErrorKind::InvalidInput
-            | ErrorKind::Rejected
-            | ErrorKind::Contention
-            | ErrorKind::InDoubt
-    )
 }

@@ -2,6 +2,7 @@
 
 mod reads;
 mod rows;
+mod writes;
 
 use azure_table::{Emulator, Result, TableClient, TableEntity, TableServiceClient};
 
