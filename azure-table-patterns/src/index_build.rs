@@ -2,15 +2,15 @@
 
 use azure_table::index::{INDEX_PREFIX, Index, IndexRow, IndexSchema, IndexWrite, IndexedEntity};
 use azure_table::{
-    Continuation, DynamicEntity, Error, ErrorKind, Key, ReadEntity, Result, TableEntity, TableOperation, Versioned,
+    Continuation, DynamicEntity, Error, ErrorKind, Key, ReadEntity, Result, TableBatch, TableOperation, Versioned,
 };
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
-use super::conflict::{CONFLICTS, is_conflict};
+use super::conflict::{CONFLICTS, Rounds, is_conflict};
 use super::index_removal::IndexRowKey;
 use super::index_state::{StateRow, check_declaration};
-use super::indexed::{Holder, Indexed, contended, owner};
+use super::indexed::{Holder, Indexed};
 
 /// The result of a build.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,8 +55,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// [`concurrency`](Self::concurrency) sets how many entities are written at a time, and how many rows are checked;
     /// 1 leaves the most room for other clients.
     ///
-    /// Any release that declares the index can build it: rows that cover entities get the properties that its struct
-    /// does not declare too.
+    /// Any release that declares the index can build it. It changes no property of an entity, and rows that cover
+    /// entities get the properties as they are stored.
     ///
     /// A unique index is not ready while two entities have one value. Change them and call this again.
     ///
@@ -78,15 +78,13 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         if state.position.is_none() && !self.reads_may_lag() {
             self.drop_left_over(R::INDEX.name).await?;
         }
-        let start = Continuation::default();
-        let position = state.position.as_deref().map_or(Ok(start), str::parse)?;
+        let position = state
+            .position
+            .as_deref()
+            .map_or(Ok(Continuation::default()), str::parse)?;
         let rows = self.table.typed::<DynamicEntity>().query();
-        let query = rows
-            .without_row_keys(INDEX_PREFIX)
-            .allow_table_scan()
-            .resume_from(position)
-            .versioned();
-        let mut pages = query.pages();
+        let rows = rows.without_row_keys(INDEX_PREFIX).allow_table_scan().versioned();
+        let mut pages = rows.resume_from(position).pages();
         while let Some(page) = pages.try_next().await? {
             let (next, has_more) = (page.continuation().to_string(), page.has_more());
             let writes = page.into_items().into_iter().map(async |entity| {
@@ -98,9 +96,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             while let Some((key, write)) = written.try_next().await? {
                 match write {
                     RowWrite::Written | RowWrite::Stored => built.indexed += 1,
-                    RowWrite::Taken => {
-                        built.taken.push(key);
-                    }
+                    RowWrite::Taken => built.taken.push(key),
                     RowWrite::Unwanted => {}
                 }
             }
@@ -125,7 +121,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         is_ready: bool,
     ) -> Result<Versioned<StateRow>> {
         let (states, key) = (self.table.typed::<StateRow>(), Key::of(&state.entity)?);
-        for _ in 0..=CONFLICTS {
+        let mut rounds = Rounds::new(CONFLICTS);
+        loop {
+            rounds.next(&key).await?;
             (state.position, state.is_ready) = (position.clone(), is_ready);
             let error = match states.replace(&state).await {
                 Ok(etag) => {
@@ -142,7 +140,6 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 return Ok(state);
             }
         }
-        Err(contended(&key))
     }
 
     /// Deletes the rows of an index that have no entity. While writers were deployed, those without the index have
@@ -166,24 +163,23 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         entity: Versioned<DynamicEntity>,
         row_of: impl Fn(&E) -> Result<Option<IndexWrite>>,
     ) -> Result<RowWrite> {
-        let (partition_key, row_key) = (entity.partition_key.clone(), entity.row_key.clone());
-        let mut read = Some(entity);
+        let key = Key::<E>::from_text(&*entity.partition_key, &*entity.row_key)?;
+        let (mut read, mut rounds) = (Some(entity), Rounds::new(CONFLICTS));
         // An entity that was deleted or changed meanwhile may have no such row.
         while let Some(stored) = read {
-            let entity: E = stored.to_entity()?;
-            let Some(row) = row_of(&entity)? else { break };
-            let row = with_undeclared(row, &entity, &stored);
-            let mut batch = self.table.batch();
-            batch.push(TableOperation::merge(&entity).if_match(stored.etag.clone()))?;
-            batch.push(row.write)?;
-            match batch.submit().await {
+            rounds.next(&key).await?;
+            let Some(row) = row_of(&stored.to_entity()?)? else {
+                break;
+            };
+            let row = of_stored(row, &stored);
+            match self.with_entity(&stored, row.write)?.submit().await {
                 Ok(_) => return Ok(RowWrite::Written),
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-                    match self.holder(&partition_key, &row.row_key).await? {
-                        Holder::Entity(owner) if owner == row_key => return Ok(RowWrite::Stored),
+                    match self.holder(key.partition_key(), &row.row_key).await? {
+                        Holder::Entity(owner) if owner == key => return Ok(RowWrite::Stored),
                         Holder::Nobody(row) if !self.reads_may_lag() => drop(self.drop_row(&row).await?),
                         // The read of the entity was late.
-                        Holder::Nobody(row) if owner(&row, E::INDEXES).as_ref() == Some(&row_key) => {
+                        Holder::Nobody(row) if self.owner_key(&row).as_ref() == Some(&key) => {
                             return Ok(RowWrite::Stored);
                         }
                         Holder::Absent => {}
@@ -193,23 +189,34 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 Err(e) if is_conflict(&e) => {}
                 Err(e) => return Err(e),
             }
-            read = self.stored_row(&partition_key, &row_key).await?;
+            read = self.stored_row(key.partition_key(), key.row_key()).await?;
         }
         Ok(RowWrite::Unwanted)
     }
+
+    /// Returns the transaction of a write of an index row with its entity, which is merged as it was read, under its
+    /// ETag: what this release does not know of it stays.
+    pub(super) fn with_entity(&self, stored: &DynamicEntity, write: TableOperation) -> Result<TableBatch<E>> {
+        let mut batch = self.table.batch();
+        batch.push(TableOperation::merge(stored))?;
+        batch.push(write)?;
+        Ok(batch)
+    }
 }
 
-/// Returns the write of an index row with the properties of the stored entity that this release does not declare, if
-/// the index covers them.
-pub(super) fn with_undeclared<E: TableEntity>(mut row: IndexWrite, entity: &E, stored: &DynamicEntity) -> IndexWrite {
-    let written = row.write.entity().filter(|_| row.index.covers);
-    if let (Some(mut written), Some(declared)) = (written, TableOperation::insert(entity).entity()) {
-        let undeclared = stored.properties.iter();
-        let undeclared = undeclared.filter(|(name, _)| !declared.properties.contains_key(*name));
-        written
+/// Returns the write of an index row of a stored entity. One that covers it has the stored properties without the
+/// fields of its key.
+pub(super) fn of_stored(mut row: IndexWrite, stored: &DynamicEntity) -> IndexWrite {
+    if row.index.covers {
+        let row_key = row.row_key.clone();
+        let mut covering = DynamicEntity {
+            row_key,
+            ..stored.clone()
+        };
+        covering
             .properties
-            .extend(undeclared.map(|(name, value)| (name.clone(), value.clone())));
-        row.write = TableOperation::insert_or_replace(&written);
+            .retain(|name, _| row.index.fields.iter().all(|(field, _)| field != name));
+        row.write = TableOperation::insert_or_replace(&covering);
     }
     row
 }

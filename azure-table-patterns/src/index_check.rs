@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use azure_table::index::{INDEX_PREFIX, IndexWrite, IndexedEntity};
-use azure_table::{DynamicEntity, EdmValue, Error, Key, ReadEntity, Result, TableOperation, Versioned};
+use azure_table::index::{INDEX_PREFIX, IndexedEntity};
+use azure_table::{DynamicEntity, Error, ReadEntity, Result, TableOperation, Versioned};
 
-use super::conflict::{CONFLICTS, was_unchanged};
-use super::index_build::{RowWrite, with_undeclared};
-use super::indexed::{Holder, Indexed, contended, owner, rows_of};
+use super::conflict::{CONFLICTS, Rounds, concerns_row, was_unchanged};
+use super::index_build::{RowWrite, of_stored};
+use super::indexed::{Holder, Indexed, index_of, rows_of};
 
 /// An index row that disagrees with the entities.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,46 +50,46 @@ pub enum IndexFault {
     },
 }
 
-impl fmt::Display for IndexFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl IndexFault {
+    /// Returns the PartitionKey, and the RowKeys of the entity and of the index row, as far as it has them.
+    fn keys(&self) -> [&str; 3] {
         match self {
             Self::Missing {
                 partition_key,
                 row_key,
                 index_row,
-            } => {
-                write!(
-                    f,
-                    "the entity ({partition_key:?}, {row_key:?}) lacks its index row {index_row:?}"
-                )
             }
+            | Self::Stale {
+                partition_key,
+                row_key,
+                index_row,
+            } => [partition_key, row_key, index_row],
             Self::Dangling {
                 partition_key,
                 index_row,
-            } => {
-                write!(
-                    f,
-                    "the index row ({partition_key:?}, {index_row:?}) has no entity with these fields"
-                )
-            }
+            } => [partition_key, "", index_row],
             Self::Unindexable {
-                partition_key,
-                row_key,
-                why,
-            } => write!(
+                partition_key, row_key, ..
+            } => [partition_key, row_key, ""],
+        }
+    }
+}
+
+impl fmt::Display for IndexFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [partition_key, row_key, index_row] = self.keys();
+        let entity = format!("({partition_key:?}, {row_key:?})");
+        match self {
+            Self::Missing { .. } => write!(f, "the entity {entity} lacks its index row {index_row:?}"),
+            Self::Dangling { .. } => write!(
                 f,
-                "the entity ({partition_key:?}, {row_key:?}) cannot be indexed: {why}"
+                "the index row ({partition_key:?}, {index_row:?}) has no entity with these fields"
             ),
-            Self::Stale {
-                partition_key,
-                row_key,
-                index_row,
-            } => {
-                write!(
-                    f,
-                    "the index row {index_row:?} of ({partition_key:?}, {row_key:?}) has other values than its entity"
-                )
-            }
+            Self::Unindexable { why, .. } => write!(f, "the entity {entity} cannot be indexed: {why}"),
+            Self::Stale { .. } => write!(
+                f,
+                "the index row {index_row:?} of {entity} has other values than its entity"
+            ),
         }
     }
 }
@@ -122,67 +122,73 @@ impl IndexFaults {
     }
 }
 
+/// An index row that an entity should have.
+struct Expected {
+    /// The RowKey of the entity.
+    row_key: String,
+    is_unique: bool,
+    row: DynamicEntity,
+}
+
+/// The rows of a fault that a second read confirms.
+enum Confirmed {
+    /// The entity that lacks its index row.
+    Lacking(Versioned<DynamicEntity>),
+    /// The index row.
+    Dangling(Versioned<DynamicEntity>),
+    Unindexable,
+}
+
 /// The rows of a partition, as far as they were read.
 #[derive(Default)]
 struct Partition {
     key: String,
-    /// The index rows that should be stored, with the RowKeys of their entities: two may have one unique value.
-    expected: BTreeMap<String, Vec<(String, IndexWrite)>>,
+    /// The index rows that should be stored, by their RowKeys: two entities may have one unique value.
+    expected: BTreeMap<String, Vec<Expected>>,
     stored: BTreeMap<String, DynamicEntity>,
     unindexable: Vec<IndexFault>,
 }
 
 impl Partition {
-    fn faults(self) -> Vec<IndexFault> {
+    fn faults(mut self) -> Vec<IndexFault> {
         let mut faults = self.unindexable;
-        for (index_row, entities) in &self.expected {
-            let stored = self.stored.get(index_row);
-            for (row_key, write) in entities {
-                let (partition_key, row_key, index_row) = (self.key.clone(), row_key.clone(), index_row.clone());
-                match stored {
-                    Some(stored) if has_values(stored, write) => {}
-                    Some(_) if !write.index.is_unique => faults.push(IndexFault::Stale {
+        let dangling = |index_row| IndexFault::Dangling {
+            partition_key: self.key.clone(),
+            index_row,
+        };
+        for (index_row, entities) in self.expected {
+            let stored = self.stored.remove(&index_row);
+            // Without the values of its entity, a unique row belongs to another, and any other row is stale.
+            let is_stale = |entity: &Expected| stored.is_some() && !entity.is_unique;
+            let is_right = |entity: &Expected| stored.as_ref().is_some_and(|stored| has_values(stored, &entity.row));
+            let dangles = stored.is_some() && !entities.iter().any(|entity| is_stale(entity) || is_right(entity));
+            for entity in entities.into_iter().filter(|entity| !is_right(entity)) {
+                let is_stale = is_stale(&entity);
+                let (partition_key, row_key, index_row) = (self.key.clone(), entity.row_key, index_row.clone());
+                faults.push(match is_stale {
+                    true => IndexFault::Stale {
                         partition_key,
                         row_key,
                         index_row,
-                    }),
-                    _ => faults.push(IndexFault::Missing {
+                    },
+                    false => IndexFault::Missing {
                         partition_key,
                         row_key,
                         index_row,
-                    }),
-                }
+                    },
+                });
             }
+            faults.extend(dangles.then(|| dangling(index_row)));
         }
-        for (index_row, stored) in &self.stored {
-            let entities = self.expected.get(index_row);
-            if !entities.is_some_and(|entities| entities.iter().any(|(_, write)| has_values(stored, write))) {
-                // One that an entity should have is stale, or belongs to another entity.
-                let is_stale =
-                    entities.is_some_and(|entities| entities.iter().any(|(_, write)| !write.index.is_unique));
-                if !is_stale {
-                    faults.push(IndexFault::Dangling {
-                        partition_key: self.key.clone(),
-                        index_row: index_row.clone(),
-                    });
-                }
-            }
-        }
+        faults.extend(self.stored.into_keys().map(dangling));
         faults
     }
 }
 
-/// Returns `true` if a stored index row has the values of its write, and no others.
-fn has_values(stored: &DynamicEntity, write: &IndexWrite) -> bool {
-    let is_same = |one: &EdmValue, other: &EdmValue| match (one, other) {
-        (EdmValue::Double(one), EdmValue::Double(other)) => one.to_bits() == other.to_bits() || one == other,
-        _ => one == other,
-    };
-    write.write.entity().is_some_and(|expected| {
-        let mut properties = expected.properties.iter();
-        expected.properties.len() == stored.properties.len()
-            && properties.all(|(name, value)| stored.get(name).is_some_and(|stored| is_same(stored, value)))
-    })
+/// Returns `true` if an index row has the properties that it should have. Their texts are compared, because NaN differs
+/// from itself.
+fn has_values(stored: &DynamicEntity, expected: &DynamicEntity) -> bool {
+    format!("{:?}", stored.properties) == format!("{:?}", expected.properties)
 }
 
 impl<E: IndexedEntity + ReadEntity> Indexed<E> {
@@ -206,13 +212,11 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             }
             if !row.row_key.starts_with(INDEX_PREFIX) {
                 found.entities += 1;
-                let entity = row.to_entity::<E>()?;
-                for write in entity.index_rows() {
-                    match write {
-                        Ok(write) => {
-                            let write = as_stored(write, &entity, &row);
-                            let entities = partition.expected.entry(write.row_key.clone()).or_default();
-                            entities.push((row.row_key.clone(), write));
+                for expected in self.expected(&row)? {
+                    match expected {
+                        Ok(expected) => {
+                            let entities = partition.expected.entry(expected.row.row_key.clone()).or_default();
+                            entities.push(expected);
                         }
                         Err(e) => partition.unindexable.push(IndexFault::Unindexable {
                             partition_key: row.partition_key.clone(),
@@ -221,7 +225,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                         }),
                     }
                 }
-            } else if owner(&row, E::INDEXES).is_some() {
+            } else if index_of(&row.row_key, E::INDEXES).is_some() {
                 found.index_rows += 1;
                 partition.stored.insert(row.row_key.clone(), row);
             }
@@ -232,8 +236,12 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
 
     /// Writes the index rows that are missing or stale, and deletes those that dangle. Returns their number.
     ///
-    /// It can run while others write, and in any release: rows that cover entities get the properties that the struct
-    /// does not declare too. A missing row of a unique index whose value another entity has stays missing.
+    /// It can run while others write, and in any release: it changes no property of an entity, and rows that cover
+    /// entities get the properties as they are stored. A missing row of a unique index whose value another entity has
+    /// stays missing.
+    ///
+    /// After an error of one row, such as `Rejected`, it repairs the others, and returns the first such error at the
+    /// end: call [`verify`](Self::verify) again.
     ///
     /// On Cosmos DB, call it while no entities are inserted, unless the account's consistency level is Strong:
     /// otherwise a read may miss a new entity, and its row would be deleted as dangling.
@@ -242,74 +250,61 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// - [`Contention`](azure_table::ErrorKind::Contention): 16 other writes of an entity or a row came first.
     /// - The errors of [`TableQuery`](azure_table::TableQuery) and of batches.
     pub async fn repair(&self, found: &IndexFaults) -> Result<u64> {
-        let mut repaired = 0;
+        let (mut repaired, mut failed) = (0, None);
         for fault in &found.faults {
-            repaired += u64::from(match fault {
-                IndexFault::Missing {
-                    partition_key,
-                    row_key,
-                    index_row,
-                }
-                | IndexFault::Stale {
-                    partition_key,
-                    row_key,
-                    index_row,
-                } => match self.lacking(partition_key, row_key, index_row).await? {
-                    None => false,
-                    Some(entity) => {
-                        let written = self
-                            .write_row(entity, |entity| Ok(row_named(entity, index_row)))
-                            .await?;
-                        written == RowWrite::Written
-                    }
-                },
-                IndexFault::Dangling {
-                    partition_key,
-                    index_row,
-                } => match self.holder(partition_key, index_row).await? {
-                    Holder::Nobody(row) => self.drop_dangling(row).await?,
-                    _ => false,
-                },
-                IndexFault::Unindexable { .. } => false,
-            });
+            match self.repair_one(fault).await {
+                Ok(is_repaired) => repaired += u64::from(is_repaired),
+                Err(e) if concerns_row(&e) => drop(failed.get_or_insert(e)),
+                Err(e) => return Err(e),
+            }
         }
-        Ok(repaired)
+        failed.map_or(Ok(repaired), Err)
+    }
+
+    /// Returns `true` if the fault was repaired.
+    async fn repair_one(&self, fault: &IndexFault) -> Result<bool> {
+        let [_, _, index_row] = fault.keys();
+        match self.confirmed(fault).await? {
+            Some(Confirmed::Lacking(entity)) => {
+                let row_named = |entity: &E| Ok(rows_of(entity).into_iter().find(|write| write.row_key == index_row));
+                Ok(self.write_row(entity, row_named).await? == RowWrite::Written)
+            }
+            Some(Confirmed::Dangling(row)) => self.drop_dangling(row).await,
+            Some(Confirmed::Unindexable) | None => Ok(false),
+        }
     }
 
     /// Adds the faults of a partition that a second read confirms.
     async fn confirm(&self, partition: Partition, found: &mut IndexFaults) -> Result<()> {
         for fault in partition.faults() {
-            let is_still = match &fault {
-                IndexFault::Missing {
-                    partition_key,
-                    row_key,
-                    index_row,
-                }
-                | IndexFault::Stale {
-                    partition_key,
-                    row_key,
-                    index_row,
-                } => self.lacking(partition_key, row_key, index_row).await?.is_some(),
-                IndexFault::Dangling {
-                    partition_key,
-                    index_row,
-                } => matches!(self.holder(partition_key, index_row).await?, Holder::Nobody(_)),
-                IndexFault::Unindexable {
-                    partition_key,
-                    row_key,
-                    why,
-                } => {
-                    let key = Key::<E>::from_text(partition_key, row_key)?;
-                    let rows = self.table.get(key).await?.map(|entity| entity.index_rows());
-                    let mut errors = rows.into_iter().flatten().filter_map(Result::err);
-                    errors.any(|error| error.to_string() == *why)
-                }
-            };
-            if is_still {
+            if self.confirmed(&fault).await?.is_some() {
                 found.faults.push(fault);
             }
         }
         Ok(())
+    }
+
+    /// Reads the rows of a fault again. Returns `None` if it is gone.
+    async fn confirmed(&self, fault: &IndexFault) -> Result<Option<Confirmed>> {
+        let [partition_key, row_key, index_row] = fault.keys();
+        Ok(match fault {
+            IndexFault::Missing { .. } | IndexFault::Stale { .. } => {
+                let entity = self.lacking(partition_key, row_key, index_row).await?;
+                entity.map(Confirmed::Lacking)
+            }
+            IndexFault::Dangling { .. } => match self.holder(partition_key, index_row).await? {
+                Holder::Nobody(row) => Some(Confirmed::Dangling(row)),
+                _ => None,
+            },
+            IndexFault::Unindexable { why, .. } => {
+                let entity = self.stored_row(partition_key, row_key).await?;
+                let rows = entity.map(|entity| self.expected(&entity)).transpose()?;
+                let mut errors = rows.into_iter().flatten().filter_map(Result::err);
+                errors
+                    .any(|error| error.to_string() == *why)
+                    .then_some(Confirmed::Unindexable)
+            }
+        })
     }
 
     /// Reads the entity after its index row, and returns it if it should have that row and the row is not stored so.
@@ -319,55 +314,55 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         row_key: &str,
         index_row: &str,
     ) -> Result<Option<Versioned<DynamicEntity>>> {
-        for _ in 0..=CONFLICTS {
+        let mut rounds = Rounds::new(CONFLICTS);
+        loop {
+            rounds.next(&row_key).await?;
             let Some(entity) = self.stored_row(partition_key, row_key).await? else {
                 return Ok(None);
             };
             let stored = self.stored_row(partition_key, index_row).await?;
             let after = self.stored_row(partition_key, row_key).await?;
             if after.is_some_and(|after| after.etag == entity.etag) {
-                let typed: E = entity.to_entity()?;
-                let write = row_named(&typed, index_row).map(|write| as_stored(write, &typed, &entity));
-                let lacks = write.is_some_and(|write| stored.is_none_or(|stored| !has_values(&stored, &write)));
+                let mut expected = self.expected(&entity)?.into_iter().flatten();
+                let expected = expected.find(|expected| expected.row.row_key == index_row);
+                let is_right = |row: DynamicEntity| stored.is_some_and(|stored| has_values(&stored, &row));
+                let lacks = expected.is_some_and(|expected| !is_right(expected.row));
                 return Ok(lacks.then_some(entity));
             }
         }
-        Err(contended(&Key::<E>::from_text(partition_key, row_key)?))
+    }
+
+    /// Returns the index rows that a stored entity should have. One that cannot be stored is an error.
+    fn expected(&self, stored: &DynamicEntity) -> Result<Vec<Result<Expected>>> {
+        let rows = stored.to_entity::<E>()?.index_rows().into_iter();
+        let rows = rows.map(|write| {
+            let write = of_stored(write?, stored);
+            let row = write.write.entity().unwrap_or_default();
+            let _ = self.with_entity(stored, write.write)?;
+            Ok(Expected {
+                row_key: stored.row_key.clone(),
+                is_unique: write.index.is_unique,
+                row,
+            })
+        });
+        Ok(rows.collect())
     }
 
     /// Deletes an index row that no entity should have. If reads may lag, the entity that it names is merged unchanged
     /// in the transaction, so that the row of a newer version stays.
     async fn drop_dangling(&self, row: Versioned<DynamicEntity>) -> Result<bool> {
-        let owner = owner(&row, E::INDEXES).filter(|_| self.reads_may_lag());
-        if let Some(owner) = owner {
-            let key = Key::<E>::from_text(&*row.partition_key, owner)?;
-            if let Some(entity) = self.table.get(key).versioned().await? {
-                if rows_of(&entity.entity).iter().any(|write| write.row_key == row.row_key) {
-                    return Ok(false);
-                }
-                let mut batch = self.table.batch();
-                batch.push(TableOperation::merge(&entity))?;
-                let delete = TableOperation::delete::<DynamicEntity>((&row.partition_key, &row.row_key));
-                batch.push(delete.if_match(row.etag))?;
-                return Ok(was_unchanged(batch.submit().await)?.is_some());
+        if let Some(key) = self.owner_key(&row).filter(|_| self.reads_may_lag())
+            && let Some(entity) = self.stored_row(key.partition_key(), key.row_key()).await?
+        {
+            if rows_of(&entity.to_entity::<E>()?)
+                .iter()
+                .any(|write| write.row_key == row.row_key)
+            {
+                return Ok(false);
             }
+            let delete = TableOperation::delete::<DynamicEntity>(&row);
+            return Ok(was_unchanged(self.with_entity(&entity, delete)?.submit().await)?.is_some());
         }
         self.drop_row(&row).await
     }
-}
-
-/// Returns the write of the index row of an entity as its last writer has stored both: with its undeclared properties,
-/// and without those that a later release has declared.
-fn as_stored<E: IndexedEntity>(write: IndexWrite, entity: &E, stored: &DynamicEntity) -> IndexWrite {
-    let mut write = with_undeclared(write, entity, stored);
-    if let Some(mut row) = write.write.entity().filter(|_| write.index.covers) {
-        row.properties.retain(|name, _| stored.properties.contains_key(name));
-        write.write = TableOperation::insert_or_replace(&row);
-    }
-    write
-}
-
-/// Returns the write of the index row with this RowKey, if the entity should have it.
-fn row_named<E: IndexedEntity>(entity: &E, index_row: &str) -> Option<IndexWrite> {
-    rows_of(entity).into_iter().find(|write| write.row_key == index_row)
 }

@@ -12,11 +12,11 @@ use azure_table::index::{INDEX_PREFIX, IndexSchema, IndexWrite, IndexedEntity};
 use azure_table::key::IntoKey;
 use azure_table::operation::ModifyOutcome;
 use azure_table::{
-    Change, DynamicEntity, ETag, Error, ErrorKind, Key, ReadEntity, Result, TableClient, TableOperation, TableQuery,
-    Versioned,
+    Change, DynamicEntity, ETag, Error, ErrorKind, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation,
+    TableQuery, Versioned,
 };
 
-use super::conflict::{CONFLICTS, is_conflict, on_primary, was_unchanged};
+use super::conflict::{CONFLICTS, Rounds, is_conflict, on_primary, was_unchanged};
 use super::index_state::{PARTITION, States};
 
 /// The default number of entities that are written at a time.
@@ -74,9 +74,10 @@ const OF_NO_ROW: &str = "W/\"datetime'2000-01-01T00%3A00%3A00.0000000Z'\"";
 /// queries of the table read them too.
 ///
 /// A write that may change the fields of an index reads the stored entity first, writes under its ETag, and begins
-/// again after a conflict. `merge`, `patch`, bulk and grouped writes would not know the stored fields: there are none
-/// here. [`update_where`](Self::update_where) and [`delete_where`](Self::delete_where) write all entities of a query,
-/// and [`remove_index`](Self::remove_index) deletes the rows of an index that is no longer declared.
+/// again after a conflict, with waits of up to a second. `merge`, `patch`, bulk and grouped writes would not know the
+/// stored fields: there are none here. [`update_where`](Self::update_where) and [`delete_where`](Self::delete_where)
+/// write all entities of a query, and [`remove_index`](Self::remove_index) deletes the rows of an index that is no
+/// longer declared.
 ///
 /// **Cost.** With *n* indexes:
 ///
@@ -178,7 +179,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`NotFound`](ErrorKind::NotFound): it was deleted.
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists): another entity has the value of a unique index.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the ETag is `*`.
     pub async fn replace(&self, entity: &Versioned<E>) -> Result<ETag> {
+        check_version(&entity.etag)?;
         let stored = self.table.get(Key::<E>::of(entity)?).versioned().await?;
         // If the stored one is another version, the service rejects the transaction.
         let old = stored.map_or_else(Vec::new, |stored| rows_of(&stored.entity));
@@ -192,8 +195,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// - [`AlreadyExists`](ErrorKind::AlreadyExists): another entity has the value of a unique index.
     /// - [`Contention`](ErrorKind::Contention): 16 other writes came first.
     pub async fn insert_or_replace(&self, entity: &E) -> Result<ETag> {
-        let key = Key::of(entity)?;
-        for _ in 0..=CONFLICTS {
+        let (key, mut rounds) = (Key::of(entity)?, Rounds::new(CONFLICTS));
+        loop {
+            rounds.next(&key).await?;
             let stored = self.table.get(key.clone()).versioned().await?;
             let written = match &stored {
                 None => self.insert(entity).await,
@@ -207,7 +211,6 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 written => return written,
             }
         }
-        Err(contended(&key))
     }
 
     /// Reads an entity, changes it with the closure, and writes it and its index rows under its ETag.
@@ -226,8 +229,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         key: impl IntoKey<E>,
         mut change: impl FnMut(&mut E) -> R,
     ) -> Result<Versioned<E>, R::Error> {
-        let key = key.into_key()?;
-        for _ in 0..=CONFLICTS {
+        let (key, mut rounds) = (key.into_key()?, Rounds::new(CONFLICTS));
+        loop {
+            rounds.next(&key).await?;
             let Some(mut stored) = self.table.get(key.clone()).versioned().await? else {
                 // Reads again, and reports the absent entity as the table does.
                 self.table.modify(key.clone(), |_| Change::Keep).await?;
@@ -237,16 +241,11 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             if change(&mut stored.entity).into_change()? == Change::Keep {
                 return Ok(stored);
             }
-            match self.replace_read(&key, &stored, &old).await {
-                Ok(etag) => {
-                    stored.etag = etag;
-                    return Ok(stored);
-                }
-                Err(e) if is_conflict(&e) => {}
-                Err(e) => return Err(e.into()),
+            if let Some(etag) = was_unchanged(self.replace_read(&key, &stored, &old).await)? {
+                stored.set_etag(&etag);
+                return Ok(stored);
             }
         }
-        Err(contended(&key).into())
     }
 
     /// Deletes an entity and its index rows. Returns `false` if it does not exist.
@@ -255,16 +254,19 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     ///
     /// # Errors
     /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity has changed since it was read.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the ETag is `*`. Pass the key instead.
     /// - [`Contention`](ErrorKind::Contention): 16 other writes came first.
     pub async fn delete(&self, key: impl IntoKey<E>) -> Result<bool> {
-        let (condition, key) = (key.condition(), key.into_key()?);
-        for _ in 0..=CONFLICTS {
+        let (condition, key, mut rounds) = (key.condition(), key.into_key()?, Rounds::new(CONFLICTS));
+        loop {
+            rounds.next(&key).await?;
             let Some(mut stored) = self.table.get(key.clone()).versioned().await? else {
                 return Ok(false);
             };
             let is_conditional = match &condition {
                 Condition::Exists => false,
                 Condition::Matches(etag) => {
+                    check_version(etag)?;
                     stored.etag.clone_from(etag);
                     true
                 }
@@ -275,12 +277,10 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             };
             match self.delete_read(&key, &stored).await {
                 Ok(()) => return Ok(true),
-                Err(e) if is_conditional && e.kind() == ErrorKind::ConditionNotMet => return Err(e),
-                Err(e) if is_conflict(&e) => {}
+                Err(e) if is_conflict(&e) && !(is_conditional && e.kind() == ErrorKind::ConditionNotMet) => {}
                 Err(e) => return Err(e),
             }
         }
-        Err(contended(&key))
     }
 
     /// Returns the name of the unique index in which another entity has the value of a rejected write.
@@ -288,11 +288,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// `None` for every other error, also if the entity itself exists, and if the service did not report the row.
     pub fn taken(error: &Error) -> Option<&'static str> {
         let (_, row_key) = error.entity().filter(|_| error.kind() == ErrorKind::AlreadyExists)?;
-        let (name, _) = row_key.strip_prefix(INDEX_PREFIX)?.split_once(' ')?;
-        E::INDEXES
-            .iter()
-            .find(|index| index.name == name)
-            .map(|index| index.name)
+        index_of(row_key, E::INDEXES).map(|index| index.name)
     }
 
     /// Returns `true` if an insert failed because the entity itself exists: another writer was first.
@@ -340,10 +336,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         new: impl Fn() -> Result<Vec<IndexWrite>>,
     ) -> Result<Option<ETag>> {
         if key.row_key().starts_with(INDEX_PREFIX) {
-            let why = format!(
-                "the RowKey {:?} begins with {INDEX_PREFIX:?}, as index rows do",
-                key.row_key()
-            );
+            let why = format!("the RowKey of {key} begins with {INDEX_PREFIX:?}, as index rows do");
             return Err(Error::invalid_input(why));
         }
         if key.partition_key() == PARTITION {
@@ -351,8 +344,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             return Err(Error::invalid_input(why));
         }
         // Rows that should be stored and are not: writers that do not know the index leave such holes.
-        let mut missing = BTreeSet::new();
-        for _ in 0..=CONFLICTS {
+        let (mut missing, mut rounds) = (BTreeSet::new(), Rounds::new(CONFLICTS));
+        loop {
+            rounds.next(key).await?;
             let new = new()?;
             let mut batch = self.table.batch();
             batch.push(write())?;
@@ -367,7 +361,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                     continue;
                 }
                 match self.stored_row(key.partition_key(), &row.row_key).await? {
-                    Some(stored) if owner(&stored, E::INDEXES).as_deref() == Some(key.row_key()) => {
+                    Some(stored) if self.owner_key(&stored).as_ref() == Some(key) => {
                         batch.push(delete.if_match(stored.etag))?;
                     }
                     None if self.reads_may_lag() => drop(batch.push(delete)?),
@@ -389,7 +383,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 .map(|(_, row)| row)
                 .filter(|row| row.starts_with(INDEX_PREFIX));
             match (error.kind(), of_index.map(str::to_owned)) {
-                (ErrorKind::NotFound, Some(row)) => drop(missing.insert(row)),
+                // No conflict: each old row is missing once at most.
+                (ErrorKind::NotFound, Some(row)) if missing.insert(row.clone()) => rounds = Rounds::new(CONFLICTS),
                 (ErrorKind::ConditionNotMet, Some(_)) => {}
                 (ErrorKind::AlreadyExists, Some(row)) => match self.holder(key.partition_key(), &row).await? {
                     // Its entity was deleted by such a writer.
@@ -400,7 +395,6 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 _ => return Err(error),
             }
         }
-        Err(contended(key))
     }
 
     /// Returns `true` if a read may miss an earlier write: then no read shows that an index row has no entity.
@@ -409,18 +403,21 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     }
 
     /// Finds the entity to which an index row belongs.
-    pub(super) async fn holder(&self, partition_key: &str, index_row: &str) -> Result<Holder> {
-        let mut before = self.stored_row(partition_key, index_row).await?;
-        for _ in 0..=CONFLICTS {
+    pub(super) async fn holder(&self, partition_key: &str, index_row: &str) -> Result<Holder<E>> {
+        // A row of an index that is not declared here is another program's.
+        if index_of(index_row, E::INDEXES).is_none() {
+            return Ok(Holder::Undeclared);
+        }
+        let (mut before, mut rounds) = (self.stored_row(partition_key, index_row).await?, Rounds::new(CONFLICTS));
+        loop {
+            rounds.next(&index_row).await?;
             let Some(row) = before else { return Ok(Holder::Absent) };
-            // A row of an index that is not declared here is another program's.
-            let Some(owner) = owner(&row, E::INDEXES) else {
-                return Ok(Holder::Undeclared);
-            };
-            let entity = self.table.get(Key::<E>::from_text(partition_key, &*owner)?).await?;
-            let rows = entity.as_ref().map_or_else(Vec::new, rows_of);
-            if rows.iter().any(|write| write.row_key == index_row) {
-                return Ok(Holder::Entity(owner));
+            if let Some(key) = self.owner_key(&row) {
+                let entity = self.table.get(key.clone()).await?;
+                let rows = entity.as_ref().map_or_else(Vec::new, rows_of);
+                if rows.iter().any(|write| write.row_key == index_row) {
+                    return Ok(Holder::Entity(key));
+                }
             }
             // A writer of the entity writes the row too, so an unchanged row has no entity yet.
             let after = self.stored_row(partition_key, index_row).await?;
@@ -429,7 +426,17 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             }
             before = after;
         }
-        Err(contended(&Key::<E>::from_text(partition_key, index_row)?))
+    }
+
+    /// Returns the key of the entity that an index row names. `None` if the row is of no declared index, or if an
+    /// earlier declaration has left it.
+    pub(super) fn owner_key(&self, row: &DynamicEntity) -> Option<Key<E>> {
+        let index = index_of(&row.row_key, E::INDEXES)?;
+        let owner = match index.is_unique {
+            true => row.property("IndexedRow").ok()?,
+            false => index.entity_row_key(&row.row_key).to_owned(),
+        };
+        Key::from_text(&*row.partition_key, owner).ok()
     }
 
     /// Deletes an index row that no entity should have.
@@ -452,25 +459,21 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
 }
 
 /// The entity to which an index row belongs.
-pub(super) enum Holder {
+pub(super) enum Holder<E> {
     /// No such row is stored.
     Absent,
     /// Its index is not declared here.
     Undeclared,
     /// No entity should have this row.
     Nobody(Versioned<DynamicEntity>),
-    /// The RowKey of the entity.
-    Entity(String),
+    /// The key of the entity.
+    Entity(Key<E>),
 }
 
-/// Returns the RowKey of the entity that an index row names. `None` for a row of an index that is not declared.
-pub(super) fn owner(row: &DynamicEntity, indexes: &[IndexSchema]) -> Option<String> {
-    let (name, _) = row.row_key.strip_prefix(INDEX_PREFIX)?.split_once(' ')?;
-    let index = indexes.iter().find(|index| index.name == name)?;
-    if index.is_unique {
-        return row.property("IndexedRow").ok();
-    }
-    Some(index.entity_row_key(&row.row_key).to_owned())
+/// Returns the declared index of a row. `None` if the row is of no index, or of one that is not declared.
+pub(super) fn index_of(row_key: &str, indexes: &'static [IndexSchema]) -> Option<&'static IndexSchema> {
+    let (name, _) = row_key.strip_prefix(INDEX_PREFIX)?.split_once(' ')?;
+    indexes.iter().find(|index| index.name == name)
 }
 
 /// Returns the index rows of a stored entity, without those that cannot be stored.
@@ -478,6 +481,12 @@ pub(super) fn rows_of<E: IndexedEntity>(entity: &E) -> Vec<IndexWrite> {
     entity.index_rows().into_iter().flatten().collect()
 }
 
-pub(super) fn contended<E>(key: &Key<E>) -> Error {
-    Error::contention(format!("{CONFLICTS} other writes of the entity {key} came first"))
+/// Checks that an ETag is that of one version. Under `*`, a write would not know the fields that it replaces.
+fn check_version(etag: &ETag) -> Result<()> {
+    if etag.as_str() == "*" {
+        let why =
+            "the ETag `*` is that of any version, whose index rows are unknown: pass that of an entity that was read";
+        return Err(Error::invalid_input(why));
+    }
+    Ok(())
 }

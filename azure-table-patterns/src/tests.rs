@@ -1,10 +1,14 @@
 //! Declared indexes on the emulator: their mends of stored rows, and what they do in an outage.
 
+mod contention;
 mod reads;
+mod releases;
+mod repairs;
 mod rows;
+mod versions;
 mod writes;
 
-use azure_table::{Emulator, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, Result, TableClient, TableEntity, TableServiceClient};
 
 use crate::Indexed;
 
@@ -54,4 +58,9 @@ async fn with(service: &TableServiceClient, entities: u32) -> Result<(TableClien
 
 fn emulated() -> TableServiceClient {
     TableServiceClient::from_transport(Emulator::new())
+}
+
+/// Returns the entities and index rows of a partition.
+async fn stored<E: TableEntity>(table: &TableClient<E>) -> Result<Vec<DynamicEntity>> {
+    table.typed::<DynamicEntity>().query().partition("t").all().await
 }

@@ -1,8 +1,8 @@
-//! The declarations of indexes that were never built.
+//! The declarations of indexes that were never built, and rows that an earlier declaration left.
 
 use azure_table::operation::OperationKind;
 use azure_table::testing::{FaultRule, Faults, ResponseTemplate, Spy};
-use azure_table::{Emulator, ErrorKind, Result, TableEntity, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, ErrorKind, Result, TableEntity, TableServiceClient};
 
 use super::{Person, emulated, person};
 use crate::Indexed;
@@ -75,5 +75,27 @@ async fn reader_without_permission_to_write_opens_indexes() -> Result<()> {
         people.by(Person::BY_NAME, ("t", "Ada"))?.all().await?,
         [person(1, "Ada")]
     );
+    Ok(())
+}
+
+/// Its rows are those of a plain index: they name no entity where a unique one does.
+#[tokio::test]
+async fn row_of_an_earlier_declaration_dangles() -> Result<()> {
+    let (table, people) = super::with(&emulated(), 1).await?;
+    let rows = table.typed::<DynamicEntity>();
+    let row = DynamicEntity::new("t", "$ix;by_mail 1@x 0000000001");
+    rows.insert(&row).await?;
+    let found = people.verify().await?;
+    assert_eq!(found.faults.len(), 1, "{found:?}");
+    assert!(found.faults[0].to_string().contains("has no entity"), "{found:?}");
+    assert_eq!(people.repair(&found).await?, 1);
+    people.verify().await?.ensure_none()?;
+
+    // The build deletes them first.
+    rows.insert(&row).await?;
+    rows.delete(("$indexes", "$ix;by_mail")).await?;
+    let people = Indexed::open(&table).await?;
+    people.build(Person::BY_MAIL).await?.ensure_none_taken()?;
+    assert_eq!(people.by(Person::BY_MAIL, ("t",))?.all().await?, [person(1, "Ada")]);
     Ok(())
 }
