@@ -29,34 +29,13 @@ use crate::session::Session;
 /// # Errors
 /// The error of the command.
 pub(crate) async fn run(command: Command, session: &Session) -> Done<()> {
-    match command {
-        Command::Ls(list) => list.run(session).await,
-        Command::Create(create) => create.run(session).await,
-        Command::Rm(remove) => remove.run(session).await,
-        Command::Get(get) => get.run(session).await,
-        Command::Put(put) => put.run(session).await,
-        Command::Set(set) => set.run(session).await,
-        Command::Del(delete) => delete.run(session).await,
-        Command::Query(query) => query.run(session).await,
-        Command::Export(export) => export.run(session).await,
-        Command::Import(import) => import.run(session).await,
-        Command::Copy(copy) => copy.run(session).await,
-        Command::Diff(diff) => diff.run(session).await,
-        Command::Sync(sync) => sync.run(session).await,
-        Command::Delete(delete) => delete.run(session).await,
-        Command::Patch(patch) => patch.run(session).await,
-        Command::Ui(ui) => ui.run(session).await,
-        Command::Schema(schema) => schema.run(session).await,
-        Command::Stats(stats) => stats.run(session).await,
-        Command::Sas(sas) => sas.run(session).await,
-        Command::Policies(policies) => policies.run(session).await,
-        Command::Cors(cors) => cors.run(session).await,
-        Command::Properties(properties) => properties.run(session).await,
-        Command::Backup(backup) => backup.run(session).await,
-        Command::Restore(restore) => restore.run(session).await,
-        Command::VerifyBackup(verify) => verify.run(session),
-        Command::Backups(backups) => backups.run(session),
-        Command::Completions(completions) => completions.run(),
-        Command::Man(man) => man.run(),
+    macro_rules! run {
+        ($($name:ident)*) => {
+            match command {
+                $(Command::$name(options) => options.run(session).await,)*
+            }
+        };
     }
+    run!(Ls Create Rm Get Put Set Del Query Export Import Copy Diff Sync Delete Patch Ui Schema Stats Sas Policies Cors
+         Properties Backup Restore VerifyBackup Backups Completions Man)
 }

@@ -3,9 +3,9 @@
 //! Each place is opened once: a folder is locked by its first opening. All connections share one meter.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::{fs, io};
 
 use azure_identity::DeveloperToolsCredential;
 use azure_table::auth::SasUrl;
@@ -14,7 +14,7 @@ use azure_table::telemetry::CostMeter;
 use azure_table::{DynamicEntity, Emulator, EntraCredential, Profile, TableClient, TableServiceClient};
 use clap::Args;
 
-use crate::failure::{Done, Failure, with_causes};
+use crate::failure::{Done, Failure, InFile as _, fail, usage, with_causes};
 use crate::place::{AccountPlace, TablePlace};
 
 /// The account of tables that are named without one.
@@ -39,6 +39,9 @@ pub(crate) struct AccountOptions {
 /// The variable with the connection string of the account.
 const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
 
+/// An account and its table.
+type Opened = (TableServiceClient, TableClient<DynamicEntity>);
+
 /// The connections of a run.
 pub(crate) struct Connections {
     default: AccountPlace,
@@ -55,17 +58,16 @@ impl Connections {
     pub(crate) fn new(options: AccountOptions) -> Done<Self> {
         let file = |option: &str, value: String| match value.strip_prefix('@') {
             Some(file) => Ok(AccountPlace::File(file.into())),
-            None => Err(Failure::usage(format!(
-                "--{option} takes @FILE: a secret does not belong on the command line"
-            ))),
+            None => usage!("--{option} takes @FILE: a secret does not belong on the command line"),
         };
         let connection_string = std::env::var(CONNECTION_STRING).ok().filter(|text| !text.is_empty());
-        let default = match (
-            options.account,
-            options.connection_string,
-            options.sas_url,
-            options.local,
-        ) {
+        let AccountOptions {
+            account,
+            connection_string: secret,
+            sas_url,
+            local,
+        } = options;
+        let default = match (account, secret, sas_url, local) {
             (Some(place), ..) => place,
             (_, Some(text), ..) => file("connection-string", text)?,
             (_, _, Some(url), _) => file("sas-url", url)?,
@@ -86,9 +88,14 @@ impl Connections {
     /// The folder cannot be created.
     pub(crate) fn create_folder(&self, place: &AccountPlace) -> Done<()> {
         match self.effective(place) {
-            AccountPlace::Folder(path) => fs::create_dir_all(path).map_err(|error| Failure::of_file(path, error)),
+            AccountPlace::Folder(path) => fs::create_dir_all(path).in_file(path),
             _ => Ok(()),
         }
+    }
+
+    /// Returns whether a place is there: a folder may not be yet.
+    pub(crate) fn exists(&self, place: &AccountPlace) -> bool {
+        !matches!(self.effective(place), AccountPlace::Folder(path) if !path.exists())
     }
 
     /// Opens an account or a folder.
@@ -125,10 +132,10 @@ impl Connections {
         match place {
             AccountPlace::Default => match &self.connection_string {
                 Some(text) => Ok(TableServiceClient::from_connection_string(text)?),
-                None => Err(Failure::usage(format!(
+                None => usage!(
                     "no account: set {CONNECTION_STRING}, or use --account NAME, --connection-string @FILE, \
                      --sas-url @FILE or --local DIR"
-                ))),
+                ),
             },
             AccountPlace::Named(name) => {
                 if let Some(text) = &self.connection_string {
@@ -147,8 +154,7 @@ impl Connections {
             }
             AccountPlace::File(path) => from_secret(path),
             AccountPlace::Folder(path) => {
-                let emulator =
-                    Emulator::open(path, SyncPolicy::Always).map_err(|error| Failure::of_file(path, error))?;
+                let emulator = Emulator::open(path, SyncPolicy::Always).in_file(path)?;
                 Ok(TableServiceClient::from_transport(emulator))
             }
         }
@@ -158,10 +164,7 @@ impl Connections {
     ///
     /// # Errors
     /// The errors of [`service`](Self::service).
-    pub(crate) fn service_and_table(
-        &self,
-        place: &TablePlace,
-    ) -> Done<(TableServiceClient, TableClient<DynamicEntity>)> {
+    pub(crate) fn service_and_table(&self, place: &TablePlace) -> Done<Opened> {
         let service = self.service(&place.account)?;
         let table = service.dynamic_table(&place.table)?;
         Ok((service, table))
@@ -170,23 +173,20 @@ impl Connections {
     /// Returns the same text for each spelling of a table's place: equal texts are one table.
     ///
     /// # Errors
-    /// The errors of [`service_and_table`](Self::service_and_table).
-    pub(crate) fn identity(&self, place: &TablePlace) -> Done<String> {
-        let service = self.service(&place.account)?;
-        let account = match self.effective(&place.account) {
-            AccountPlace::Folder(path) => canonical(path)?,
-            _ => {
-                let endpoint = service.endpoint().trim_end_matches('/').to_ascii_lowercase();
-                let address = endpoint.split_once("://").map_or(&*endpoint, |(_, address)| address);
-                address.replacen("localhost", "127.0.0.1", 1)
-            }
-        };
-        // Cosmos DB distinguishes the case of table names.
-        let table = match service.profile() {
-            Profile::Cosmos => place.table.to_string(),
-            _ => place.table.as_str().to_ascii_lowercase(),
-        };
-        Ok(format!("{account}/{table}"))
+    /// The errors of [`service`](Self::service).
+    pub(crate) fn identity(&self, account: &AccountPlace, table: &str) -> Done<String> {
+        if let AccountPlace::Folder(path) = self.effective(account) {
+            return Ok(format!("{}/{}", full(path)?.display(), table.to_ascii_lowercase()));
+        }
+        let service = self.service(account)?;
+        let endpoint = service.endpoint().trim_end_matches('/').to_ascii_lowercase();
+        let address = endpoint.split_once("://").map_or(&*endpoint, |(_, address)| address);
+        let address = address.replacen("localhost", "127.0.0.1", 1);
+        Ok(match service.profile() {
+            // It distinguishes the case of table names.
+            Profile::Cosmos => format!("{address}/{table}"),
+            _ => format!("{address}/{}", table.to_ascii_lowercase()),
+        })
     }
 
     fn effective<'p>(&'p self, place: &'p AccountPlace) -> &'p AccountPlace {
@@ -209,18 +209,30 @@ impl Connections {
 }
 
 fn canonical(path: &Path) -> Done<String> {
-    let path = path.canonicalize().map_err(|error| Failure::of_file(path, error))?;
-    Ok(path.display().to_string())
+    if !path.exists() {
+        let path = path.display();
+        fail!("{path}: no such folder: `aztable create local:{path}/TABLE` creates it");
+    }
+    Ok(path.canonicalize().in_file(path)?.display().to_string())
+}
+
+/// Returns the full path of a folder, even if it is not there yet.
+fn full(path: &Path) -> io::Result<PathBuf> {
+    match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Err(_), Some(parent), Some(name)) if parent.as_os_str().is_empty() => Ok(full(Path::new("."))?.join(name)),
+        (Err(_), Some(parent), Some(name)) => Ok(full(parent)?.join(name)),
+        (found, ..) => found,
+    }
 }
 
 /// Connects with the secret in a file: a connection string, or a URL with a SAS.
 fn from_secret(path: &Path) -> Done<TableServiceClient> {
-    let secret = fs::read_to_string(path).map_err(|error| Failure::of_file(path, error))?;
+    let secret = fs::read_to_string(path).in_file(path)?;
     let secret = secret.trim();
     let service = match secret.starts_with("http://") || secret.starts_with("https://") {
         // The URL may be that of an account, or of one table.
         true => SasUrl::new(secret).and_then(|url| TableServiceClient::new(url.endpoint(), url.token().clone())),
         false => TableServiceClient::from_connection_string(secret),
     };
-    service.map_err(|error| Failure::of_file(path, error))
+    service.in_file(path)
 }

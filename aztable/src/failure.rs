@@ -7,6 +7,18 @@ use std::path::Path;
 
 use azure_table::{Error, ErrorKind};
 
+/// Returns an error of the command line.
+macro_rules! usage {
+    ($($text:tt)*) => { return Err($crate::failure::Failure::usage(format!($($text)*))) };
+}
+
+/// Returns any other error.
+macro_rules! fail {
+    ($($text:tt)*) => { return Err($crate::failure::Failure::new(format!($($text)*))) };
+}
+
+pub(crate) use {fail, usage};
+
 /// The result of a part of a command.
 pub(crate) type Done<T> = Result<T, Failure>;
 
@@ -29,25 +41,20 @@ impl Failure {
     pub(crate) const CLOSED: u8 = 141;
 
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            code: Self::FAILED,
-        }
+        Self::of(Self::FAILED, text.into())
     }
 
     /// An error of the command line.
     pub(crate) fn usage(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            code: Self::USAGE,
-        }
+        Self::of(Self::USAGE, text.into())
     }
 
     pub(crate) fn interrupted(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            code: Self::INTERRUPTED,
-        }
+        Self::of(Self::INTERRUPTED, text.into())
+    }
+
+    fn of(code: u8, text: String) -> Self {
+        Self { text, code }
     }
 
     /// An error of a file.
@@ -55,8 +62,26 @@ impl Failure {
         Self::new(format!("{}: {error}", path.display()))
     }
 
+    /// Returns the error with more text.
+    pub(crate) fn with(self, text: &str) -> Self {
+        Self::of(self.code, self.text + text)
+    }
+
     pub(crate) fn code(&self) -> u8 {
         self.code
+    }
+}
+
+/// Names the file of an error.
+pub(crate) trait InFile<T> {
+    /// # Errors
+    /// The error, with the path of the file.
+    fn in_file(self, path: &Path) -> Done<T>;
+}
+
+impl<T, E: fmt::Display> InFile<T> for Result<T, E> {
+    fn in_file(self, path: &Path) -> Done<T> {
+        self.map_err(|error| Failure::of_file(path, error))
     }
 }
 
@@ -87,12 +112,17 @@ impl From<Error> for Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self {
-            text: error.to_string(),
-            code: match error.kind() {
-                io::ErrorKind::BrokenPipe => Self::CLOSED,
-                _ => Self::FAILED,
-            },
+        let is_closed = error.kind() == io::ErrorKind::BrokenPipe;
+        let code = if is_closed { Self::CLOSED } else { Self::FAILED };
+        Self::of(code, error.to_string())
+    }
+}
+
+impl From<csv::Error> for Failure {
+    fn from(error: csv::Error) -> Self {
+        match error.into_kind() {
+            csv::ErrorKind::Io(error) => error.into(),
+            other => Self::new(format!("{other:?}")),
         }
     }
 }

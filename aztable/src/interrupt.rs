@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 
 use crate::failure::Failure;
-use crate::terminal::say;
+use crate::terminal::Terminal;
 
 /// Tells a command to stop after the first signal. The second one ends the process.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Interrupt {
 
 impl Interrupt {
     /// Listens for signals. Call it in a tokio runtime.
-    pub(crate) fn listen() -> Self {
+    pub(crate) fn listen(terminal: Terminal) -> Self {
         let (sender, stops) = watch::channel(false);
         let is_long = Arc::<AtomicBool>::default();
         let of_task = Arc::clone(&is_long);
@@ -27,7 +27,7 @@ impl Interrupt {
                 return sender.closed().await;
             }
             if of_task.load(Ordering::Relaxed) {
-                say("\nstopping at the next position; a second signal stops at once");
+                terminal.note("stopping at the next position; a second signal stops at once");
                 sender.send_replace(true);
                 signal().await;
             }

@@ -35,6 +35,7 @@ use crate::connection::{AccountOptions, Connections};
 use crate::failure::Failure;
 use crate::place::AccountPlace;
 use crate::session::Session;
+use crate::tally::left;
 use crate::terminal::say;
 
 #[tokio::main]
@@ -45,7 +46,10 @@ async fn main() -> ExitCode {
     };
     let terminal = arguments.terminal;
     let done = match Session::new(arguments.account, terminal) {
-        Ok(session) => Box::pin(command::run(arguments.command, &session)).await,
+        Ok(session) => {
+            let done = Box::pin(command::run(arguments.command, &session)).await;
+            done.and_then(|()| left(session.unread.take()))
+        }
         Err(failure) => Err(failure),
     };
     let Err(failure) = done else { return ExitCode::SUCCESS };

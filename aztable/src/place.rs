@@ -33,11 +33,19 @@ impl FromStr for AccountPlace {
                 None => Self::Named(text.into()),
             },
         };
+        let is_name = |name: &str| {
+            let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+            (3..=24).contains(&name.len()) && name.bytes().all(is_allowed)
+        };
         match &place {
             Self::Named(name) if name.contains("SharedAccessSignature") || name.contains("sig=") => {
                 Err("a secret does not belong on the command line: write it to a file, and name it as @FILE".into())
             }
-            Self::Named(name) if name.is_empty() => Err("the account has no name".into()),
+            Self::Named(name) if !name.contains("://") && !is_name(name) => Err(
+                "an account is its name (3 to 24 lower-case letters and digits), the URL of its endpoint, @FILE or \
+                 local:DIR"
+                    .into(),
+            ),
             Self::Folder(path) | Self::File(path) if path.as_os_str().is_empty() => Err("the path is empty".into()),
             _ => Ok(place),
         }
@@ -102,6 +110,24 @@ mod tests {
         ] {
             let place: TablePlace = text.parse().unwrap();
             assert_eq!((&place.account, place.table.as_str()), (&account, "Quakes"), "{text}");
+        }
+    }
+
+    #[test]
+    fn name_that_no_account_has_is_rejected_with_the_forms() {
+        for text in [
+            "loc:t3/Foo",
+            "/Foo",
+            "Contoso/Foo",
+            "ab/Foo",
+            "a_b_c/Foo",
+            "abcdefghijklmnopqrstuvwxy/Foo",
+        ] {
+            let error = text.parse::<TablePlace>().unwrap_err();
+            assert!(
+                error.contains("3 to 24") && error.contains("local:DIR"),
+                "{text}: {error}"
+            );
         }
     }
 

@@ -10,23 +10,31 @@ use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, InFile as _, fail, usage};
 
 /// The time between two positions that are stored.
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// What is in the file.
 #[derive(Serialize, Deserialize)]
-struct Stored<P> {
+struct Stored {
     job: String,
-    position: P,
+    /// The state of a command with several parts.
+    #[serde(default)]
+    run: Value,
+    position: Value,
 }
 
 /// A file with the position of a job.
+#[derive(Clone)]
 pub(crate) struct PositionFile {
     path: PathBuf,
     job: String,
+    /// The state of a command with several parts, which is stored beside the position of a part.
+    pub(crate) run: Value,
     saved: Option<Instant>,
 }
 
@@ -38,9 +46,12 @@ impl PositionFile {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
-        let job = hexadecimal(&hash.finalize());
-        let path = path.into();
-        Self { path, job, saved: None }
+        Self {
+            path: path.into(),
+            job: hexadecimal(&hash.finalize()),
+            run: Value::Null,
+            saved: None,
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -51,25 +62,27 @@ impl PositionFile {
     ///
     /// # Errors
     /// The file cannot be read, or belongs to another job.
-    pub(crate) fn load<P: DeserializeOwned>(&self) -> Done<Option<P>> {
+    pub(crate) fn load<P: DeserializeOwned>(&mut self) -> Done<Option<P>> {
         let json = match fs::read(&self.path) {
-            Ok(json) => json,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Failure::of_file(&self.path, error)),
+            json => json.in_file(&self.path)?,
         };
-        let stored: Stored<P> = serde_json::from_slice(&json).map_err(|error| Failure::of_file(&self.path, error))?;
+        let stored: Stored = serde_json::from_slice(&json).in_file(&self.path)?;
         if stored.job != self.job {
-            let text = "this position is of another account, table, filter or file: name another file, or delete it";
-            return Err(Failure::of_file(&self.path, text));
+            let path = self.path.display();
+            fail!(
+                "{path}: a position of another account, table, filter or file: name another --position, or delete it"
+            );
         }
-        Ok(Some(stored.position))
+        self.run = stored.run;
+        serde_json::from_value(stored.position).in_file(&self.path).map(Some)
     }
 
     /// Returns the position from which a command resumes, as its user says, or `None` for one that begins.
     ///
     /// # Errors
     /// The errors of [`load`](Self::load) and [`check`](Self::check).
-    pub(crate) fn resumed<P: DeserializeOwned>(&self, is_requested: bool) -> Done<Option<P>> {
+    pub(crate) fn resumed<P: DeserializeOwned>(&mut self, is_requested: bool) -> Done<Option<P>> {
         let position = self.load()?;
         Self::check(&self.path, position.is_some(), is_requested)?;
         Ok(position)
@@ -82,14 +95,20 @@ impl PositionFile {
     pub(crate) fn check(path: &Path, is_there: bool, is_requested: bool) -> Done<()> {
         let path = path.display();
         match (is_there, is_requested) {
-            (true, false) => Err(Failure::usage(format!(
-                "{path} is the position of an unfinished run: add --resume={path}, or delete it"
-            ))),
-            (false, true) => Err(Failure::usage(format!(
-                "no position {path}: to begin, leave out --resume"
-            ))),
+            (true, false) => usage!("{path} is the position of an unfinished run: add --resume={path}, or delete it"),
+            (false, true) => usage!("no position {path}: to begin, leave out --resume"),
             _ => Ok(()),
         }
+    }
+
+    /// Checks that positions can be stored, before there is one.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn check_writable(&self) -> Done<()> {
+        let new = with_ending(&self.path, ".new");
+        let written = create_private(&new).and_then(|_| Ok(fs::remove_file(&new)?));
+        written.map_err(|error| Failure::new(format!("no position can be stored: {error}: --position FILE")))
     }
 
     /// Returns `true` if the last position was stored some time ago.
@@ -102,8 +121,12 @@ impl PositionFile {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn save(&mut self, position: impl Serialize) -> Done<()> {
-        let job = self.job.clone();
-        replace_file(&self.path, &serde_json::to_vec(&Stored { job, position })?)?;
+        let stored = Stored {
+            job: self.job.clone(),
+            run: self.run.clone(),
+            position: serde_json::to_value(position)?,
+        };
+        replace_file(&self.path, &serde_json::to_vec(&stored)?)?;
         self.saved = Some(Instant::now());
         Ok(())
     }
@@ -149,7 +172,7 @@ pub(crate) fn replace_file(path: &Path, contents: &[u8]) -> Done<()> {
     let mut file = create_private(&new)?;
     let written = file.write_all(contents).and_then(|()| file.sync_all());
     let renamed = written.and_then(|()| fs::rename(&new, path));
-    renamed.map_err(|error| Failure::of_file(path, error))
+    renamed.in_file(path)
 }
 
 /// Returns the path of a file that belongs to another one.
@@ -166,9 +189,7 @@ pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
 pub(crate) fn sync_folder(path: &Path) -> Done<()> {
     // Windows opens no folders, and needs no call.
     #[cfg(unix)]
-    File::open(path)
-        .and_then(|folder| folder.sync_all())
-        .map_err(|error| Failure::of_file(path, error))?;
+    File::open(path).and_then(|folder| folder.sync_all()).in_file(path)?;
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use azure_table::{DynamicEntity, Filter, KeyPrefix, Result, TableClient, TableQu
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, usage};
 
 /// A selection of rows.
 #[derive(Args, Clone, Debug, Default)]
@@ -91,10 +91,8 @@ fn not_blank(text: &str) -> std::result::Result<String, &'static str> {
 /// # Errors
 /// It does.
 pub(crate) fn reject_scan(query: &TableQuery<DynamicEntity>) -> Done<()> {
-    match query.plan()?.path() {
-        AccessPath::TableScan => Err(Failure::usage(
-            "this filter reads the whole table: name a --partition, or add --scan",
-        )),
-        _ => Ok(()),
+    if query.plan()?.path() == AccessPath::TableScan {
+        usage!("this filter reads the whole table: name a --partition, or add --scan");
     }
+    Ok(())
 }

@@ -4,8 +4,6 @@
 //! the end of a page. A resumed command repeats the rows behind it: upserts do no harm, and an insert of an equal row
 //! is "unchanged".
 
-use std::fs::File;
-use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,20 +20,20 @@ use serde_json::{Value, json};
 use tokio::time::MissedTickBehavior;
 
 use crate::doubt::was_applied;
-use crate::failure::{Done, Failure, with_causes};
+use crate::failure::{Done, Failure, usage, with_causes};
 use crate::place::TablePlace;
 use crate::position::PositionFile;
 use crate::row_writer::ledger::{Ledger, Outcome, Stored};
 use crate::row_writer::rejects::Rejects;
 use crate::rows::equality::same_properties;
-use crate::session::Session;
+use crate::rows::row_source::ReadRow;
+use crate::rows::unread::Rejection;
+use crate::session::{Session, resumable};
 use crate::tally::Tally;
 
 pub(crate) mod ledger;
 mod rejects;
 
-/// The begin of a line of rejected rows.
-const REJECTED: &[u8] = br#"{"reason":"#;
 /// The failed rows that are compared with the stored ones at the same time.
 const RESOLVED: usize = 32;
 /// The outcomes that are counted together.
@@ -60,19 +58,16 @@ impl SendOptions {
     ///
     /// # Errors
     /// There is a file, or its folder is absent.
-    fn check(&self) -> Done<()> {
+    pub(crate) fn check(&self) -> Done<()> {
         let Some(path) = &self.rejects else { return Ok(()) };
         if path.exists() {
-            return Err(Failure::usage(format!(
-                "{} exists: name another file for --rejects",
-                path.display()
-            )));
+            usage!("{} exists: name another file for --rejects", path.display());
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        folder.map_or(Ok(()), |folder| match folder.is_dir() {
-            true => Ok(()),
-            false => Err(Failure::usage(format!("no folder {} for --rejects", folder.display()))),
-        })
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            usage!("no folder {} for --rejects", folder.display());
+        }
+        Ok(())
     }
 
     /// Returns the length of the file of rejected rows.
@@ -88,40 +83,39 @@ impl SendOptions {
 pub(crate) struct WriteOptions {
     #[command(flatten)]
     pub(crate) sending: SendOptions,
+    /// The file of the position, if its usual place cannot be written
+    #[arg(long, value_name = "FILE")]
+    position: Option<PathBuf>,
     /// Go on from the position in this file
     #[arg(long, value_name = "FILE")]
     pub(crate) resume: Option<PathBuf>,
 }
 
 impl WriteOptions {
-    /// Checks that neither a file nor the source is lost to the rejected rows. A resumed command has its file already.
+    /// Checks the options, and returns the file of the position and the position of the source.
     ///
     /// # Errors
-    /// One would be.
-    pub(crate) fn check(&self, source: Option<&Path>) -> Done<()> {
-        let full = |path: &Path| path.canonicalize().ok();
-        let rejects = self.sending.rejects.as_deref().and_then(full);
-        match &self.resume {
-            None => self.sending.check(),
-            Some(_) if rejects.is_some() && rejects == source.and_then(full) => {
-                Err(Failure::usage("--rejects names the file that is read"))
-            }
-            Some(_) => match &rejects {
-                Some(path) if !is_of_rejects(path).map_err(|error| Failure::of_file(path, error))? => {
-                    let text = "it has no rejected rows: name another file for --rejects";
-                    Err(Failure::usage(format!("{}: {text}", path.display())))
-                }
-                _ => Ok(()),
-            },
-        }
+    /// The errors of [`stored`](Self::stored).
+    pub(crate) fn position<P: DeserializeOwned + Default>(&self, name: &str, job: &[&str]) -> Done<(PositionFile, P)> {
+        let (file, stored) = self.stored::<Stored<P>>(name.as_ref(), job)?;
+        Ok((file, stored.map_or_else(P::default, |stored| stored.source)))
     }
-}
 
-/// Returns whether a file is empty, or begins with a rejected row.
-fn is_of_rejects(path: &Path) -> io::Result<bool> {
-    let mut begin = Vec::new();
-    File::open(path)?.take(REJECTED.len() as u64).read_to_end(&mut begin)?;
-    Ok(begin.is_empty() || begin == REJECTED)
+    /// Checks the options, and returns the file of the position, and what it has.
+    ///
+    /// # Errors
+    /// A file would be lost to the rejected rows, or the errors of [`PositionFile::resumed`].
+    pub(crate) fn stored<S: DeserializeOwned>(&self, default: &Path, job: &[&str]) -> Done<(PositionFile, Option<S>)> {
+        if self.resume.is_none() {
+            self.sending.check()?;
+        }
+        // Rejected rows are appended to the file of the first run alone.
+        let rejects = format!("{:?}", self.sending.rejects);
+        let path = self.resume.as_deref().or(self.position.as_deref()).unwrap_or(default);
+        let mut file = PositionFile::new(path, &[job, &[&*rejects]].concat());
+        let stored = file.resumed(self.resume.is_some())?;
+        Ok((file, stored))
+    }
 }
 
 /// A row of a source.
@@ -131,14 +125,16 @@ pub(crate) enum Item {
     Unbuilt(TableOperation, Value),
     /// The target has the row already.
     Unchanged,
-    /// No row: a line that cannot be read.
-    Bad {
-        text: String,
-        why: String,
-    },
+    /// A row that cannot be read, or must not be written.
+    Bad(Rejection),
 }
 
 impl Item {
+    /// Returns the insert or the upsert of a row that can be read.
+    pub(crate) fn read(row: ReadRow, insert: bool) -> Self {
+        row.map_or_else(Self::Bad, |row| Self::row(row, insert))
+    }
+
     /// Returns the insert of a row, or its upsert.
     pub(crate) fn row(mut row: DynamicEntity, insert: bool) -> Self {
         (row.etag, row.timestamp) = (None, None);
@@ -162,113 +158,80 @@ pub(crate) struct RowWriter<'s> {
     service: TableServiceClient,
     table: TableClient<DynamicEntity>,
     sending: SendOptions,
-    is_resumed: bool,
     /// `None` for a command that begins again.
-    position: Option<PositionFile>,
-    /// The length of the file of rejected rows before this part of a command. `None` for a whole command.
-    part: Option<u64>,
+    pub(crate) position: Option<PositionFile>,
 }
 
 impl<'s> RowWriter<'s> {
-    /// Names the target, and the parts that its position depends on. `default` is the file of the position.
-    pub(crate) fn new(
+    /// Asks, and then creates the folder and the table that the rows go to.
+    ///
+    /// # Errors
+    /// The user declines, no position can be stored, or the table cannot be created.
+    pub(crate) async fn confirmed(
         session: &'s Session,
+        plan: &str,
         table: &TablePlace,
-        options: &WriteOptions,
-        default: &Path,
-        job: &[&str],
+        sending: &SendOptions,
+        position: Option<PositionFile>,
     ) -> Done<Self> {
-        options.check(None)?;
-        let path = options.resume.as_deref().unwrap_or(default);
-        Ok(Self {
-            position: Some(PositionFile::new(path, job)),
-            is_resumed: options.resume.is_some(),
-            ..Self::open(session, table, &options.sending)?
-        })
+        session.confirm(plan)?;
+        position.as_ref().map_or(Ok(()), PositionFile::check_writable)?;
+        session.connections.create_folder(&table.account)?;
+        session.table(table)?.create_table_if_not_exists().await?;
+        let writer = Self::open(session, table, sending)?;
+        Ok(Self { position, ..writer })
     }
 
-    /// Names the target of a part of a command, which checks the options and its position itself.
-    pub(crate) fn part(
-        session: &'s Session,
-        table: &TablePlace,
-        options: &WriteOptions,
-        position: &Path,
-        job: &[&str],
-        rejected: u64,
-    ) -> Done<Self> {
-        Ok(Self {
-            position: Some(PositionFile::new(position, job)),
-            part: Some(rejected),
-            ..Self::open(session, table, &options.sending)?
-        })
-    }
-
-    /// Names the target of a command that has no position: the same command does the rest.
-    pub(crate) fn repeatable(session: &'s Session, table: &TablePlace, sending: &SendOptions) -> Done<Self> {
-        sending.check()?;
-        Self::open(session, table, sending)
-    }
-
-    fn open(session: &'s Session, table: &TablePlace, sending: &SendOptions) -> Done<Self> {
+    /// Opens a table that exists.
+    ///
+    /// # Errors
+    /// The account cannot be opened.
+    pub(crate) fn open(session: &'s Session, table: &TablePlace, sending: &SendOptions) -> Done<Self> {
         let (service, table) = session.connections.service_and_table(table)?;
         Ok(Self {
             session,
             service,
             table,
             sending: sending.clone(),
-            is_resumed: false,
             position: None,
-            part: None,
         })
     }
 
-    /// Returns the position of the source from which the command resumes.
+    /// Writes each row of a source as an item. Then the position is deleted.
     ///
     /// # Errors
-    /// It is of another job, or the user has not asked to resume, or it is absent and the user has.
-    pub(crate) fn resumed<P: DeserializeOwned>(&self) -> Done<Option<P>> {
-        let stored = self.stored::<P>()?;
-        if let (Some(position), None) = (&self.position, self.part) {
-            PositionFile::check(position.path(), stored.is_some(), self.is_resumed)?;
-        }
-        Ok(stored.map(|stored| stored.source))
-    }
-
-    fn stored<P: DeserializeOwned>(&self) -> Done<Option<Stored<P>>> {
-        self.position.as_ref().map_or(Ok(None), PositionFile::load)
-    }
-
-    /// Writes each row of a source as an item.
-    ///
-    /// # Errors
-    /// The errors of [`write`](Self::write).
+    /// Rows are rejected, or the errors of [`write`](Self::write).
     pub(crate) async fn write_rows<R, P: Serialize + DeserializeOwned>(
-        self,
+        mut self,
         pages: impl Stream<Item = Done<(Vec<R>, P)>>,
         item: impl Fn(R) -> Item,
     ) -> Done<()> {
         let items = pages.map_ok(|(rows, position)| (rows.into_iter().map(&item).collect(), position));
-        self.write(items, None).await
+        let tally = self.write(items, None).await?;
+        self.position.as_ref().map_or(Ok(()), PositionFile::delete)?;
+        tally.check()
     }
 
-    /// Writes the rows of a source, and prints the counts.
+    /// Writes the rows of a source, prints the counts, and returns them: rows may be rejected.
     ///
     /// # Errors
-    /// Rows are left, a signal came, or the errors of the source and of the table.
-    pub(crate) async fn write<P>(mut self, pages: impl Stream<Item = Done<Page<P>>>, total: Option<u64>) -> Done<()>
+    /// Other rows are left, a signal came, or the errors of the source and of the table.
+    pub(crate) async fn write<P>(&mut self, pages: impl Stream<Item = Done<Page<P>>>, total: Option<u64>) -> Done<Tally>
     where
         P: Serialize + DeserializeOwned,
     {
-        let before = self.stored::<P>()?;
-        let new = || (Tally::default(), self.part.unwrap_or_default());
-        let (tally, rejected) = before.map_or_else(new, |before| (before.tally, before.rejects));
+        let mut position = self.position.take();
+        let before = position.as_mut().map(PositionFile::load::<Option<Stored<P>>>);
+        let before = before.transpose()?.flatten().flatten();
+        let (tally, rejected) = before.map_or_else(Default::default, |before| (before.tally, before.rejects));
         let book = Arc::new(Mutex::new(Book {
             ledger: Ledger::new(tally),
-            position: self.position.take(),
+            position,
             rejects: Rejects::open(self.session.terminal, self.sending.rejects.as_deref(), rejected)?,
         }));
-        self.session.interrupt.wait_for_position();
-        let interrupt = self.session.interrupt.clone();
+        let this = &*self;
+        this.session.interrupt.wait_for_position();
+        let interrupt = this.session.interrupt.clone();
         let taken = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&taken);
         let operations = pages
@@ -286,17 +249,17 @@ impl<'s> RowWriter<'s> {
             .inspect_ok(move |_| {
                 count.fetch_add(1, Ordering::Relaxed);
             });
-        let mut bulk = self.table.bulk().max_failures(usize::MAX).max_pending(PENDING);
-        if let Some(rate) = self.sending.max_rate {
+        let mut bulk = this.table.bulk().max_failures(usize::MAX).max_pending(PENDING);
+        if let Some(rate) = this.sending.max_rate {
             bulk = bulk.max_rate(rate);
         }
         let mut outcomes = bulk.write_try_stream(operations).outcomes();
         let mut resolved = outcomes
             .by_ref()
-            .map(|outcome| self.outcome(outcome))
+            .map(|outcome| this.outcome(outcome))
             .buffer_unordered(RESOLVED)
             .ready_chunks(COUNTED);
-        let mut progress = self.session.progress(total);
+        let mut progress = this.session.progress(total);
         let mut seconds = tokio::time::interval(Duration::from_secs(1));
         seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let stopped = loop {
@@ -340,33 +303,30 @@ impl<'s> RowWriter<'s> {
             book.ledger.end(left.index(), outcome);
         }
         book.ledger.end_untaken(taken.load(Ordering::Relaxed));
-        self.finish(&mut book, stopped.or(error))
+        let done = this.finish(&mut book, stopped.or(error));
+        self.position = book.position.take();
+        done
     }
 
-    /// Prints the counts, and decides whether a position stays.
-    fn finish<P: Serialize>(&self, book: &mut Book<P>, error: Option<Failure>) -> Done<()> {
+    /// Prints the counts. An error names the position that is stored.
+    fn finish<P: Serialize>(&self, book: &mut Book<P>, error: Option<Failure>) -> Done<Tally> {
         let saved = book.save();
-        let tally = book.ledger.total();
+        let mut tally = book.ledger.total();
+        let unread = self.session.unread.take();
+        (tally.read, tally.rejected) = (tally.read + unread, tally.rejected + unread);
         let written = book.rejects.write(book.ledger.take_rejected());
         // The counts are printed even if the disk is full.
-        let reported = tally.report(&self.session.terminal);
-        let error = error.or_else(|| saved.and(written).err());
-        let is_interrupted = self.session.interrupt.is_set();
-        let is_whole = tally.in_doubt + tally.not_attempted == 0;
-        let path = book.position.as_ref().map(PositionFile::path);
-        let resumable = |error| match path {
-            Some(path) => self.session.resumable(error, path),
-            None => error,
+        tally.print(&self.session.terminal);
+        let error = match error.or_else(|| saved.and(written).err()) {
+            Some(error) => error,
+            None if self.session.interrupt.is_set() => Session::interrupted(tally.read),
+            None if tally.in_doubt + tally.not_attempted > 0 => Failure::new("rows are left"),
+            None => return Ok(tally),
         };
-        match error {
-            Some(error) => Err(resumable(error)),
-            None if is_interrupted => Err(self.session.interrupted(tally.read, path)),
-            None if !is_whole => Err(resumable(Failure::new("rows are left"))),
-            None => {
-                book.position.as_ref().map_or(Ok(()), PositionFile::delete)?;
-                reported
-            }
-        }
+        Err(match &book.position {
+            Some(position) => resumable(error, position.path()),
+            None => error,
+        })
     }
 
     /// Returns the outcome of a row that was sent, and its number.

@@ -22,3 +22,4 @@ pub(crate) mod printed_rows;
 pub(crate) mod read_ahead;
 pub(crate) mod row_source;
 pub(crate) mod sorted;
+pub(crate) mod unread;

@@ -8,6 +8,7 @@ use crate::connection::{AccountOptions, Connections};
 use crate::failure::{Done, Failure};
 use crate::interrupt::Interrupt;
 use crate::place::TablePlace;
+use crate::rows::unread::Unread;
 use crate::terminal::{Progress, Terminal, counted};
 
 /// A run of the program.
@@ -15,6 +16,7 @@ pub(crate) struct Session {
     pub(crate) connections: Connections,
     pub(crate) terminal: Terminal,
     pub(crate) interrupt: Interrupt,
+    pub(crate) unread: Unread,
 }
 
 impl Session {
@@ -24,8 +26,20 @@ impl Session {
         Ok(Self {
             connections: Connections::new(account)?,
             terminal,
-            interrupt: Interrupt::listen(),
+            interrupt: Interrupt::listen(terminal),
+            unread: Unread::new(terminal),
         })
+    }
+
+    /// Prints a line about the command.
+    pub(crate) fn note(&self, text: &str) {
+        self.terminal.note(text);
+    }
+
+    /// # Errors
+    /// The errors of [`Terminal::confirm`].
+    pub(crate) fn confirm(&self, plan: &str) -> Done<()> {
+        self.terminal.confirm(plan)
     }
 
     /// Opens a table.
@@ -45,13 +59,9 @@ impl Session {
         Ok(format!("{} at {account}", place.table))
     }
 
-    /// Returns the error of a command that a signal has stopped, with the command that resumes.
-    pub(crate) fn interrupted(&self, rows: u64, position: Option<&Path>) -> Failure {
-        let text = format!("stopped after {}", counted(rows, "row"));
-        Failure::interrupted(match position {
-            Some(path) => format!("{text}; this goes on:\n  {}", resuming(path)),
-            None => text,
-        })
+    /// Returns the error of a command that a signal has stopped.
+    pub(crate) fn interrupted(rows: u64) -> Failure {
+        Failure::interrupted(format!("stopped after {}", counted(rows, "row")))
     }
 
     /// Shows the number of rows that are read.
@@ -61,16 +71,8 @@ impl Session {
     pub(crate) fn advance(&self, progress: &mut Progress, rows: u64) -> Done<()> {
         progress.set(rows);
         match self.interrupt.is_set() {
-            true => Err(self.interrupted(rows, None)),
+            true => Err(Self::interrupted(rows)),
             false => Ok(()),
-        }
-    }
-
-    /// Returns the error of a command that leaves rows, with the command that resumes.
-    pub(crate) fn resumable(&self, error: Failure, position: &Path) -> Failure {
-        match position.exists() {
-            true => Failure::new(format!("{error}; this goes on:\n  {}", resuming(position))),
-            false => error,
         }
     }
 
@@ -80,18 +82,19 @@ impl Session {
     }
 }
 
-/// Returns the command line that goes on from a position.
-fn resuming(position: &Path) -> String {
+/// Returns the error of a command, with the command that goes on if a position is stored.
+pub(crate) fn resumable(error: Failure, position: &Path) -> Failure {
+    if !position.exists() {
+        return error;
+    }
     let mut words: Vec<String> = std::env::args().map(quoted).collect();
-    if !words
-        .iter()
-        .any(|word| word == "--resume" || word.starts_with("--resume="))
-    {
+    let is_resume = |word: &String| word == "--resume" || word.starts_with("--resume=");
+    if !words.iter().any(is_resume) {
         // Before the words that are no options, whatever they are.
         let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
         words.insert(end, format!("--resume={}", quoted(position.display().to_string())));
     }
-    words.join(" ")
+    error.with(&format!("; this goes on:\n  {}", words.join(" ")))
 }
 
 /// Quotes a word for a shell, if it needs that.

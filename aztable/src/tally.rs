@@ -5,7 +5,7 @@ use std::fmt;
 use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, fail};
 use crate::terminal::Terminal;
 
 /// The number of rows by outcome.
@@ -22,11 +22,6 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Returns the number of rows that the command should have written and has not.
-    pub(crate) fn left(&self) -> u64 {
-        self.rejected + self.in_doubt + self.not_attempted
-    }
-
     /// Adds the counts of other rows.
     pub(crate) fn add(&mut self, other: &Self) {
         self.read += other.read;
@@ -39,19 +34,27 @@ impl Tally {
     }
 
     /// Prints the counts.
-    ///
-    /// # Errors
-    /// Rows are left.
-    pub(crate) fn report(&self, terminal: &Terminal) -> Done<()> {
+    pub(crate) fn print(&self, terminal: &Terminal) {
         match serde_json::to_value(self) {
             Ok(members) if terminal.json => terminal.event("end", &members),
             _ => terminal.note(&self.to_string()),
         }
-        match self.left() {
-            0 => Ok(()),
-            1 => Err(Failure::new("1 row is left")),
-            left => Err(Failure::new(format!("{} rows are left", HumanCount(left)))),
-        }
+    }
+
+    /// # Errors
+    /// Rows are left.
+    pub(crate) fn check(&self) -> Done<()> {
+        left(self.rejected + self.in_doubt + self.not_attempted)
+    }
+}
+
+/// # Errors
+/// Rows are left.
+pub(crate) fn left(rows: u64) -> Done<()> {
+    match rows {
+        0 => Ok(()),
+        1 => fail!("1 row is left"),
+        left => fail!("{} rows are left", HumanCount(left)),
     }
 }
 

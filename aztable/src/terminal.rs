@@ -10,7 +10,8 @@ use clap::Args;
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, usage};
+use crate::rows::unread::Rejection;
 
 /// The interval between lines of progress where no terminal shows a bar.
 const LINE_INTERVAL: Duration = Duration::from_secs(60);
@@ -39,6 +40,11 @@ impl Terminal {
             (false, true) => self.event("note", &json!({ "text": text })),
             (false, false) => say(text),
         }
+    }
+
+    /// Prints a row that is left, with the reason.
+    pub(crate) fn rejected(&self, (row, why): &Rejection) {
+        self.note(&format!("rejected {:.200}: {why:.1000}", row.to_string()));
     }
 
     /// Prints an event for programs: `{"event": name, …}`.
@@ -86,7 +92,7 @@ impl Terminal {
             return Ok(());
         }
         if !io::stdin().is_terminal() {
-            return Err(Failure::usage("nothing was written: add --yes to run this plan"));
+            usage!("nothing was written: add --yes to run this plan");
         }
         let _ = write!(io::stderr(), "go on? [y/N] ");
         let mut reply = String::new();
@@ -196,10 +202,9 @@ impl Progress {
                 throttled => format!(", {throttled} throttled"),
             }
         );
+        let elapsed = HumanDuration(self.started.elapsed());
         match self.bar.is_hidden() {
-            true => self
-                .terminal
-                .note(&format!("{} {text}", HumanDuration(self.started.elapsed()))),
+            true => self.terminal.note(&format!("{elapsed} {text}")),
             false => self.bar.set_message(text),
         }
     }

@@ -33,16 +33,12 @@ const FORM: usize = 8 << 20;
 pub(crate) fn router(site: Site, port: u16) -> Done<(Router, String)> {
     let (access, token) = Access::new(port)?;
     let access = Arc::new(access);
+    let style = ([(header::CONTENT_TYPE, "text/css")], include_str!("ui/style.css"));
+    let script = ([(header::CONTENT_TYPE, "text/javascript")], include_str!("ui/page.js"));
     let open = Router::new()
         .route("/session", post(access::session).with_state(Arc::clone(&access)))
-        .route(
-            "/style.css",
-            get(([(header::CONTENT_TYPE, "text/css")], include_str!("ui/style.css"))),
-        )
-        .route(
-            "/page.js",
-            get(([(header::CONTENT_TYPE, "text/javascript")], include_str!("ui/page.js"))),
-        );
+        .route("/style.css", get(style))
+        .route("/page.js", get(script));
     let routes = Router::new()
         .route("/", get(tables::list))
         .route("/log", get(tables::log))

@@ -3,7 +3,7 @@
 use azure_table::{DynamicEntity, EdmType, EdmValue};
 use serde_json::json;
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, usage};
 
 /// The names of types on the command line, beside those of the service.
 pub(crate) const SHORT_NAMES: [(&str, EdmType); 8] = [
@@ -23,13 +23,13 @@ pub(crate) const SHORT_NAMES: [(&str, EdmType); 8] = [
 /// No type has the name.
 pub(crate) fn type_named(name: &str) -> Done<EdmType> {
     let short = SHORT_NAMES.iter().find(|(short, _)| short.eq_ignore_ascii_case(name));
-    short
-        .map(|(_, ty)| *ty)
-        .or_else(|| EdmType::from_name(name))
-        .ok_or_else(|| {
-            let names: Vec<_> = SHORT_NAMES.iter().map(|(short, _)| *short).collect();
-            Failure::usage(format!("no type {name:?}: {} or Edm.…", names.join(", ")))
-        })
+    let Some(found) = short.map(|(_, ty)| *ty).or_else(|| EdmType::from_name(name)) else {
+        usage!(
+            "no type {name:?}: {} or Edm.…",
+            SHORT_NAMES.map(|(short, _)| short).join(", ")
+        );
+    };
+    Ok(found)
 }
 
 /// Returns the short name of a type.
@@ -59,9 +59,7 @@ pub(crate) fn value_of(edm_type: EdmType, text: &str) -> Done<EdmValue> {
 /// The text has another form, or is no value of the type.
 pub(crate) fn property(text: &str) -> Done<(String, EdmValue)> {
     let Some((name, value)) = text.split_once('=') else {
-        return Err(Failure::usage(format!(
-            "{text:?} has no `=`: Name=text or Name:int32=7"
-        )));
+        usage!("{text:?} has no `=`: Name=text or Name:int32=7");
     };
     let (name, edm_type) = match name.split_once(':') {
         Some((name, edm_type)) => (name, type_named(edm_type)?),
@@ -79,7 +77,7 @@ pub(crate) fn entity(partition_key: &str, row_key: &str, properties: &[String]) 
     for text in properties {
         let (name, value) = property(text)?;
         if entity.insert(name.clone(), value).is_some() {
-            return Err(Failure::usage(format!("the property {name:?} is named twice")));
+            usage!("the property {name:?} is named twice");
         }
     }
     Ok(entity)

@@ -180,6 +180,10 @@ fn expired_signature_is_called_so_and_no_signature_is_taken_from_the_command_lin
     let error = folder.local(&["sas", "Orders", "--permissions", "x"]).failed(2);
     assert!(error.contains("letters of raud"), "{error}");
     let error = folder
+        .local(&["sas", "Orders", "--permissions", "r", "--hours", "0"])
+        .failed(2);
+    assert!(error.contains("--hours"), "{error}");
+    let error = folder
         .local(&["sas", "--permissions", "r", "--partition", "7"])
         .failed(2);
     assert!(error.contains("TABLE"), "{error}");
@@ -198,6 +202,7 @@ fn settings_are_shown_and_changed_after_a_question() {
         "--header",
         "content-type",
     ];
+    folder.done(&["create", "Rows"]);
     let asked = folder.local(&add).failed(2);
     assert!(asked.contains("set at local:tables: {\"cors\":["), "{asked}");
     assert_eq!(folder.local(&["cors", "show"]).done(), "");

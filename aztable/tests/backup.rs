@@ -11,90 +11,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use azure_table::emulator::{ServiceModel, SyncPolicy};
-use azure_table::{
-    DateTime, DynamicEntity, EdmValue, Emulator, EmulatorServer, RunningEmulator, TableClient, TableServiceClient,
-};
+use azure_table::emulator::ServiceModel;
+use azure_table::{DateTime, DynamicEntity, EdmValue, Emulator};
 
-use crate::program::{Folder, Ran, rows};
+use crate::program::Folder;
+use crate::program::server::{Server, open, tables};
 
 /// A row as exact JSON, without ETag and Timestamp, by its keys.
 type Rows = BTreeMap<(String, String), String>;
-
-/// The rows of each table.
-type Tables = BTreeMap<String, Vec<String>>;
-
-/// An emulator on a port, and the program with its connection string.
-struct Server {
-    folder: Folder,
-    server: RunningEmulator,
-    service: TableServiceClient,
-}
-
-impl Server {
-    async fn start(emulator: Emulator) -> Self {
-        let service = TableServiceClient::from_transport(emulator.clone());
-        let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap().spawn();
-        let folder = Folder::new();
-        folder.write("target", server.connection_string());
-        Self {
-            folder,
-            server,
-            service,
-        }
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.folder.command(arguments);
-        command.env("AZURE_STORAGE_CONNECTION_STRING", self.server.connection_string());
-        command
-    }
-
-    /// Runs the program beside the server.
-    async fn run(&self, arguments: &[&str]) -> Ran {
-        let mut command = self.command(arguments);
-        tokio::task::spawn_blocking(move || command.output().unwrap().into())
-            .await
-            .unwrap()
-    }
-
-    async fn done(&self, arguments: &[&str]) -> Ran {
-        let ran = self.run(arguments).await;
-        assert_eq!(ran.code, 0, "{arguments:?}\n{}{}", ran.output, ran.error);
-        ran
-    }
-
-    async fn backup(&self, options: &[&str]) -> String {
-        let ran = self.done(&[&["backup", "backups", "--yes"], options].concat()).await;
-        ran.output.trim().to_owned()
-    }
-
-    async fn table(&self, name: &str) -> TableClient<DynamicEntity> {
-        let table = self.service.dynamic_table(name).unwrap();
-        table.create_table_if_not_exists().await.unwrap();
-        table
-    }
-
-    async fn tables(&self) -> Tables {
-        tables(&self.service).await
-    }
-}
-
-/// Returns the rows of all tables of an account, sorted.
-async fn tables(service: &TableServiceClient) -> Tables {
-    let mut tables = Tables::new();
-    for name in service.list_tables().all().await.unwrap() {
-        let mut rows = rows(&service.dynamic_table(&name).unwrap()).await;
-        rows.sort();
-        tables.insert(name, rows);
-    }
-    tables
-}
-
-/// Opens the tables in a folder. Drop them before the program runs: the folder is locked.
-fn open(path: &Path) -> TableServiceClient {
-    TableServiceClient::from_transport(Emulator::open(path, SyncPolicy::Never).unwrap())
-}
 
 fn emulator(is_cosmos: bool) -> Emulator {
     match is_cosmos {
@@ -471,8 +395,9 @@ async fn what_cannot_be_done_is_said_before_anything_is_written() {
             &["restore", "backups", "--into", "local:new"],
             "nothing was written: add --yes",
         ),
-        (&["backup", "local:new", "backups", "--yes"], "name another folder"),
+        (&["backup", "local:other", "backups", "--yes"], "name another folder"),
     ];
+    folder.run(&["create", "local:other/One"]).done();
     for (arguments, complaint) in complaints {
         let ran = folder.run(arguments);
         assert!(
@@ -481,7 +406,7 @@ async fn what_cannot_be_done_is_said_before_anything_is_written() {
             ran.error
         );
     }
-    assert_eq!(folder.run(&["ls", "local:new"]).output, "");
+    assert!(!folder.file("new").exists());
     let plan = folder.local(&["backup", "backups"]).error;
     assert!(plan.contains("One: what has changed since"), "{plan}");
     assert!(plan.contains("100 rows, 2 requests, 0.000000 USD"), "{plan}");
@@ -712,7 +637,7 @@ async fn kills(is_cosmos: bool, backups: usize) {
             let mut files = fs::read_dir(folder("backups"))
                 .unwrap()
                 .map(|entry| entry.unwrap().path());
-            files.find_map(|file| Some(file.to_str()?.strip_suffix(".tables")?.into()))
+            files.find(|file| file.to_str().unwrap().ends_with("/restore.position"))
         };
         let restore = ["restore", "backups", "--into", to, "--yes"];
         killed += until_done(&server, &restore, milliseconds, &mut random, unfinished).await;

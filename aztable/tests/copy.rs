@@ -91,15 +91,46 @@ async fn rows_that_cosmos_rejects_are_accounted_for() {
 }
 
 #[test]
-fn filter_that_cannot_be_sent_creates_neither_folder_nor_table() {
+fn command_that_writes_nothing_creates_neither_folder_nor_table() {
     let folder = Folder::new();
     folder.done(&["create", "Rows"]);
-    for (command, to) in [("copy", "local:other/Rows"), ("sync", "local:tables/Copies")] {
-        let ran = folder.run(&[command, "local:tables/Rows", to, "--filter", "(A eq 1", "--yes"]);
+    folder.write("rows.jsonl", "");
+    let (rows, other) = ("local:tables/Rows", "local:other/Rows");
+    for command in [
+        &["copy", rows, other, "--filter", "(A eq 1", "--yes"][..],
+        &["sync", rows, other, "--filter", "(A eq 1", "--yes"],
+        &["copy", rows, other],
+        &["sync", rows, other],
+        &["import", "rows.jsonl", other],
+        &["import", "absent.jsonl", other, "--yes"],
+        &["cors", "clear", "--local", "other"],
+    ] {
+        let ran = folder.run(command);
+        assert_ne!(ran.code, 0, "{command:?} {}", ran.error);
+        assert!(!folder.file("other").exists(), "{command:?} {}", ran.error);
+    }
+    folder.run(&["sync", rows, "local:other/Rows", "--dry-run"]);
+    assert!(!folder.file("other").exists());
+    for (command, to) in [("copy", "local:tables/Copies"), ("sync", "local:tables/Copies")] {
+        let ran = folder.run(&[command, rows, to, "--filter", "(A eq 1", "--yes"]);
         assert_eq!(ran.code, 2, "{}", ran.error);
     }
-    assert!(!folder.file("other").exists());
     assert!(!folder.done(&["ls"]).output.contains("Copies"));
+}
+
+#[test]
+fn folder_that_is_absent_is_named_with_what_creates_it() {
+    let folder = Folder::new();
+    folder.done(&["create", "Rows"]);
+    for command in [
+        &["ls", "local:absent"][..],
+        &["diff", "local:tables/Rows", "local:absent/Rows"],
+        &["copy", "local:absent/Rows", "local:tables/Rows", "--yes"],
+    ] {
+        let error = folder.run(command).failed(1);
+        let text = "absent: no such folder: `aztable create local:absent/TABLE` creates it";
+        assert!(error.contains(text), "{command:?} {error}");
+    }
 }
 
 #[test]

@@ -90,6 +90,9 @@ async fn sync_writes_the_rows_that_differ_alone() {
     let before = folder.rows("Bbb").await;
     let ran = folder.done(&["sync", "Aaa", "Bbb", "--dry-run"]);
     assert!(ran.error.contains("1 missing, 1 changed, 1 extra"), "{}", ran.error);
+    folder.done(&["create", "Empty"]);
+    let ran = folder.done(&["sync", "Aaa", "Empty", "--dry-run"]);
+    assert!(ran.error.contains("`aztable diff --limit N`"), "{}", ran.error);
     assert_eq!(folder.local(&["sync", "Aaa", "Bbb", "--delete"]).code, 2);
     assert_eq!(folder.rows("Bbb").await, before);
 

@@ -155,6 +155,8 @@ async fn csv_tells_types_and_absent_from_empty() {
         folder.read("rows.csv"),
         "PartitionKey,RowKey,Name:Edm.String\np,1,\"\"\"\"\"\"\np,2,\n"
     );
+    let none = folder.done(&["export", "Rows", "none.csv", "--partition", "absent"]);
+    assert!(none.error.contains("no rows: partition \"absent\""), "{}", none.error);
     // One cell for each property: the second would replace the first.
     folder.write(
         "both.csv",

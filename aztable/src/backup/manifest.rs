@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, InFile as _};
 use crate::position::{hexadecimal, replace_file, sync_folder};
 
 /// The file of a manifest in the folder of its backup.
@@ -47,6 +47,9 @@ pub(crate) struct TableEntry {
     pub(crate) end: DateTime,
     /// The number of rows of the table.
     pub(crate) rows: u64,
+    /// The number of rows that the program cannot hold: the backup lacks them.
+    #[serde(default)]
+    pub(crate) rejected: u64,
     /// The number of rows in the file of rows.
     pub(crate) stored_rows: u64,
     /// The bytes of the rows in the file of rows, before compression.
@@ -102,7 +105,7 @@ impl Manifest {
     pub(crate) fn load(folder: &Path) -> Done<(Self, String)> {
         let path = folder.join(NAME);
         let damaged = |why: &str| Failure::of_file(&path, format!("damaged: {why}"));
-        let json = fs::read(&path).map_err(|error| Failure::of_file(&path, error))?;
+        let json = fs::read(&path).in_file(&path)?;
         let stored: Value = serde_json::from_slice(&json).map_err(|error| damaged(&error.to_string()))?;
         let manifest = &stored["manifest"];
         let sha256 = checksum(manifest);
@@ -155,15 +158,12 @@ impl FileEntry {
         let failed = |error| Failure::of_file(&path, error);
         let mut file = BufReader::with_capacity(1 << 16, File::open(&path).map_err(failed)?);
         let (mut hash, mut bytes) = (Sha256::new(), 0);
-        loop {
-            let read = file.fill_buf().map_err(failed)?;
-            if read.is_empty() {
-                break;
-            }
-            hash.update(read);
-            let length = read.len();
-            bytes += length as u64;
-            file.consume(length);
+        while let read = file.fill_buf().map_err(failed)?.len()
+            && read > 0
+        {
+            hash.update(file.buffer());
+            bytes += read as u64;
+            file.consume(read);
         }
         Ok(Self {
             name: name.to_owned(),

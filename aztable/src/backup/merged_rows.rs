@@ -4,7 +4,7 @@ use azure_table::DynamicEntity;
 
 use crate::backup::sorted_lines::{KeyLine, Keyed as _, SortedLines};
 use crate::backup::stored_backup::StoredBackup;
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, fail};
 
 /// A reader of the rows, in the order of the keys.
 pub(crate) struct MergedRows {
@@ -19,33 +19,20 @@ impl MergedRows {
     /// # Errors
     /// A file cannot be read.
     pub(crate) fn open(chain: &[StoredBackup], table: &str) -> Done<Self> {
-        let path = |backup: &StoredBackup, name: &str| backup.folder.join(name);
-        let entries: Vec<_> = chain
-            .iter()
-            .filter_map(|backup| Some((backup, backup.table(table)?)))
-            .collect();
-        let Some((newest, entry)) = entries.first() else {
-            return Err(Failure::new(format!("the backup has no table {table}")));
+        let Some(keys) = chain.first().map(|newest| newest.keys(table)).transpose()?.flatten() else {
+            fail!("the backup has no table {table}");
         };
-        let keys = SortedLines::open(&path(newest, &entry.keys_file.name))?;
-        let files = entries
-            .iter()
-            .map(|(backup, entry)| SortedLines::open(&path(backup, &entry.rows_file.name)));
-        Ok(Self {
-            keys,
-            files: files.collect::<Done<_>>()?,
-        })
+        let files = chain.iter().filter_map(|backup| backup.rows(table).transpose());
+        let files = files.collect::<Done<_>>()?;
+        Ok(Self { keys, files })
     }
 
-    /// Skips rows.
+    /// Skips rows. Returns the key of the last one.
     ///
     /// # Errors
     /// The file of keys is damaged.
-    pub(crate) fn skip(&mut self, rows: u64) -> Done<()> {
-        for _ in 0..rows {
-            self.keys.take()?;
-        }
-        Ok(())
+    pub(crate) fn skip(&mut self, rows: u64) -> Done<Option<KeyLine>> {
+        (0..rows).try_fold(None, |_, _| self.keys.take())
     }
 
     /// Returns the next row.
@@ -57,18 +44,12 @@ impl MergedRows {
         for file in &mut self.files {
             if file.seek(key.key())?.is_some() {
                 let row = file.take()?;
-                return match row.as_ref().and_then(|row| row.etag()) == key.etag() {
-                    true => Ok(row),
-                    false => Err(Failure::new(format!(
-                        "the row {:?} has another ETag than its key",
-                        key.key()
-                    ))),
-                };
+                if row.as_ref().and_then(|row| row.etag()) != key.etag() {
+                    fail!("the row {:?} has another ETag than its key", key.key());
+                }
+                return Ok(row);
             }
         }
-        Err(Failure::new(format!(
-            "no backup of the chain has the row {:?}",
-            key.key()
-        )))
+        fail!("no backup of the chain has the row {:?}", key.key())
     }
 }

@@ -1,12 +1,15 @@
 //! The finished backups in a folder, and the chains of their bases.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use azure_table::DateTime;
+use azure_table::{DateTime, DynamicEntity};
 
 use crate::backup::manifest::{Manifest, TableEntry};
-use crate::failure::{Done, Failure};
+use crate::backup::sorted_lines::{KeyLine, SortedLines};
+use crate::failure::{Done, Failure, InFile as _, fail, usage};
+use crate::terminal::Terminal;
 
 /// A finished backup.
 #[derive(Clone)]
@@ -32,16 +35,25 @@ impl StoredBackup {
         })
     }
 
-    /// Opens the finished backups of a folder, the oldest first.
+    /// Opens the finished backups of a folder, the oldest first. Also returns the name of the latest damaged one: they
+    /// are left out, with a note.
     ///
     /// # Errors
-    /// One of them is damaged.
-    pub(crate) fn all(folder: &Path) -> Done<Vec<Self>> {
-        let names = names(folder)?.into_iter();
-        let finished = names.filter(|name| Manifest::is_in(&folder.join(name)));
-        let mut backups: Vec<_> = finished.map(|name| Self::open(folder, &name)).collect::<Done<_>>()?;
+    /// The folder cannot be read.
+    pub(crate) fn all(folder: &Path, terminal: Terminal) -> Done<(Vec<Self>, Option<String>)> {
+        let (mut backups, mut damaged) = (Vec::new(), None);
+        for name in names(folder)? {
+            match Self::open(folder, &name) {
+                Ok(backup) => backups.push(backup),
+                Err(_) if !Manifest::is_in(&folder.join(&name)) => terminal.note(&format!("{name}: unfinished")),
+                Err(error) => {
+                    terminal.note(&format!("left out: {error}"));
+                    damaged = Some(name);
+                }
+            }
+        }
         backups.sort_by_key(|backup| backup.manifest.end);
-        Ok(backups)
+        Ok((backups, damaged))
     }
 
     /// Opens the backup with some tables that a user names: by its name, by a time at which it had ended, or the
@@ -49,31 +61,30 @@ impl StoredBackup {
     ///
     /// # Errors
     /// No backup has that name, or had ended by then, or the latest has only some tables and the user names none.
-    pub(crate) fn at(folder: &Path, at: Option<&str>, tables: &[String]) -> Done<Self> {
-        let by = match at {
-            Some(name) if folder.join(name).is_dir() => return Self::open(folder, name),
-            Some(time) => time.parse().map_err(|_| {
-                let text = format!("no backup has the name {time:?}, and it is no time such as 2026-01-02T03:04:05Z");
-                Failure::usage(format!("{}: {text}", folder.display()))
-            })?,
+    pub(crate) fn at(folder: &Path, at: Option<&str>, tables: &[String], terminal: Terminal) -> Done<Self> {
+        let path = folder.display();
+        let by = match at.map(|time| (time, time.parse())) {
+            Some((name, _)) if folder.join(name).is_dir() => return Self::open(folder, name),
+            Some((_, Ok(time))) => time,
+            Some((name, Err(_))) => {
+                usage!("{path}: no backup has the name {name:?}, and it is no time such as 2026-01-02T03:04:05Z")
+            }
             None => DateTime::MAX,
         };
         let has = |backup: &Self| tables.iter().all(|table| backup.table(table).is_some());
-        let found = Self::all(folder)?
-            .into_iter()
-            .rfind(|backup| backup.manifest.end <= by && has(backup));
-        match found {
-            None => Err(Failure::of_file(
-                folder,
-                "no backup with these tables had ended by then",
-            )),
-            Some(found) if tables.is_empty() && found.manifest.is_subset => {
-                let name = found.name();
-                let text = format!("the latest backup has only some tables: --at {name}, or the name of another one");
-                Err(Failure::usage(format!("{}: {text}", folder.display())))
-            }
-            Some(found) => Ok(found),
+        let (all, damaged) = Self::all(folder, terminal)?;
+        let Some(found) = all.into_iter().rfind(|backup| backup.manifest.end <= by && has(backup)) else {
+            fail!("{path}: no backup with these tables had ended by then");
+        };
+        // Names sort as their times do.
+        let (name, until) = (found.name(), by.to_string().replace(':', "-"));
+        if let Some(damaged) = damaged.filter(|damaged| &**damaged > name && *damaged < until) {
+            fail!("{path}: {damaged} is damaged, and later than {name}: --at {name} takes that one");
         }
+        if tables.is_empty() && found.manifest.is_subset {
+            usage!("{path}: the latest backup has only some tables: --at {name}, or the name of another one");
+        }
+        Ok(found)
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -83,6 +94,28 @@ impl StoredBackup {
     /// Returns the entry of a table.
     pub(crate) fn table(&self, table: &str) -> Option<&TableEntry> {
         self.manifest.tables.iter().find(|entry| entry.table == table)
+    }
+
+    /// Opens the file with the keys of a table.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn keys(&self, table: &str) -> Done<Option<SortedLines<KeyLine>>> {
+        let path = |entry: &TableEntry| self.folder.join(&entry.keys_file.name);
+        self.table(table)
+            .map(|entry| SortedLines::open(&path(entry)))
+            .transpose()
+    }
+
+    /// Opens the file with the rows of a table.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn rows(&self, table: &str) -> Done<Option<SortedLines<DynamicEntity>>> {
+        let path = |entry: &TableEntry| self.folder.join(&entry.rows_file.name);
+        self.table(table)
+            .map(|entry| SortedLines::open(&path(entry)))
+            .transpose()
     }
 
     /// Opens the base of a table of this backup.
@@ -130,6 +163,13 @@ impl StoredBackup {
         Ok(())
     }
 
+    /// Returns the number of backups that have the rows of a table, of which `all` has the others.
+    pub(crate) fn links(&self, table: &str, all: &[Self]) -> usize {
+        let base = self.table(table).and_then(|entry| entry.base.as_ref());
+        let base = base.and_then(|base| all.iter().find(|backup| backup.name() == base.backup));
+        1 + base.map_or(0, |base| base.links(table, all))
+    }
+
     /// Opens this backup and those that have the other rows of a table, the newest first.
     ///
     /// # Errors
@@ -143,15 +183,18 @@ impl StoredBackup {
     }
 }
 
-/// Returns the names of the folders in a folder, sorted: of finished and unfinished backups.
+/// Returns the names of the folders in a folder, sorted: of finished and unfinished backups. An absent folder has none.
 ///
 /// # Errors
 /// The folder cannot be read.
 pub(crate) fn names(folder: &Path) -> Done<Vec<String>> {
-    let failed = |error| Failure::of_file(folder, error);
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.in_file(folder)?,
+    };
     let mut names = Vec::new();
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    for entry in entries {
+        let entry = entry.in_file(folder)?;
         if entry.path().is_dir() {
             names.push(entry.file_name().to_string_lossy().into_owned());
         }

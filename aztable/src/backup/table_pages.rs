@@ -4,26 +4,29 @@ use azure_table::{Continuation, DynamicEntity, TableClient, TableServiceClient};
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 
 use crate::failure::{Done, Failure};
-use crate::interrupt::Interrupt;
+use crate::rows::row_source::ReadRow;
 use crate::rows::sorted::{is_ordered, sorted_rows};
+use crate::rows::unread::read_rows;
+use crate::session::Session;
 
 /// The rows of a page of sorted rows.
 const PAGE: usize = 1_000;
 
 /// Rows, and the position behind them, if the service has one in this order.
-pub(crate) type TablePage = (Vec<DynamicEntity>, Option<Continuation>);
+pub(crate) type TablePage = (Vec<ReadRow>, Option<Continuation>);
 
 /// Reads a table from a position on. A service without this order has no positions in it: its rows are sorted first.
 pub(crate) fn table_pages(
     service: &TableServiceClient,
     table: &TableClient<DynamicEntity>,
     from: Option<Continuation>,
-    interrupt: Interrupt,
+    session: &Session,
 ) -> BoxStream<'static, Done<TablePage>> {
     if !is_ordered(service) {
-        let rows = sorted_rows(service, table.query(), interrupt).try_chunks(PAGE);
+        let query = session.unread.skip(table.query());
+        let rows = sorted_rows(service, query, session.interrupt.clone()).try_chunks(PAGE);
         return rows
-            .map_ok(|rows| (rows.into_iter().map(|(_, row)| row).collect(), None))
+            .map_ok(|rows| (rows.into_iter().map(|(_, row)| Ok(row)).collect(), None))
             .map_err(|error| error.1)
             .boxed();
     }
@@ -31,11 +34,11 @@ pub(crate) fn table_pages(
     if let Some(from) = from {
         query = query.resume_from(from);
     }
-    let pages = stream::try_unfold(query.pages(), |mut pages| async move {
+    let pages = stream::try_unfold(query.lenient().pages(), |mut pages| async move {
         let page = pages.try_next().await.map_err(Failure::from)?;
         Ok(page.map(|page| {
             let next = page.continuation().clone();
-            ((page.into_items(), Some(next)), pages)
+            ((read_rows(page.into_items()), Some(next)), pages)
         }))
     });
     pages.boxed()

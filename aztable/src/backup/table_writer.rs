@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::backup::manifest::{Base, FileEntry, TableEntry};
 use crate::backup::sorted_lines::{KeyLine, Keyed as _, SortedLines, compare, not_in_order};
 use crate::backup::stored_backup::StoredBackup;
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, fail};
 use crate::rows::appended_file::AppendedFile;
 use crate::rows::compression::Compression;
 use crate::rows::json_lines;
@@ -35,6 +35,7 @@ impl TablePosition {
             start: now,
             end: now,
             rows: 0,
+            rejected: 0,
             stored_rows: 0,
             stored_bytes: 0,
             base: base.map(|base| Base {
@@ -72,12 +73,10 @@ impl<'f> TableWriter<'f> {
             }
         };
         let (rows, keys) = (file(&position.entry.rows_file)?, file(&position.entry.keys_file)?);
-        let base = base.and_then(|base| Some((base, base.table(&position.entry.table)?)));
+        let base = base.map(|base| base.keys(&position.entry.table));
         Ok(Self {
             folder,
-            base: base
-                .map(|(base, entry)| SortedLines::open(&base.folder.join(&entry.keys_file.name)))
-                .transpose()?,
+            base: base.transpose()?.flatten(),
             position,
             rows,
             keys,
@@ -89,28 +88,25 @@ impl<'f> TableWriter<'f> {
         &self.position.entry
     }
 
+    /// Counts rows that cannot be read.
+    pub(crate) fn reject(&mut self, rows: u64) {
+        self.position.entry.rejected += rows;
+    }
+
     /// Adds a row: its key, and itself if the base has not this version of it.
     ///
     /// # Errors
     /// The rows are not in the order of the keys, or the keys of the base cannot be read.
     pub(crate) fn add(&mut self, row: DynamicEntity) -> Done<()> {
-        let line = KeyLine(
-            row.partition_key.clone(),
-            row.row_key.clone(),
-            row.etag.clone(),
-            row.timestamp,
-        );
-        if self
-            .last
-            .as_ref()
-            .is_some_and(|last| compare(last.key(), line.key()) != Ordering::Less)
+        let (partition, key) = (row.partition_key.clone(), row.row_key.clone());
+        let line = KeyLine(partition, key, row.etag.clone(), row.timestamp);
+        if let Some(last) = &self.last
+            && compare(last.key(), line.key()) != Ordering::Less
         {
-            return Err(Failure::new(not_in_order(&line)));
+            fail!("{}", not_in_order(&line));
         }
-        let stored = match &mut self.base {
-            Some(base) => base.seek(line.key())?,
-            None => None,
-        };
+        let stored = self.base.as_mut().map(|base| base.seek(line.key()));
+        let stored = stored.transpose()?.flatten();
         if stored.is_none_or(|stored| stored.etag().is_none() || stored.etag() != line.etag()) {
             self.position.entry.stored_bytes += json_lines::write(&mut self.rows, &row)?;
             self.position.entry.stored_rows += 1;
@@ -126,14 +122,10 @@ impl<'f> TableWriter<'f> {
     /// # Errors
     /// A file cannot be written.
     pub(crate) fn flush(&mut self, next: Option<Continuation>) -> Done<TablePosition> {
-        let entry = &mut self.position.entry;
-        for (file, described) in [
-            (&mut self.rows, &mut entry.rows_file),
-            (&mut self.keys, &mut entry.keys_file),
-        ] {
-            file.flush()?;
-            described.bytes = file.length();
-        }
+        self.rows.flush()?;
+        self.keys.flush()?;
+        self.position.entry.rows_file.bytes = self.rows.length();
+        self.position.entry.keys_file.bytes = self.keys.length();
         self.position.next = next;
         Ok(self.position.clone())
     }

@@ -16,11 +16,12 @@ use crate::backup::manifest::Manifest;
 use crate::backup::stored_backup::{StoredBackup, names};
 use crate::backup::table_pages::table_pages;
 use crate::backup::table_writer::{TablePosition, TableWriter};
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, InFile as _, usage};
 use crate::place::AccountPlace;
 use crate::position::PositionFile;
 use crate::rows::read_ahead::read_ahead;
-use crate::session::Session;
+use crate::rows::unread::readable;
+use crate::session::{Session, resumable};
 use crate::tally::Tally;
 
 /// The file of the position in the folder of an unfinished backup.
@@ -41,6 +42,9 @@ pub(crate) struct Backup {
     /// Store all rows, not only those that have changed since the latest backup of their table
     #[arg(long)]
     full: bool,
+    /// Store all rows of a table after so many backups of it: a restore needs all since then
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    chain: usize,
     /// The price of 10,000 requests, for the plan; yours is on your price sheet
     #[arg(long, value_name = "USD", default_value_t = 0.00036)]
     price: f64,
@@ -68,24 +72,18 @@ impl Backup {
             Some(folder) => format!("local:{}", fs::canonicalize(folder)?.display()),
             None => account,
         };
-        fs::create_dir_all(&self.folder).map_err(|error| Failure::of_file(&self.folder, error))?;
-        let earlier = StoredBackup::all(&self.folder)?;
+        let (earlier, _) = StoredBackup::all(&self.folder, session.terminal)?;
         if let Some(other) = earlier.iter().find(|backup| backup.manifest.account != account) {
-            let text = format!(
-                "it has backups of {}: name another folder for {account}",
-                other.manifest.account
-            );
-            return Err(Failure::usage(format!("{}: {text}", self.folder.display())));
+            let (folder, other) = (self.folder.display(), &other.manifest.account);
+            usage!("{folder}: it has backups of {other}: name another folder for {account}");
         }
         let now = DateTime::now();
         // Names sort as their times do: with three digits of milliseconds, whatever they are.
         let (seconds, milliseconds) = (now.unix_millis().div_euclid(1_000), now.unix_millis().rem_euclid(1_000));
         let second = DateTime::from_unix_seconds(seconds).to_string().replace(':', "-");
         let name = format!("{}.{milliseconds:03}Z", second.trim_end_matches('Z'));
-        let path = self
-            .resume
-            .clone()
-            .unwrap_or_else(|| self.folder.join(&name).join(POSITION));
+        let path = self.resume.clone();
+        let path = path.unwrap_or_else(|| self.folder.join(&name).join(POSITION));
         let folder = path.parent().unwrap_or(&self.folder).to_owned();
         let full = if self.full { "full" } else { "" };
         let mut stored = PositionFile::new(&path, &[&account, &self.tables.join(","), full]);
@@ -103,29 +101,27 @@ impl Backup {
                 }
             }
         };
-        session
-            .terminal
-            .confirm(&self.plan(&position, &account, &folder, &earlier))?;
+        session.confirm(&self.plan(&position, &account, &folder, &earlier))?;
         if self.resume.is_none() {
-            fs::create_dir(&folder).map_err(|error| Failure::of_file(&folder, error))?;
+            fs::create_dir_all(&folder).in_file(&folder)?;
             stored.save(&position)?;
         }
-        self.read(session, &service, &folder, &earlier, &mut stored, &mut position)
-            .await?;
+        let read = self.read(session, &service, &folder, &earlier, &mut stored, &mut position);
+        read.await.map_err(|error| resumable(error, &path))?;
         position.manifest.end = DateTime::now();
         position.manifest.store(&folder)?;
         stored.delete()?;
         let name = &position.manifest.name;
         session.terminal.either(json!({ "backup": name }), name)?;
-        let rows = position.manifest.tables.iter().map(|entry| entry.rows).sum();
-        let written = position.manifest.tables.iter().map(|entry| entry.stored_rows).sum();
-        let tally = Tally {
-            read: rows,
-            written,
-            unchanged: rows - written,
-            ..Tally::default()
-        };
-        tally.report(&session.terminal)
+        let mut tally = Tally::default();
+        for entry in &position.manifest.tables {
+            tally.read += entry.rows + entry.rejected;
+            tally.written += entry.stored_rows;
+            tally.unchanged += entry.rows - entry.stored_rows;
+            tally.rejected += entry.rejected;
+        }
+        tally.print(&session.terminal);
+        tally.check()
     }
 
     /// Checks that no backup in the folder is unfinished.
@@ -151,7 +147,7 @@ impl Backup {
         names.dedup();
         for table in names.iter().filter(|_| !self.tables.is_empty()) {
             if !service.dynamic_table(table)?.table_exists().await? {
-                return Err(Failure::usage(format!("no such table: {table}")));
+                usage!("no such table: {table}");
             }
         }
         Ok(names)
@@ -159,17 +155,14 @@ impl Backup {
 
     /// Returns the backup on which that of a table is based.
     fn base<'b>(&self, table: &str, earlier: &'b [StoredBackup]) -> Option<&'b StoredBackup> {
-        let mut newest = earlier.iter().rev().filter(|_| !self.full);
-        newest.find(|backup| backup.table(table).is_some())
+        let newest = earlier.iter().rfind(|backup| backup.table(table).is_some());
+        newest.filter(|newest| !self.full && newest.links(table, earlier) < self.chain)
     }
 
     /// Describes the backup, with the requests that the counts of earlier ones predict.
     fn plan(&self, position: &Position, account: &str, folder: &Path, earlier: &[StoredBackup]) -> String {
-        let mut text = format!(
-            "back up {} tables of {account} to {}\n",
-            position.tables.len(),
-            folder.display()
-        );
+        let (count, folder) = (position.tables.len(), folder.display());
+        let mut text = format!("back up {count} tables of {account} to {folder}\n");
         let (mut rows, mut requests, mut unknown) = (0, 0, 0);
         for table in &position.tables {
             let kind = match self.base(table, earlier) {
@@ -185,10 +178,7 @@ impl Backup {
                 None => unknown += 1,
             }
         }
-        let _ = write!(
-            text,
-            "Timestamps are not indexed: this reads all rows, with a request for each {PAGE}"
-        );
+        text += &format!("Timestamps are not indexed: this reads all rows, with a request for each {PAGE}");
         if requests > 0 {
             let price = requests as f64 / 10_000.0 * self.price;
             let (rows, requests) = (HumanCount(rows), HumanCount(requests));
@@ -227,8 +217,8 @@ impl Backup {
             let base = match &current {
                 None => self.base(&table, earlier),
                 Some(current) => {
-                    let name = current.entry.base.as_ref().map(|base| &base.backup);
-                    earlier.iter().find(|backup| name == Some(&backup.manifest.name))
+                    let name = current.entry.base.as_ref().map(|base| &*base.backup);
+                    earlier.iter().find(|backup| name == Some(backup.name()))
                 }
             };
             if let Some(base) = base {
@@ -237,23 +227,29 @@ impl Backup {
             let current = current.unwrap_or_else(|| TablePosition::new(&table, position.done, base));
             let before = position.manifest.tables.iter().map(|entry| entry.rows).sum::<u64>();
             let client = service.dynamic_table(&table)?;
-            let pages = table_pages(service, &client, current.next.clone(), session.interrupt.clone());
+            let pages = table_pages(service, &client, current.next.clone(), session);
             let mut pages = pin!(read_ahead(pages));
             let mut writer = TableWriter::open(folder, current, base)?;
             let entry = loop {
                 let (rows, next) = match pages.try_next().await {
                     Ok(Some(page)) => page,
-                    Ok(None) => break Some(writer.finish()?),
+                    Ok(None) => {
+                        // Those of rows that were sorted first.
+                        writer.reject(session.unread.take());
+                        break Some(writer.finish()?);
+                    }
                     // Another program has deleted the table since the tables were listed.
                     Err(_) if self.tables.is_empty() && !client.table_exists().await? => break None,
                     // Rows that are read to be sorted have no position.
                     Err(_) if session.interrupt.is_set() => {
-                        let rows = before + writer.entry().rows;
-                        return Err(session.interrupted(rows, Some(stored.path())));
+                        return Err(Session::interrupted(before + writer.entry().rows));
                     }
-                    Err(error) => return Err(session.resumable(error, stored.path())),
+                    Err(error) => return Err(error),
                 };
+                let mut rejected = 0;
+                let rows = readable(rows, &session.terminal, &mut rejected);
                 rows.into_iter().try_for_each(|row| writer.add(row))?;
+                writer.reject(rejected);
                 let rows = before + writer.entry().rows;
                 progress.set(rows);
                 let stop = session.interrupt.is_set();
@@ -262,15 +258,12 @@ impl Backup {
                     stored.save(&*position)?;
                 }
                 if stop {
-                    drop(progress);
-                    return Err(session.interrupted(rows, Some(stored.path())));
+                    return Err(Session::interrupted(rows));
                 }
             };
             match entry {
                 Some(entry) => position.manifest.tables.push(entry),
-                None => session
-                    .terminal
-                    .note(&format!("{table} was deleted meanwhile: left out")),
+                None => session.note(&format!("{table} was deleted meanwhile: left out")),
             }
             let cost = session.connections.meter.total();
             position.manifest.requests = requests + cost.requests;
@@ -278,7 +271,6 @@ impl Backup {
             (position.done, position.current) = (position.done + 1, None);
             stored.save(&*position)?;
         }
-        drop(progress);
         Ok(())
     }
 }

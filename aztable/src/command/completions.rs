@@ -8,7 +8,8 @@ use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
 use crate::arguments::Arguments;
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, InFile as _};
+use crate::session::Session;
 
 #[derive(Args)]
 pub(crate) struct Completions {
@@ -17,7 +18,7 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(self) -> Done<()> {
+    pub(crate) async fn run(self, _: &Session) -> Done<()> {
         // It panics where it cannot write.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Arguments::command(), "aztable", &mut script);
@@ -33,12 +34,12 @@ pub(crate) struct Man {
 }
 
 impl Man {
-    pub(crate) fn run(self) -> Done<()> {
+    pub(crate) async fn run(self, _: &Session) -> Done<()> {
         let Some(folder) = self.all else {
             return Ok(clap_mangen::Man::new(Arguments::command()).render(&mut io::stdout())?);
         };
         let written =
             fs::create_dir_all(&folder).and_then(|()| clap_mangen::generate_to(Arguments::command(), &folder));
-        written.map_err(|error| Failure::of_file(&folder, error))
+        written.in_file(&folder)
     }
 }

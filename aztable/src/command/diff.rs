@@ -7,14 +7,14 @@ use futures_util::TryStreamExt as _;
 use serde_json::json;
 
 use crate::failure::{Done, Failure};
-use crate::pair::{Pair, PairOptions};
+use crate::pair::Pair;
 use crate::rows::compared::Counts;
 use crate::session::Session;
 
 #[derive(Args)]
 pub(crate) struct Diff {
     #[command(flatten)]
-    pair: PairOptions,
+    pair: Pair,
     /// Compare without these properties
     #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
     ignore: Vec<String>,
@@ -25,8 +25,7 @@ pub(crate) struct Diff {
 
 impl Diff {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let pair = self.pair.open(session)?;
-        let counts = print(session, &pair, self.ignore, self.limit).await?;
+        let counts = print(session, &self.pair, self.ignore, self.limit).await?;
         match counts.different() {
             0 => Ok(()),
             different => Err(Failure::new(format!("{different} rows differ"))),
@@ -60,7 +59,8 @@ pub(crate) async fn print(session: &Session, pair: &Pair, ignored: Vec<String>, 
         false => terminal.note(&counts.to_string()),
     }
     if !terminal.json && counts.different() > limit {
-        terminal.note(&format!("{limit} of the rows that differ are printed: --limit N"));
+        let text = "of the rows that differ are printed: `aztable diff --limit N` prints more";
+        terminal.note(&format!("{limit} {text}"));
     }
     Ok(counts)
 }

@@ -5,7 +5,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::doubt::was_applied;
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, fail};
 use crate::place::TablePlace;
 use crate::rows::printed_rows::{Form, PrintedRows};
 use crate::session::Session;
@@ -55,9 +55,9 @@ impl Get {
         };
         let Some(row) = row else {
             let (partition, row) = (self.key.partition, self.key.row);
-            return Err(Failure::new(format!("no row ({partition:?}, {row:?})")));
+            fail!("no row ({partition:?}, {row:?})");
         };
-        let mut rows = PrintedRows::new(Form::of(&session.terminal, Form::Properties), Vec::new());
+        let mut rows = PrintedRows::new(Form::of(&session.terminal, Form::Properties), Vec::new())?;
         rows.add(row)?;
         rows.end()
     }
@@ -139,20 +139,18 @@ impl Delete {
 
 /// Writes a row, and prints its ETag.
 async fn write(session: &Session, key: &RowKeys, operation: TableOperation, condition: Match) -> Done<()> {
-    let (service, table) = session.connections.service_and_table(&key.table)?;
+    let (terminal, (service, table)) = (&session.terminal, session.connections.service_and_table(&key.table)?);
     let operation = match condition.if_match {
         Some(etag) => operation.if_match(ETag::new(etag)),
         None => operation,
     };
     match table.execute(operation).await {
         Ok(result) => match result.etag() {
-            None => session.terminal.note("done"),
-            Some(etag) => session
-                .terminal
-                .either(json!({ "etag": etag.as_str() }), etag.as_str())?,
+            None => session.note("done"),
+            Some(etag) => terminal.either(json!({ "etag": etag.as_str() }), etag.as_str())?,
         },
         Err(error) if error.may_have_applied() => match was_applied(&service, &error).await {
-            Some(true) => session.terminal.note("done, after a response was lost"),
+            Some(true) => session.note("done, after a response was lost"),
             Some(false) => return Err(Failure::new(format!("not written: {}", Failure::from(error)))),
             None => return Err(Failure::new(format!("it may be written: {}", Failure::from(error)))),
         },

@@ -1,7 +1,7 @@
 //! `export`: the rows of a table in a file, resumable.
 //!
-//! CSV and Parquet have the columns of all rows: the rows go to JSON lines beside the file first, resumable as those,
-//! and from there to the file, which is replaced by a rename when it is complete.
+//! CSV and Parquet have the columns of all rows: the rows go to JSON lines beside the file first, and from there to the
+//! file. Any file is `FILE.part` until it is complete: then a rename replaces the old one.
 
 use std::fs;
 use std::io::Write as _;
@@ -14,7 +14,7 @@ use futures_util::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, InFile as _, usage};
 use crate::place::TablePlace;
 use crate::position::{PositionFile, create_private, with_ending};
 use crate::row_selection::RowSelection;
@@ -22,13 +22,13 @@ use crate::rows::appended_file::AppendedFile;
 use crate::rows::columns::Columns;
 use crate::rows::compression::{Compression, open};
 use crate::rows::csv_writer::CsvWriter;
-use crate::rows::file_format::{FileFormat, RowForm};
+use crate::rows::file_format::{FileFormat, RowForm, is_pipe};
 use crate::rows::json_lines::{self, JsonLines};
 use crate::rows::parquet_writer::ParquetWriter;
 use crate::rows::read_ahead::scanned_pages;
 use crate::rows::row_source::each_row;
-use crate::rows::sorted::scan;
-use crate::session::Session;
+use crate::rows::unread::readable;
+use crate::session::{Session, resumable};
 use crate::tally::Tally;
 
 /// The compression of rows from which a file with columns is made.
@@ -45,7 +45,9 @@ cell is an absent property; an empty text is a cell of two quotes. Binary is bas
 Parquet: times are timestamps in microseconds; a column Name@100ns has what is behind them, if a row needs it. A \
 property of two types has the columns Age:Edm.Int32 and Age:Edm.String.
 
-Both need the columns of all rows: the rows are first written to FILE.rows.jsonl.zst, which is deleted at the end.";
+Both need the columns of all rows: the rows are first written to FILE.rows.jsonl.zst, which is deleted at the end.
+
+FILE is FILE.part until it is complete. Then it replaces an older one.";
 
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
@@ -77,113 +79,138 @@ pub(crate) struct Export {
 #[derive(Serialize, Deserialize, Default)]
 struct Position {
     rows: u64,
+    rejected: u64,
     bytes: u64,
     scan: ScanPosition,
+    /// All rows are in the file of the scan.
+    is_read: bool,
 }
 
 impl Export {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let is_pipe = self.file.as_os_str() == "-";
+        let is_pipe = is_pipe(&self.file);
         let format = FileFormat::of(&self.file, self.format)?;
-        let is_target = format.form == RowForm::JsonLines;
         let (scanned, _folder) = self.scanned(format.form, is_pipe)?;
-        let compression = if is_target { format.compression } else { COMPRESSION };
-        let (service, table) = session.connections.service_and_table(&self.table)?;
         let account = session.connections.described(&self.table.account)?;
-        let (selected, columns) = (self.rows.text(), self.select.join(","));
+        let (name, selected, columns) = (&self.table.table, self.rows.text(), self.select.join(","));
         let file_name = self.file.display().to_string();
-        let position_path = self
-            .resume
-            .clone()
-            .unwrap_or_else(|| format!("{file_name}.position").into());
+        let path = self.resume.clone().unwrap_or(with_ending(&self.file, ".position"));
         let system = if self.system { "system" } else { "" };
         let form = format!("{:?}", format.form);
-        let job = [
-            &*account,
-            table.name().as_str(),
-            &selected,
-            &columns,
-            &file_name,
-            system,
-            &form,
-        ];
-        let mut stored = PositionFile::new(position_path, &job);
+        let job = [&*account, name.as_str(), &selected, &columns, &file_name, system, &form];
+        let mut stored = PositionFile::new(&path, &job);
         let mut position: Position = stored.resumed(self.resume.is_some())?.unwrap_or_default();
-        let stopped = |rows, stored: &PositionFile| session.interrupted(rows, (!is_pipe).then(|| stored.path()));
         let may_replace = self.overwrite || self.resume.is_some();
         if !is_pipe && !may_replace && self.file.exists() {
-            return Err(Failure::usage(format!("{file_name} exists: add --overwrite")));
+            usage!("{file_name} exists: add --overwrite");
         }
-        session
-            .terminal
-            .note(&format!("export {selected} of {} at {account}", table.name()));
-        let query = self.rows.query(&table)?;
-        let scan = match self.select.is_empty() {
-            true => scan(&service, query),
-            false => scan(&service, query.select_names(self.select.clone())),
+        session.note(&format!("export {selected} of {name} at {account}"));
+        let mut done = Ok(());
+        if !position.is_read {
+            let compression = match format.form {
+                RowForm::JsonLines => format.compression,
+                _ => COMPRESSION,
+            };
+            let read = self.read(session, &scanned, compression, &mut stored, &mut position);
+            done = read.await;
+        }
+        let done = done.and_then(|()| self.finish(session, format, &scanned, position.rows));
+        done.map_err(|error| resumable(error, &path))?;
+        stored.delete()?;
+        // Behind the position, which needs them.
+        if format.form != RowForm::JsonLines {
+            fs::remove_file(&scanned).in_file(&scanned)?;
+        }
+        if position.rows == 0 && !self.rows.is_everything() {
+            session.note(&format!("no rows: {selected}"));
+        }
+        let tally = Tally {
+            read: position.rows + position.rejected,
+            written: position.rows,
+            rejected: position.rejected,
+            ..Tally::default()
         };
-        let mut pages = pin!(scanned_pages(scan.resume_from(position.scan.clone()).stream()));
+        tally.print(&session.terminal);
+        tally.check()
+    }
+
+    /// Appends the rows of the table, from the position on.
+    async fn read(
+        &self,
+        session: &Session,
+        scanned: &Path,
+        compression: Compression,
+        stored: &mut PositionFile,
+        position: &mut Position,
+    ) -> Done<()> {
+        let (service, table) = session.connections.service_and_table(&self.table)?;
+        let mut query = self.rows.query(&table)?;
+        if !self.select.is_empty() {
+            query = query.select_names(self.select.clone());
+        }
+        let mut pages = pin!(scanned_pages(&service, query, position.scan.clone()));
         session.interrupt.wait_for_position();
         let mut progress = session.progress(None);
         let mut page = pages.try_next().await?;
-        // Only now, as an error of the table or the filter must not cost the file that is there.
-        let mut file = AppendedFile::resume(&scanned, compression, position.bytes)?;
-        loop {
-            let is_end = page.is_none();
-            if let Some((rows, scanned)) = page {
-                position.scan = scanned;
-                position.rows += rows.len() as u64;
-                for mut row in rows {
-                    if !self.system {
-                        (row.etag, row.timestamp) = (None, None);
-                    }
-                    json_lines::write(&mut file, &row)?;
+        let mut file = AppendedFile::resume(scanned, compression, position.bytes)?;
+        while let Some((rows, scan)) = page {
+            for mut row in readable(rows, &session.terminal, &mut position.rejected) {
+                if !self.system {
+                    (row.etag, row.timestamp) = (None, None);
                 }
+                json_lines::write(&mut file, &row)?;
+                position.rows += 1;
             }
+            position.scan = scan;
             progress.set(position.rows);
             let stop = session.interrupt.is_set();
-            if stop || is_end || stored.is_due() {
-                file.flush()?;
-                position.bytes = file.length();
-                // Behind the end of JSON lines there is nothing to resume, behind that of rows for columns there is.
-                let is_done = is_end && is_target;
-                if !is_pipe && !is_done {
-                    stored.save(&position)?;
-                }
-            }
-            if is_end {
-                break;
+            if stop || stored.is_due() {
+                self.save(&mut file, stored, position)?;
             }
             if stop {
-                drop(progress);
-                return Err(stopped(position.rows, &stored));
+                return Err(Session::interrupted(position.rows));
             }
             page = pages.try_next().await?;
         }
-        drop(progress);
-        if !is_target && !self.write_columns(session, format, &scanned, position.rows)? {
-            return Err(stopped(position.rows, &stored));
+        position.is_read = true;
+        self.save(&mut file, stored, position)
+    }
+
+    /// Writes all rows to the disk, and then the position behind them.
+    fn save(&self, file: &mut AppendedFile, stored: &mut PositionFile, position: &mut Position) -> Done<()> {
+        file.flush()?;
+        position.bytes = file.length();
+        match is_pipe(&self.file) {
+            true => Ok(()),
+            false => stored.save(&*position),
         }
-        if !is_pipe {
-            stored.delete()?;
+    }
+
+    /// Makes the file from the rows of the scan, and deletes what it no longer needs. A repetition does no harm.
+    fn finish(&self, session: &Session, format: FileFormat, scanned: &Path, rows: u64) -> Done<()> {
+        let part = self.part();
+        if format.form != RowForm::JsonLines && !self.write_columns(session, format, scanned, &part, rows)? {
+            return Err(Session::interrupted(rows));
         }
-        // Behind the position, which needs them.
-        if !is_target {
-            fs::remove_file(&scanned).map_err(|error| Failure::of_file(&scanned, error))?;
+        if part != self.file && (part.exists() || !self.file.exists()) {
+            fs::rename(&part, &self.file).in_file(&self.file)?;
         }
-        Tally {
-            read: position.rows,
-            written: position.rows,
-            ..Tally::default()
+        Ok(())
+    }
+
+    /// Names the file until it is complete.
+    fn part(&self) -> PathBuf {
+        match is_pipe(&self.file) {
+            true => self.file.clone(),
+            false => with_ending(&self.file, ".part"),
         }
-        .report(&session.terminal)
     }
 
     /// Names the file that the scan appends to: the target itself, or rows from which it is made. Those for the
     /// standard output are in a folder of their own, as long as it is held.
     fn scanned(&self, form: RowForm, is_pipe: bool) -> Done<(PathBuf, Option<TempDir>)> {
         match (form, is_pipe) {
-            (RowForm::JsonLines, _) => Ok((self.file.clone(), None)),
+            (RowForm::JsonLines, _) => Ok((self.part(), None)),
             (RowForm::Csv, true) => {
                 let folder = tempfile::Builder::new().prefix("aztable-").tempdir()?;
                 Ok((folder.path().join("rows.jsonl.zst"), Some(folder)))
@@ -195,7 +222,14 @@ impl Export {
     }
 
     /// Writes the file with columns from the rows of the scan. Returns `false` if a signal came.
-    fn write_columns(&self, session: &Session, format: FileFormat, scanned: &Path, rows: u64) -> Done<bool> {
+    fn write_columns(
+        &self,
+        session: &Session,
+        format: FileFormat,
+        scanned: &Path,
+        new: &Path,
+        rows: u64,
+    ) -> Done<bool> {
         let source = || -> Done<JsonLines> { Ok(JsonLines::new(scanned.to_owned(), open(scanned, COMPRESSION)?)) };
         let mut columns = Columns::new();
         let is_read = each_row(source()?, session, rows, |row| {
@@ -203,18 +237,12 @@ impl Export {
             Ok(())
         })?;
         let columns = columns.into_vec();
-        session
-            .terminal
-            .note(&format!("{rows} rows in {} columns", columns.len()));
-        let new = match self.file.as_os_str() == "-" {
-            true => self.file.clone(),
-            false => with_ending(&self.file, ".new"),
-        };
-        let failed = |error| Failure::of_file(&new, error);
-        let is_whole = is_read
+        session.note(&format!("{rows} rows in {} columns", columns.len()));
+        let failed = |error| Failure::of_file(new, error);
+        Ok(is_read
             && match format.form {
                 RowForm::Parquet => {
-                    let file = create_private(&new)?;
+                    let file = create_private(new)?;
                     let mut parquet = ParquetWriter::new(file, columns).map_err(failed)?;
                     let is_whole = each_row(source()?, session, rows, |row| parquet.add(row).map_err(failed))?;
                     let file = parquet.end().map_err(failed)?;
@@ -222,16 +250,12 @@ impl Export {
                     is_whole
                 }
                 _ => {
-                    let file = AppendedFile::create(&new, format.compression)?;
+                    let file = AppendedFile::create(new, format.compression)?;
                     let mut csv = CsvWriter::new(file, columns)?;
                     let is_whole = each_row(source()?, session, rows, |row| csv.add(row))?;
                     csv.end()?;
                     is_whole
                 }
-            };
-        if is_whole && new != self.file {
-            fs::rename(&new, &self.file).map_err(|error| Failure::of_file(&self.file, error))?;
-        }
-        Ok(is_whole)
+            })
     }
 }

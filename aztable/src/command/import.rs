@@ -1,19 +1,24 @@
 //! `import`: the rows of a file in a table, resumable.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use futures_util::stream;
 use indicatif::HumanBytes;
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, InFile as _, fail};
 use crate::place::TablePlace;
 use crate::row_writer::{Item, RowWriter, WriteOptions};
-use crate::rows::file_format::{FileFormat, RowForm};
+use crate::rows::file_format::{FileFormat, RowForm, is_pipe};
 use crate::rows::open_rows::open_rows;
 use crate::rows::read_ahead::read_ahead;
-use crate::rows::row_source::{ColumnOptions, PAGE, ReadRow};
+use crate::rows::row_source::{ColumnOptions, PAGE};
 use crate::session::Session;
+
+/// The bytes of a file by which its position knows it.
+const BEGIN: u64 = 64 << 10;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -24,9 +29,10 @@ CSV: types are those of the header (Age:Edm.Int32, as export writes it), of a co
 Explorer), of --type, or those that all cells of a column show: 0010, +49 and 1.10 are texts. Columns ETag and \
 Timestamp are left out. Of the CSV of AzCopy 7, types are those that the cells show: its *.schema.csv is not read.
 
-Of rows with the same key the last one stays. A CSV file of another program is searched for them first.
+Of rows with the same key the last one stays. A CSV file of another program is searched for them first; from a pipe, \
+which is read once, the later ones are rejected.
 
-JSON: an array of rows, or rows one after the other, with odata.type members, as AzCopy 7 wrote them.
+JSON: an array of rows, rows one after the other, or responses of the service, with odata.type members.
 
 Parquet: our own has the types in its metadata; other files are read by their logical types.";
 
@@ -51,56 +57,39 @@ pub(crate) struct Import {
 
 impl Import {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let is_pipe = self.file.as_os_str() == "-";
+        let is_pipe = is_pipe(&self.file);
         let format = FileFormat::of(&self.file, self.format)?;
-        session.connections.create_folder(&self.table.account)?;
         let account = session.connections.described(&self.table.account)?;
-        let length = match is_pipe {
-            true => 0,
-            false => std::fs::metadata(&self.file)
-                .map_err(|error| Failure::of_file(&self.file, error))?
-                .len(),
+        let (length, begin) = match is_pipe {
+            true => (0, Vec::new()),
+            false => begin(&self.file).in_file(&self.file)?,
         };
         let file_name = self.file.display().to_string();
         let name = if is_pipe { "stdin" } else { &*file_name };
-        let default = PathBuf::from(format!("{name}.position"));
-        self.options.check(Some(&self.file))?;
         // The number of rows belongs to this file as it is, and to the meaning of its columns.
-        let columns = format!("{:?} {:?}", format.form, self.columns);
+        let columns = format!("{:?} {:?} {length} {begin:?}", format.form, self.columns);
         let job = [
             &*account,
             &self.table.to_string(),
             &file_name,
-            &length.to_string(),
             if self.insert { "insert" } else { "" },
             &columns,
         ];
-        let writer = RowWriter::new(session, &self.table, &self.options, &default, &job)?;
-        let before = writer.resumed::<u64>()?.unwrap_or_default();
+        let (position, before) = self.options.position::<u64>(&format!("{name}.position"), &job)?;
         let mut source = open_rows(&self.file, format, &self.columns)?;
         let mode = if self.insert { "insert" } else { "insert or replace" };
-        session.terminal.confirm(&format!(
-            "{mode} the rows of {file_name}{} in {} at {account}{}",
-            match length {
-                0 => String::new(),
-                length => format!(" ({})", HumanBytes(length)),
-            },
-            self.table,
-            source.plan()
-        ))?;
-        session.table(&self.table)?.create_table_if_not_exists().await?;
-
-        let mut skipped = 0;
-        while skipped < before {
-            let most = usize::try_from(before - skipped).unwrap_or(PAGE).min(PAGE);
-            let rows = source.read(most)?;
+        let size = (!is_pipe).then(|| format!(" ({})", HumanBytes(length)));
+        let (size, table, types) = (size.unwrap_or_default(), &self.table, source.plan());
+        let plan = format!("{mode} the rows of {file_name}{size} in {table} at {account}{types}");
+        let writer = RowWriter::confirmed(session, &plan, &self.table, &self.options.sending, Some(position)).await?;
+        let mut left = before;
+        while left > 0 {
+            let rows = source.read(usize::try_from(left).unwrap_or(PAGE).min(PAGE))?;
             if rows.is_empty() {
-                let text = format!("it has {skipped} rows, its position is {before}: the file has changed");
-                return Err(Failure::of_file(&self.file, text));
+                fail!("{file_name}: {left} rows less than its position: the file has changed");
             }
-            skipped += rows.len() as u64;
+            left -= rows.len() as u64;
         }
-        let insert = self.insert;
         let pages = stream::try_unfold((source, before), move |(mut source, rows)| async move {
             // A pipe may be slow: the requests go on.
             let read = tokio::task::block_in_place(|| source.read(PAGE))?;
@@ -110,10 +99,15 @@ impl Import {
             let rows = rows + read.len() as u64;
             Ok(Some(((read, rows), (source, rows))))
         });
-        let item = move |row: ReadRow| match row {
-            Ok(row) => Item::row(row, insert),
-            Err((text, why)) => Item::Bad { text, why },
-        };
+        let item = move |row| Item::read(row, self.insert);
         writer.write_rows(read_ahead(pages), item).await
     }
+}
+
+/// Returns the length of a file, and its first bytes: another file has others.
+fn begin(path: &Path) -> io::Result<(u64, Vec<u8>)> {
+    let (file, mut begin) = (File::open(path)?, Vec::new());
+    let length = file.metadata()?.len();
+    file.take(BEGIN).read_to_end(&mut begin)?;
+    Ok((length, begin))
 }

@@ -71,16 +71,14 @@ impl Policies {
             }
             Some(Change::Set(policy)) => {
                 let (table, name) = (&policy.table, &policy.name);
-                terminal.confirm(&format!(
-                    "replace the policy {name} of {table}: signatures that name it change"
-                ))?;
+                let plan = format!("replace the policy {name} of {table}: signatures that name it change");
+                terminal.confirm(&plan)?;
                 session.table(table)?.replace_access_policy(policy.stored()).await?;
                 format!("replaced the policy {name}")
             }
             Some(Change::Remove { table, name }) => {
-                terminal.confirm(&format!(
-                    "remove the policy {name} of {table}: signatures that name it end"
-                ))?;
+                let plan = format!("remove the policy {name} of {table}: signatures that name it end");
+                terminal.confirm(&plan)?;
                 session.table(&table)?.revoke_access_policy(&name).await?;
                 format!("removed the policy {name}")
             }
@@ -105,10 +103,8 @@ fn print(policies: &[StoredAccessPolicy], session: &Session) -> Done<()> {
     let time = |time: Option<DateTime>| time.map(|time| time.to_string());
     let lines = policies.iter().map(|policy| {
         let permissions = policy.permissions.map(|letters| letters.to_string());
-        (
-            policy.id.clone(),
-            [permissions, time(policy.start), time(policy.expiry)],
-        )
+        let parts = [permissions, time(policy.start), time(policy.expiry)];
+        (policy.id.clone(), parts)
     });
     if session.terminal.json {
         return lines.into_iter().try_for_each(|(name, [permissions, start, expiry])| {

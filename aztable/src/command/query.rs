@@ -47,10 +47,9 @@ impl Query {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let table = session.table(&self.table)?;
         let form = Form::of(&session.terminal, if self.csv { Form::Csv } else { Form::Table });
-        let limit = self
-            .limit
-            .or((form == Form::Table && !self.count).then_some(TABLE_LIMIT));
-        let mut query = self.rows.query(&table)?;
+        let is_table = form == Form::Table && !self.count;
+        let limit = self.limit.or(is_table.then_some(TABLE_LIMIT));
+        let mut query = session.unread.skip(self.rows.query(&table)?);
         // The first rows of a table are a page, not a scan.
         let is_first_page = self.rows.is_everything() && limit.is_some_and(|limit| limit <= PAGE);
         if !self.scan && !is_first_page {
@@ -61,11 +60,10 @@ impl Query {
             true => "the first page".into(),
             false => plan.path().to_string(),
         };
-        session.terminal.note(&format!(
-            "plan: {path}, {} and one more for each {PAGE} rows\n  {}",
-            counted(plan.requests() as u64, "request"),
-            plan.request_text().lines().next().unwrap_or_default()
-        ));
+        let (requests, text) = (counted(plan.requests() as u64, "request"), plan.request_text());
+        let request = text.lines().next().unwrap_or_default();
+        let text = format!("plan: {path}, {requests} and one more for each {PAGE} rows\n  {request}");
+        session.note(&text);
         if plan.path() == AccessPath::TableScan {
             query = query.allow_table_scan();
         }
@@ -80,16 +78,16 @@ impl Query {
             true => query.stream(),
             false => query.select_names(self.select.clone()).stream(),
         };
-        let mut printed = PrintedRows::new(form, self.select);
+        let mut printed = PrintedRows::new(form, self.select)?;
         let mut count = 0;
         while let Some(row) = rows.try_next().await? {
             printed.add(row)?;
             count += 1;
         }
         printed.end()?;
-        session.terminal.note(&counted(count as u64, "row"));
+        session.note(&counted(count as u64, "row"));
         if self.limit.is_none() && limit == Some(count) {
-            session.terminal.note("there may be more: --limit N");
+            session.note("there may be more: --limit N");
         }
         Ok(())
     }

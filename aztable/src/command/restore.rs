@@ -1,22 +1,31 @@
 //! `restore`: the tables of a backup in an account or a folder that has none of them, resumable.
+//!
+//! A table's name is in the position before the table is created, and rows are inserted: what another program has
+//! written meanwhile stays.
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-use azure_table::TableName;
+use azure_table::{DynamicEntity, ErrorKind, Filter, TableClient, TableName};
 use clap::Args;
-use futures_util::stream::{self, Stream, StreamExt as _};
+use futures_util::stream::{self, Stream};
 use indicatif::HumanCount;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::backup::manifest::TableEntry;
 use crate::backup::merged_rows::MergedRows;
+use crate::backup::sorted_lines::KeyLine;
 use crate::backup::stored_backup::StoredBackup;
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, fail, usage};
 use crate::place::{AccountPlace, TablePlace};
-use crate::position::PositionFile;
+use crate::row_writer::ledger::Stored;
 use crate::row_writer::{Item, Page, RowWriter, WriteOptions};
+use crate::rows::equality::same_properties;
 use crate::rows::read_ahead::read_ahead;
-use crate::session::Session;
+use crate::session::{Session, resumable};
 
+const ABSENT: &str = "a backup is restored into absent tables";
 /// The rows between two positions.
 const PAGE: usize = 1_000;
 
@@ -40,91 +49,123 @@ pub(crate) struct Restore {
     options: WriteOptions,
 }
 
+/// Rows by their keys.
+type Written = HashMap<(String, String), DynamicEntity>;
+
+/// The part of a restore that is done.
+#[derive(Serialize, Deserialize, Default)]
+struct Run {
+    /// The name of the backup.
+    backup: Option<String>,
+    /// The tables that this restore creates so far. Rows of the last one may be missing.
+    tables: Vec<String>,
+    /// The tables of which rows are left.
+    left: Vec<String>,
+    /// The length of the file of rejected rows.
+    rejects: u64,
+}
+
 impl Restore {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        self.options.check(None)?;
-        let backup = StoredBackup::at(&self.folder, self.at.as_deref(), &self.tables)?;
-        let entries = self.entries(&backup)?;
-        session.connections.create_folder(&self.into)?;
         let account = session.connections.described(&self.into)?;
-        let name = self.name.as_deref().unwrap_or_default();
-        let job = [&*account, &backup.sha256, &self.tables.join(","), name];
-        // The position in a table, and beside it the number of tables that are done, and the length of their rejects.
-        let default = self.folder.join(format!("{}.restore.position", backup.name()));
-        let path = self.options.resume.clone().unwrap_or(default);
-        let mut done_path = path.clone().into_os_string();
-        done_path.push(".tables");
-        let mut stored = PositionFile::new(done_path, &job);
-        let started = stored.load::<(usize, u64)>()?;
-        PositionFile::check(&path, started.is_some(), self.options.resume.is_some())?;
-        let (done, mut rejected) = started.unwrap_or_default();
+        let options = format!("{:?}", (&self.at, &self.tables, &self.name));
+        let default = self.folder.join("restore.position");
+        let (mut stored, position) = self.options.stored(&default, &[&account, &options])?;
+        let mut run = match position.is_some() {
+            true => serde_json::from_value(stored.run.clone())?,
+            false => Run::default(),
+        };
+        let mut position: Option<Stored<u64>> = position.flatten();
+        let at = run.backup.as_deref().or(self.at.as_deref());
+        let backup = StoredBackup::at(&self.folder, at, &self.tables, session.terminal)?;
+        run.backup = Some(backup.name().to_owned());
+        let entries = self.entries(&backup)?;
+        self.check_names(session, &entries)?;
+        let noted = run.tables.len();
         let mut chains = Vec::new();
-        for (index, entry) in entries.iter().enumerate().skip(done) {
+        for (index, entry) in entries.into_iter().enumerate().skip(noted.saturating_sub(1)) {
             let chain = backup.chain(&entry.table)?;
             chain.iter().try_for_each(|backup| backup.verify_files(&entry.table))?;
-            chains.push((index, entry, chain));
-            let is_started = started.is_some() && index == done;
-            let table = session.table(&self.target(&entry.table)?)?;
-            if !is_started && table.table_exists().await? {
-                let text = format!(
-                    "{} exists at {account}: a backup is restored into absent tables",
-                    table.name()
-                );
-                return Err(Failure::usage(text));
-            }
-        }
-        session.terminal.confirm(&format!(
-            "restore {} tables with {} rows of the backup {}, read from {} to {}, into {account}\n\
-             the service sets new ETags and Timestamps",
-            chains.len(),
-            HumanCount(chains.iter().map(|(_, entry, _)| entry.rows).sum()),
-            backup.name(),
-            backup.manifest.start,
-            backup.manifest.end
-        ))?;
-        let mut left = Vec::new();
-        for (index, entry, chain) in chains {
-            stored.save((index, rejected))?;
-            let target = self.target(&entry.table)?;
-            session
-                .terminal
-                .note(&format!("{target}: {} rows", HumanCount(entry.rows)));
-            session.table(&target)?.create_table_if_not_exists().await?;
-            let name = target.to_string();
-            let job = [&job[..], &[&*name]].concat();
-            let writer = RowWriter::part(session, &target, &self.options, &path, &job, rejected)?;
-            let before = writer.resumed::<u64>()?.unwrap_or_default();
-            let mut merged = MergedRows::open(&chain, &entry.table)?;
-            merged.skip(before)?;
-            match writer.write(read_ahead(pages(merged, before)), Some(entry.rows)).await {
-                // Rejected rows are printed. The others, and the other tables, are restored.
-                Err(error) if !path.exists() && !session.interrupt.is_set() => {
-                    left.push(format!("{}: {error}", entry.table));
+            if index >= noted && session.connections.exists(&self.into) {
+                let table = session.table(&self.target(&entry.table)?)?;
+                if table.table_exists().await? {
+                    usage!("{} exists at {account}: {ABSENT}", table.name());
                 }
-                written => written?,
             }
-            rejected = self.options.sending.rejected();
+            chains.push((index, entry, chain));
+        }
+        let (name, start, end) = (backup.name(), backup.manifest.start, backup.manifest.end);
+        let rows = HumanCount(chains.iter().map(|(_, entry, _)| entry.rows).sum());
+        session.confirm(&format!(
+            "restore {} tables with {rows} rows of the backup {name}, read from {start} to {end}, into {account}\n\
+             the service sets new ETags and Timestamps",
+            chains.len()
+        ))?;
+        stored.check_writable()?;
+        session.connections.create_folder(&self.into)?;
+        for (index, entry, chain) in chains {
+            let target = self.target(&entry.table)?;
+            session.note(&format!("{target}: {} rows", HumanCount(entry.rows)));
+            if index >= run.tables.len() {
+                run.tables.push(entry.table.clone());
+            }
+            stored.run = json!(run);
+            let (mut merged, table) = (MergedRows::open(&chain, &entry.table)?, session.table(&target)?);
+            let (begin, written) = match position.take() {
+                Some(begin) => {
+                    let written = behind(&table, merged.skip(begin.source)?).await?;
+                    (begin, written)
+                }
+                None => {
+                    stored.save(None::<()>)?;
+                    let created = create(&table, index < noted, &account).await;
+                    created.map_err(|error| resumable(error, stored.path()))?;
+                    (Stored::begin(0, run.rejects), Written::new())
+                }
+            };
+            stored.save(&begin)?;
+            let mut writer = RowWriter::open(session, &target, &self.options.sending)?;
+            writer.position = Some(stored.clone());
+            let tally = writer
+                .write(pages(merged, begin.source, written), Some(entry.rows))
+                .await?;
+            if let Err(error) = tally.check() {
+                run.left.push(format!("{}: {error}", entry.table));
+            }
+            run.rejects = self.options.sending.rejected();
         }
         stored.delete()?;
-        match left.is_empty() {
+        match run.left.is_empty() {
             true => Ok(()),
-            false => Err(Failure::new(left.join("; "))),
+            false => fail!("{}", run.left.join("; ")),
         }
+    }
+
+    /// Checks that each table has a name of its own in the account.
+    fn check_names(&self, session: &Session, entries: &[&TableEntry]) -> Done<()> {
+        let mut names = BTreeMap::new();
+        for entry in entries {
+            let name = session.connections.identity(&self.into, &entry.table)?;
+            if let Some(other) = names.insert(name, &entry.table) {
+                usage!(
+                    "{other} and {} are one table there: restore one of them with --tables and --as",
+                    entry.table
+                );
+            }
+        }
+        Ok(())
     }
 
     /// Returns the tables to restore.
     fn entries<'b>(&self, backup: &'b StoredBackup) -> Done<Vec<&'b TableEntry>> {
         if self.name.is_some() && self.tables.len() != 1 {
-            return Err(Failure::usage("--as names one table: name it in --tables"));
+            usage!("--as names one table: name it in --tables");
         }
         let absent = |table: &str| Failure::usage(format!("the backup {} has no table {table}", backup.name()));
+        let named = |table: &String| backup.table(table).ok_or_else(|| absent(table));
         match self.tables.is_empty() {
             true => Ok(backup.manifest.tables.iter().collect()),
-            false => self
-                .tables
-                .iter()
-                .map(|table| backup.table(table).ok_or_else(|| absent(table)))
-                .collect(),
+            false => self.tables.iter().map(named).collect(),
         }
     }
 
@@ -137,19 +178,51 @@ impl Restore {
     }
 }
 
-/// Returns the upserts of rows, with the number of rows behind each page. The first page has none: from then on, the
-/// position exists until all rows have an outcome.
-fn pages(merged: MergedRows, before: u64) -> impl Stream<Item = Done<Page<u64>>> {
-    let begin = stream::iter([Ok((Vec::new(), before))]);
-    let upserts = stream::try_unfold((merged, before), move |(mut merged, mut rows)| async move {
-        let mut items = Vec::with_capacity(PAGE);
-        while items.len() < PAGE
-            && let Some(row) = merged.next()?
-        {
-            items.push(Item::row(row, false));
+/// Creates a table. One without rows may be `noted`: a kill came before its creation was stored.
+async fn create(table: &TableClient<DynamicEntity>, noted: bool, account: &str) -> Done<()> {
+    match table.create_table().await {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            match noted && table.query().allow_table_scan().first().await?.is_none() {
+                true => Ok(()),
+                false => fail!("{} exists at {account}: {ABSENT}", table.name()),
+            }
         }
-        rows += items.len() as u64;
-        Ok((!items.is_empty()).then_some(((items, rows), (merged, rows))))
-    });
-    begin.chain(upserts)
+        created => Ok(created?),
+    }
+}
+
+/// Returns the rows of a table behind a key, which a run that was killed has written.
+async fn behind(table: &TableClient<DynamicEntity>, last: Option<KeyLine>) -> Done<Written> {
+    let mut query = table.query().allow_table_scan();
+    if let Some(KeyLine(partition, row, ..)) = last {
+        let [partition, row] = [partition, row].map(|key| key.replace('\'', "''"));
+        let later = format!("PartitionKey eq '{partition}' and RowKey gt '{row}'");
+        query = query.filter(Filter::raw(format!("PartitionKey gt '{partition}' or ({later})")));
+    }
+    let rows = query.all().await?.into_iter();
+    Ok(rows
+        .map(|row| ((row.partition_key.clone(), row.row_key.clone()), row))
+        .collect())
+}
+
+/// Returns the inserts of rows that are not `written`, with the number of rows behind each page.
+fn pages(merged: MergedRows, before: u64, written: Written) -> impl Stream<Item = Done<Page<u64>>> {
+    let begin = (merged, before, written);
+    read_ahead(stream::try_unfold(
+        begin,
+        |(mut merged, mut rows, mut written)| async move {
+            let mut items = Vec::with_capacity(PAGE);
+            while items.len() < PAGE
+                && let Some(row) = merged.next()?
+            {
+                let stored = written.remove(&(row.partition_key.clone(), row.row_key.clone()));
+                items.push(match stored.is_some_and(|stored| same_properties(&stored, &row)) {
+                    true => Item::Unchanged,
+                    false => Item::row(row, true),
+                });
+            }
+            rows += items.len() as u64;
+            Ok((!items.is_empty()).then_some(((items, rows), (merged, rows, written))))
+        },
+    ))
 }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use azure_table::auth::{AccountPermissions, AccountResources, SasUrl};
 use azure_table::{AccountSas, DateTime, ErrorKind, SasToken, TableSas};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, value_parser};
 use serde_json::json;
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, InFile as _, usage};
 use crate::place::TablePlace;
 use crate::session::Session;
 
@@ -36,7 +36,7 @@ pub(crate) struct Sas {
     #[arg(long, value_name = "NAME", requires = "table")]
     policy: Option<String>,
     /// Valid for so many hours: 1, unless the policy says it
-    #[arg(long, value_name = "N", conflicts_with = "expiry")]
+    #[arg(long, value_name = "N", conflicts_with = "expiry", value_parser = value_parser!(u32).range(1..))]
     hours: Option<u32>,
     /// Valid until this time: 2026-12-31T00:00:00Z
     #[arg(long, value_name = "TIME")]
@@ -58,16 +58,9 @@ pub(crate) struct Sas {
 /// Sets what signatures of tables and of accounts have in common.
 macro_rules! restricted {
     ($sas:expr, $options:expr, $expiry:expr, $service:expr) => {{
-        let mut sas = $sas;
-        if let Some(expiry) = $expiry {
-            sas = sas.expiry(expiry);
-        }
-        if let Some(start) = $options.start {
-            sas = sas.start(start);
-        }
-        if let Some(ip) = &$options.ip {
-            sas = sas.ip(ip);
-        }
+        let sas = $expiry.into_iter().fold($sas, |sas, expiry| sas.expiry(expiry));
+        let sas = $options.start.into_iter().fold(sas, |sas, start| sas.start(start));
+        let sas = $options.ip.iter().fold(sas, |sas, ip| sas.ip(ip));
         match $options.allow_http || !$service.endpoint().starts_with("https") {
             true => sas,
             false => sas.https_only(),
@@ -103,7 +96,7 @@ impl Sas {
         let place = self.table.map(|place| place.account).unwrap_or_default();
         if let Some(folder) = session.connections.described(&place)?.strip_prefix("local:") {
             let text = format!("the URL is for a server: azure-table-emulator --data {folder}");
-            session.terminal.note(&text);
+            session.note(&text);
         }
         Ok(())
     }
@@ -114,9 +107,8 @@ impl Sas {
         let permissions: AccountPermissions = letters.parse().map_err(usage)?;
         let resources: AccountResources = self.resources.parse().map_err(usage)?;
         let sas = AccountSas::new(permissions, resources, DateTime::now());
-        service
-            .sas_url(&restricted!(sas, self, expiry, service))
-            .map_err(needs_key)
+        let url = service.sas_url(&restricted!(sas, self, expiry, service));
+        url.map_err(needs_key)
     }
 
     async fn of_table(&self, table: &TablePlace, expiry: Option<DateTime>, session: &Session) -> Done<SasUrl> {
@@ -158,10 +150,9 @@ fn needs_key(error: azure_table::Error) -> Failure {
 fn show(file: &str, session: &Session) -> Done<()> {
     let text = match (file, file.strip_prefix('@')) {
         ("-", _) => io::read_to_string(io::stdin())?,
-        (_, Some(path)) => std::fs::read_to_string(path).map_err(|error| Failure::of_file(Path::new(path), error))?,
+        (_, Some(path)) => std::fs::read_to_string(path).in_file(Path::new(path))?,
         _ => {
-            let text = "`sas show` takes @FILE or -: a signature does not belong on the command line";
-            return Err(Failure::usage(text));
+            usage!("`sas show` takes @FILE or -: a signature does not belong on the command line");
         }
     };
     let text = text.trim();
@@ -181,6 +172,7 @@ fn show(file: &str, session: &Session) -> Done<()> {
         (Some(false), _) => "valid, if its key is",
         (None, _) => "valid until its policy says",
     };
+    let protocol = if parts.https_only { "https" } else { "https or http" };
     let lines = [
         ("state", Some(state.to_owned())),
         ("endpoint", endpoint),
@@ -194,21 +186,16 @@ fn show(file: &str, session: &Session) -> Done<()> {
         ("first row", keys(parts.from)),
         ("last row", keys(parts.to)),
         ("address", parts.ip),
-        (
-            "protocol",
-            Some(if parts.https_only { "https" } else { "https or http" }.to_owned()),
-        ),
+        ("protocol", Some(protocol.to_owned())),
         ("delegated by", parts.delegated_by),
         ("version", parts.version),
     ];
-    let lines = lines
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value.filter(|value| !value.is_empty())?)));
+    let some = |value: Option<String>| value.filter(|value| !value.is_empty());
+    let lines = lines.into_iter().filter_map(|(name, value)| Some((name, some(value)?)));
     if session.terminal.json {
         let members = lines.map(|(name, value)| (name.replace(' ', "_"), value.into()));
-        return session
-            .terminal
-            .result(json!(members.collect::<serde_json::Map<_, _>>()));
+        let members: serde_json::Map<_, _> = members.collect();
+        return session.terminal.result(json!(members));
     }
     for (name, value) in lines {
         session.terminal.result(format!("{name:<12}  {value}"))?;

@@ -3,7 +3,7 @@
 use clap::Args;
 use indicatif::HumanCount;
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, fail};
 use crate::place::TablePlace;
 use crate::row_selection::RowSelection;
 use crate::rows::printed_rows::print_table;
@@ -39,7 +39,7 @@ pub(crate) struct Schema {
 impl Schema {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let table = session.table(&self.table)?;
-        let mut query = self.rows.query(&table)?.allow_table_scan();
+        let mut query = session.unread.skip(self.rows.query(&table)?.allow_table_scan());
         if !self.all {
             // One row more shows whether there are others.
             query = query.limit(self.sample.saturating_add(1));
@@ -57,10 +57,7 @@ impl Schema {
         }
         drop(progress);
         if shape.rows == 0 {
-            return Err(Failure::new(format!(
-                "{}: no such rows, which a schema needs",
-                self.table
-            )));
+            fail!("{}: no such rows, which a schema needs", self.table);
         }
         if self.rust {
             let source = rust_struct::source(self.table.table.as_str(), self.name, &shape, is_sample);
@@ -69,7 +66,7 @@ impl Schema {
         if session.terminal.json {
             return session.terminal.result(shape.json(is_sample));
         }
-        session.terminal.note(&match is_sample {
+        session.note(&match is_sample {
             true => format!("the first {}; --all reads all", counted(shape.rows, "row")),
             false => format!("all {}", counted(shape.rows, "row")),
         });
@@ -99,14 +96,8 @@ fn print(shape: &TableShape) -> Done<()> {
         lines.push([name.clone(), types, rows, lengths.unwrap_or_default(), examples]);
     }
     if shape.others > 0 {
-        let values = counted(shape.others, "value");
-        lines.push([
-            "(other names)".into(),
-            String::new(),
-            values,
-            String::new(),
-            String::new(),
-        ]);
+        let (none, values) = (String::new, counted(shape.others, "value"));
+        lines.push(["(other names)".into(), none(), values, none(), none()]);
     }
     print_table(["Name", "Type or shape", "Rows", "Length", "Examples"], lines)
 }

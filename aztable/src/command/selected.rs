@@ -6,13 +6,15 @@
 use azure_table::query::ScanPosition;
 use azure_table::{DynamicEntity, TableOperation};
 use clap::Args;
+use serde_json::json;
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, usage};
 use crate::place::TablePlace;
 use crate::row_selection::RowSelection;
 use crate::row_writer::{Item, RowWriter, WriteOptions};
 use crate::rows::printed_rows::{Form, PrintedRows};
 use crate::rows::read_ahead::scanned_pages;
+use crate::rows::row_source::ReadRow;
 use crate::rows::sorted::scan;
 use crate::session::Session;
 use crate::value;
@@ -67,8 +69,7 @@ impl Selected {
     /// Deletes the rows, or sets properties of them.
     async fn write(self, session: &Session, verb: &str, set: &[String]) -> Done<()> {
         if self.rows.is_everything() && !self.all {
-            let text = format!("no rows are selected: --partition, --filter, or --all to {verb} all rows");
-            return Err(Failure::usage(text));
+            usage!("no rows are selected: --partition, --filter, or --all to {verb} all rows");
         }
         let values = value::entity("", "", set)?;
         let (service, table) = session.connections.service_and_table(&self.table)?;
@@ -78,38 +79,40 @@ impl Selected {
         let query = query.allow_table_scan();
         if self.dry_run {
             let mut first = query.clone().limit(PRINTED).stream();
-            let mut printed = PrintedRows::new(Form::of(&session.terminal, Form::Table), Vec::new());
+            let mut printed = PrintedRows::new(Form::of(&session.terminal, Form::Table), Vec::new())?;
             while let Some(row) = first.try_next().await? {
                 printed.add(row)?;
             }
             printed.end()?;
             let count = scan(&service, query).count().await?;
-            session.terminal.note(&format!(
-                "{verb} {count} rows: {selected} of {described}; nothing was written"
-            ));
+            let counts = format!("{verb} {count} rows: {selected} of {described}; nothing was written");
+            session.note(&counts);
             return Ok(());
         }
         let set = set.join(" ");
-        let identity = session.connections.identity(&self.table)?;
+        let place = &self.table;
+        let identity = session.connections.identity(&place.account, place.table.as_str())?;
         let default = format!("{}-{verb}.position", table.name());
         let job = [verb, &identity, &selected, &set];
-        let writer = RowWriter::new(session, &self.table, &self.options, default.as_ref(), &job)?;
-        let position = writer.resumed::<ScanPosition>()?.unwrap_or_default();
+        let (file, position) = self.options.position::<ScanPosition>(&default, &job)?;
         let set = if set.is_empty() { set } else { format!(", set {set}") };
-        session
-            .terminal
-            .confirm(&format!("{verb} {selected} of {described} ({path}){set}"))?;
-
+        session.confirm(&format!("{verb} {selected} of {described} ({path}){set}"))?;
+        file.check_writable()?;
+        let mut writer = RowWriter::open(session, &self.table, &self.options.sending)?;
+        writer.position = Some(file);
         let keys = query.select_names(["PartitionKey", "RowKey"]);
-        let pages = scanned_pages(scan(&service, keys).resume_from(position).stream());
-        writer
-            .write_rows(pages, move |row| Item::Write(operation(row, &values)))
-            .await
+        let pages = scanned_pages(&service, keys, position);
+        let item = move |row: ReadRow| row.map_or_else(Item::Bad, |row| operation(row, &values));
+        writer.write_rows(pages, item).await
     }
 }
 
 /// Returns the write of a row: a merge of the values, or a deletion without any.
-pub(crate) fn operation(row: DynamicEntity, values: &DynamicEntity) -> TableOperation {
+pub(crate) fn operation(row: DynamicEntity, values: &DynamicEntity) -> Item {
+    let Some(etag) = row.etag else {
+        let key = json!([row.partition_key, row.row_key]);
+        return Item::Bad((key, "it has no ETag: another program may have changed it".into()));
+    };
     let operation = match values.properties.is_empty() {
         true => TableOperation::delete::<DynamicEntity>((row.partition_key, row.row_key)),
         false => TableOperation::merge(&DynamicEntity {
@@ -118,8 +121,27 @@ pub(crate) fn operation(row: DynamicEntity, values: &DynamicEntity) -> TableOper
             ..values.clone()
         }),
     };
-    match row.etag {
-        Some(etag) => operation.if_match(etag),
-        None => operation,
+    Item::Write(operation.if_match(etag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn row_without_an_etag_is_not_written() {
+        let row = |etag: Option<&str>| DynamicEntity {
+            etag: etag.map(|etag| azure_table::ETag::new(etag.to_owned())),
+            ..DynamicEntity::new("p", "r")
+        };
+        let mut values = DynamicEntity::default();
+        for _ in ["delete", "merge"] {
+            let Item::Bad((key, why)) = operation(row(None), &values) else {
+                panic!("it is written")
+            };
+            assert_eq!((key, why.contains("no ETag")), (json!(["p", "r"]), true));
+            assert!(matches!(operation(row(Some("W/1")), &values), Item::Write(_)));
+            values.insert("A", 1_i32);
+        }
     }
 }

@@ -53,16 +53,12 @@ struct Rule {
 
 impl Cors {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        if !matches!(self.action, CorsAction::Show) {
-            session.connections.create_folder(&AccountPlace::Default)?;
-        }
         let service = session.connections.default_service()?;
         let mut rules = service.properties().await?.cors.unwrap_or_default();
         match self.action {
             CorsAction::Show => {
-                return rules
-                    .iter()
-                    .try_for_each(|rule| session.terminal.result(rule_json(rule)));
+                let mut rules = rules.iter();
+                return rules.try_for_each(|rule| session.terminal.result(rule_json(rule)));
             }
             CorsAction::Clear => rules.clear(),
             CorsAction::Add(rule) => rules.push(CorsRule {
@@ -74,11 +70,9 @@ impl Cors {
         }
         let properties = ServiceProperties::default().cors(rules);
         let account = session.connections.described(&AccountPlace::Default)?;
-        session
-            .terminal
-            .confirm(&format!("set at {account}: {}", json(&properties)))?;
+        session.confirm(&format!("set at {account}: {}", json(&properties)))?;
         service.set_properties(properties).await?;
-        session.terminal.note("done");
+        session.note("done");
         Ok(())
     }
 }
@@ -106,20 +100,13 @@ fn json(properties: &ServiceProperties) -> Value {
         Some(json!({ "enabled": enabled, "apis": apis, "keep_days": metrics.retention_days }))
     };
     let (hours, minutes) = (metrics(&properties.hour_metrics), metrics(&properties.minute_metrics));
-    let cors = properties
-        .cors
-        .as_ref()
-        .map(|rules| rules.iter().map(rule_json).collect());
-    let members = [
-        ("logging", logging),
-        ("hour_metrics", hours),
-        ("minute_metrics", minutes),
-        ("cors", cors),
-    ];
-    members
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
-        .collect()
+    let cors = properties.cors.as_ref();
+    let cors = cors.map(|rules| rules.iter().map(rule_json).collect::<Value>());
+    let mut all = json!({ "logging": logging, "hour_metrics": hours, "minute_metrics": minutes, "cors": cors });
+    if let Some(members) = all.as_object_mut() {
+        members.retain(|_, value| !value.is_null());
+    }
+    all
 }
 
 fn rule_json(rule: &CorsRule) -> Value {

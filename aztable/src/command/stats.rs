@@ -46,7 +46,8 @@ impl Stats {
         let (mut rows, mut bytes) = (0, 0);
         let mut partitions = Partitions::default();
         let mut sizes = [0_u64; 64];
-        let mut read = sorted_rows(&service, self.rows.query(&table)?, session.interrupt.clone());
+        let query = session.unread.skip(self.rows.query(&table)?);
+        let mut read = sorted_rows(&service, query, session.interrupt.clone());
         let mut progress = session.progress(None);
         while let Some((_, row)) = read.try_next().await? {
             let size = row_size(&row);
@@ -63,28 +64,23 @@ impl Stats {
         let count = partitions.count;
         let [by_rows, by_bytes] = partitions.largest();
         let month = self.price_per_gb.map(|price| price * bytes as f64 / f64::from(1 << 30));
-        let scan = self
-            .price_per_10k_requests
-            .map(|price| price * requests as f64 / 10_000.0);
+        let scan = self.price_per_10k_requests;
+        let scan = scan.map(|price| price * requests as f64 / 10_000.0);
         let range = |power: usize| (1_u64 << power, 1_u64 << (power + 1));
         let sizes = sizes.into_iter().enumerate().filter(|(_, rows)| *rows > 0);
         if session.terminal.json {
-            let sizes: Vec<_> = sizes
-                .map(|(power, rows)| json!({ "from": range(power).0, "below": range(power).1, "rows": rows }))
-                .collect();
+            let size = |(power, rows)| json!({ "from": range(power).0, "below": range(power).1, "rows": rows });
+            let sizes: Vec<_> = sizes.map(size).collect();
             return session.terminal.result(json!({
                 "rows": rows, "bytes": bytes, "partitions": count, "requests": requests,
                 "largest_by_rows": by_rows, "largest_by_bytes": by_bytes, "sizes": sizes, "price_of_month": month,
                 "price_of_scan": scan,
             }));
         }
-        session.terminal.result(format!(
-            "{}, {}, {}, {}",
-            counted(rows, "row"),
-            HumanBytes(bytes),
-            counted(count, "partition"),
-            counted(requests, "request")
-        ))?;
+        let (read, size) = (counted(rows, "row"), HumanBytes(bytes));
+        let (partitions, requests) = (counted(count, "partition"), counted(requests, "request"));
+        let line = format!("{read}, {size}, {partitions}, {requests}");
+        session.terminal.result(line)?;
         if let Some(month) = month {
             session.terminal.result(format!("a month of storage: {month:.4}"))?;
         }

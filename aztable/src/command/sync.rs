@@ -12,7 +12,7 @@ use futures_util::TryStreamExt as _;
 use crate::command::diff::print;
 use crate::command::selected::operation;
 use crate::failure::Done;
-use crate::pair::PairOptions;
+use crate::pair::Pair;
 use crate::row_writer::{Item, RowWriter, SendOptions};
 use crate::rows::compared::Compared;
 use crate::session::Session;
@@ -25,7 +25,7 @@ const PRINTED: u64 = 10;
 #[derive(Args)]
 pub(crate) struct Sync {
     #[command(flatten)]
-    pair: PairOptions,
+    pair: Pair,
     /// Delete rows that the first table lacks. Not with a filter: the first table may have them with other values
     #[arg(long, conflicts_with = "filter")]
     delete: bool,
@@ -38,47 +38,39 @@ pub(crate) struct Sync {
 
 impl Sync {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        session.connections.create_folder(&self.pair.to.account)?;
-        let pair = self.pair.open(session)?;
         if self.dry_run {
-            return print(session, &pair, Vec::new(), PRINTED).await.map(drop);
+            return print(session, &self.pair, Vec::new(), PRINTED).await.map(drop);
         }
-        let extra = match self.delete {
-            true => "delete its other rows",
-            false => "keep its other rows",
-        };
-        session.terminal.confirm(&format!(
-            "make {} of {} equal to {}: insert or replace the rows that differ, {extra}\n  \
+        self.pair.identities(session)?;
+        let extra = if self.delete { "delete" } else { "keep" };
+        let plan = format!(
+            "make {} of {} equal to {}: insert or replace the rows that differ, {extra} its other rows\n  \
              --dry-run counts them first; after a stop the same command does the rest",
             self.pair.rows.text(),
             session.described(&self.pair.to)?,
             session.described(&self.pair.from)?,
-        ))?;
-        session.table(&self.pair.to)?.create_table_if_not_exists().await?;
-        let writer = RowWriter::repeatable(session, &self.pair.to, &self.options)?;
+        );
+        self.options.check()?;
+        let mut writer = RowWriter::confirmed(session, &plan, &self.pair.to, &self.options, None).await?;
         let kept = Arc::new(AtomicU64::new(0));
         let (count, delete) = (Arc::clone(&kept), self.delete);
         let item = move |row| match row {
             Compared::Equal => Some(Item::Unchanged),
             Compared::Missing(row) | Compared::Changed(row, _) => Some(Item::row(row, false)),
-            Compared::Extra(row) if delete => Some(Item::Write(operation(row, &DynamicEntity::default()))),
+            Compared::Extra(row) if delete => Some(operation(row, &DynamicEntity::default())),
             Compared::Extra(_) => {
                 count.fetch_add(1, Ordering::Relaxed);
                 None
             }
         };
-        let pages = pair
-            .compared(session, Vec::new())?
-            .try_chunks(PAGE)
-            .map_err(|error| error.1);
+        let rows = self.pair.compared(session, Vec::new())?;
+        let pages = rows.try_chunks(PAGE).map_err(|error| error.1);
         let pages = pages.map_ok(move |rows| (rows.into_iter().filter_map(&item).collect(), ()));
         let written = writer.write(pages, None).await;
         match kept.load(Ordering::Relaxed) {
             0 => {}
-            kept => session
-                .terminal
-                .note(&format!("{kept} other rows are kept: --delete deletes them")),
+            kept => session.note(&format!("{kept} other rows are kept: --delete deletes them")),
         }
-        written
+        written?.check()
     }
 }

@@ -23,10 +23,8 @@ pub(crate) struct List {
 
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let mut tables = session
-            .connections
-            .service(&self.place.unwrap_or_default())?
-            .list_tables();
+        let service = session.connections.service(&self.place.unwrap_or_default())?;
+        let mut tables = service.list_tables();
         if let Some(prefix) = self.prefix {
             tables = tables.starting_with(prefix);
         }
@@ -52,7 +50,7 @@ impl Create {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         session.connections.create_folder(&self.table.account)?;
         session.table(&self.table)?.create_table().await?;
-        session.terminal.note(&format!("created {}", self.table));
+        session.note(&format!("created {}", self.table));
         Ok(())
     }
 }
@@ -72,11 +70,9 @@ impl Remove {
         let table = session.table(&self.table)?;
         let account = session.connections.described(&self.table.account)?;
         let name = table.name();
-        session
-            .terminal
-            .confirm(&format!("delete the table {name} at {account}, with all its rows"))?;
+        session.confirm(&format!("delete the table {name} at {account}, with all its rows"))?;
         table.delete_table().await?;
-        session.terminal.note(&format!("deleted {name}"));
+        session.note(&format!("deleted {name}"));
         Ok(())
     }
 }

@@ -35,9 +35,6 @@ pub(crate) struct Ui {
 impl Ui {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let place = self.account.unwrap_or_default();
-        if !self.read_only {
-            session.connections.create_folder(&place)?;
-        }
         let log = Arc::new(Mutex::new(VecDeque::new()));
         let lines = Arc::clone(&log);
         let http_log = HttpLog::new(move |line| {
@@ -63,9 +60,7 @@ impl Ui {
         // The part behind `#` is never sent: the page exchanges it for a cookie.
         let url = format!("http://127.0.0.1:{port}/#{token}");
         session.terminal.either(json!({ "url": url }), &url)?;
-        session
-            .terminal
-            .note("until Ctrl-C; whoever has this address can use the tables");
+        session.note("until Ctrl-C; whoever has this address can use the tables");
         session.interrupt.wait_for_position();
         let interrupt = session.interrupt.clone();
         let stopped = async move { interrupt.set().await };

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::backup::manifest::Manifest;
 use crate::backup::stored_backup::{StoredBackup, names};
 use crate::backup::verification::verify;
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, fail};
 use crate::session::Session;
 
 #[derive(Args)]
@@ -19,7 +19,7 @@ pub(crate) struct VerifyBackup {
 }
 
 impl VerifyBackup {
-    pub(crate) fn run(self, session: &Session) -> Done<()> {
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let (mut backups, mut tables, mut problems) = (0_u64, 0_u64, 0_u64);
         let mut report = |backup: &str, failure: Failure| {
             problems += 1;
@@ -27,30 +27,28 @@ impl VerifyBackup {
             session.terminal.either(json, format!("{backup}: {failure}"))
         };
         for name in names(&self.folder)? {
-            if !Manifest::is_in(&self.folder.join(&name)) {
-                report(&name, Failure::new("unfinished, or without its manifest"))?;
-                continue;
-            }
-            let backup = match StoredBackup::open(&self.folder, &name) {
-                Ok(backup) => backup,
-                Err(failure) => {
-                    report(&name, failure)?;
-                    continue;
-                }
+            let backup = match Manifest::is_in(&self.folder.join(&name)) {
+                true => StoredBackup::open(&self.folder, &name),
+                false => Err(Failure::new("unfinished, or without its manifest")),
             };
-            backups += 1;
-            for entry in &backup.manifest.tables {
-                tables += 1;
-                if let Err(failure) = verify(&backup, entry) {
-                    report(&name, failure)?;
+            match backup {
+                Err(failure) => report(&name, failure)?,
+                Ok(backup) => {
+                    backups += 1;
+                    for entry in &backup.manifest.tables {
+                        tables += 1;
+                        if let Err(failure) = verify(&backup, entry) {
+                            report(&name, failure)?;
+                        }
+                    }
                 }
             }
         }
         let checked = format!("{} backups, {} tables", HumanCount(backups), HumanCount(tables));
         match problems {
             0 if backups == 0 => return Err(Failure::of_file(&self.folder, "it has no backups")),
-            0 => session.terminal.note(&format!("{checked}: undamaged")),
-            _ => return Err(Failure::new(format!("{checked}: {problems} problems"))),
+            0 => session.note(&format!("{checked}: undamaged")),
+            _ => fail!("{checked}: {problems} problems"),
         }
         Ok(())
     }
@@ -63,14 +61,9 @@ pub(crate) struct Backups {
 }
 
 impl Backups {
-    pub(crate) fn run(self, session: &Session) -> Done<()> {
-        for name in names(&self.folder)? {
-            let folder = self.folder.join(&name);
-            if !Manifest::is_in(&folder) {
-                session.terminal.note(&format!("{name}: unfinished"));
-                continue;
-            }
-            let (manifest, _) = Manifest::load(&folder)?;
+    pub(crate) async fn run(self, session: &Session) -> Done<()> {
+        for StoredBackup { manifest, .. } in StoredBackup::all(&self.folder, session.terminal)?.0 {
+            let name = &manifest.name;
             if session.terminal.json {
                 session.terminal.result(serde_json::to_string(&manifest)?)?;
                 continue;
@@ -78,13 +71,9 @@ impl Backups {
             for entry in manifest.tables {
                 let (rows, stored) = (HumanCount(entry.rows), HumanCount(entry.stored_rows));
                 let size = HumanBytes(entry.rows_file.bytes + entry.keys_file.bytes);
-                let base = entry
-                    .base
-                    .map_or("full".into(), |base| format!("since {}", base.backup));
-                let line = format!(
-                    "{name}  {}  {rows} rows, {stored} stored in {size}, {base}",
-                    entry.table
-                );
+                let (table, base) = (entry.table, entry.base.map(|base| format!("since {}", base.backup)));
+                let base = base.unwrap_or("full".into());
+                let line = format!("{name}  {table}  {rows} rows, {stored} stored in {size}, {base}");
                 session.terminal.result(line)?;
             }
         }

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use azure_table::TableOperation;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::row_writer::rejects::Rejection;
 use crate::row_writer::{Item, Page};
+use crate::rows::unread::Rejection;
 use crate::tally::Tally;
 
 /// The outcome of a row.
@@ -26,10 +26,19 @@ pub(super) enum Outcome {
 
 /// The position of a source, and the counts of the rows before it.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Stored<P> {
-    pub(super) source: P,
-    pub(super) tally: Tally,
-    pub(super) rejects: u64,
+pub(crate) struct Stored<P> {
+    pub(crate) source: P,
+    pub(crate) tally: Tally,
+    /// The length of the file of rejected rows.
+    pub(crate) rejects: u64,
+}
+
+impl<P> Stored<P> {
+    /// The begin of a source.
+    pub(crate) fn begin(source: P, rejects: u64) -> Self {
+        let tally = Tally::default();
+        Self { source, tally, rejects }
+    }
 }
 
 /// The rows of a page.
@@ -116,7 +125,7 @@ impl<P> Ledger<P> {
                     operations.push(operation);
                 }
                 Item::Unchanged => page.count(Outcome::Unchanged),
-                Item::Bad { text, why } => page.count(Outcome::Rejected(json!({ "text": text }), why)),
+                Item::Bad((row, why)) => page.count(Outcome::Rejected(row, why)),
             }
         }
         page.open = operations.len() as u64;
@@ -205,10 +214,7 @@ mod tests {
     }
 
     fn bad() -> Item {
-        Item::Bad {
-            text: "x".into(),
-            why: "no row".into(),
-        }
+        Item::Bad((Value::Null, "no row".into()))
     }
 
     fn source(ledger: &Ledger<u64>) -> Option<u64> {

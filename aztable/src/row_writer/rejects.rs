@@ -3,19 +3,17 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, fail};
 use crate::rows::appended_file::AppendedFile;
 use crate::rows::compression::Compression;
 use crate::rows::json_lines;
+use crate::rows::unread::Rejection;
 use crate::terminal::Terminal;
 
 /// The rejected rows whose reasons are printed.
 const PRINTED: u64 = 10;
-
-/// A rejected row, and the reason.
-pub(super) type Rejection = (Value, String);
 
 /// The rejected rows: in a file, and the first ones on the terminal.
 pub(super) struct Rejects {
@@ -47,9 +45,7 @@ impl Rejects {
     /// The file cannot be written, now or before.
     pub(super) fn write(&mut self, [settled, later]: [Vec<Rejection>; 2]) -> Done<()> {
         if self.is_incomplete {
-            return Err(Failure::new(
-                "rejected rows are in no file: resume from the last position",
-            ));
+            fail!("rejected rows are in no file: resume from the last position");
         }
         self.is_incomplete = true;
         if self.append(settled)? {
@@ -63,13 +59,13 @@ impl Rejects {
     /// Returns `true` if there are any.
     fn append(&mut self, rows: Vec<Rejection>) -> Done<bool> {
         let is_some = !rows.is_empty();
-        for (row, why) in rows {
+        for rejection in rows {
             if self.printed < PRINTED {
-                let row = row.to_string();
-                self.terminal.note(&format!("rejected {row:.200}: {why:.1000}"));
+                self.terminal.rejected(&rejection);
                 self.printed += 1;
             }
             if let Some(file) = &mut self.file {
+                let (row, why) = rejection;
                 json_lines::write(file, &json!({ "reason": why, "row": row }))?;
             }
         }

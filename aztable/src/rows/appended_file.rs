@@ -1,10 +1,10 @@
 //! A file that grows by appends, which are on the disk before their position is stored.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek as _, SeekFrom, Write};
+use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, InFile as _, fail};
 use crate::position::create_private;
 use crate::rows::compression::Compression;
 
@@ -24,17 +24,19 @@ impl AppendedFile {
     /// # Errors
     /// The file cannot be created.
     pub(crate) fn create(path: &Path, compression: Compression) -> Done<Self> {
-        let file = match path.as_os_str() == "-" {
-            true => None,
-            false => Some(create_private(path)?),
-        };
-        Ok(Self {
+        let is_file = path.as_os_str() != "-";
+        let file = is_file.then(|| create_private(path)).transpose()?;
+        Ok(Self::at(path, compression, file, 0))
+    }
+
+    fn at(path: &Path, compression: Compression, file: Option<File>, length: u64) -> Self {
+        Self {
             path: path.to_owned(),
             compression,
             file,
             waiting: Vec::new(),
-            length: 0,
-        })
+            length,
+        }
     }
 
     /// Opens a file that was written up to a length. Cuts off what a crash left behind it. Without a length, the file
@@ -46,22 +48,15 @@ impl AppendedFile {
         if length == 0 {
             return Self::create(path, compression);
         }
-        let failed = |error: io::Error| Failure::of_file(path, error);
-        let mut file = OpenOptions::new().write(true).open(path).map_err(failed)?;
-        let found = file.metadata().map_err(failed)?.len();
+        let mut file = OpenOptions::new().write(true).open(path).in_file(path)?;
+        let found = file.metadata().in_file(path)?.len();
         if found < length {
-            let text = format!("{found} bytes, its position is {length}: bring the file back, or delete the position");
-            return Err(Failure::of_file(path, text));
+            let path = path.display();
+            fail!("{path}: {found} bytes, its position is {length}: bring the file back, or delete the position");
         }
-        file.set_len(length).map_err(failed)?;
-        file.seek(SeekFrom::End(0)).map_err(failed)?;
-        Ok(Self {
-            path: path.to_owned(),
-            compression,
-            file: Some(file),
-            waiting: Vec::new(),
-            length,
-        })
+        file.set_len(length).in_file(path)?;
+        file.seek(SeekFrom::End(0)).in_file(path)?;
+        Ok(Self::at(path, compression, Some(file), length))
     }
 
     /// Returns the length after the last append.
@@ -102,7 +97,11 @@ impl Write for AppendedFile {
         if !self.waiting.is_empty() || self.length == 0 {
             appended = self.append();
         }
-        let synced = self.file.as_ref().map_or(Ok(()), File::sync_data);
+        let synced = match self.file.as_ref().map(File::sync_data) {
+            // A device or a pipe is no disk.
+            Some(Err(error)) if error.kind() != ErrorKind::InvalidInput => Err(error),
+            _ => Ok(()),
+        };
         appended.and(synced).map_err(|error| self.named(error))
     }
 }

@@ -110,15 +110,10 @@ fn changes<'r>(
     one: &'r DynamicEntity,
     other: &'r DynamicEntity,
 ) -> impl Iterator<Item = (&'r str, Option<&'r EdmValue>, Option<&'r EdmValue>)> {
-    let added = other
-        .properties
-        .keys()
-        .filter(|name| !one.properties.contains_key(*name));
-    let pairs = one
-        .properties
-        .keys()
-        .chain(added)
-        .map(|name| (name.as_str(), one.get(name), other.get(name)));
+    let added = other.properties.keys();
+    let added = added.filter(|name| !one.properties.contains_key(*name));
+    let names = one.properties.keys().chain(added);
+    let pairs = names.map(|name| (name.as_str(), one.get(name), other.get(name)));
     pairs.filter(|(_, from, to)| !from.zip(*to).is_some_and(|(from, to)| same_value(from, to)))
 }
 

@@ -8,10 +8,12 @@ use std::path::Path;
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, InFile as _};
 
 /// The level of Zstandard: its own default.
 const ZSTANDARD_LEVEL: i32 = 3;
+/// The binary logarithm of the bytes that a reader holds, one block: a chain of backups has many readers.
+const ZSTANDARD_WINDOW: u32 = 17;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
@@ -23,12 +25,10 @@ pub(crate) enum Compression {
 impl Compression {
     /// Splits the ending of a compression from the name of a file.
     pub(crate) fn of(name: &str) -> (&str, Self) {
-        if let Some(name) = name.strip_suffix(".gz") {
-            (name, Self::Gzip)
-        } else if let Some(name) = name.strip_suffix(".zst") {
-            (name, Self::Zstandard)
-        } else {
-            (name, Self::None)
+        match (name.strip_suffix(".gz"), name.strip_suffix(".zst")) {
+            (Some(name), _) => (name, Self::Gzip),
+            (_, Some(name)) => (name, Self::Zstandard),
+            _ => (name, Self::None),
         }
     }
 
@@ -44,7 +44,12 @@ impl Compression {
                 encoder.write_all(bytes)?;
                 encoder.finish()?.into()
             }
-            Self::Zstandard => zstd::encode_all(bytes, ZSTANDARD_LEVEL)?.into(),
+            Self::Zstandard => {
+                let mut encoder = zstd::Encoder::new(Vec::new(), ZSTANDARD_LEVEL)?;
+                encoder.window_log(ZSTANDARD_WINDOW)?;
+                encoder.write_all(bytes)?;
+                encoder.finish()?.into()
+            }
         })
     }
 
@@ -79,5 +84,5 @@ pub(crate) fn open(path: &Path, compression: Compression) -> Done<Box<dyn BufRea
         true => compression.reader(io::stdin()),
         false => File::open(path).and_then(|file| compression.reader(file)),
     };
-    opened.map_err(|error| Failure::of_file(path, error))
+    opened.in_file(path)
 }

@@ -3,10 +3,10 @@
 use azure_table::{DynamicEntity, EdmType, EdmValue};
 use csv::{Position, StringRecord};
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, usage};
 use crate::rows::csv_writer;
 use crate::rows::named_columns::{Name, Use, uses};
-use crate::rows::row_source::ColumnOptions;
+use crate::rows::row_source::{ColumnOptions, is_digits};
 use crate::value::{type_named, value_of};
 
 /// The types that cells can show, the narrowest first.
@@ -38,12 +38,15 @@ struct CsvColumn {
     header: String,
     usage: Use,
     source: TypeSource,
+    /// The least and the greatest length of the cells, while all are digits.
+    digits: Option<[usize; 2]>,
 }
 
 /// The columns of a CSV file.
 #[derive(Debug)]
 pub(crate) struct CsvColumns {
     columns: Vec<CsvColumn>,
+    options: ColumnOptions,
     /// The reader counts a line break of two characters to the next record.
     uncounted: u64,
 }
@@ -54,17 +57,14 @@ impl CsvColumns {
     /// # Errors
     /// The columns have no keys, a name twice, or `options` name a column that is absent.
     pub(crate) fn new(headers: &StringRecord, next: u64, options: &ColumnOptions) -> Done<Self> {
-        if let Some((absent, _)) = options
-            .types
-            .iter()
-            .find(|(name, _)| !headers.iter().any(|h| h == name))
-        {
-            return Err(Failure::usage(format!("--type: no column {absent:?}")));
+        let is_absent = |(name, _): &&(String, EdmType)| headers.iter().all(|header| header != name);
+        if let Some((absent, _)) = options.types.iter().find(is_absent) {
+            usage!("--type: no column {absent:?}");
         }
         let place = |name: &str| headers.iter().position(|header| header == name);
         let names: Vec<_> = headers.iter().map(Name::of).collect();
         let mut columns = Vec::with_capacity(names.len());
-        for ((header, name), mut usage) in headers.iter().zip(&names).zip(uses(&names, &options.keys)?) {
+        for ((header, name), mut usage) in headers.iter().zip(&names).zip(uses(&names, options)?) {
             let named = options.types.iter().find(|(column, _)| column == header);
             let source = match (name.edm_type, named, place(&format!("{header}@type"))) {
                 (_, Some((_, edm_type)), _) => TypeSource::Named(*edm_type),
@@ -75,25 +75,23 @@ impl CsvColumns {
                 },
                 _ => TypeSource::Cells(SHOWN.to_vec()),
             };
-            if header
-                .strip_suffix("@type")
-                .is_some_and(|described| place(described).is_some())
-            {
+            if header.strip_suffix("@type").and_then(place).is_some() {
                 usage = Use::Ignored;
             }
             columns.push(CsvColumn {
                 header: header.to_owned(),
                 usage,
                 source,
+                digits: Some([usize::MAX, 0]),
             });
         }
-        let breaks = headers
-            .iter()
-            .flat_map(str::bytes)
-            .filter(|byte| *byte == b'\n')
-            .count() as u64;
-        let uncounted = (breaks + 2).saturating_sub(next);
-        Ok(Self { columns, uncounted })
+        let breaks = headers.iter().map(|header| header.matches('\n').count());
+        let uncounted = (breaks.sum::<usize>() as u64 + 2).saturating_sub(next);
+        Ok(Self {
+            columns,
+            options: options.clone(),
+            uncounted,
+        })
     }
 
     /// Returns whether the header says all types: then the file is an export, whose keys differ.
@@ -117,10 +115,24 @@ impl CsvColumns {
         })
     }
 
+    /// Returns lines for the columns of keys whose numbers have different lengths: a struct would not find them.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+        self.columns.iter().filter_map(|column| {
+            let is_key = matches!(column.usage, Use::PartitionKey | Use::RowKey);
+            let [least, most] = column.digits.filter(|_| is_key)?;
+            let name = &column.header;
+            let text = "has digits of different lengths, and a number of a Rust struct has zeros before them";
+            (least < most).then(|| format!("\n  warning: {name} {text}: --pad {name}=10 for u32, {name}=20 for u64"))
+        })
+    }
+
     /// Drops the types that the cells of a row do not have. A type may not change the text of the file: `0010`, `+49`
     /// and `1.10` are no numbers.
     pub(crate) fn narrow(&mut self, record: &StringRecord) {
         for (column, cell) in self.columns.iter_mut().zip(record) {
+            let key = self.options.key(&column.header, cell);
+            let lengths = column.digits.filter(|_| is_digits(&key));
+            column.digits = lengths.map(|[least, most]| [least.min(key.len()), most.max(key.len())]);
             if let TypeSource::Cells(fitting) = &mut column.source
                 && !cell.is_empty()
             {
@@ -130,12 +142,13 @@ impl CsvColumns {
     }
 
     /// Returns the keys of a row.
-    pub(crate) fn keys<'r>(&self, record: &'r StringRecord) -> (&'r str, &'r str) {
-        let cell = |usage: Use| {
-            let place = self.columns.iter().position(|column| column.usage == usage);
-            place.and_then(|place| record.get(place)).unwrap_or_default()
+    pub(crate) fn keys(&self, record: &StringRecord) -> (String, String) {
+        let key = |usage: Use| {
+            let mut cells = self.columns.iter().zip(record);
+            let found = cells.find(|(column, _)| column.usage == usage);
+            found.map_or_else(String::new, |(column, cell)| self.options.key(&column.header, cell))
         };
-        (cell(Use::PartitionKey), cell(Use::RowKey))
+        (key(Use::PartitionKey), key(Use::RowKey))
     }
 
     /// Returns the line on which a row begins.

@@ -1,18 +1,21 @@
 //! Reads CSV: our own, that of Storage Explorer, and files without types.
 //!
 //! A file that is no export of ours is read twice: first for the types that all its cells show, and for rows with equal
-//! keys, of which the later would replace the earlier. That takes 8 bytes of memory for each row.
+//! keys, of which the later would replace the earlier. A pipe is read once, and such a row of it is rejected. That takes
+//! up to 40 bytes of memory for each row.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::collections::HashSet;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use csv::{ErrorKind, Reader, StringRecord};
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, InFile as _, usage};
 use crate::rows::compression::{Compression, open};
 use crate::rows::csv_columns::CsvColumns;
+use crate::rows::file_format::is_pipe;
 use crate::rows::row_source::{ColumnOptions, ReadRow, RowSource};
 
 type Records = Reader<Box<dyn BufRead + Send>>;
@@ -23,6 +26,29 @@ pub(crate) struct CsvReader {
     records: Records,
     columns: CsvColumns,
     record: StringRecord,
+    /// The keys of a pipe so far.
+    keys: Option<Keys>,
+}
+
+/// Hashes of keys.
+#[derive(Default)]
+struct Keys(HashSet<[u8; 16]>);
+
+impl Keys {
+    /// Adds the key of a row.
+    ///
+    /// # Errors
+    /// An earlier row has it.
+    fn add(&mut self, columns: &CsvColumns, record: &StringRecord) -> Result<(), String> {
+        let (key, line) = (columns.keys(record), columns.line(record));
+        let hash = Sha256::digest(format!("{key:?}"));
+        let mut half = [0; 16];
+        half.copy_from_slice(&hash[..16]);
+        match self.0.insert(half) {
+            true => Ok(()),
+            false => Err(format!("line {line} has the key {key:?} of an earlier line")),
+        }
+    }
 }
 
 impl CsvReader {
@@ -32,23 +58,21 @@ impl CsvReader {
     /// The file cannot be read, or has other columns than a table can have.
     pub(crate) fn open(path: PathBuf, compression: Compression, options: &ColumnOptions) -> Done<Self> {
         let mut records = Reader::from_reader(open(&path, compression)?);
-        let headers = records.headers().cloned();
-        let headers = headers.map_err(|error| Failure::of_file(&path, error))?;
+        let headers = records.headers().cloned().in_file(&path)?;
         let mut columns = CsvColumns::new(&headers, records.position().line(), options)?;
-        let is_pipe = path.as_os_str() == "-";
+        let is_pipe = is_pipe(&path);
         if let Some((column, _)) = columns.untyped().next().filter(|_| is_pipe) {
-            let text = format!("{column} has no type, and a pipe is read once: --type {column}=…, or import a file");
-            return Err(Failure::usage(text));
+            usage!("{column} has no type, and a pipe is read once: --type {column}=…, or import a file");
         }
         if !is_pipe && !columns.is_export() {
             survey(&path, compression, &mut columns)?;
         }
-        let record = StringRecord::new();
         Ok(Self {
+            keys: (is_pipe && !columns.is_export()).then(Keys::default),
             path,
             records,
             columns,
-            record,
+            record: StringRecord::new(),
         })
     }
 }
@@ -59,21 +83,25 @@ impl RowSource for CsvReader {
         while rows.len() < most {
             match self.records.read_record(&mut self.record) {
                 Ok(false) => break,
-                Ok(true) => rows.push(self.columns.row(&self.record).map_err(|why| {
-                    let cells: Vec<_> = self.record.iter().collect();
-                    (cells.join(","), why)
-                })),
-                Err(error) => rows.push(Err((String::new(), unreadable(&self.path, error)?))),
+                Ok(true) => {
+                    let record = &self.record;
+                    let keys = self.keys.as_mut();
+                    let is_new = keys.map_or(Ok(()), |keys| keys.add(&self.columns, record));
+                    rows.push(is_new.and_then(|()| self.columns.row(record)).map_err(|why| {
+                        let cells: Vec<_> = record.iter().collect();
+                        (json!({ "text": cells.join(",") }), why)
+                    }));
+                }
+                Err(error) => rows.push(Err((json!({ "text": "" }), unreadable(&self.path, error)?))),
             }
         }
         Ok(rows)
     }
 
     fn plan(&self) -> String {
-        let lines = self.columns.untyped();
-        lines
-            .map(|(column, edm_type)| format!("\n  {column} {edm_type}"))
-            .collect()
+        let types = self.columns.untyped();
+        let types = types.map(|(column, edm_type)| format!("\n  {column} {edm_type}"));
+        types.chain(self.columns.warnings()).collect()
     }
 }
 
@@ -88,56 +116,20 @@ fn unreadable(path: &Path, error: csv::Error) -> Done<String> {
     }
 }
 
-/// Reads all records. Those that cannot be read are rejected when they are imported.
-fn each_record(
-    path: &Path,
-    compression: Compression,
-    mut use_record: impl FnMut(&StringRecord) -> Done<()>,
-) -> Done<()> {
+/// Reads the file once for types and keys. Records that cannot be read are rejected when they are imported.
+fn survey(path: &Path, compression: Compression, columns: &mut CsvColumns) -> Done<()> {
     let mut records = Reader::from_reader(open(path, compression)?);
-    let mut record = StringRecord::new();
+    let (mut record, mut keys) = (StringRecord::new(), Keys::default());
     loop {
         match records.read_record(&mut record) {
             Ok(false) => return Ok(()),
-            Ok(true) => use_record(&record)?,
+            Ok(true) => {
+                columns.narrow(&record);
+                let is_new = keys.add(columns, &record);
+                let advice = "name other columns with --keys A,B";
+                is_new.map_err(|why| Failure::of_file(path, format!("{why}: {advice}")))?;
+            }
             Err(error) => drop(unreadable(path, error)?),
         }
     }
-}
-
-/// Reads the file once for types and keys.
-fn survey(path: &Path, compression: Compression, columns: &mut CsvColumns) -> Done<()> {
-    let hash = |keys: (&str, &str)| {
-        let mut hasher = DefaultHasher::new();
-        keys.hash(&mut hasher);
-        hasher.finish()
-    };
-    let mut hashes = Vec::new();
-    each_record(path, compression, |record| {
-        columns.narrow(record);
-        hashes.push(hash(columns.keys(record)));
-        Ok(())
-    })?;
-    hashes.sort_unstable();
-    let equal: HashSet<u64> = hashes
-        .windows(2)
-        .filter(|pair| pair[0] == pair[1])
-        .map(|pair| pair[0])
-        .collect();
-    drop(hashes);
-    if equal.is_empty() {
-        return Ok(());
-    }
-    let mut lines = HashMap::new();
-    each_record(path, compression, |record| {
-        let (partition, row) = columns.keys(record);
-        let line = columns.line(record);
-        if equal.contains(&hash((partition, row)))
-            && let Some(earlier) = lines.insert((partition.to_owned(), row.to_owned()), line)
-        {
-            let text = format!("line {line} has the key of line {earlier}: name other columns with --keys A,B");
-            return Err(Failure::of_file(path, text));
-        }
-        Ok(())
-    })
 }

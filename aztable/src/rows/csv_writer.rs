@@ -3,8 +3,6 @@
 //! An absent property is an empty cell. So an empty text is a cell of two quotes, and a text of quotes alone, in pairs,
 //! has one pair more: `csv` readers do not tell an empty cell from a quoted one.
 
-use std::io;
-
 use azure_table::DynamicEntity;
 use csv::Writer;
 
@@ -28,9 +26,7 @@ impl CsvWriter {
     /// The file cannot be written.
     pub(crate) fn new(file: AppendedFile, columns: Vec<Column>) -> Done<Self> {
         let mut records = Writer::from_writer(file);
-        records
-            .write_record(columns.iter().map(Column::header))
-            .map_err(io::Error::from)?;
+        records.write_record(columns.iter().map(Column::header))?;
         Ok(Self { columns, records })
     }
 
@@ -44,7 +40,7 @@ impl CsvWriter {
             Some(value) if column.is_property() => cell(value.to_string()),
             Some(key) => key.to_string(),
         });
-        Ok(self.records.write_record(cells).map_err(io::Error::from)?)
+        Ok(self.records.write_record(cells)?)
     }
 
     /// Writes the rest.

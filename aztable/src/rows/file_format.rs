@@ -1,10 +1,11 @@
 //! The format of a file, by the ending of its name.
 
+use std::fs::Metadata;
 use std::path::Path;
 
 use clap::ValueEnum;
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, usage};
 use crate::rows::compression::Compression;
 
 /// The form of the rows.
@@ -28,34 +29,43 @@ pub(crate) struct FileFormat {
     pub(crate) compression: Compression,
 }
 
+/// Returns whether a file is read or written once, from its begin to its end: the standard streams, devices, pipes.
+pub(crate) fn is_pipe(path: &Path) -> bool {
+    let is_other = |found: Metadata| !found.is_file() && !found.is_dir();
+    path.as_os_str() == "-" || path.starts_with("/dev") || path.metadata().is_ok_and(is_other)
+}
+
 impl FileFormat {
     /// Returns the format of a file. `form` is what the user names, if the ending does not tell.
     ///
     /// # Errors
     /// Neither tells the form, or a Parquet file is to be compressed as a whole.
     pub(crate) fn of(path: &Path, form: Option<RowForm>) -> Done<Self> {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .to_ascii_lowercase();
+        let name = path.file_name().unwrap_or_default();
+        let name = name.to_string_lossy().to_ascii_lowercase();
         let (name, compression) = Compression::of(&name);
         let by_ending = match name.rsplit_once('.') {
             Some((_, "jsonl" | "ndjson")) => Some(RowForm::JsonLines),
             Some((_, "json")) => Some(RowForm::Json),
             Some((_, "csv")) => Some(RowForm::Csv),
             Some((_, "parquet")) => Some(RowForm::Parquet),
-            // A pipe.
-            _ if name == "-" => Some(RowForm::JsonLines),
+            Some((_, "part")) if form.is_none() => {
+                usage!(
+                    "{}: an unfinished export: the command that wrote it goes on with --resume",
+                    path.display()
+                );
+            }
+            _ if is_pipe(path) => Some(RowForm::JsonLines),
             _ => None,
         };
         let Some(form) = form.or(by_ending) else {
-            let text = "the ending names no format: .jsonl, .json, .csv, .parquet, or --format";
-            return Err(Failure::usage(format!("{}: {text}", path.display())));
+            usage!(
+                "{}: the ending names no format: .jsonl, .json, .csv, .parquet, or --format",
+                path.display()
+            );
         };
         if form == RowForm::Parquet && compression != Compression::None {
-            let text = "a Parquet file compresses its own columns";
-            return Err(Failure::usage(format!("{}: {text}", path.display())));
+            usage!("{}: a Parquet file compresses its own columns", path.display());
         }
         Ok(Self { form, compression })
     }
@@ -64,6 +74,7 @@ impl FileFormat {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::failure::Failure;
 
     #[test]
     fn an_ending_names_form_and_compression() {

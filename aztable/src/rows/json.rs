@@ -1,71 +1,90 @@
-//! JSON that is not one row a line: an array of rows, or the `value` of a response of the service, as AzCopy 7 wrote
-//! it.
+//! JSON that is not one row a line: an array of rows, rows one after the other, or responses of the service, as AzCopy 7
+//! wrote them.
+//!
+//! An object with an array `value` is a response, whose array has the rows.
 
 use std::io::{self, BufRead, ErrorKind};
 use std::path::PathBuf;
 
-use serde::Deserialize as _;
-use serde_json::value::RawValue;
-
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, InFile as _};
 use crate::rows::json_lines::parsed;
 use crate::rows::row_source::{ReadRow, RowSource};
-
-/// The first member of a response of the service.
-const RESPONSE: &[u8] = b"{\"odata.metadata\"";
 
 /// A JSON file that is read row by row.
 pub(crate) struct Json {
     path: PathBuf,
     reader: Box<dyn BufRead + Send>,
-    has_started: bool,
     /// The arrays that are open: a file that was cut off leaves one.
     open: i64,
 }
 
 impl Json {
     pub(crate) fn new(path: PathBuf, reader: Box<dyn BufRead + Send>) -> Self {
-        Self {
-            path,
-            reader,
-            has_started: false,
-            open: 0,
-        }
+        Self { path, reader, open: 0 }
     }
 
-    /// Skips what is between rows. Returns `false` at the end.
-    fn skip(&mut self) -> io::Result<bool> {
+    /// Reads the text of the next row: an object with balanced braces. Returns `None` at the end.
+    fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let (mut text, mut depth, mut in_string, mut is_escaped) = (Vec::new(), 0, false, false);
         loop {
             let bytes = self.reader.fill_buf()?;
-            let is_between = |byte: &u8| byte.is_ascii_whitespace() || b"[],}\xef\xbb\xbf".contains(byte);
-            let count = bytes.iter().take_while(|byte| is_between(byte)).count();
-            for byte in &bytes[..count] {
-                self.open += i64::from(*byte == b'[') - i64::from(*byte == b']');
+            if bytes.is_empty() {
+                return match (self.open, text.is_empty()) {
+                    (0, true) => Ok(None),
+                    _ => Err(ErrorKind::UnexpectedEof.into()),
+                };
             }
-            let (is_end, is_row) = (bytes.is_empty(), count < bytes.len());
-            // The service's rows may begin with their own odata.metadata: only the first object is a response.
-            let is_response = is_row && !self.has_started && bytes[count..].starts_with(RESPONSE);
-            self.reader.consume(count);
-            if is_response {
-                self.reader.skip_until(b'[')?;
-                self.open += 1;
-            } else if is_end && self.open != 0 {
-                return Err(ErrorKind::UnexpectedEof.into());
-            } else if is_end || is_row {
-                self.has_started = true;
-                return Ok(is_row);
+            for (index, &byte) in bytes.iter().enumerate() {
+                match byte {
+                    _ if is_escaped => is_escaped = false,
+                    b'\\' if in_string => is_escaped = true,
+                    b'"' if depth > 0 => in_string = !in_string,
+                    _ if in_string => {}
+                    b'{' => depth += 1,
+                    b'[' if depth == 0 || depth == 1 && is_after_value(&text) => {
+                        self.open += 1;
+                        (depth, text) = (0, Vec::new());
+                        continue;
+                    }
+                    b'}' if depth > 0 => depth -= 1,
+                    // Between rows, and behind the array of a response.
+                    b']' if depth == 0 => self.open -= 1,
+                    b',' | b'}' | b'\xef' | b'\xbb' | b'\xbf' if depth == 0 => {}
+                    _ if depth == 0 && !byte.is_ascii_whitespace() => {
+                        return Err(io::Error::new(
+                            ErrorKind::InvalidData,
+                            "no JSON object where a row should begin",
+                        ));
+                    }
+                    _ => {}
+                }
+                if depth > 0 || byte == b'}' && !text.is_empty() {
+                    text.push(byte);
+                }
+                if depth == 0 && !text.is_empty() {
+                    self.reader.consume(index + 1);
+                    return Ok(Some(text));
+                }
             }
+            let length = bytes.len();
+            self.reader.consume(length);
         }
     }
+}
+
+/// Returns whether the array `value` of a response begins behind a text.
+fn is_after_value(text: &[u8]) -> bool {
+    let name = text.trim_ascii_end().strip_suffix(b":");
+    name.is_some_and(|text| text.trim_ascii_end().ends_with(b"\"value\""))
 }
 
 impl RowSource for Json {
     fn read(&mut self, most: usize) -> Done<Vec<ReadRow>> {
         let mut rows = Vec::new();
-        while rows.len() < most && self.skip().map_err(|error| Failure::of_file(&self.path, error))? {
-            let mut json = serde_json::Deserializer::from_reader(&mut self.reader);
-            let row = Box::<RawValue>::deserialize(&mut json).map_err(|error| Failure::of_file(&self.path, error))?;
-            rows.push(parsed(row.get().as_bytes()));
+        while rows.len() < most
+            && let Some(row) = self.next().in_file(&self.path)?
+        {
+            rows.push(parsed(&row));
         }
         Ok(rows)
     }

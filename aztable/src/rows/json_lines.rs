@@ -4,8 +4,9 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
 use serde::Serialize;
+use serde_json::json;
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, InFile as _};
 use crate::rows::row_source::{ReadRow, RowSource};
 
 /// Writes a value as a line. Returns its length.
@@ -42,7 +43,7 @@ pub(crate) fn read(reader: &mut impl BufRead, most: usize) -> std::io::Result<Ve
 
 /// Returns the row that a JSON object is, or its text and the reason why it is none.
 pub(super) fn parsed(json: &[u8]) -> ReadRow {
-    serde_json::from_slice(json).map_err(|error| (String::from_utf8_lossy(json).into_owned(), error.to_string()))
+    serde_json::from_slice(json).map_err(|error| (json!({ "text": String::from_utf8_lossy(json) }), error.to_string()))
 }
 
 /// A file of JSON lines that is read.
@@ -59,6 +60,6 @@ impl JsonLines {
 
 impl RowSource for JsonLines {
     fn read(&mut self, most: usize) -> Done<Vec<ReadRow>> {
-        read(&mut self.reader, most).map_err(|error| Failure::of_file(&self.path, error))
+        read(&mut self.reader, most).in_file(&self.path)
     }
 }

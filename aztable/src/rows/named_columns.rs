@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use azure_table::EdmType;
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, usage};
+use crate::rows::row_source::ColumnOptions;
 
 /// The name of a column, with its type if the file says it.
 #[derive(Clone, Debug)]
@@ -34,52 +35,40 @@ pub(crate) enum Use {
     Ignored,
 }
 
-/// Decides the use of each column. `keys` are the columns of PartitionKey and RowKey, if they have other names.
+/// Decides the use of each column.
 ///
 /// # Errors
 /// A key has no column, or two columns are one property.
-pub(crate) fn uses(names: &[Name], keys: &[String]) -> Done<Vec<Use>> {
-    let (partition, row) = match keys {
-        [] => ("PartitionKey", "RowKey"),
-        [partition, row] if partition != row => (partition.as_str(), row.as_str()),
-        _ => return Err(Failure::usage("--keys takes two columns: A,B")),
-    };
+pub(crate) fn uses(names: &[Name], options: &ColumnOptions) -> Done<Vec<Use>> {
+    let [partition, row] = options.key_names()?;
     for key in [partition, row] {
         if !names.iter().any(|name| name.text == key) {
-            let text = format!("no column {key:?}: name the columns of PartitionKey and RowKey with --keys A,B");
-            return Err(Failure::usage(text));
+            usage!("no column {key:?}: name the columns of PartitionKey and RowKey with --keys A,B");
         }
     }
     let mut properties = HashMap::new();
     let mut uses = Vec::with_capacity(names.len());
     for name in names {
         let text = &name.text;
-        if text == partition || text == row {
-            let key = if text == partition {
-                Use::PartitionKey
-            } else {
-                Use::RowKey
-            };
+        let is_partition = text == partition;
+        if is_partition || text == row {
+            let (partition, row) = (Use::PartitionKey, Use::RowKey);
+            let key = if is_partition { partition } else { row };
             if uses.contains(&key) {
-                return Err(Failure::usage(format!("two columns are {text:?}")));
+                usage!("two columns are {text:?}");
             }
             uses.push(key);
             continue;
         }
-        if keys.is_empty() && name.edm_type.is_none() && matches!(text.as_str(), "ETag" | "Timestamp") {
+        if name.edm_type.is_none() && matches!(text.as_str(), "ETag" | "Timestamp") {
             uses.push(Use::Ignored);
             continue;
         }
         let property: String = text.chars().filter(|c| c.is_alphanumeric() || *c == '_').collect();
         // Names that the file gives with types are properties as they are.
-        let property = if name.edm_type.is_some() {
-            text.clone()
-        } else {
-            property
-        };
+        let property = name.edm_type.map_or(property, |_| text.clone());
         if let Some(other) = properties.insert((property.clone(), name.edm_type), text) {
-            let text = format!("the columns {other:?} and {text:?} become one property: rename one of them");
-            return Err(Failure::usage(text));
+            usage!("the columns {other:?} and {text:?} become one property: rename one of them");
         }
         uses.push(Use::Property(property));
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, usage};
 use crate::rows::compression::open;
 use crate::rows::csv_reader::CsvReader;
 use crate::rows::file_format::{FileFormat, RowForm};
@@ -17,14 +17,15 @@ use crate::rows::row_source::{ColumnOptions, RowSource};
 /// The file cannot be opened, or its columns are not what a table can have.
 pub(crate) fn open_rows(path: &Path, format: FileFormat, columns: &ColumnOptions) -> Done<Box<dyn RowSource>> {
     let has_columns = matches!(format.form, RowForm::Csv | RowForm::Parquet);
-    if !has_columns && !columns.keys.is_empty() || format.form != RowForm::Csv && !columns.types.is_empty() {
-        return Err(Failure::usage("--keys is for CSV and Parquet, and --type for CSV"));
+    let has_keys = !columns.keys.is_empty() || !columns.pad.is_empty();
+    if !has_columns && has_keys || format.form != RowForm::Csv && !columns.types.is_empty() {
+        usage!("--keys and --pad are for CSV and Parquet, and --type for CSV");
     }
     let owned = path.to_owned();
     Ok(match format.form {
         RowForm::JsonLines => Box::new(JsonLines::new(owned, open(path, format.compression)?)),
         RowForm::Json => Box::new(Json::new(owned, open(path, format.compression)?)),
         RowForm::Csv => Box::new(CsvReader::open(owned, format.compression, columns)?),
-        RowForm::Parquet => Box::new(ParquetReader::open(owned, &columns.keys)?),
+        RowForm::Parquet => Box::new(ParquetReader::open(owned, columns)?),
     })
 }

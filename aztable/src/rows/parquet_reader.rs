@@ -9,11 +9,12 @@ use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
+use serde_json::json;
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, InFile as _};
 use crate::rows::named_columns::{Name, Use, uses};
 use crate::rows::parquet_writer::{FINE, HEADERS, UNIX_EPOCH};
-use crate::rows::row_source::{ReadRow, RowSource};
+use crate::rows::row_source::{ColumnOptions, ReadRow, RowSource};
 
 /// A column of the file.
 struct ParquetColumn {
@@ -27,6 +28,7 @@ struct ParquetColumn {
 pub(crate) struct ParquetReader {
     path: PathBuf,
     rows: RowIter<'static>,
+    options: ColumnOptions,
     columns: Vec<ParquetColumn>,
     number: u64,
 }
@@ -36,26 +38,25 @@ impl ParquetReader {
     ///
     /// # Errors
     /// The file cannot be read, or has other columns than a table can have.
-    pub(crate) fn open(path: PathBuf, keys: &[String]) -> Done<Self> {
-        let file = File::open(&path).map_err(|error| Failure::of_file(&path, error))?;
-        let file = SerializedFileReader::new(file).map_err(|error| Failure::of_file(&path, error))?;
+    pub(crate) fn open(path: PathBuf, options: &ColumnOptions) -> Done<Self> {
+        let file = File::open(&path).in_file(&path)?;
+        let file = SerializedFileReader::new(file).in_file(&path)?;
         let metadata = file.metadata().file_metadata();
         let fields = metadata.schema().get_fields();
         let mut pairs = metadata.key_value_metadata().into_iter().flatten();
-        let headers = pairs
-            .find(|pair| pair.key == HEADERS)
-            .and_then(|pair| pair.value.as_ref());
+        let headers = pairs.find(|pair| pair.key == HEADERS);
+        let headers = headers.and_then(|pair| pair.value.as_ref());
         let is_export = headers.is_some();
         let headers: Vec<String> = match headers {
             None => fields.iter().map(|field| field.name().to_owned()).collect(),
-            Some(json) => serde_json::from_str(json).map_err(|error| Failure::of_file(&path, error))?,
+            Some(json) => serde_json::from_str(json).in_file(&path)?,
         };
         if headers.len() != fields.len() {
             return Err(Failure::of_file(&path, "its metadata is of other columns"));
         }
         let names: Vec<_> = headers.iter().map(|header| Name::of(header)).collect();
         let mut columns: Vec<ParquetColumn> = Vec::with_capacity(fields.len());
-        for ((field, usage), header) in fields.iter().zip(uses(&names, keys)?).zip(&headers) {
+        for ((field, usage), header) in fields.iter().zip(uses(&names, options)?).zip(&headers) {
             if let Some(why) = unsupported(field) {
                 return Err(Failure::of_file(&path, format!("column {:?}: {why}", field.name())));
             }
@@ -73,6 +74,7 @@ impl ParquetReader {
             path,
             rows: RowIter::from_file_into(Box::new(file)),
             columns,
+            options: options.clone(),
             number: 0,
         })
     }
@@ -87,9 +89,12 @@ impl ParquetReader {
                     _ => 0,
                 };
                 let value = column.value(field, fine).map_err(|why| format!("{name}: {why}"))?;
+                let key = |value: Option<EdmValue>, absent| {
+                    Ok::<_, String>(self.options.key(name, &value.ok_or(absent)?.to_string()))
+                };
                 match (&column.usage, value) {
-                    (Use::PartitionKey, value) => entity.partition_key = value.ok_or("no PartitionKey")?.to_string(),
-                    (Use::RowKey, value) => entity.row_key = value.ok_or("no RowKey")?.to_string(),
+                    (Use::PartitionKey, value) => entity.partition_key = key(value, "no PartitionKey")?,
+                    (Use::RowKey, value) => entity.row_key = key(value, "no RowKey")?,
                     (Use::Property(name), Some(value)) => drop(entity.insert(name, value)),
                     _ => {}
                 }
@@ -98,7 +103,10 @@ impl ParquetReader {
         };
         read().map_err(|why: String| {
             let cells: Vec<_> = fields.iter().map(|(name, field)| format!("{name}: {field}")).collect();
-            (cells.join(", "), format!("row {}, {why}", self.number))
+            (
+                json!({ "text": cells.join(", ") }),
+                format!("row {}, {why}", self.number),
+            )
         })
     }
 }
@@ -110,7 +118,7 @@ impl RowSource for ParquetReader {
             && let Some(row) = self.rows.next()
         {
             self.number += 1;
-            let row = row.map_err(|error| Failure::of_file(&self.path, error))?;
+            let row = row.in_file(&self.path)?;
             rows.push(self.row(row));
         }
         Ok(rows)

@@ -129,11 +129,8 @@ impl ParquetWriter {
     /// Writes the rows that wait as a row group.
     fn write(&mut self) -> Result<()> {
         let mut group = self.file.next_row_group()?;
-        for chunk in self
-            .chunks
-            .iter_mut()
-            .flat_map(|(chunk, fine)| std::iter::once(chunk).chain(fine))
-        {
+        let chunks = self.chunks.iter_mut();
+        for chunk in chunks.flat_map(|(chunk, fine)| std::iter::once(chunk).chain(fine)) {
             if let Some(column) = group.next_column()? {
                 chunk.write(column)?;
             }
@@ -217,11 +214,8 @@ fn write<T: DataType>(
 }
 
 fn field(name: &str, physical: Physical, logical: Option<LogicalType>) -> Result<TypePtr> {
-    let length = if physical == Physical::FIXED_LEN_BYTE_ARRAY {
-        16
-    } else {
-        -1
-    };
+    let is_fixed = physical == Physical::FIXED_LEN_BYTE_ARRAY;
+    let length = if is_fixed { 16 } else { -1 };
     let field = Type::primitive_type_builder(name, physical).with_logical_type(logical);
     let field = field.with_repetition(Repetition::OPTIONAL).with_length(length);
     Ok(Arc::new(field.build()?))

@@ -1,12 +1,14 @@
 //! Rows on the standard output: as a table, CSV, JSON lines, or one property a line.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, BufWriter, IntoInnerError, Seek as _, Stdout, Write as _};
 
 use azure_table::DynamicEntity;
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 
 use crate::failure::Done;
+use crate::rows::json_lines;
 use crate::terminal::{Terminal, escaped};
 use crate::value::short_name;
 
@@ -28,18 +30,37 @@ impl Form {
     }
 }
 
-/// Rows that are printed. The forms with columns need all rows before the first is printed.
+/// Rows that are printed. Columns without names are those of all rows: CSV waits for them in a temporary file.
 pub(crate) struct PrintedRows {
     form: Form,
     columns: Vec<String>,
+    /// The names of all properties, if there are no columns.
+    names: BTreeSet<String>,
     rows: Vec<DynamicEntity>,
+    waiting: Option<BufWriter<File>>,
+    csv: csv::Writer<Stdout>,
 }
 
 impl PrintedRows {
     /// With these properties as columns, or with all that rows have.
-    pub(crate) fn new(form: Form, columns: Vec<String>) -> Self {
-        let rows = Vec::new();
-        Self { form, columns, rows }
+    ///
+    /// # Errors
+    /// The standard output is closed, or there is no room for a temporary file.
+    pub(crate) fn new(form: Form, columns: Vec<String>) -> Done<Self> {
+        let mut printed = Self {
+            form,
+            columns,
+            names: BTreeSet::new(),
+            rows: Vec::new(),
+            waiting: None,
+            csv: csv::Writer::from_writer(io::stdout()),
+        };
+        match (form, printed.columns.is_empty()) {
+            (Form::Csv, true) => printed.waiting = Some(BufWriter::new(tempfile::tempfile()?)),
+            (Form::Csv, false) => printed.csv.write_record(header(&printed.columns))?,
+            _ => {}
+        }
+        Ok(printed)
     }
 
     /// Adds a row.
@@ -47,10 +68,16 @@ impl PrintedRows {
     /// # Errors
     /// The standard output is closed.
     pub(crate) fn add(&mut self, row: DynamicEntity) -> Done<()> {
-        match self.form {
-            Form::Table | Form::Csv => self.rows.push(row),
-            Form::JsonLines => writeln!(io::stdout(), "{}", serde_json::to_string(&row)?)?,
-            Form::Properties => properties(&row)?,
+        if self.columns.is_empty() {
+            let new = row.properties.keys().filter(|name| !self.names.contains(*name));
+            self.names.extend(new.cloned().collect::<Vec<_>>());
+        }
+        match (self.form, &mut self.waiting) {
+            (Form::Table, _) => self.rows.push(row),
+            (Form::Csv, Some(file)) => drop(json_lines::write(file, &row)?),
+            (Form::Csv, None) => self.csv.write_record(cells(&self.columns, &row))?,
+            (Form::JsonLines, _) => writeln!(io::stdout(), "{}", serde_json::to_string(&row)?)?,
+            (Form::Properties, _) => properties(&row)?,
         }
         Ok(())
     }
@@ -59,36 +86,34 @@ impl PrintedRows {
     ///
     /// # Errors
     /// The standard output is closed.
-    pub(crate) fn end(self) -> Done<()> {
+    pub(crate) fn end(mut self) -> Done<()> {
         let columns = match self.columns.is_empty() {
-            true => names(&self.rows),
+            true => self.names.into_iter().collect(),
             false => self.columns,
         };
-        let header = KEYS.into_iter().chain(columns.iter().map(String::as_str));
-        let cells = |row: &DynamicEntity| {
-            let values = columns
-                .iter()
-                .map(|name| row.get(name).map(ToString::to_string).unwrap_or_default());
-            let keys = [row.partition_key.clone(), row.row_key.clone()];
-            keys.into_iter().chain(values).collect::<Vec<_>>()
-        };
-        match self.form {
-            Form::Table if !self.rows.is_empty() => {
-                return print_table(header, self.rows.iter().map(cells));
-            }
-            Form::Csv => {
-                let mut writer = csv::Writer::from_writer(Vec::new());
-                writer.write_record(header).map_err(io::Error::from)?;
-                for row in &self.rows {
-                    writer.write_record(cells(row)).map_err(io::Error::from)?;
-                }
-                let csv = writer.into_inner().map_err(csv::IntoInnerError::into_error)?;
-                io::stdout().write_all(&csv)?;
-            }
-            _ => {}
+        if self.form == Form::Table && !self.rows.is_empty() {
+            return print_table(header(&columns), self.rows.iter().map(|row| cells(&columns, row)));
         }
-        Ok(())
+        if let Some(waiting) = self.waiting {
+            let mut file = waiting.into_inner().map_err(IntoInnerError::into_error)?;
+            file.rewind()?;
+            self.csv.write_record(header(&columns))?;
+            for row in BufReader::new(file).lines() {
+                self.csv.write_record(cells(&columns, &serde_json::from_str(&row?)?))?;
+            }
+        }
+        Ok(self.csv.flush()?)
     }
+}
+
+fn header(columns: &[String]) -> impl Iterator<Item = &str> {
+    KEYS.into_iter().chain(columns.iter().map(String::as_str))
+}
+
+fn cells(columns: &[String], row: &DynamicEntity) -> Vec<String> {
+    let value = |name| row.get(name).map(ToString::to_string).unwrap_or_default();
+    let keys = [row.partition_key.clone(), row.row_key.clone()];
+    keys.into_iter().chain(columns.iter().map(|name| value(name))).collect()
 }
 
 /// Prints lines below a header.
@@ -103,19 +128,10 @@ pub(crate) fn print_table<T: Into<String>, L: IntoIterator<Item = String>>(
     table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─')));
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header.into_iter().map(Into::into).collect::<Vec<String>>());
-    table.add_rows(
-        lines
-            .into_iter()
-            .map(|cells| cells.into_iter().map(|cell| escaped(&cell))),
-    );
+    let line = |cells: L| cells.into_iter().map(|cell| escaped(&cell));
+    table.add_rows(lines.into_iter().map(line));
     // The last column needs no spaces behind it.
     Ok(writeln!(io::stdout(), "{}", table.trim_fmt())?)
-}
-
-/// Returns the names of all properties, each once: rows of a table need not have the same ones.
-fn names(rows: &[DynamicEntity]) -> Vec<String> {
-    let names: BTreeSet<_> = rows.iter().flat_map(|row| row.properties.keys().cloned()).collect();
-    names.into_iter().collect()
 }
 
 /// Prints a row with the type of each property, as `set` takes it.
@@ -130,10 +146,8 @@ fn properties(row: &DynamicEntity) -> Done<()> {
         let name = format!("{name}:{}", short_name(value.edm_type()));
         (name, value.to_string())
     });
-    let system = system
-        .into_iter()
-        .filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    let lines: Vec<_> = system.chain(properties).collect();
+    let system = system.into_iter().map(|(name, value)| Some((name.to_owned(), value?)));
+    let lines: Vec<_> = system.flatten().chain(properties).collect();
     let width = lines.iter().map(|(name, _)| name.chars().count()).max();
     let width = width.unwrap_or_default();
     for (name, value) in lines {

@@ -3,12 +3,15 @@
 use std::panic::resume_unwind;
 use std::pin::pin;
 
-use azure_table::DynamicEntity;
-use azure_table::query::{ScanPosition, ScanStream};
+use azure_table::query::ScanPosition;
+use azure_table::{DynamicEntity, TableQuery, TableServiceClient};
 use futures_util::stream::{self, Stream, StreamExt as _};
 use tokio::sync::mpsc;
 
 use crate::failure::Done;
+use crate::rows::row_source::ReadRow;
+use crate::rows::sorted::scan;
+use crate::rows::unread::read_rows;
 
 /// The pages that are read ahead.
 const PAGES: usize = 4;
@@ -34,13 +37,16 @@ pub(crate) fn read_ahead<T: Send + 'static>(items: impl Stream<Item = T> + Send 
     })
 }
 
-/// Returns the pages of a scan, with the position behind each.
+/// Returns the pages of a scan from a position on, with the position behind each.
 pub(crate) fn scanned_pages(
-    scan: ScanStream<DynamicEntity>,
-) -> impl Stream<Item = Done<(Vec<DynamicEntity>, ScanPosition)>> {
+    service: &TableServiceClient,
+    query: TableQuery<DynamicEntity>,
+    from: ScanPosition,
+) -> impl Stream<Item = Done<(Vec<ReadRow>, ScanPosition)>> {
+    let scan = scan(service, query.lenient()).resume_from(from).stream();
     read_ahead(stream::try_unfold(scan, |mut scan| async move {
         let rows = scan.try_next_page().await?;
-        Ok(rows.map(|rows| ((rows, scan.position().clone()), scan)))
+        Ok(rows.map(|rows| ((read_rows(rows), scan.position().clone()), scan)))
     }))
 }
 

@@ -4,11 +4,12 @@ use azure_table::{DynamicEntity, EdmType};
 use clap::Args;
 
 use crate::failure::{Done, Failure};
+use crate::rows::unread::Rejection;
 use crate::session::Session;
 use crate::value::type_named;
 
-/// A row of a file, or the text that is none and the reason.
-pub(crate) type ReadRow = Result<DynamicEntity, (String, String)>;
+/// A row of a file or a table, or what is there instead.
+pub(crate) type ReadRow = Result<DynamicEntity, Rejection>;
 
 /// A file with rows.
 pub(crate) trait RowSource: Send {
@@ -34,9 +35,54 @@ pub(crate) struct ColumnOptions {
     /// The columns of PartitionKey and RowKey, if they have other names
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub(crate) keys: Vec<String>,
+    /// The digits of a key column, with zeros before them as a number of a Rust struct has: u32 is 10, u64 is 20
+    #[arg(long, value_name = "COLUMN=WIDTH", value_parser = column_width)]
+    pub(crate) pad: Vec<(String, usize)>,
     /// The type of a CSV column that the file does not say: bool, int32, int64, double, datetime, guid, binary, string
     #[arg(long = "type", value_name = "COLUMN=TYPE", value_parser = column_type)]
     pub(crate) types: Vec<(String, EdmType)>,
+}
+
+impl ColumnOptions {
+    /// Returns the columns of PartitionKey and RowKey.
+    ///
+    /// # Errors
+    /// `--keys` has not two names, or `--pad` another one.
+    pub(crate) fn key_names(&self) -> Done<[&str; 2]> {
+        let names = match &*self.keys {
+            [] => ["PartitionKey", "RowKey"],
+            [partition, row] if partition != row => [&**partition, row],
+            _ => return Err(Failure::usage("--keys takes two columns: A,B")),
+        };
+        match self.pad.iter().find(|(column, _)| !names.contains(&&**column)) {
+            Some((column, _)) => Err(Failure::usage(format!("--pad: {column:?} is no column of --keys"))),
+            None => Ok(names),
+        }
+    }
+
+    /// Returns the key that a cell of a column is.
+    pub(crate) fn key(&self, column: &str, cell: &str) -> String {
+        let is_column = |name: &str| {
+            let behind = column.strip_prefix(name);
+            behind.is_some_and(|behind| behind.is_empty() || behind.starts_with(":Edm."))
+        };
+        let padded = self.pad.iter().find(|(name, _)| is_column(name));
+        match padded.filter(|_| is_digits(cell)) {
+            Some((_, width)) => format!("{cell:0>width$}"),
+            None => cell.to_owned(),
+        }
+    }
+}
+
+/// Returns whether a text is a number without a sign.
+pub(crate) fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn column_width(text: &str) -> Result<(String, usize), String> {
+    let (column, width) = text.split_once('=').ok_or("it has no `=`")?;
+    let width = width.parse().map_err(|_| format!("{width:?} is no width"))?;
+    Ok((column.to_owned(), width))
 }
 
 fn column_type(text: &str) -> Result<(String, EdmType), String> {
@@ -60,15 +106,13 @@ pub(crate) fn each_row(
     while !session.interrupt.is_set() {
         let rows = source.read(PAGE)?;
         if rows.is_empty() {
-            drop(progress);
             return Ok(true);
         }
         count += rows.len() as u64;
         for row in rows {
-            use_row(&row.map_err(|(text, why)| Failure::new(format!("{text}: {why}")))?)?;
+            use_row(&row.map_err(|(row, why)| Failure::new(format!("{row}: {why}")))?)?;
         }
         progress.set(count);
     }
-    drop(progress);
     Ok(false)
 }

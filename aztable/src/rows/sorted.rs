@@ -14,7 +14,7 @@ use azure_table::query::Scan;
 use azure_table::{DynamicEntity, Profile, TableQuery, TableServiceClient};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt as _, TryStreamExt as _};
 
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, fail};
 use crate::interrupt::Interrupt;
 
 /// The bytes of rows that are sorted in memory.
@@ -55,7 +55,7 @@ pub(crate) fn sorted_rows(
 }
 
 /// Returns a scan of a query, for rows in any order. It has ranges of keys only if the service keeps their order.
-pub(crate) fn scan(service: &TableServiceClient, query: TableQuery<DynamicEntity>) -> Scan<DynamicEntity> {
+pub(crate) fn scan<P>(service: &TableServiceClient, query: TableQuery<DynamicEntity, P>) -> Scan<DynamicEntity, P> {
     let scan = query.allow_table_scan().scan();
     match is_ordered(service) {
         true => scan,
@@ -79,8 +79,7 @@ fn in_order(rows: impl Stream<Item = Done<DynamicEntity>>) -> impl Stream<Item =
     rows.map(move |row| {
         let row = keyed(row?)?;
         if let Some(last) = last.as_ref().filter(|last| **last >= row.0) {
-            let text = format!("the service returned {:?} after {last:?}: not in key order", row.0);
-            return Err(Failure::new(text));
+            fail!("the service returned {:?} after {last:?}: not in key order", row.0);
         }
         last = Some(row.0.clone());
         Ok(row)
@@ -199,6 +198,7 @@ mod tests {
     use azure_table::Emulator;
 
     use super::*;
+    use crate::terminal::Terminal;
 
     /// The order of UTF-16 code units: the characters beyond U+FFFF are before U+E000.
     const KEYS: [&str; 5] = ["A", "a", "aa", "\u{1F600}", "\u{E000}"];
@@ -232,15 +232,22 @@ mod tests {
     #[tokio::test]
     async fn runs_of_cosmos_are_merged_in_the_order_of_storage() {
         let (service, query) = table(Emulator::new(), &KEYS).await;
-        let expected = keys(sorted_rows(&service, query, Interrupt::listen())).await;
+        let expected = keys(sorted_rows(&service, query, Interrupt::listen(Terminal::default()))).await;
         assert_eq!(expected.len(), 300);
         let (service, query) = table(Emulator::cosmos(), &KEYS).await;
         let query = query.page_size(10);
         assert_eq!(
-            keys(sorted_rows(&service, query.clone(), Interrupt::listen())).await,
+            keys(sorted_rows(
+                &service,
+                query.clone(),
+                Interrupt::listen(Terminal::default())
+            ))
+            .await,
             expected
         );
-        let of_many_runs = sort(scan(&service, query), Interrupt::listen(), 1_000).await.unwrap();
+        let of_many_runs = sort(scan(&service, query), Interrupt::listen(Terminal::default()), 1_000)
+            .await
+            .unwrap();
         assert_eq!(keys(of_many_runs).await, expected);
     }
 

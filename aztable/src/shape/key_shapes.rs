@@ -69,10 +69,8 @@ fn has_form(text: &str, form: &str) -> bool {
         'x' => c.is_ascii_hexdigit(),
         form => c == form,
     };
-    let ends = text
-        .chars()
-        .nth(form.len())
-        .is_none_or(|c| !c.is_alphanumeric() || c == 'T');
+    let next = text.chars().nth(form.len());
+    let ends = next.is_none_or(|c| !c.is_alphanumeric() || c == 'T');
     text.len() >= form.len() && ends && text.chars().zip(form.chars()).all(fits)
 }
 

@@ -8,10 +8,8 @@ use azure_table::{DynamicEntity, EdmValue};
 pub(crate) fn row_size(row: &DynamicEntity) -> u64 {
     let keys = 4 + 2 * (units(&row.partition_key) + units(&row.row_key));
     let properties = row.properties.iter();
-    let properties: u64 = properties
-        .map(|(name, value)| 8 + 2 * units(name) + value_size(value))
-        .sum();
-    keys + properties
+    let sizes = properties.map(|(name, value)| 8 + 2 * units(name) + value_size(value));
+    keys + sizes.sum::<u64>()
 }
 
 fn value_size(value: &EdmValue) -> u64 {

@@ -48,22 +48,18 @@ pub(crate) fn source(table: &str, name: Option<String>, shape: &TableShape, is_s
         }
     }
     let fits = |(_, rule): &Rule| {
-        fields
-            .iter()
-            .filter(|(property, field, ..)| rule(field) == **property)
-            .count()
+        let fitting = fields.iter().filter(|(property, field, ..)| rule(field) == **property);
+        fitting.count()
     };
     // The first of equal rules: without an attribute.
     let (rename_all, rule) = RULES.into_iter().rev().max_by_key(fits).unwrap_or(RULES[0]);
     let has_others = !mixed.is_empty() || shape.others > 0;
 
+    let rows = counted(shape.rows, "row");
     let mut lines = vec![match is_sample {
         true if shape.rows == 1 => format!("// From the first row of {table}: others may differ."),
-        true => format!(
-            "// From the first {} of {table}: others may differ.",
-            counted(shape.rows, "row")
-        ),
-        false => format!("// From all of {table}: {}.", counted(shape.rows, "row")),
+        true => format!("// From the first {rows} of {table}: others may differ."),
+        false => format!("// From all of {table}: {rows}."),
     }];
     let uses = |rust| fields.iter().any(|(_, _, used, _)| *used == rust);
     let mut imports = vec!["TableEntity"];

@@ -96,9 +96,8 @@ impl TableShape {
     pub(crate) fn json(&self, is_sample: bool) -> Value {
         let keys = |shapes: &KeyShapes| -> Vec<Value> {
             let shapes = shapes.in_words().into_iter();
-            shapes
-                .map(|(shape, rows)| json!({ "shape": shape, "rows": rows }))
-                .collect()
+            let json = |(shape, rows)| json!({ "shape": shape, "rows": rows });
+            shapes.map(json).collect()
         };
         let property = |(name, property): (&String, &PropertyShape)| {
             let types = property.types.iter();

@@ -49,16 +49,11 @@ impl Access {
     }
 
     fn has_session(&self, headers: &HeaderMap) -> bool {
-        let cookies = headers
-            .get_all(header::COOKIE)
-            .iter()
-            .filter_map(|value| value.to_str().ok());
+        let cookies = headers.get_all(header::COOKIE).iter();
+        let cookies = cookies.filter_map(|value| value.to_str().ok());
         cookies.flat_map(|text| text.split(';')).any(|cookie| {
-            let value = cookie
-                .trim()
-                .strip_prefix(&self.cookie)
-                .and_then(|rest| rest.strip_prefix('='));
-            value.is_some_and(|value| self.is_token(value))
+            let (name, value) = cookie.trim().split_once('=').unwrap_or_default();
+            name == self.cookie && self.is_token(value)
         })
     }
 

@@ -87,25 +87,19 @@ pub(super) fn note(text: &str) -> Markup {
 }
 
 pub(super) fn tables(site: &Site, names: &[String]) -> Markup {
-    page(
-        Some(site),
-        "Tables",
-        &html! {
-            @if names.is_empty() { p { "No tables." } }
-            ul.names { @for name in names { li { a href={ "/tables/" (name) } { (name) } } } }
-        },
-    )
+    let body = html! {
+        @if names.is_empty() { p { "No tables." } }
+        ul.names { @for name in names { li { a href={ "/tables/" (name) } { (name) } } } }
+    };
+    page(Some(site), "Tables", &body)
 }
 
 pub(super) fn log<'a>(site: &Site, lines: impl Iterator<Item = &'a String>) -> Markup {
-    page(
-        Some(site),
-        "Requests",
-        &html! {
-            p { "The requests of this page, the latest first. Keys and values are hidden." }
-            ol.log { @for line in lines { li { (line) } } }
-        },
-    )
+    let body = html! {
+        p { "The requests of this page, the latest first. Keys and values are hidden." }
+        ol.log { @for line in lines { li { (line) } } }
+    };
+    page(Some(site), "Requests", &body)
 }
 
 pub(super) fn plan(site: &Site, plan: &QueryPlan) -> Markup {
@@ -121,34 +115,31 @@ pub(super) fn plan(site: &Site, plan: &QueryPlan) -> Markup {
 }
 
 pub(super) fn rows(site: &Site, table: &str, typed: &Typed, shown: &QueryPlan, found: Option<RowPage>) -> Markup {
-    page(
-        Some(site),
-        table,
-        &html! {
-            form #query.query {
-                label { "PartitionKey" input name="partition" value=(typed.partition); }
-                label { "RowKey begins with" input name="prefix" value=(typed.prefix); }
-                label { "Filter" input name="filter" value=(typed.filter) placeholder="Magnitude ge 5.0"; }
-                button { "Show" }
-            }
-            div #plan { (plan(site, shown)) }
-            @match found {
-                None => form {
-                    input type="hidden" name="partition" value=(typed.partition);
-                    input type="hidden" name="prefix" value=(typed.prefix);
-                    input type="hidden" name="filter" value=(typed.filter);
-                    button name="scan" value="yes" { "Read the whole table" }
-                },
-                Some((rows, next)) => {
-                    (row_table(table, &rows))
-                    nav {
-                        @if !site.is_read_only { a.button href={ "/tables/" (table) "/new" } { "New row" } }
-                        @if let Some(next) = next { a #next href=(next_address(table, typed, &next)) { "Next rows" } }
-                    }
+    let body = html! {
+        form #query.query {
+            label { "PartitionKey" input name="partition" value=(typed.partition); }
+            label { "RowKey begins with" input name="prefix" value=(typed.prefix); }
+            label { "Filter" input name="filter" value=(typed.filter) placeholder="Magnitude ge 5.0"; }
+            button { "Show" }
+        }
+        div #plan { (plan(site, shown)) }
+        @match found {
+            None => form {
+                input type="hidden" name="partition" value=(typed.partition);
+                input type="hidden" name="prefix" value=(typed.prefix);
+                input type="hidden" name="filter" value=(typed.filter);
+                button name="scan" value="yes" { "Read the whole table" }
+            },
+            Some((rows, next)) => {
+                (row_table(table, &rows))
+                nav {
+                    @if !site.is_read_only { a.button href={ "/tables/" (table) "/new" } { "New row" } }
+                    @if let Some(next) = next { a #next href=(next_address(table, typed, &next)) { "Next rows" } }
                 }
             }
-        },
-    )
+        }
+    };
+    page(Some(site), table, &body)
 }
 
 fn row_table(table: &str, rows: &[DynamicEntity]) -> Markup {
@@ -196,40 +187,34 @@ pub(super) fn row(site: &Site, table: &str, form: &RowForm, problem: Option<&str
         true => format!("New row of {table}"),
         false => format!("{} / {}", form.partition, form.row),
     };
-    page(
-        Some(site),
-        &title,
-        &html! {
-            @if let Some(problem) = problem { (note(problem)) }
-            p { a href={ "/tables/" (table) } { "Rows of " (table) } }
-            @if let Some(timestamp) = &form.timestamp { p { "Last written " time { (timestamp) } } }
-            (row_form(site, table, form, if is_new { "Insert" } else { "Save" }))
-        },
-    )
+    let body = html! {
+        @if let Some(problem) = problem { (note(problem)) }
+        p { a href={ "/tables/" (table) } { "Rows of " (table) } }
+        @if let Some(timestamp) = &form.timestamp { p { "Last written " time { (timestamp) } } }
+        (row_form(site, table, form, if is_new { "Insert" } else { "Save" }))
+    };
+    page(Some(site), &title, &body)
 }
 
 /// Both versions, after the save of an old one.
 pub(super) fn conflict(site: &Site, table: &str, stored: Option<&RowForm>, typed: &RowForm) -> Markup {
-    page(
-        Some(site),
-        "The row has changed",
-        &html! {
-            (note("Another writer was faster: what you see below is not stored."))
-            h2 { "Stored now" }
-            @match stored {
-                None => p { "The row is deleted." },
-                Some(stored) => dl {
-                    @for property in &stored.properties {
-                        dt { (property.name) " " code { (property.edm_type) } } dd { (property.value) }
-                    }
+    let body = html! {
+        (note("Another writer was faster: what you see below is not stored."))
+        h2 { "Stored now" }
+        @match stored {
+            None => p { "The row is deleted." },
+            Some(stored) => dl {
+                @for property in &stored.properties {
+                    dt { (property.name) " " code { (property.edm_type) } } dd { (property.value) }
                 }
             }
-            @if stored.is_some() {
-                h2 { "Yours" }
-                (row_form(site, table, typed, "Save mine over the stored one"))
-            }
-        },
-    )
+        }
+        @if stored.is_some() {
+            h2 { "Yours" }
+            (row_form(site, table, typed, "Save mine over the stored one"))
+        }
+    };
+    page(Some(site), "The row has changed", &body)
 }
 
 fn row_form(site: &Site, table: &str, form: &RowForm, button: &str) -> Markup {
@@ -282,10 +267,8 @@ fn property_fields(property: &Property) -> Markup {
 }
 
 pub(super) fn row_address(table: &str, partition: &str, row: &str) -> String {
-    format!(
-        "/tables/{table}/row?{}",
-        encoded(&[("partition", partition), ("row", row)])
-    )
+    let key = encoded(&[("partition", partition), ("row", row)]);
+    format!("/tables/{table}/row?{key}")
 }
 
 fn next_address(table: &str, typed: &Typed, next: &str) -> String {

@@ -4,7 +4,7 @@ use axum::Form;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
-use azure_table::{DynamicEntity, ETag, Error, ErrorKind, TableClient};
+use azure_table::{DynamicEntity, ETag, EdmValue, Error, ErrorKind, TableClient};
 use serde::Deserialize;
 
 use crate::failure::with_causes;
@@ -23,12 +23,8 @@ pub(super) struct Keys {
 type Fields = Vec<(String, String)>;
 
 pub(super) async fn show(State(site): Shared, Path(table): Path<String>, Query(keys): Query<Keys>) -> Shown {
-    let row = site
-        .service
-        .dynamic_table(&table)?
-        .get((&keys.partition, &keys.row))
-        .await?;
-    let Some(row) = row else {
+    let client = site.service.dynamic_table(&table)?;
+    let Some(row) = client.get((&keys.partition, &keys.row)).await? else {
         let text = format!("no row ({:?}, {:?})", keys.partition, keys.row);
         return Err(Problem(StatusCode::NOT_FOUND, text));
     };
@@ -79,10 +75,8 @@ pub(super) async fn delete(State(site): Shared, Path(table): Path<String>, Form(
 
 /// Shows both: the row as it is stored now, and the form that was not saved. It saves over the version that it shows.
 async fn conflict(site: &Site, client: &TableClient<DynamicEntity>, table: &str, mut typed: RowForm) -> Shown {
-    let stored = client
-        .get((&typed.partition, &typed.row))
-        .await?
-        .map(|row| form_of(&row));
+    let stored = client.get((&typed.partition, &typed.row)).await?;
+    let stored = stored.map(|row| form_of(&row));
     if let Some(stored) = &stored {
         typed.etag.clone_from(&stored.etag);
     }
@@ -100,14 +94,11 @@ fn form_of(row: &DynamicEntity) -> RowForm {
         edm_type: short_name(value.edm_type()).to_owned(),
         value: value.to_string(),
     });
+    let etag = row.etag.as_ref().map(|etag| etag.as_str().to_owned());
     RowForm {
         partition: row.partition_key.clone(),
         row: row.row_key.clone(),
-        etag: row
-            .etag
-            .as_ref()
-            .map(|etag| etag.as_str().to_owned())
-            .unwrap_or_default(),
+        etag: etag.unwrap_or_default(),
         timestamp: row.timestamp.map(|timestamp| timestamp.to_string()),
         properties: properties.collect(),
     }
@@ -136,9 +127,9 @@ fn typed(fields: Fields) -> RowForm {
     form
 }
 
-/// Returns a text as it comes back from a browser, which sends every line break as CR LF.
+/// Returns a text as it comes back from a browser, which sends every line break as CR LF and shows no U+0000.
 fn browsed(text: &str) -> String {
-    text.replace("\r\n", "\n").replace('\r', "\n")
+    text.replace("\r\n", "\n").replace('\r', "\n").replace('\0', "\u{fffd}")
 }
 
 /// Returns the row of a form. A text that is as it was shown has its stored line breaks.
@@ -151,9 +142,9 @@ fn entity(form: &RowForm, shown: Option<&DynamicEntity>) -> Result<DynamicEntity
         }
         let value = type_named(&property.edm_type).and_then(|edm_type| {
             let stored = shown.and_then(|row| row.get(&property.name));
-            match stored
-                .filter(|stored| stored.edm_type() == edm_type && browsed(&stored.to_string()) == property.value)
-            {
+            let is_kept =
+                |stored: &&EdmValue| stored.edm_type() == edm_type && browsed(&stored.to_string()) == property.value;
+            match stored.filter(is_kept) {
                 Some(stored) => Ok(stored.clone()),
                 None => value_of(edm_type, &property.value),
             }
@@ -182,7 +173,7 @@ mod tests {
     #[test]
     fn text_that_is_not_edited_stays_as_it_is() {
         let mut stored = DynamicEntity::new("p", "r");
-        stored.insert("Kept", "a\r\nb\rc\nd");
+        stored.insert("Kept", "a\r\nb\rc\nd\0");
         stored.insert("Edited", "a\r\nb");
         stored.insert("Removed", "x");
         let form = fields(&[
@@ -190,7 +181,7 @@ mod tests {
             ("row", "r"),
             ("name", "Kept"),
             ("type", "string"),
-            ("value", "a\r\nb\r\nc\r\nd"),
+            ("value", "a\r\nb\r\nc\r\nd\u{fffd}"),
             ("name", "Edited"),
             ("type", "string"),
             ("value", "a\r\nB"),
@@ -208,7 +199,10 @@ mod tests {
             .iter()
             .map(|(name, value)| (name.as_str(), value.to_string()))
             .collect();
-        assert_eq!(texts, [("Edited", "a\nB".into()), ("Kept", "a\r\nb\rc\nd".to_owned())]);
+        assert_eq!(
+            texts,
+            [("Edited", "a\nB".into()), ("Kept", "a\r\nb\rc\nd\0".to_owned())]
+        );
     }
 
     #[test]

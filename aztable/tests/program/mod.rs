@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "not every test uses all of it")]
 #![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
+pub(crate) mod server;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 

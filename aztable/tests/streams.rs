@@ -1,0 +1,112 @@
+//! Files that are streams: `-`, `/dev/…`, pipes; and rows that are printed while they are read.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
+
+mod program;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use azure_table::emulator::ServiceModel;
+use azure_table::{DynamicEntity, Emulator};
+
+use crate::program::server::Server;
+use crate::program::{Folder, Ran};
+
+/// Runs the program on the tables of a folder, with a text on the standard input.
+fn piped(folder: &Folder, input: &str, arguments: &[&str]) -> Ran {
+    let mut command = folder.command(&[arguments, &["--local", "tables", "--yes"]].concat());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child.wait_with_output().unwrap().into()
+}
+
+#[test]
+fn rows_of_a_pipe_with_the_key_of_another_one_are_rejected() {
+    let folder = Folder::new();
+    let csv = "city,street,age\nx,1,5\nx,2,7\nx,1,6\n";
+    let import = ["import", "-", "Rows", "--format", "csv", "--keys", "city,street"];
+    let options = ["--type", "age=int32", "--rejects", "rejects"];
+    let ran = piped(&folder, csv, &[&import[..], &options].concat());
+    assert_eq!(ran.code, 1, "{}", ran.error);
+    assert!(ran.error.contains("3 read, 2 written, 1 rejected"), "{}", ran.error);
+    assert!(
+        ran.error
+            .contains(r#"line 4 has the key ("x", "1") of an earlier line"#),
+        "{}",
+        ran.error
+    );
+    assert!(folder.read("rejects").contains("x,1,6"));
+}
+
+#[test]
+fn devices_are_read_and_written_as_pipes_are() {
+    let folder = Folder::new();
+    let row = "{\"PartitionKey\":\"p\",\"RowKey\":\"1\",\"N\":1}\n";
+    let ran = piped(&folder, row, &["import", "/dev/stdin", "Rows", "--format", "jsonl"]);
+    assert!(ran.code == 0 && ran.error.contains("1 read, 1 written"), "{ran:?}");
+    for (format, output) in [("jsonl", row), ("csv", "PartitionKey,RowKey,N:Edm.Int32\np,1,1\n")] {
+        let ran = folder.done(&["export", "Rows", "/dev/stdout", "--format", format]);
+        assert_eq!(ran.output, output);
+        folder.done(&["export", "Rows", "/dev/null", "--format", format]);
+    }
+    folder.done(&["export", "Rows", "/dev/null"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn csv_of_a_query_with_named_columns_is_printed_page_by_page() {
+    let model = ServiceModel::new().read_latency(Duration::from_millis(500));
+    let server = Server::start(Emulator::new().service_model(model)).await;
+    let table = server.table("Rows").await;
+    let rows = (0..5_000).map(|number| DynamicEntity::new("p", format!("{number:04}")));
+    table.bulk().insert(rows).await.unwrap().ensure_no_leftovers().unwrap();
+    let query = ["query", "Rows", "--csv", "--scan", "--select", "N"];
+    let mut child = server
+        .command(&query)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "PartitionKey,RowKey,N");
+    assert_eq!(lines.next().unwrap().unwrap(), "p,0000,");
+    let rest = Instant::now();
+    assert_eq!(lines.count(), 4_999);
+    assert!(rest.elapsed() > Duration::from_millis(500), "all pages at the end");
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn csv_for_a_reader_that_has_closed_its_pipe_ends_as_other_tools_do() {
+    let folder = Folder::new();
+    let row = |row| {
+        format!(
+            "{{\"PartitionKey\":\"p\",\"RowKey\":\"{row}\",\"T\":\"{:0300}\"}}\n",
+            row
+        )
+    };
+    folder.write("rows.jsonl", (0..2_000).map(row).collect::<String>());
+    folder.done(&["import", "rows.jsonl", "Rows", "--yes"]);
+    for command in [
+        &["export", "Rows", "-", "--format", "csv"][..],
+        &["query", "Rows", "--csv", "--scan"],
+        &["query", "Rows", "--csv", "--scan", "--select", "T"],
+    ] {
+        let mut command = folder.command(&[command, &["--local", "tables", "--quiet"]].concat());
+        let (reader, closed) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command.stdout(closed).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(141) && error.is_empty(),
+            "{:?} {error}",
+            output.status
+        );
+    }
+}
