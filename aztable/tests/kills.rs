@@ -2,7 +2,8 @@
 //! all runs are right, except those of rows that leave the selection by their write. Signals: the command that is
 //! printed does the rest.
 //!
-//! Ordinary tests kill each command 5 times. 50 times each: `AZTABLE_KILLS=50 cargo test -p aztable --test kills`.
+//! Ordinary tests kill each command 5 times, and 5 restores at each of their positions. 50 of each:
+//! `AZTABLE_KILLS=50 cargo test -p aztable --test kills`.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
@@ -18,7 +19,8 @@ use std::time::{Duration, Instant};
 use azure_table::emulator::{SeedEntities as _, ServiceModel};
 use azure_table::{DynamicEntity, Emulator, EmulatorServer};
 
-use crate::program::{Folder, Ran};
+use crate::program::server::Server;
+use crate::program::{Folder, Ran, rows};
 
 const ROWS: u32 = 6_000;
 /// Slows a run down to a second and a half.
@@ -160,13 +162,17 @@ fn a_killed_insert_doubles_nothing() {
 #[test]
 fn a_killed_export_resumes() {
     let folder = folder(&["Rows"]);
+    folder.write("out.jsonl", "old");
     killed(
         &folder,
         &["export", "Rows", "out.jsonl", "--overwrite"],
-        || {},
+        // Until the end, the old file is there.
+        || assert!(folder.read("out.jsonl") == "old"),
         |ran| {
             counted(ran, "6,000 read, 6,000 written");
             assert_eq!(sorted(&folder.read("out.jsonl")), sorted(&folder.read("rows.jsonl")));
+            assert!(!folder.file("out.jsonl.part").exists());
+            folder.write("out.jsonl", "old");
         },
     );
 }
@@ -239,6 +245,11 @@ fn signalled(folder: &Folder, signal: &str, arguments: &[&str]) -> Ran {
     assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     let stopped: Ran = running.wait_with_output().unwrap().into();
     assert_eq!(stopped.code, 130, "{}", stopped.error);
+    assert!(
+        stopped.error.contains("stopping at the next position"),
+        "{}",
+        stopped.error
+    );
     let (_, command) = stopped.error.split_once("this goes on:\n").unwrap();
     let mut shell = Command::new("sh");
     let ran: Ran = shell
@@ -341,4 +352,162 @@ fn a_sync_that_is_stopped_begins_again() {
     let ran = folder.done(&sync);
     assert!(ran.error.contains("6,000 read, "), "{}", ran.error);
     assert_eq!(folder.done(&["diff", "Rows", "Target"]).output, "");
+}
+
+#[test]
+fn a_signal_prints_json_for_programs_and_nothing_for_the_quiet() {
+    let folder = folder(&[]);
+    for (option, lines) in [("--json", 4), ("--quiet", 1)] {
+        let options = ["--local", "tables", "--yes", "--max-rate", "1000", option];
+        let mut command = folder.command(&[&["import", "rows.jsonl", "Rows"], &options[..]].concat());
+        let running = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        while position(&folder).is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let id = running.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        let ran: Ran = running.wait_with_output().unwrap().into();
+        assert_eq!(ran.code, 130, "{}", ran.error);
+        match option {
+            "--json" => {
+                let events = ran.error.lines().map(serde_json::from_str::<serde_json::Value>);
+                assert!(events.map(Result::unwrap).count() >= lines, "{}", ran.error);
+            }
+            _ => assert!(!ran.error.contains("stopping"), "{}", ran.error),
+        }
+        std::fs::remove_file(folder.file("rows.jsonl.position")).unwrap();
+    }
+}
+
+fn old(partition: &str, row: &str) -> DynamicEntity {
+    let mut entity = DynamicEntity::new(partition, row);
+    entity.insert("Text", "old");
+    entity
+}
+
+/// Kills restores at each position that they store. Meanwhile a newer backup is made, another program writes a row, and
+/// creates a table that the restore has not reached. Cosmos DB rejects rows without keys, and Storage has one table of
+/// two names that Cosmos DB distinguishes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restore_that_is_killed_at_every_position_resumes() {
+    let mut all_kills = 0;
+    for run in 0..kills() {
+        let is_cosmos = run % 2 == 0;
+        let model = ServiceModel::new().write_latency(Duration::from_millis(5));
+        let (source, target) = match is_cosmos {
+            true => (Emulator::new(), Emulator::cosmos()),
+            false => (Emulator::cosmos(), Emulator::new()),
+        };
+        let numbered = |count: u32| (0..count).map(|row| old("p", &format!("{row:05}")));
+        source.seed("Aaa", numbered(2_100)).unwrap();
+        source.seed("Bbb", numbered(1)).unwrap();
+        source.seed("Ccc", numbered(1_100)).unwrap();
+        source.seed("Ddd", numbered(0)).unwrap();
+        let mut restore = vec![
+            "restore",
+            "backups",
+            "--into",
+            "@target",
+            "--yes",
+            "--rejects",
+            "rejects",
+        ];
+        if is_cosmos {
+            source.seed("Aaa", [old("p", ""), old("", "x")]).unwrap();
+            source.seed("Bbb", [old("p", "")]).unwrap();
+        } else {
+            source.seed("ddd", numbered(1)).unwrap();
+        }
+        let source = Server::start(source).await;
+        let target = Server::start(target.service_model(model)).await;
+        let folder = &source.folder;
+        folder.write("target", target.server.connection_string());
+        source.backup(&[]).await;
+        if !is_cosmos {
+            let error = source.run(&restore).await.failed(2);
+            assert!(error.contains("Ddd and ddd are one table there"), "{error}");
+            assert!(target.tables().await.is_empty());
+            restore.extend(["--tables", "Aaa,Bbb,Ccc,Ddd"]);
+        }
+        let path = folder.file("backups/restore.position");
+        let (mut last, mut kills, mut newer, mut has_table) = (None, 0, 0, false);
+        let ran = loop {
+            let resume = path.exists().then_some("--resume=backups/restore.position");
+            let mut command = source.command(&[&restore[..], resume.as_slice()].concat());
+            let errors = std::fs::File::create(folder.file("errors")).unwrap();
+            let mut child = command.stdout(Stdio::null()).stderr(errors).spawn().unwrap();
+            let status = loop {
+                if let Some(status) = child.try_wait().unwrap() {
+                    break Some(status);
+                }
+                let found = std::fs::read(&path).ok();
+                if found.is_some() && found != last {
+                    last = found;
+                    child.kill().unwrap();
+                    child.wait().unwrap();
+                    break None;
+                }
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            };
+            let error = folder.read("errors");
+            match status {
+                Some(status) if error.contains("Ccc exists at ") => {
+                    // 2 if the table was there before this run.
+                    assert!(matches!(status.code(), Some(1 | 2)) && has_table, "{error}");
+                    let ccc = target.service.dynamic_table("Ccc").unwrap();
+                    assert!(rows(&ccc).await[0].contains("newer"), "{error}");
+                    ccc.delete_table().await.unwrap();
+                }
+                Some(status) => break (status.code(), error),
+                // The kill came between the end of the work and that of the process.
+                None if !path.exists() => break (None, error),
+                None => kills += 1,
+            }
+            assert!(kills < 100, "{error}");
+            match kills {
+                1 => {
+                    let table = source.table("Aaa").await;
+                    table
+                        .insert_or_replace(&DynamicEntity::new("p", "00000"))
+                        .await
+                        .unwrap();
+                    source.backup(&[]).await;
+                }
+                2 if newer == 0 => {
+                    let mut row = old("p", "02099");
+                    row.insert("Text", "newer");
+                    // The restore may have been faster.
+                    newer = u64::from(target.table("Aaa").await.insert(&row).await.is_ok());
+                }
+                3 if run % 3 == 0 && !has_table => {
+                    let mut row = old("p", "other");
+                    row.insert("Text", "newer");
+                    target.table("Ccc").await.insert(&row).await.unwrap();
+                    has_table = true;
+                }
+                _ => {}
+            }
+        };
+        let left = newer + if is_cosmos { 3 } else { 0 };
+        assert!(ran.0.is_none_or(|code| code == i32::from(left > 0)), "{ran:?}");
+        assert!(!path.exists());
+        let rejects = std::fs::read_to_string(folder.file("rejects")).unwrap_or_default();
+        assert_eq!(rejects.lines().count() as u64, left, "{rejects}");
+        let restored = target.tables().await;
+        let counts: Vec<_> = restored
+            .iter()
+            .map(|(name, rows)| (name.as_str(), rows.len()))
+            .collect();
+        assert_eq!(
+            counts,
+            [("Aaa", 2_100), ("Bbb", 1), ("Ccc", 1_100), ("Ddd", 0)],
+            "{}",
+            ran.1
+        );
+        let newer_rows = restored.values().flatten().filter(|row| row.contains("newer")).count();
+        assert_eq!(newer_rows as u64, newer);
+        assert!(restored.values().flatten().all(|row| row.contains("Text")));
+        all_kills += kills;
+    }
+    assert!(all_kills >= 8 * kills(), "{all_kills} kills");
 }
