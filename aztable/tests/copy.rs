@@ -104,6 +104,7 @@ fn command_that_writes_nothing_creates_neither_folder_nor_table() {
         &["import", "rows.jsonl", other],
         &["import", "absent.jsonl", other, "--yes"],
         &["cors", "clear", "--local", "other"],
+        &["backup", "local:tables", "other"],
     ] {
         let ran = folder.run(command);
         assert_ne!(ran.code, 0, "{command:?} {}", ran.error);

@@ -10,6 +10,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use azure_table::emulator::ServiceModel;
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{DynamicEntity, Emulator};
 
 use crate::program::server::Server;
@@ -80,6 +81,33 @@ async fn csv_of_a_query_with_named_columns_is_printed_page_by_page() {
     assert_eq!(lines.count(), 4_999);
     assert!(rest.elapsed() > Duration::from_millis(500), "all pages at the end");
     assert!(child.wait().unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn export_that_the_service_ends_prints_how_to_go_on() {
+    let forbidden = ResponseTemplate::new(403).code("AuthorizationPermissionMismatch");
+    let faults = |emulator| {
+        let faults = Faults::with_seed(emulator, 1);
+        faults.add(FaultRule::new(Fault::Respond(forbidden)).on_reads().nth(3));
+        faults
+    };
+    let server = Server::through(Emulator::cosmos(), faults).await;
+    let table = server.table("Rows").await;
+    let rows = (0..5_000).map(|number| DynamicEntity::new("p", format!("{number:04}")));
+    table.bulk().insert(rows).await.unwrap().ensure_no_leftovers().unwrap();
+    let stopped = server.run(&["export", "Rows", "rows.jsonl"]).await;
+    assert!(stopped.code == 1 && stopped.error.contains("403"), "{}", stopped.error);
+    assert!(!server.folder.file("rows.jsonl").exists());
+    let resumed = server.resumed(&stopped).await;
+    assert!(
+        resumed.code == 0 && resumed.error.contains("5,000 read, 5,000 written"),
+        "{}",
+        resumed.error
+    );
+    assert_eq!(server.folder.read("rows.jsonl").lines().count(), 5_000);
+    // Without a position, nothing goes on.
+    let absent = server.run(&["export", "Absent", "absent.jsonl"]).await.failed(1);
+    assert!(!absent.contains("--resume"), "{absent}");
 }
 
 #[test]
