@@ -19,6 +19,9 @@ macro_rules! fail {
 
 pub(crate) use {fail, usage};
 
+/// A rejected row, or its key, and the reason.
+pub(crate) type Rejection = (serde_json::Value, String);
+
 /// The result of a part of a command.
 pub(crate) type Done<T> = Result<T, Failure>;
 

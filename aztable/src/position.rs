@@ -18,7 +18,7 @@ use crate::failure::{Done, Failure, InFile as _, fail, usage};
 /// The time between two positions that are stored.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// What is in the file.
+/// The contents of the file.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     job: String,

@@ -20,14 +20,13 @@ use serde_json::{Value, json};
 use tokio::time::MissedTickBehavior;
 
 use crate::doubt::was_applied;
-use crate::failure::{Done, Failure, usage, with_causes};
+use crate::failure::{Done, Failure, Rejection, usage, with_causes};
 use crate::place::TablePlace;
 use crate::position::PositionFile;
 use crate::row_writer::ledger::{Ledger, Outcome, Stored};
 use crate::row_writer::rejects::Rejects;
 use crate::rows::equality::same_properties;
-use crate::rows::row_source::ReadRow;
-use crate::rows::unread::Rejection;
+use crate::rows::unread::ReadRow;
 use crate::session::{Session, resumable};
 use crate::tally::Tally;
 

@@ -10,8 +10,7 @@ use clap::Args;
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use crate::failure::{Done, Failure, usage};
-use crate::rows::unread::Rejection;
+use crate::failure::{Done, Failure, Rejection, usage};
 
 /// The interval between lines of progress where no terminal shows a bar.
 const LINE_INTERVAL: Duration = Duration::from_secs(60);

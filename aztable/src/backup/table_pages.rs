@@ -4,9 +4,8 @@ use azure_table::{Continuation, DynamicEntity, TableClient, TableServiceClient};
 use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 
 use crate::failure::{Done, Failure};
-use crate::rows::row_source::ReadRow;
 use crate::rows::sorted::{is_ordered, sorted_rows};
-use crate::rows::unread::read_rows;
+use crate::rows::unread::{ReadRow, read_rows};
 use crate::session::Session;
 
 /// The rows of a page of sorted rows.

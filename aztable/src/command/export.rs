@@ -186,7 +186,7 @@ impl Export {
         }
     }
 
-    /// Makes the file from the rows of the scan, and deletes what it no longer needs. A repetition does no harm.
+    /// Writes the file from the rows of the scan. It can be repeated.
     fn finish(&self, session: &Session, format: FileFormat, scanned: &Path, rows: u64) -> Done<()> {
         let part = self.part();
         if format.form != RowForm::JsonLines && !self.write_columns(session, format, scanned, &part, rows)? {

@@ -14,8 +14,8 @@ use crate::row_selection::RowSelection;
 use crate::row_writer::{Item, RowWriter, WriteOptions};
 use crate::rows::printed_rows::{Form, PrintedRows};
 use crate::rows::read_ahead::scanned_pages;
-use crate::rows::row_source::ReadRow;
 use crate::rows::sorted::scan;
+use crate::rows::unread::ReadRow;
 use crate::session::Session;
 use crate::value;
 

@@ -10,8 +10,8 @@ use azure_table::TableOperation;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::failure::Rejection;
 use crate::row_writer::{Item, Page};
-use crate::rows::unread::Rejection;
 use crate::tally::Tally;
 
 /// The outcome of a row.

@@ -5,11 +5,10 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::failure::{Done, fail};
+use crate::failure::{Done, Rejection, fail};
 use crate::rows::appended_file::AppendedFile;
 use crate::rows::compression::Compression;
 use crate::rows::json_lines;
-use crate::rows::unread::Rejection;
 use crate::terminal::Terminal;
 
 /// The rejected rows whose reasons are printed.

@@ -1,7 +1,7 @@
 //! Reads CSV: our own, that of Storage Explorer, and files without types.
 //!
 //! A file that is no export of ours is read twice: first for the types that all its cells show, and for rows with equal
-//! keys, of which the later would replace the earlier. A pipe is read once, and such a row of it is rejected. That takes
+//! keys, of which the later would replace the earlier. A pipe is read once, and such a row of it is rejected. Keys take
 //! up to 40 bytes of memory for each row.
 
 use std::collections::HashSet;
@@ -16,7 +16,8 @@ use crate::failure::{Done, Failure, InFile as _, usage};
 use crate::rows::compression::{Compression, open};
 use crate::rows::csv_columns::CsvColumns;
 use crate::rows::file_format::is_pipe;
-use crate::rows::row_source::{ColumnOptions, ReadRow, RowSource};
+use crate::rows::row_source::{ColumnOptions, RowSource};
+use crate::rows::unread::ReadRow;
 
 type Records = Reader<Box<dyn BufRead + Send>>;
 

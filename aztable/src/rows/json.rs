@@ -1,5 +1,5 @@
-//! JSON that is not one row a line: an array of rows, rows one after the other, or responses of the service, as AzCopy 7
-//! wrote them.
+//! JSON that is not one row a line: an array of rows, rows one after the other, or responses of the service, which
+//! AzCopy 7 wrote.
 //!
 //! An object with an array `value` is a response, whose array has the rows.
 
@@ -8,7 +8,8 @@ use std::path::PathBuf;
 
 use crate::failure::{Done, InFile as _};
 use crate::rows::json_lines::parsed;
-use crate::rows::row_source::{ReadRow, RowSource};
+use crate::rows::row_source::RowSource;
+use crate::rows::unread::ReadRow;
 
 /// A JSON file that is read row by row.
 pub(crate) struct Json {

@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::failure::{Done, InFile as _};
-use crate::rows::row_source::{ReadRow, RowSource};
+use crate::rows::row_source::RowSource;
+use crate::rows::unread::ReadRow;
 
 /// Writes a value as a line. Returns its length.
 ///

@@ -14,7 +14,8 @@ use serde_json::json;
 use crate::failure::{Done, Failure, InFile as _};
 use crate::rows::named_columns::{Name, Use, uses};
 use crate::rows::parquet_writer::{FINE, HEADERS, UNIX_EPOCH};
-use crate::rows::row_source::{ColumnOptions, ReadRow, RowSource};
+use crate::rows::row_source::{ColumnOptions, RowSource};
+use crate::rows::unread::ReadRow;
 
 /// A column of the file.
 struct ParquetColumn {

@@ -9,9 +9,8 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use tokio::sync::mpsc;
 
 use crate::failure::Done;
-use crate::rows::row_source::ReadRow;
 use crate::rows::sorted::scan;
-use crate::rows::unread::read_rows;
+use crate::rows::unread::{ReadRow, read_rows};
 
 /// The pages that are read ahead.
 const PAGES: usize = 4;

@@ -4,12 +4,9 @@ use azure_table::{DynamicEntity, EdmType};
 use clap::Args;
 
 use crate::failure::{Done, Failure};
-use crate::rows::unread::Rejection;
+use crate::rows::unread::ReadRow;
 use crate::session::Session;
 use crate::value::type_named;
-
-/// A row of a file or a table, or what is there instead.
-pub(crate) type ReadRow = Result<DynamicEntity, Rejection>;
 
 /// A file with rows.
 pub(crate) trait RowSource: Send {

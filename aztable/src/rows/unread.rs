@@ -1,21 +1,20 @@
 //! Rows that a table has and the program cannot hold, such as a text with half of a surrogate pair.
 //!
-//! They are rejected with their keys. A command with a position reads them as items of their pages, so that its position
-//! counts them; others skip them, and a run that has skipped one is not done.
+//! They are rejected with their keys. A command with a position reads them as items of their pages, so that its
+//! position counts them. Others skip them, and a run that has skipped one is not done.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use azure_table::query::BadRow;
 use azure_table::{DynamicEntity, TableQuery};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::failure::with_causes;
-use crate::rows::row_source::ReadRow;
+use crate::failure::{Rejection, with_causes};
 use crate::terminal::Terminal;
 
-/// A rejected row, or its key, and the reason.
-pub(crate) type Rejection = (Value, String);
+/// A row of a file or a table, or what is there instead.
+pub(crate) type ReadRow = Result<DynamicEntity, Rejection>;
 
 /// Returns the key of a row, and why it cannot be read.
 fn rejection(bad: &BadRow) -> Rejection {
