@@ -110,7 +110,7 @@ fn written_once_more(before: &State, writes: &[(&Write, &Claim)], after: &State)
     let mut states = vec![before.clone()];
     for (write, _) in writes {
         let mut written = states.clone();
-        written.iter_mut().for_each(|state| drop(state.write(write)));
+        written.retain_mut(|state| state.write(write).is_ok());
         states.extend(written);
     }
     let again = writes.iter().flat_map(|(write, _)| {
