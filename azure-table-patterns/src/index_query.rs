@@ -5,7 +5,7 @@ use std::fmt;
 use azure_table::filter::AccessPath;
 use azure_table::index::{Index, IndexRow, IndexedEntity};
 use azure_table::key::KeyPrefixFrom;
-use azure_table::{Error, Key, ReadEntity, Result, TableQuery};
+use azure_table::{Continuation, Error, Key, Page, ReadEntity, Result, TableQuery};
 use futures_util::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 
 use super::indexed::Indexed;
@@ -21,6 +21,7 @@ pub struct IndexQuery<R: IndexRow> {
     indexed: Indexed<R::Entity>,
     rows: TableQuery<R>,
     limit: Option<usize>,
+    page_size: Option<usize>,
 }
 
 impl<R: IndexRow> fmt::Debug for IndexQuery<R> {
@@ -63,6 +64,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             indexed: self.clone(),
             rows,
             limit: None,
+            page_size: None,
         })
     }
 }
@@ -73,13 +75,31 @@ where
 {
     /// Limits the number of entities.
     pub fn limit(mut self, most: usize) -> Self {
-        self.rows = match R::INDEX.covers {
-            true => self.rows.limit(most),
-            // Some index rows may have no entity that matches, so these do not count.
-            false => self.rows.page_size(most.clamp(1, MAX_PAGE)),
-        };
         self.limit = Some(most);
         self
+    }
+
+    /// Sets the number of index rows of a page, 1 to 1,000.
+    pub fn page_size(mut self, rows: usize) -> Self {
+        self.page_size = Some(rows);
+        self
+    }
+
+    /// Resumes an earlier run of the same query from the continuation of its last page.
+    pub fn resume_from(mut self, continuation: Continuation) -> Self {
+        self.rows = self.rows.resume_from(continuation);
+        self
+    }
+
+    /// Returns the query for the index rows, and the handle that reads their entities.
+    fn parts(self) -> (TableQuery<R>, Indexed<R::Entity>, usize) {
+        let covered = self.limit.filter(|_| R::INDEX.covers);
+        let rows = covered.into_iter().fold(self.rows, TableQuery::limit);
+        // Some index rows may have no entity that matches, so a limit of entities is none of rows.
+        let by_limit = || Some(self.limit.filter(|_| !R::INDEX.covers)?.clamp(1, MAX_PAGE));
+        let page_size = self.page_size.or_else(by_limit);
+        let rows = page_size.into_iter().fold(rows, TableQuery::page_size);
+        (rows, self.indexed, self.limit.unwrap_or(usize::MAX))
     }
 
     /// Reads all entities.
@@ -88,7 +108,7 @@ where
     /// - The errors of [`TableQuery`] and of [`get_many`](azure_table::TableClient::get_many).
     pub async fn all(self) -> Result<Vec<R::Entity>> {
         if R::INDEX.covers {
-            let rows = self.rows.all().await?;
+            let rows = self.parts().0.all().await?;
             return Ok(rows.into_iter().filter_map(R::into_entity).collect());
         }
         self.stream().try_collect().await
@@ -109,14 +129,63 @@ where
     ///
     /// An entity that cannot be read is an error, and the stream goes on. It ends after the error of a page.
     pub fn stream(self) -> impl Stream<Item = Result<R::Entity>> {
-        let Self { indexed, rows, limit } = self;
-        let most = limit.unwrap_or(usize::MAX);
+        let (rows, indexed, most) = self.parts();
         let groups = rows.stream().ready_chunks(most.clamp(1, ROWS_AT_A_TIME));
         let read = groups.then(move |rows| {
             let indexed = indexed.clone();
             async move { stream::iter(indexed.entities_of(rows).await) }
         });
         read.flatten().take(most)
+    }
+
+    /// Reads the entities page by page, for lists with a link to the next page.
+    ///
+    /// A page has the entities of one page of index rows. Without `covers` it may have fewer entities than rows, even
+    /// none, and [`has_more`](Page::has_more) says whether others follow. The stream ends at its first error.
+    ///
+    /// ```
+    /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
+    /// # use azure_table_patterns::Indexed;
+    /// # use futures::TryStreamExt;
+    /// # #[derive(TableEntity)]
+    /// # #[table(index(by_law = (law)))]
+    /// # struct Person { #[table(partition_key)] tenant: String, #[table(row_key)] id: u32, law: String }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let people = TableServiceClient::from_transport(Emulator::new()).table::<Person>("People")?;
+    /// # people.create_table().await?;
+    /// # let people = Indexed::open(&people).await?;
+    /// # people.build(Person::BY_LAW).await?.ensure_none_taken()?;
+    /// # for id in 0..3 { people.insert(&Person { tenant: "t".into(), id, law: "tax".into() }).await?; }
+    /// let query = || Ok::<_, azure_table::Error>(people.by(Person::BY_LAW, ("t", "tax"))?.page_size(2));
+    /// let first = query()?.pages().try_next().await?.expect("a query has a page");
+    /// let token = first.has_more().then(|| first.continuation().to_string());   // of the link to the next page
+    ///
+    /// let next = query()?.resume_from(token.expect("a third row").parse()?).pages().try_next().await?;
+    /// assert_eq!(next.expect("a page").items().len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// - The errors of [`all`](Self::all).
+    pub fn pages(self) -> impl Stream<Item = Result<Page<R::Entity>>> + Unpin {
+        let (rows, indexed, most) = self.parts();
+        let start = (rows.pages(), indexed, most);
+        Box::pin(stream::try_unfold(start, async |(mut pages, indexed, left)| {
+            let Some(page) = pages.try_next().await?.filter(|_| left > 0) else {
+                return Ok(None);
+            };
+            let mut rows = Vec::new();
+            let page: Page<R::Entity> = page.map(|items| {
+                rows.extend(items.into_iter().map(Ok));
+                Vec::new()
+            });
+            let entities = indexed.entities_of(rows).await;
+            let entities: Vec<_> = entities.into_iter().take(left).collect::<Result<_>>()?;
+            let left = left - entities.len();
+            Ok(Some((page.map(|_| entities), (pages, indexed, left))))
+        }))
     }
 }
 

@@ -45,6 +45,12 @@ impl<P> Page<P> {
         self.items
     }
 
+    /// Returns a page of other items, made from all items of this one, with the same position and cost.
+    pub fn map<T>(self, map: impl FnOnce(Vec<P>) -> Vec<T>) -> Page<T> {
+        let Self { items, end } = self;
+        Page { items: map(items), end }
+    }
+
     /// Returns the position after this page, the continuation token of the next one.
     ///
     /// It [is finished](Continuation::is_finished) after the last page, and after a page that
