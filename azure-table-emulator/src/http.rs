@@ -274,6 +274,7 @@ impl EmulatorServer {
             while connections.try_join_next().is_some() {}
         }
         drop(self.listeners);
+        admission.close_receiving();
         let _ = clock::within(GRACE, graceful.shutdown()).await;
     }
 
@@ -401,7 +402,51 @@ impl Drop for RunningEmulator {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
+    use ::http::{Request, Response};
+    use azure_table_wire::transport::{BoxFuture, TransportError};
+    use bytes::Bytes;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpStream;
+
     use super::*;
+
+    /// Answers after a while.
+    #[derive(Debug)]
+    struct Slow(Emulator);
+
+    impl Transport for Slow {
+        fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+            Box::pin(async {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                self.0.send(request).await
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn stop_answers_complete_requests_and_waits_for_no_others() {
+        let complete = "GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\n\r\n";
+        let half = "POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\n{";
+        for (sent, answers) in [("", 0), (&complete[..20], 0), (half, 0), (complete, 1)] {
+            let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
+            let running = server.through(Slow).spawn();
+            let mut client = TcpStream::connect(running.address()).await.unwrap();
+            client.write_all(sent.as_bytes()).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let started = Instant::now();
+            running.stop().await;
+            assert!(started.elapsed() < Duration::from_secs(5), "{sent}");
+            let mut received = Vec::new();
+            let _ = client.read_to_end(&mut received).await;
+            assert_eq!(
+                String::from_utf8_lossy(&received).matches("HTTP/1.1 ").count(),
+                answers,
+                "{sent}"
+            );
+        }
+    }
 
     #[test]
     fn development_account_is_reachable_from_other_machines_with_its_public_key() {

@@ -14,7 +14,7 @@ function run() {
   const child = spawn(program(), process.argv.slice(2), { stdio: "inherit" });
   let watch;
   function pass(signal) {
-    // A second, different signal would stop the program at once, without its snapshot.
+    // A signal after half a second would stop the program at once, without its snapshot.
     clearInterval(watch);
     child.kill(signal);
   }

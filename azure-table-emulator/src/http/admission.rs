@@ -29,9 +29,19 @@ pub(super) struct Admission {
 struct Connections {
     open: usize,
     next: u64,
-    /// The connections that wait for their client, by the start of the wait: for a complete request, or for the next
-    /// one.
-    waiting: BTreeMap<u64, AbortHandle>,
+    /// The connections that wait for their client, by the start of the wait.
+    waiting: BTreeMap<u64, (AbortHandle, Stage)>,
+}
+
+/// What a connection does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It waits for its first request, or for the rest of a body.
+    Receiving,
+    /// It has a complete request.
+    Responding,
+    /// It waits for its response to be read, or for the next request.
+    Responded,
 }
 
 impl Admission {
@@ -68,6 +78,16 @@ impl Admission {
         self.lock().close_longest_waiting();
     }
 
+    /// Closes the connections without a complete request, because the server stops.
+    pub(super) fn close_receiving(&self) {
+        let connections = self.lock();
+        let receiving = connections
+            .waiting
+            .values()
+            .filter(|(_, stage)| *stage == Stage::Receiving);
+        receiving.for_each(|(connection, _)| connection.abort());
+    }
+
     fn lock(&self) -> MutexGuard<'_, Connections> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -79,7 +99,7 @@ fn units(bytes: usize) -> u32 {
 
 impl Connections {
     fn close_longest_waiting(&mut self) {
-        if let Some((_, connection)) = self.waiting.pop_first() {
+        if let Some((_, (connection, _))) = self.waiting.pop_first() {
             connection.abort();
         }
     }
@@ -97,7 +117,7 @@ impl Place {
     /// Sets the task of the connection, which waits for its client from now on.
     pub(super) fn of_task(&self, task: AbortHandle) {
         let _ = self.task.set(task);
-        self.set_waits(true);
+        self.enter(Stage::Receiving);
     }
 
     /// Waits until a body of `bytes` bytes may be read.
@@ -111,17 +131,17 @@ impl Place {
         bodies.acquire_many_owned(units).await.ok()
     }
 
-    /// Marks that the connection waits for its client, or that it has a complete request.
-    pub(super) fn set_waits(&self, waits: bool) {
+    /// Sets what the connection does from now on.
+    pub(super) fn enter(&self, stage: Stage) {
         let mut since = self.waits_since.lock().unwrap_or_else(PoisonError::into_inner);
         let mut connections = self.admission.lock();
         if let Some(since) = since.take() {
             connections.waiting.remove(&since);
         }
-        if let Some(task) = self.task.get().filter(|_| waits) {
+        if let Some(task) = self.task.get().filter(|_| stage != Stage::Responding) {
             let now = connections.next;
             connections.next += 1;
-            connections.waiting.insert(now, task.clone());
+            connections.waiting.insert(now, (task.clone(), stage));
             *since = Some(now);
         }
     }
@@ -129,7 +149,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.set_waits(false);
+        self.enter(Stage::Responding);
         self.admission.lock().open -= 1;
     }
 }

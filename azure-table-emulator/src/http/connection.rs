@@ -28,7 +28,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_io_timeout::TimeoutStream;
 
-use crate::http::admission::Place;
+use crate::http::admission::{Place, Stage};
 use crate::http::certificate::ServerCertificate;
 use crate::in_process::Emulator;
 use crate::rules::MAX_BODY_BYTES;
@@ -96,7 +96,7 @@ impl Connection {
             async move {
                 // An error closes the connection without a response.
                 let response = connection.respond(request).await;
-                connection.place.set_waits(true);
+                connection.place.enter(Stage::Responded);
                 response
             }
         });
@@ -119,6 +119,7 @@ impl Connection {
             false => {
                 let most = MAX_BODY_BYTES + BODY_MARGIN;
                 let announced = body.size_hint().exact().and_then(|bytes| usize::try_from(bytes).ok());
+                self.place.enter(Stage::Receiving);
                 let read = async {
                     let _held = self.place.body(announced.unwrap_or(most).min(most)).await;
                     Limited::new(&mut body, most).collect().await
@@ -130,7 +131,7 @@ impl Connection {
                 read.map(|body| body.map(|body| body.to_bytes()))
             }
         };
-        self.place.set_waits(false);
+        self.place.enter(Stage::Responding);
         let body = match body {
             Some(Ok(body)) => body,
             failed => {

@@ -9,7 +9,7 @@ use azure_table_wire::account::profile::Profile;
 use serde::Serialize;
 
 use crate::options::{Account, DEVELOPMENT_ACCOUNT, DEVELOPMENT_PORT, Options};
-use crate::output::{People, Result, of, print};
+use crate::output::{People, Result, of, print, print_error};
 
 /// The open ports.
 pub(crate) struct Ports<'a> {
@@ -95,7 +95,7 @@ pub(crate) fn introduce(emulator: &Emulator, ports: &Ports<'_>, options: &Option
         print(ready(ports, options)?);
     }
     for warning in warnings(ports.server.is_open_to_network(), options) {
-        eprintln!("warning: {warning}");
+        print_error(format_args!("warning: {warning}"));
     }
     Ok(())
 }

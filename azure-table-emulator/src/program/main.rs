@@ -8,8 +8,7 @@
 //! `introduction.rs`, all other lines in `output.rs`, signals in `stop.rs`, and the commands for a folder in
 //! `folder.rs`. The control port is in `control.rs`. The library implements the service.
 
-#![expect(clippy::print_stderr, reason = "a program for the command line")]
-#![warn(clippy::too_many_lines)]
+#![warn(clippy::print_stderr, clippy::too_many_lines)]
 
 mod control;
 mod folder;
@@ -39,17 +38,13 @@ async fn main() -> ExitCode {
         Err(why) => {
             // Help and version are printed here too. Ignores the error if nobody reads the output.
             let _ = why.print();
-            return if why.use_stderr() {
-                INVALID.into()
-            } else {
-                ExitCode::SUCCESS
-            };
+            return u8::try_from(why.exit_code()).unwrap_or(INVALID).into();
         }
     };
     let command = match Command::of(arguments) {
         Ok(command) => command,
         Err(why) => {
-            eprintln!("error: {why}\n\nFor more information, try '--help'.");
+            print_error(format_args!("error: {why}\n\nFor more information, try '--help'."));
             return INVALID.into();
         }
     };

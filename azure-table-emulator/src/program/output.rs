@@ -102,7 +102,7 @@ impl People {
     }
 }
 
-/// Prints the last line of the program to standard error, and waits for a limited time until it is read.
+/// Prints a line to standard error, and waits for a limited time until it is read.
 pub(crate) fn print_error(line: impl Display) {
     if let Ok(people) = People::on(Stream::Stderr) {
         people.tell(line);

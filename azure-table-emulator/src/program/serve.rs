@@ -15,24 +15,25 @@ use crate::introduction::{self, Ports};
 use crate::options::Options;
 use crate::output::{People, Result, Stream, because, of};
 use crate::preset::Preset;
-use crate::stop::{ENDS_OF_STARTER, Signals};
+use crate::stop::Ends;
 
-/// The time limit for requests in flight after a signal. Containers are killed 10 s after the request to stop, and the
-/// snapshot must be written by then.
+/// The time limit for requests in flight after the first end. Containers are killed 10 s after the request to stop, and
+/// the snapshot must be written by then.
 const GRACE: Duration = Duration::from_secs(3);
-/// The time in which the same signal counts once: a terminal, npm and a shell each pass on one key press.
-const SAME_SIGNAL: Duration = Duration::from_millis(500);
+/// The time in which all that comes is the same end: a terminal, npm and a shell each pass on one key press, and a
+/// harness that it ends sends SIGTERM.
+const SAME_END: Duration = Duration::from_millis(500);
 /// The seed of `--timestamp-skew`.
 const SKEW_SEED: u64 = 0;
 
-/// Serves until a signal arrives, then stores the tables.
+/// Serves until the first end, then stores the tables.
 pub(crate) async fn serve(options: Options) -> Result<()> {
     let people = People::on(if options.ready_json {
         Stream::Stderr
     } else {
         Stream::Stdout
     })?;
-    let signals = Signals::listen(options.stop_on_eof)?;
+    let ends = Ends::listen(options.stop_on_eof)?;
     let certificate = options.certificate.as_ref();
     let certificate = certificate.map(|(certificate, key)| read_certificate(certificate, key));
     let certificate = certificate.transpose()?;
@@ -67,7 +68,7 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
         }
         None => (server, None),
     };
-    until_signal(server, signals, options.snapshot.is_some(), &people).await;
+    until_end(server, ends, options.snapshot.is_some(), &people).await;
     // Stops the control port first: it could still make changes that the snapshot would miss.
     if let Some(steering) = steering {
         steering.abort();
@@ -168,32 +169,21 @@ fn restore(emulator: &Emulator, path: &Path) -> Result<()> {
     }
 }
 
-/// Serves until a signal arrives, then answers requests in flight for at most `GRACE`. A second signal ends the
+/// Serves until the first end, then answers complete requests for at most `GRACE`. A signal after `SAME_END` ends the
 /// process.
-async fn until_signal(server: EmulatorServer, mut signals: Signals, has_snapshot: bool, people: &People) {
+async fn until_end(server: EmulatorServer, mut ends: Ends, has_snapshot: bool, people: &People) {
     let (stopping, stopped) = tokio::sync::oneshot::channel::<()>();
-    let at_once = if has_snapshot {
-        "at once, without the snapshot"
-    } else {
-        "at once"
-    };
+    let loss = if has_snapshot { ", without the snapshot" } else { "" };
     let served = server.serve_until(async {
-        let mut signal = signals.next().await;
-        let is_repeatable = !ENDS_OF_STARTER.contains(&signal);
-        if is_repeatable {
-            people.tell(format_args!("{signal}: stopping; send it again to stop {at_once}"));
-        } else {
-            people.tell(format_args!("{signal}: stopping"));
-        }
+        let end = ends.next().await;
+        people.tell(format_args!("{end}: stopping; another signal stops it at once{loss}"));
         let _ = stopping.send(());
         let last_words = people.clone();
         tokio::spawn(async move {
-            // The signal that ended its starter may reach the program as well.
-            if !is_repeatable {
-                signal = signals.next().await;
-            }
             let first = Instant::now();
-            while signals.next().await == signal && first.elapsed() < SAME_SIGNAL {}
+            while first.elapsed() < SAME_END {
+                ends.next_signal().await;
+            }
             last_words.flush();
             std::process::exit(130);
         });

@@ -13,7 +13,7 @@ mod process;
 mod stopping;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _, pipe};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
@@ -104,13 +104,18 @@ impl Running {
         rest.split(['\n', ',']).next().unwrap()
     }
 
-    /// Keeps it from ending for 3 s after a signal.
-    fn send_half_a_request(&self) -> TcpStream {
+    /// Sends a request that is never answered, which keeps it from ending for 3 s after a signal. Needs `--control=0`.
+    fn send_hanging_request(&self) -> TcpStream {
+        control::Port::of(self).ok("PUT /faults", "{\"fault\":\"hangRequest\"}");
+        self.send("GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\n\r\n")
+    }
+
+    /// Sends text, and waits until it has arrived.
+    fn send(&self, text: &str) -> TcpStream {
         let (_, address) = self.connection_string.split_once("http://").unwrap();
         let (address, _) = address.split_once('/').unwrap();
         let mut client = TcpStream::connect(address).unwrap();
-        let half = b"POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\n{";
-        client.write_all(half).unwrap();
+        client.write_all(text.as_bytes()).unwrap();
         std::thread::sleep(Duration::from_millis(200));
         client
     }
@@ -204,14 +209,15 @@ fn a_snapshot_that_cannot_be_written_says_what_is_lost() {
 #[test]
 fn a_request_that_does_not_end_leaves_time_for_the_snapshot() {
     let file = std::env::temp_dir().join(format!("azure-table-{}.json", Guid::random()));
-    let running = Running::start(&["--port", "0", "--snapshot", file.to_str().unwrap()]);
+    let running = Running::start(&["--port=0", "--control=0", "--snapshot", file.to_str().unwrap()]);
     fs::remove_file(&file).unwrap();
-    let _pending = running.send_half_a_request();
+    let _pending = running.send_hanging_request();
     let started = Instant::now();
     let (code, said) = running.end("-TERM");
     assert!(started.elapsed() < Duration::from_secs(7), "{:?}", started.elapsed());
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("again to stop at once, without the snapshot\n"), "{said}");
+    let first = "SIGTERM: stopping; another signal stops it at once, without the snapshot\n";
+    assert!(said.contains(first), "{said}");
     assert!(said.contains("requests in flight were not answered\n"), "{said}");
     EmulatorSnapshot::read(&file).unwrap();
     fs::remove_file(&file).unwrap();
@@ -518,6 +524,31 @@ async fn tables_in_a_folder_outlive_a_kill_and_can_be_checked_and_moved() {
     for folder in [folder, other] {
         fs::remove_dir_all(folder).unwrap();
     }
+}
+
+#[test]
+fn closed_standard_error_ends_nothing() {
+    // A shell that greps for the ready line has closed it by the time of the warnings.
+    let unread = |arguments: &[&str]| {
+        let (reader, writer) = pipe().unwrap();
+        drop(reader);
+        let mut command = emulator(arguments);
+        command.stderr(writer);
+        command
+    };
+    for ready in ["-q", "--ready-json"] {
+        let mut child = unread(&["--port=0", "--host=0.0.0.0", ready]).spawn().unwrap();
+        let id = child.id();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        send("-TERM", id);
+        let code = wait_for(id, "the end by -TERM", move || child.wait().unwrap().code());
+        assert_eq!(code, Some(0), "{ready}: {line}");
+    }
+    let rejected = unread(&["--account", "contoso"]).status().unwrap();
+    assert_eq!(rejected.code(), Some(2));
 }
 
 #[tokio::test]

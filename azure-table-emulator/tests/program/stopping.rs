@@ -1,5 +1,8 @@
-//! The end of the program by its standard input, and by a key press that reaches it twice.
+//! The ends of the program: signals, and the end of its standard input, alone and together.
 
+use std::fs;
+use std::net::TcpStream;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -30,67 +33,95 @@ fn end_of_standard_input_stops_it_if_wanted() {
     );
 }
 
-#[test]
-fn key_press_that_reaches_it_twice_is_one_signal() {
+/// Starts one with a snapshot and a request that is never answered.
+fn busy(options: &[&str]) -> (Running, PathBuf, TcpStream) {
     let file = std::env::temp_dir().join(format!("azure-table-{}.json", azure_table::Guid::random()));
-    let running = Running::start(&["--port=0", "--snapshot", file.to_str().unwrap()]);
-    let _pending = running.send_half_a_request();
-    send("-INT", running.child.id());
-    std::thread::sleep(Duration::from_millis(50));
-    let (code, said) = running.end("-INT");
-    std::fs::remove_file(&file).unwrap();
-    assert_eq!(code, Some(0), "130 is the code of a second signal: {said}");
-    assert!(said.ends_with("stopped\n"), "{said}");
+    let arguments = [
+        &["--port=0", "--control=0", "--snapshot", file.to_str().unwrap()],
+        options,
+    ]
+    .concat();
+    let mut command = emulator(&arguments);
+    command.stdin(Stdio::piped());
+    let running = Running::of(command);
+    fs::remove_file(&file).unwrap();
+    let pending = running.send_hanging_request();
+    (running, file, pending)
 }
 
 #[test]
-fn other_signal_stops_it_at_once() {
-    let running = Running::start(&["--port=0"]);
-    let _pending = running.send_half_a_request();
-    send("-INT", running.child.id());
-    std::thread::sleep(Duration::from_millis(50));
-    let started = Instant::now();
-    let (code, said) = running.end("-TERM");
-    assert_eq!(code, Some(130), "{said}");
-    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
-}
-
-#[test]
-fn hangup_beside_another_signal_loses_no_snapshot() {
-    for (first, second) in [("-TERM", "-HUP"), ("-HUP", "-TERM")] {
-        let file = std::env::temp_dir().join(format!("azure-table-{}.json", azure_table::Guid::random()));
-        let running = Running::start(&["--port=0", "--snapshot", file.to_str().unwrap()]);
-        let _pending = running.send_half_a_request();
+fn ends_within_half_a_second_are_one_and_lose_no_snapshot() {
+    // A key press reaches it through a terminal, npm and a shell. A harness that it ends sends SIGTERM.
+    for (first, second) in [
+        ("-INT", "-INT"),
+        ("-INT", "-TERM"),
+        ("-TERM", "-HUP"),
+        ("-HUP", "-TERM"),
+    ] {
+        let (running, file, _pending) = busy(&[]);
         send(first, running.child.id());
         std::thread::sleep(Duration::from_millis(50));
         let (code, said) = running.end(second);
-        std::fs::remove_file(&file).unwrap();
-        assert_eq!(code, Some(0), "{said}");
+        assert_eq!(
+            code,
+            Some(0),
+            "{first} {second}: 130 is the code of a second signal: {said}"
+        );
         assert!(said.ends_with("stopped\n"), "{said}");
+        fs::remove_file(&file).unwrap();
     }
 }
 
 #[test]
-fn end_of_standard_input_beside_a_signal_loses_no_snapshot() {
-    // The end of its starter, which a signal or Ctrl-C ended too, may come before or long after its own signal.
-    for ends_first in [false, true] {
-        let file = std::env::temp_dir().join(format!("azure-table-{}.json", azure_table::Guid::random()));
-        let mut command = emulator(&["--port=0", "--stop-on-eof", "--snapshot", file.to_str().unwrap()]);
-        command.stdin(Stdio::piped());
-        let mut running = Running::of(command);
-        let _pending = running.send_half_a_request();
-        let input = running.child.stdin.take();
-        let ending = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(if ends_first { 0 } else { 800 }));
+fn later_signal_stops_it_at_once() {
+    for (first, second) in [("-INT", "-INT"), ("-INT", "-TERM"), ("-HUP", "-TERM")] {
+        let (running, file, _pending) = busy(&[]);
+        send(first, running.child.id());
+        std::thread::sleep(Duration::from_millis(800));
+        let started = Instant::now();
+        let (code, said) = running.end(second);
+        assert_eq!((code, file.exists()), (Some(130), false), "{first} {second}: {said}");
+        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+    }
+}
+
+#[test]
+fn later_end_of_its_starter_loses_no_snapshot() {
+    // Also a signal right after the end of standard input.
+    for (input_ends_first, millis) in [(true, 200), (false, 800)] {
+        let (mut running, file, _pending) = busy(&["--stop-on-eof"]);
+        let (id, input) = (running.child.id(), running.child.stdin.take());
+        if input_ends_first {
             drop(input);
-        });
-        if ends_first {
-            std::thread::sleep(Duration::from_millis(200));
+            std::thread::sleep(Duration::from_millis(millis));
+        } else {
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(millis));
+                drop(input);
+                send("-HUP", id);
+            });
         }
         let (code, said) = running.end("-INT");
-        ending.join().unwrap();
-        std::fs::remove_file(&file).unwrap();
         assert_eq!(code, Some(0), "{said}");
         assert!(said.ends_with("stopped\n"), "{said}");
+        fs::remove_file(&file).unwrap();
+    }
+}
+
+#[test]
+fn end_waits_for_no_connection_without_a_complete_request() {
+    let half = "POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\n{";
+    for sent in ["", "GET /devstoreaccount1/Tab", half] {
+        let running = Running::start(&["--port=0"]);
+        let _client = running.send(sent);
+        let started = Instant::now();
+        let (code, said) = running.end("-TERM");
+        assert!(
+            started.elapsed() < Duration::from_secs(2),
+            "{sent}: {:?}",
+            started.elapsed()
+        );
+        assert_eq!(code, Some(0), "{said}");
+        assert!(!said.contains("not answered"), "{sent}: {said}");
     }
 }

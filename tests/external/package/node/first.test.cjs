@@ -14,11 +14,12 @@ let emulator;
 before(async () => (emulator = await start({ control: 0, strictVersions: true })));
 after(() => emulator.stop());
 
-/** Sends half a request, which keeps the program from ending for 3 s. */
-async function pend(port) {
+/** Sends a request that is never answered, which keeps the program from ending for 3 s. */
+async function pend({ port, control }) {
+  await fetch(`${control}/faults`, { method: "PUT", body: '{"fault":"hangRequest"}' });
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
-  socket.write("POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\n{");
+  socket.write("GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\n\r\n");
   await new Promise((resolve) => setTimeout(resolve, 200));
 }
 
@@ -126,10 +127,10 @@ for (const [what, signal, group] of [
   test(`npx passes ${what}, and the tables are stored`, async () => {
     const snapshot = `${signal}.json`;
     writeFileSync(snapshot, '{"azure-table-snapshot":1}\n{"account":"a"}\n{"table":"Blogs"}\n');
-    const child = spawn(...npx("--port=0", "--ready-json", `--snapshot=${snapshot}`), { detached: true });
+    const child = spawn(...npx("--port=0", "--control=0", "--ready-json", `--snapshot=${snapshot}`), { detached: true });
     const [line] = await once(child.stdout, "data");
-    const { port } = JSON.parse(line);
-    await pend(port);
+    const { port, control } = JSON.parse(line);
+    await pend({ port, control });
     let said = "";
     child.stderr.on("data", (text) => (said += text));
     process.kill(group ? -child.pid : child.pid, signal);
