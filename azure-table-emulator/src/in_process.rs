@@ -24,7 +24,6 @@ use azure_table_wire::account::profile::Profile;
 use azure_table_wire::account::signature::DEVELOPMENT_KEY;
 use azure_table_wire::account::signature::SigningKey;
 use azure_table_wire::error::Result;
-use azure_table_wire::transport::injected_fault::InjectedFault;
 use azure_table_wire::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 
@@ -37,7 +36,6 @@ use crate::operations::seed::{self, SeededRow};
 use crate::response::observer::{Observe, ResponseEvent, Seen};
 use crate::rules::{COSMOS, MAX_PAGE};
 use crate::service::Service;
-use crate::settings::adverse::Fate;
 use crate::settings::timestamp_skew::TimestampSkew;
 use crate::settings::{Account, EmulatorClock, PageEnds, Settings};
 use crate::snapshot::EmulatorSnapshot;
@@ -385,27 +383,28 @@ impl Emulator {
         snapshot.restore_to(&self.service.store, self.settings().rules())
     }
 
-    /// Responds to a request and reports it to the observer.
-    pub(crate) async fn respond(&self, request: Request<Bytes>) -> Response<Bytes> {
-        let Some(observe) = &self.observer else {
-            return self.service.serve(request).await;
-        };
-        let rules = self.settings().rules_at(request.uri().host());
-        let seen = Seen::of(&request, rules, self.clock().now());
-        let response = self.service.serve(request).await;
-        let fault = response.extensions().get::<InjectedFault>();
-        seen.show(observe, &response, fault.map(InjectedFault::to_string));
-        response
-    }
-
-    /// Responds to a request, unless an adverse service breaks the connection.
+    /// Responds to a request and reports the outcome to the observer.
     pub(crate) async fn exchange(
         &self,
         request: Request<Bytes>,
     ) -> std::result::Result<Response<Bytes>, TransportError> {
-        let mut response = Fate::arrived(self.respond(request).await)?;
-        response.extensions_mut().extend(self.settings().extensions.clone());
-        Ok(response)
+        let seen = self.seen(&request);
+        let (response, fate) = self.service.serve(request).await;
+        let mut outcome = fate.arrived(response);
+        if let Some((seen, observe)) = seen {
+            seen.show(observe, &outcome);
+        }
+        if let Ok(response) = &mut outcome {
+            response.extensions_mut().extend(self.settings().extensions.clone());
+        }
+        outcome
+    }
+
+    /// Returns what the observer sees of a request, and the observer.
+    pub(crate) fn seen(&self, request: &Request<Bytes>) -> Option<(Seen, &Observe)> {
+        let rules = self.settings().rules_at(request.uri().host());
+        let seen = |observe| (Seen::of(request, rules, self.clock().now()), observe);
+        self.observer.as_ref().map(seen)
     }
 
     pub(crate) fn settings(&self) -> &Settings {

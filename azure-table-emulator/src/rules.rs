@@ -18,6 +18,8 @@ pub(crate) mod service_error;
 pub(crate) mod table_name;
 pub(crate) mod version;
 
+use std::time::Duration;
+
 use azure_table_wire::account::profile::{self, Profile};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde::{Deserialize, Serialize};
@@ -67,6 +69,8 @@ pub(crate) struct ServiceRules {
     pub(crate) writes_at_secondary: bool,
     /// The response to a Create Table has an ETag.
     pub(crate) has_table_etags: bool,
+    /// The time that a slow deletion of a table takes.
+    pub(crate) slow_deletion: Duration,
     /// The service supports operations on itself and on access policies, and its rules for browsers apply.
     pub(crate) has_service_operations: bool,
 
@@ -201,6 +205,8 @@ pub(crate) static STORAGE: ServiceRules = ServiceRules {
     ignores_further_segments: true,
     writes_at_secondary: false,
     has_table_etags: false,
+    // Documented: at least as long.
+    slow_deletion: Duration::from_secs(40),
     has_service_operations: true,
     checks_version: true,
     filters_by_timestamp: true,
@@ -258,6 +264,8 @@ pub(crate) static COSMOS: ServiceRules = ServiceRules {
     writes_at_secondary: true,
     // Recorded.
     has_table_etags: true,
+    // Never seen to take time.
+    slow_deletion: Duration::ZERO,
     has_service_operations: false,
     // The version has no effect there.
     checks_version: false,

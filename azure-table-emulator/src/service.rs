@@ -33,6 +33,7 @@ use crate::load::Busy;
 use crate::load::stamp::{ServerTurn, Stamp};
 use crate::operations::cors;
 use crate::operations::operation::Operation;
+use crate::request::continuation;
 use crate::response::format::ErrorForm;
 use crate::response::observer::SenderRejected;
 use crate::response::{OperationResponse, Trace};
@@ -53,31 +54,31 @@ pub(crate) struct Service {
 
 impl Service {
     /// Responds to a request, immediately or when the servers have processed it. Failures are responses too.
-    pub(crate) async fn serve(&self, request: http::Request<Bytes>) -> Response<Bytes> {
+    ///
+    /// Returns the fate of the response too, which an adverse service decides.
+    pub(crate) async fn serve(&self, request: http::Request<Bytes>) -> (Response<Bytes>, Fate) {
         let settings = &*self.settings;
         let (head, body) = request.into_parts();
         if let Some(response) = head::fault(&head.uri) {
             if let Some(turn) = self.turn(None, &head.method).await {
                 turn.end(0).await;
             }
-            return response;
+            return (response, Fate::Served);
         }
         let mut trace = head::trace(&head.headers, head.uri.query(), settings);
         let mut site = site::of(&head, settings, trace.time);
         trace.rules = settings.rules_at(head.uri.host());
         let mut fate = Fate::Served;
         if let (Some(adverse), Ok(site)) = (&settings.adverse, &mut site) {
-            let choices = self.choose(
-                adverse,
-                &Inbound::at(site.paths(), (&head.method, &head.uri), &head.headers, &body),
-                site,
-                trace.time,
-            );
+            let query = continuation::with_places(head.uri.query().unwrap_or_default(), site.rules);
+            let mut request = Inbound::at(site.paths(), (&head.method, &head.uri), &head.headers, &body);
+            request.query = &query;
+            let choices = self.choose(adverse, &request, site, trace.time);
             site.choose(choices, settings);
             fate = choices.fate;
         }
         if fate == Fate::Closed {
-            return fate.mark(Response::new(Bytes::new()));
+            return (Response::new(Bytes::new()), fate);
         }
         let paths = site.as_ref().map_or(Paths::default(), Site::paths);
         let request = Inbound::at(paths, (&head.method, &head.uri), &head.headers, &body);
@@ -109,7 +110,7 @@ impl Service {
         if let Some(turn) = turn {
             Box::pin(turn.end(rows)).await;
         }
-        fate.mark(response)
+        (response, fate)
     }
 
     /// Returns the choices of an adverse service.

@@ -28,7 +28,7 @@ use azure_table_wire::value::datetime::DateTime;
 use http::Extensions;
 
 use crate::rules::{STORAGE, ServiceRules};
-use crate::settings::adverse::{Adverse, DELETION_TIME};
+use crate::settings::adverse::Adverse;
 use crate::settings::timestamp_skew::TimestampSkew;
 
 /// The values set by the setters of an emulator.
@@ -82,11 +82,9 @@ impl Settings {
     }
 
     /// Returns the time that the deletion of a table takes.
-    pub(crate) fn deletion_time(&self) -> Duration {
-        match &self.adverse {
-            Some(_) => self.deletion_time.max(DELETION_TIME),
-            None => self.deletion_time,
-        }
+    pub(crate) fn deletion_time(&self, rules: &ServiceRules) -> Duration {
+        let slowest = self.adverse.as_ref().map(|_| rules.slow_deletion);
+        slowest.unwrap_or_default().max(self.deletion_time)
     }
 
     pub(crate) fn key(&self, account: &str) -> Option<&SigningKey> {

@@ -4,6 +4,7 @@
 //! seen in the live service, and this file has the few functions that sign a request by hand.
 
 mod addresses;
+mod adverse;
 mod any_request;
 mod batches;
 mod browsers;

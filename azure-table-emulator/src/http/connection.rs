@@ -143,8 +143,9 @@ impl Connection {
                 };
                 let close = HeaderValue::from_static("close");
                 response.headers_mut().insert(CONNECTION, close);
+                let response = Ok(response);
                 emulator.show(&head, &response);
-                return Ok(response.map(Outgoing::complete));
+                return response.map(|response| response.map(Outgoing::complete));
             }
         };
         let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());

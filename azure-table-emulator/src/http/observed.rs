@@ -2,7 +2,6 @@
 //!
 //! Reports each outcome to the observer, even if the client has disconnected. The event is in `response/observer.rs`.
 
-use azure_table_wire::transport::injected_fault::InjectedFault;
 use azure_table_wire::transport::{Transport, TransportError};
 use bytes::Bytes;
 use http::request::Parts;
@@ -17,16 +16,13 @@ use crate::rules::service_error::ServiceError;
 
 /// A request whose response is pending. Dropping it reports the request without a response, because a fault may block
 /// the response forever.
-struct Pending<'a> {
-    observe: &'a Observe,
-    seen: Option<Seen>,
-}
+struct Pending<'a>(Option<(Seen, &'a Observe)>);
 
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
-        if let Some(seen) = self.seen.take() {
+        if let Some((seen, observe)) = self.0.take() {
             let seen = seen.without_batch();
-            seen.show_lost(self.observe, "the connection closed before the response".to_owned());
+            seen.show_lost(observe, "the connection closed before the response".to_owned());
         }
     }
 }
@@ -38,29 +34,10 @@ impl Emulator {
         front: &dyn Transport,
         request: Request<Bytes>,
     ) -> std::result::Result<Response<Bytes>, TransportError> {
-        let Some(observe) = &self.observer else {
-            return front.send(request).await;
-        };
-        let mut pending = Pending {
-            observe,
-            seen: Some(Seen::of(
-                &request,
-                self.settings().rules_at(request.uri().host()),
-                self.clock().now(),
-            )),
-        };
+        let mut pending = Pending(self.seen(&request));
         let outcome = front.send(request).await;
-        if let Some(seen) = pending.seen.take() {
-            match &outcome {
-                Ok(response) => {
-                    let fault = response.extensions().get::<InjectedFault>();
-                    seen.show(observe, response, fault.map(InjectedFault::to_string));
-                }
-                Err(error) => {
-                    let cause = std::error::Error::source(error);
-                    seen.show_lost(observe, cause.map_or_else(|| error.to_string(), ToString::to_string));
-                }
-            }
+        if let Some((seen, observe)) = pending.0.take() {
+            seen.show(observe, &outcome);
         }
         outcome
     }
@@ -78,10 +55,10 @@ impl Emulator {
     }
 
     /// Reports a response that did not come from the service.
-    pub(crate) fn show(&self, head: &Parts, response: &Response<Bytes>) {
+    pub(crate) fn show(&self, head: &Parts, response: &std::result::Result<Response<Bytes>, TransportError>) {
         if let Some(observe) = &self.observer {
             let head = (&head.method, &head.uri, &head.headers);
-            Seen::of_head(head, self.clock().now()).show(observe, response, None);
+            Seen::of_head(head, self.clock().now()).show(observe, response);
         }
     }
 }

@@ -10,8 +10,8 @@ impl Emulator {
     ///
     /// - Timestamps up to 30 s before or after the `Date` of the response (assumed)
     /// - pages of few rows, without rows, and continuations that lead to none
-    /// - a deletion of a table that takes 40 s: until then other requests find no table, get `TableBeingDeleted`, or
-    ///   succeed on rows that vanish
+    /// - on Table storage, a deletion of a table that takes 40 s: until then other requests find no table, get
+    ///   `TableBeingDeleted`, or succeed on rows that vanish
     /// - 500, also after the write was applied, 503, and 429 on Cosmos DB
     /// - closed connections, lost and incomplete responses
     /// - on Cosmos DB, lists of tables in no order, and, if [`secondary_lag`](Self::secondary_lag) is set, reads as old

@@ -190,9 +190,9 @@ pub(crate) fn delete(
     table: &str,
     trace: &Trace,
 ) -> Result<OperationResponse> {
-    let caller = call.caller;
-    caller.site.rules.table_names.check_deleted(table)?;
-    store.delete_table(call.replica(), table, trace.time, caller.settings.deletion_time())?;
+    let (rules, settings) = (call.site().rules, call.caller.settings);
+    rules.table_names.check_deleted(table)?;
+    store.delete_table(call.replica(), table, trace.time, settings.deletion_time(rules))?;
     Ok(OperationResponse::no_content())
 }
 

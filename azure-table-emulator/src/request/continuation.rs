@@ -16,6 +16,7 @@
 //! `query_tables_with_marker` and `query_tables_per_page` of azure-data-tables (2024 and 2026); REST "Query timeout and
 //! pagination".
 
+use azure_table_wire::codec::url;
 use azure_table_wire::value::datetime::DateTime;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -101,6 +102,21 @@ pub(crate) fn row(partition: Option<&str>, row: Option<&str>, rules: &ServiceRul
             )))
         }
     }
+}
+
+/// Returns a query with places instead of continuation tokens, which contain the time at which the table was created.
+pub(crate) fn with_places(query: &str, rules: &ServiceRules) -> String {
+    let place = |pair: &str| {
+        let (name, token) = pair.split_once('=')?;
+        let token = url::decode_query(token)?;
+        match (name, row(Some(&token), None, rules)) {
+            ("NextPartitionKey", Ok(Some(Position::Place(place, _)))) => Some(place.to_string()),
+            ("NextTableName", _) => table_name(&token, rules).ok(),
+            _ => None,
+        }
+    };
+    let text = |pair: &str| place(pair).unwrap_or_else(|| pair.to_owned());
+    query.split('&').map(text).collect()
 }
 
 impl Page<'_> {
@@ -234,6 +250,30 @@ mod tests {
         assert!(second.ends_with("#RT:2#TRC:4"), "{second:?}");
         for token in [&*second, &table("zzzb", page(None, false))] {
             assert_eq!(table_name(token, &COSMOS).unwrap(), "zzzb");
+        }
+    }
+
+    #[test]
+    fn places_of_a_query_are_the_same_in_every_run() {
+        let query = |time, rules: &ServiceRules| {
+            let page = Page {
+                earlier: None,
+                items: 2,
+                is_filtered: false,
+            };
+            let created = DateTime::from_unix_seconds(time);
+            let row = match rules.continuation {
+                Continuation::Keys => of_row("p", Some("r")),
+                Continuation::Places => of_place(7, created.ticks(), page),
+            };
+            let [partition, row] = [0, 1].map(|at| url::encode(&row[at].1).to_string());
+            let table = url::encode(&of_table("t", created, page, rules)[0].1).to_string();
+            format!("$top=2&NextPartitionKey={partition}&NextRowKey={row}&NextTableName={table}")
+        };
+        for rules in [&STORAGE, &COSMOS] {
+            let [first, second] = [1, 2].map(|time| query(time, rules));
+            assert_ne!(first, second, "{rules:?}");
+            assert_eq!(with_places(&first, rules), with_places(&second, rules));
         }
     }
 

@@ -16,6 +16,8 @@ use std::time::Duration;
 
 use azure_table_wire::codec::url;
 use azure_table_wire::error::error_text::is_bidirectional_control;
+use azure_table_wire::transport::TransportError;
+use azure_table_wire::transport::injected_fault::InjectedFault;
 use azure_table_wire::value::clock::Instant;
 use azure_table_wire::value::datetime::DateTime;
 use bytes::Bytes;
@@ -48,8 +50,8 @@ pub struct ResponseEvent {
     pub target: String,
     /// The status of the response; `None` if the connection was closed without a complete response.
     ///
-    /// Only with a transport that `EmulatorServer::through` puts in front of an emulator: because of its fault, or
-    /// because the client disconnected.
+    /// Because of an [adverse](crate::Emulator::adverse) service, or of a transport that `EmulatorServer::through` puts
+    /// in front of an emulator: of its fault, or because the client disconnected.
     pub status: Option<StatusCode>,
     /// The error code of a rejection, `EntityAlreadyExists` for example.
     ///
@@ -224,8 +226,15 @@ impl Seen {
         }
     }
 
-    /// Reports a response, and the fault that was injected into it.
-    pub(crate) fn show(mut self, observe: &Observe, response: &Response<Bytes>, fault: Option<String>) {
+    /// Reports a response, with the fault that was injected into it, or what broke the connection.
+    pub(crate) fn show(mut self, observe: &Observe, outcome: &Result<Response<Bytes>, TransportError>) {
+        let response = match outcome {
+            Ok(response) => response,
+            Err(error) => {
+                let cause = std::error::Error::source(error);
+                return self.show_lost(observe, cause.map_or_else(|| error.to_string(), ToString::to_string));
+            }
+        };
         if response.extensions().get::<SenderRejected>().is_some() {
             self.batch = None;
         }
@@ -234,6 +243,10 @@ impl Seen {
         }
         let note = response.extensions().get::<Note>().cloned().unwrap_or_default();
         let why = note.why.map(|why| on_one_line(&why));
+        let fault = response
+            .extensions()
+            .get::<InjectedFault>()
+            .map(InjectedFault::to_string);
         let why = fault
             .into_iter()
             .chain(why)
@@ -248,7 +261,6 @@ impl Seen {
     }
 
     /// Reports a request without a complete response.
-    #[cfg(feature = "http")]
     pub(crate) fn show_lost(self, observe: &Observe, why: String) {
         self.report(observe, None, Note::default(), Some(why));
     }

@@ -10,8 +10,8 @@
 //! 3. a continuation leads to no further row (recorded of azure-data-tables, `query_tables_with_marker`; recorded last
 //!    pages of Cosmos DB)
 //! 4. Cosmos DB lists tables in no order (recorded of azure-data-tables, `query_tables_with_marker`)
-//! 5. a deletion takes 40 s; until then the table is missing, in conflict, or still accessible (REST "Delete Table";
-//!    azure-sdk-for-net issue 23600, azure-sdk-for-go issue 10813)
+//! 5. a deletion takes 40 s on Table storage; until then the table is missing, in conflict, or still accessible (REST
+//!    "Delete Table"; azure-sdk-for-net issue 23600, azure-sdk-for-go issue 10813)
 //! 6. 500, even if the write was applied; 503 `ServerBusy`, which applies nothing (REST "Setting timeouts for Table
 //!    service operations", "Table service error codes")
 //! 7. 429 of Cosmos DB, without a time to wait (recorded; azure-sdk-for-net issue 13554)
@@ -39,8 +39,6 @@ use crate::rules::service_error::ServiceError;
 use crate::rules::{Continuation, ServiceRules};
 use crate::settings::timestamp_skew::TimestampSkew;
 
-/// The time that a deletion of a table takes.
-pub(crate) const DELETION_TIME: Duration = Duration::from_secs(40);
 /// The maximum difference of a Timestamp from the clock.
 const SKEW: Duration = Duration::from_secs(29);
 /// The differences of the partitions, in seconds.
@@ -53,6 +51,8 @@ const FAILURES: [u8; 4] = [0, 4, 12, 25];
 const SHORT_PAGE: usize = 4;
 /// The number of choices that are kept, the newest.
 const MAX_CHOICES: usize = 500;
+/// The number of different requests that are counted. After it, all counts begin again.
+const MAX_REQUESTS: usize = 100_000;
 
 /// The number of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,6 +225,9 @@ impl Adverse {
         let texts = texts.each_ref().map(String::as_str);
         let mut state = self.0.state();
         state.served += 1;
+        if state.requests.len() == MAX_REQUESTS {
+            state.requests.clear();
+        }
         let number = state.requests.entry(hash(&texts)).or_default();
         *number += 1;
         let random = self.random(&texts, *number);
@@ -318,35 +321,26 @@ impl Failure {
 }
 
 impl Fate {
-    /// Marks a response with its fate.
-    pub(crate) fn mark(self, mut response: Response<Bytes>) -> Response<Bytes> {
-        let name = match self {
-            Self::Served => return response,
-            Self::Closed => "closed connection",
-            Self::Lost => "lost response",
-            Self::Cut(_) => "cut response",
-            Self::Failed { .. } => "failure of an adverse service",
-        };
-        response.extensions_mut().insert(InjectedFault(name));
-        response.extensions_mut().insert(self);
-        response
-    }
-
-    /// Returns a marked response as it arrives.
-    pub(crate) fn arrived(mut response: Response<Bytes>) -> Result<Response<Bytes>, TransportError> {
+    /// Returns a response as it arrives.
+    pub(crate) fn arrived(self, mut response: Response<Bytes>) -> Result<Response<Bytes>, TransportError> {
         let broken = |kind, why: &str| {
             let cause = io::Error::new(kind, format!("adverse service: {why}"));
             Err(TransportError::new(Delivery::MaybeSent, cause))
         };
-        match response.extensions_mut().remove::<Self>() {
-            Some(Self::Closed) => broken(io::ErrorKind::ConnectionReset, "the connection was closed"),
-            Some(Self::Lost) => broken(io::ErrorKind::UnexpectedEof, "the response was lost"),
-            Some(Self::Cut(at)) => {
+        match self {
+            Self::Served => Ok(response),
+            Self::Failed { .. } => {
+                let fault = InjectedFault("failure of an adverse service");
+                response.extensions_mut().insert(fault);
+                Ok(response)
+            }
+            Self::Closed => broken(io::ErrorKind::ConnectionReset, "the connection was closed"),
+            Self::Lost => broken(io::ErrorKind::UnexpectedEof, "the response was lost"),
+            Self::Cut(at) => {
                 let cut = CutResponse { response, at };
                 let cause = io::Error::new(io::ErrorKind::UnexpectedEof, cut);
                 Err(TransportError::new(Delivery::ResponseCut, cause))
             }
-            Some(Self::Served | Self::Failed { .. }) | None => Ok(response),
         }
     }
 }
@@ -380,6 +374,16 @@ mod tests {
             });
             assert_eq!(second.collect::<Vec<_>>(), first, "seed {seed}");
         }
+    }
+
+    #[test]
+    fn counted_requests_are_bounded() {
+        let adverse = Adverse::new(1);
+        for n in 0..=MAX_REQUESTS {
+            let request = Request::get(format!("http://h/a/T{n}()")).body(Bytes::new()).unwrap();
+            adverse.choose(&Inbound::of(&request), &COSMOS, false);
+        }
+        assert_eq!(adverse.0.state().requests.len(), 1);
     }
 
     #[test]

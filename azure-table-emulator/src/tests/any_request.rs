@@ -128,7 +128,7 @@ proptest! {
         let emulator = Emulator::new();
         let site = crate::site::at(BASE);
         emulator.service.store.write().create_table(site.replica(), "Blogs", emulator.clock().now()).unwrap();
-        let response = emulator.service.serve(request).now_or_never().unwrap();
+        let response = emulator.service.serve(request).now_or_never().unwrap().0;
         prop_assert!(response.status().as_u16() < 500 || response.status() == 501);
         // A 403 is valid only for an action that the key does not permit, and for a preflight request that no rule
         // matches.

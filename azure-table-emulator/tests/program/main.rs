@@ -10,6 +10,7 @@ mod control_requests;
 #[expect(unreachable_pub, reason = "a module of the crate of tests, too")]
 #[path = "../../../tests/src/process.rs"]
 mod process;
+mod repeating;
 mod stopping;
 
 use std::fs;
