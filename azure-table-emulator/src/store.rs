@@ -126,6 +126,8 @@ pub(crate) struct Store {
     /// The tables that are being deleted, by account and the compared form of their names, if requests may reach them.
     lingering: Option<BTreeMap<(String, String), Table>>,
     last_write: DateTime,
+    /// The creation of the latest table.
+    last_table: DateTime,
     /// Changes when all accounts are replaced.
     epoch: i64,
     /// The journal of changes to be stored.
@@ -174,6 +176,7 @@ impl Default for Store {
             secondary: None,
             lingering: None,
             last_write: DateTime::MIN,
+            last_table: DateTime::MIN,
             epoch: 0,
             #[cfg(feature = "durable")]
             journal: None,
@@ -248,7 +251,7 @@ impl Store {
         }
         let table = Table {
             name: name.to_owned(),
-            created: now,
+            created: tick(&mut self.last_table, now),
             policies: Vec::new(),
             rows: Rows::new(replica.rules),
         };
@@ -412,7 +415,7 @@ impl Store {
     }
 }
 
-/// Returns a time later than all before, so that no two writes have the same ETag.
+/// Returns a time later than all before, so that no two writes have the same ETag, and no two tables the same origin.
 fn tick(last: &mut DateTime, now: DateTime) -> DateTime {
     let next = DateTime::from_ticks(last.ticks() + 1).unwrap_or(DateTime::MAX);
     *last = now.max(next);

@@ -202,3 +202,26 @@ async fn continuation_from_before_a_restore_is_rejected_instead_of_skipping_rows
     emulator.restore(&text.parse().unwrap()).unwrap();
     assert_eq!(ask(&emulator, "GET", &path, &[], "").await.status(), 400);
 }
+
+#[tokio::test]
+async fn continuation_of_a_deleted_table_is_rejected_by_its_successor_while_the_clock_stands() {
+    let emulator = with_table().await;
+    insert(&emulator, "p", "1").await;
+    insert(&emulator, "p", "2").await;
+    let first = ask(&emulator, "GET", "Blogs?$top=1", &[], "").await;
+    let token = azure_table_wire::codec::url::encode(header(&first, "x-ms-continuation-nextpartitionkey")).to_string();
+    let path = format!("Blogs?$top=1&NextRowKey=NA&NextPartitionKey={token}");
+    assert_eq!(ask(&emulator, "GET", &path, &[], "").await.status(), 200);
+    assert_eq!(ask(&emulator, "DELETE", "Tables('Blogs')", &[], "").await.status(), 204);
+    let again = ask(&emulator, "POST", "Tables", &[], r#"{"TableName":"Blogs"}"#).await;
+    assert_eq!(again.status(), 201);
+    insert(&emulator, "p", "new").await;
+    insert(&emulator, "p", "new2").await;
+    let read = ask(&emulator, "GET", "Blogs", &[], "").await;
+    assert!(
+        body(&read).contains("\"Timestamp\":\"2020-11-20T12:00:00.5000002Z\""),
+        "{}",
+        body(&read)
+    );
+    assert_eq!(ask(&emulator, "GET", &path, &[], "").await.status(), 400);
+}
