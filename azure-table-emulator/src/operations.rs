@@ -88,9 +88,9 @@ impl<'a> OperationCall<'a> {
         let level = match (&options.format, request.headers.get("accept")) {
             // Operations on the service itself use XML, whatever is requested.
             _ if is_xml(request) => None,
-            (Some(format), _) => Some(Level::parse(format)?),
-            (None, Some(accept)) => Some(Level::parse(&accept)?),
-            (None, None) => None,
+            (Some(format), _) if rules.takes_format => Some(Level::parse(format)?),
+            (_, Some(accept)) => Some(Level::parse(&accept)?),
+            (_, None) => None,
         };
         Ok(Self {
             caller,

@@ -26,6 +26,7 @@ use http::{HeaderMap, Response, StatusCode};
 use crate::response::format::{Level, Prefer};
 use crate::response::observer::Note;
 use crate::rules::service_error::RaisedBy;
+use crate::rules::version::HAS_ERROR_CODE;
 use crate::rules::{ServiceRules, TENANT};
 
 const SERVER_NAME: &str = "Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0";
@@ -162,7 +163,8 @@ impl OperationResponse {
         let is_at_the_door = matches!(raised_by, Some(RaisedBy::FrontEnd | RaisedBy::Challenge));
         let is_before_the_service = matches!(raised_by, Some(RaisedBy::FrontEnd | RaisedBy::Version));
         let has_code = is_at_the_door || !self.is_odata && raised_by != Some(RaisedBy::Version);
-        if let (Some((_, code)), true) = (self.rejected, is_storage && has_code) {
+        let has_code = has_code && is_storage && trace.version.as_str() >= HAS_ERROR_CODE;
+        if let (Some((_, code)), true) = (self.rejected, has_code) {
             put(X_MS_ERROR_CODE, code);
         }
         if self.status == 401 {

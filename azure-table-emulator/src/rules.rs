@@ -80,6 +80,8 @@ pub(crate) struct ServiceRules {
     pub(crate) filters_by_timestamp: bool,
     /// A binary constant also equals the text with its bytes.
     pub(crate) compares_bytes_with_text: bool,
+    /// `$format` takes precedence over `Accept`. Otherwise it is ignored.
+    pub(crate) takes_format: bool,
     /// The maximum `$top`, if limited.
     pub(crate) max_top: Option<usize>,
     /// The maximum size of a batch's body, in bytes.
@@ -211,6 +213,7 @@ pub(crate) static STORAGE: ServiceRules = ServiceRules {
     checks_version: true,
     filters_by_timestamp: true,
     compares_bytes_with_text: false,
+    takes_format: true,
     max_top: Some(MAX_PAGE),
     max_batch_bytes: MAX_BODY_BYTES,
     invalid_filter: None,
@@ -274,6 +277,8 @@ pub(crate) static COSMOS: ServiceRules = ServiceRules {
     filters_by_timestamp: false,
     // Recorded of azure-data-tables (April 2021), of `eq`.
     compares_bytes_with_text: true,
+    // Recorded of Go (2021).
+    takes_format: false,
     max_top: None,
     max_batch_bytes: 2 << 20,
     invalid_filter: Some(ServiceError::INVALID_URL),

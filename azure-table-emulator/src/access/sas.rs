@@ -277,12 +277,14 @@ impl Allowed {
 
 /// Returns a field of the signature or of its policy. Both together are an error.
 ///
+/// A text that cannot be read is reported first (recorded of a time with six digits after its seconds, 2021).
+///
 /// Source: REST "Set Table ACL": a field in both is a bad request.
 fn either<T>(said: &str, stored: Option<T>, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
-    match (said, stored) {
-        ("", stored) => Ok(stored),
-        (_, Some(_)) => Err(ServiceError::INVALID_QUERY_PARAMETER),
-        (said, None) => read(said).map(Some).ok_or(ServiceError::AUTHENTICATION_FAILED),
+    let said = (!said.is_empty()).then(|| read(said).ok_or(ServiceError::AUTHENTICATION_FAILED));
+    match (said.transpose()?, stored) {
+        (Some(_), Some(_)) => Err(ServiceError::INVALID_QUERY_PARAMETER),
+        (said, stored) => Ok(said.or(stored)),
     }
 }
 

@@ -7,9 +7,8 @@
 //! and keys. Logging and metrics have no effect.
 //!
 //! Not confirmed: the code for a well-formed document with invalid values (all that were seen beyond a limit were
-//! InvalidXmlDocument), or with an unknown setting (ignored here); that statistics of the primary are rejected as an
-//! invalid parameter; that two policies of the same name are rejected; the code for invalid times of a key, and the
-//! permitted clock skew (none here).
+//! InvalidXmlDocument), or with an unknown setting (ignored here); that two policies of the same name are rejected; the
+//! code for invalid times of a key, and the permitted clock skew (none here).
 //!
 //! Source: REST "Set Table Service Properties", "Get Table Service Properties", "Get Table Service Stats", "Get Table
 //! ACL", "Set Table ACL", "Get User Delegation Key"; recorded answers.
@@ -65,7 +64,7 @@ pub(crate) fn set_properties(store: &mut Store, call: &OperationCall<'_>, trace:
 /// Handles `GET /?restype=service&comp=stats`.
 pub(crate) fn statistics(call: &OperationCall<'_>, trace: &Trace) -> Result<OperationResponse> {
     if !call.site().is_secondary {
-        return Err(ServiceError::INVALID_QUERY_PARAMETER);
+        return Err(ServiceError::STATISTICS_OF_PRIMARY);
     }
     let statistics = service_statistics::live(trace.time - call.caller.settings.secondary_lag);
     Ok(OperationResponse::xml(&service_statistics::to_xml(&statistics)))

@@ -5,19 +5,21 @@
 //! service signature permits operations on rows only. The service rejects anything else with AuthorizationFailure,
 //! which was seen live for a list of tables (sling-cli issue 635, 2025).
 //!
-//! Not confirmed: the error code for a token without permission (a user saw AuthorizationMismatch); that a request for
-//! a user delegation key signed with an account key is rejected like one with a wrong signature (documented is only
+//! Not confirmed: the error code for a token without permission (a user saw AuthorizationMismatch); that a data role
+//! suffices for the service's properties and statistics, which recorded tokens read and write; that a request for a
+//! user delegation key signed with an account key is rejected like one with a wrong signature (documented is only
 //! that it needs a token); that a table other than the signature's gets the same error; that the resource type is
 //! checked before the letters; that reading one table by name needs the permission for a list of tables.
 //!
 //! Source: REST "Create a service SAS", "Create an account SAS", both tables of permissions; "Authorize with Microsoft
 //! Entra ID", permissions for Table service operations.
 
-use azure_table_wire::error::operation_kind::{self, OperationKind, Subject, TokenRight};
+use azure_table_wire::error::operation_kind::{self, OperationKind, Subject};
 use azure_table_wire::request::inbound::Inbound;
 use azure_table_wire::value::ordinal;
 
 use crate::rules::service_error::{Result, ServiceError};
+use crate::rules::version::USER_DELEGATION;
 use crate::store::row::RowId;
 
 /// The permissions of a request.
@@ -31,8 +33,8 @@ pub(crate) struct Grant {
 pub(crate) enum Rights {
     /// An account key: everything except user delegation keys.
     Key,
-    /// A token: the roles Storage Table Data Contributor and Storage Table Delegator. Neither includes the service's
-    /// settings or access policies.
+    /// A token: the roles Storage Table Data Contributor and Storage Table Delegator, and the service's properties and
+    /// statistics. Access policies are hidden from it.
     Token,
     /// A table's signature.
     Table { table: String, letters: String },
@@ -84,8 +86,14 @@ impl Grant {
                 return Err(ServiceError::AUTHENTICATION_FAILED);
             }
             Rights::Key => return Ok(()),
-            Rights::Token if matches!(operation_kind::token_right(operation), TokenRight::Action(_)) => {
-                return Err(ServiceError::PERMISSION_MISMATCH);
+            // As if the table were missing, also if it exists (recorded of Python, 2022 and 2026, and of C++, 2024).
+            Rights::Token if operation_kind::facts(operation).subject == Subject::Policies => {
+                let version = request.headers.get("x-ms-version").unwrap_or_default();
+                return Err(if *version < *USER_DELEGATION {
+                    ServiceError::RESOURCE_NOT_FOUND
+                } else {
+                    ServiceError::TABLE_NOT_FOUND
+                });
             }
             Rights::Token => return Ok(()),
             Rights::Table { letters, .. } | Rights::Account { letters, .. } => (letters, kind?),

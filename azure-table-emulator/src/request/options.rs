@@ -6,6 +6,8 @@
 //!
 //! Source: REST "Query Entities", "Query Tables".
 
+use std::collections::BTreeSet;
+
 use azure_table_wire::codec::url;
 use azure_table_wire::error::error_text::Shown;
 use azure_table_wire::value::name::begins_name;
@@ -78,7 +80,8 @@ pub(crate) struct Select {
 }
 
 impl Select {
-    /// Parses the text. Cosmos DB leaves the space around a name in it (recorded of azure-data-tables, 2020).
+    /// Parses the text. Cosmos DB leaves the space around a name in it, and the order of the names (recorded of
+    /// azure-data-tables, 2020).
     fn new(text: String, rules: &ServiceRules) -> Result<Self> {
         let text = text.trim().to_owned();
         let is_name = |first: char| begins_name(first) || "*,".contains(first);
@@ -95,12 +98,15 @@ impl Select {
         if names.iter().any(|name| name == "*") {
             names.clear();
         }
-        names.sort_by(|a, b| azure_table_wire::value::ordinal::compare(a, b));
-        names.dedup();
+        if rules.has_storage_form {
+            names.sort_by(|a, b| azure_table_wire::value::ordinal::compare(a, b));
+        }
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(name.clone()));
         Ok(Self { text, names })
     }
 
-    /// Returns the names in ordinal order, or `None` if all properties are requested.
+    /// Returns the names in the order of the response, or `None` if all properties are requested.
     pub(crate) fn names(&self) -> Option<&[String]> {
         if self.names.is_empty() { None } else { Some(&self.names) }
     }

@@ -101,13 +101,11 @@ fn with_activity_id(service_error: &ServiceError, form: &ErrorForm, id: Guid) ->
     let (code, text) = words(service_error, id);
     let mut body = error_object(code, "en-us", &format!("{text}\nRequestID:{id}\n"));
     body.extend_from_slice(b"\r\n");
-    let content = match &form.accept {
-        _ if form.is_xml => Content::Json(Level::Full),
-        Some(accept) if repeats_accept(service_error, form) => Content::Other(accept.clone()),
+    let content = match form.level {
         _ if is_one_of(service_error, &[ServiceError::NO_RANGES]) => Content::Json(Level::Minimal),
-        _ if !repeats_level(service_error, form) => Content::Json(Level::Full),
+        _ if form.is_xml || !repeats_level(service_error, form) => Content::Json(Level::Full),
         _ if form.is_plain => Content::Other("application/json".to_owned()),
-        _ => Content::Json(form.level),
+        level => Content::Json(level),
     };
     // A challenge names the token authority, for either service.
     let raised_by = match service_error.raised_by {
@@ -126,25 +124,19 @@ fn with_activity_id(service_error: &ServiceError, form: &ErrorForm, id: Guid) ->
 
 /// Returns `true` if an error has the metadata level of the request instead of full metadata.
 ///
-/// This applies to the errors of unconditional requests that depend on rows and tables, to the error for a filter, and
-/// to the error for a table's name that is too long (recorded of azure-data-tables, 2024 and 2026). It applies to no
-/// error in a batch. It does not apply to the error for an existing table if the request prefers no content (recorded).
+/// This applies to the errors of unconditional requests that depend on rows and tables, unless the request prefers no
+/// content, and for a wrong signature. It applies to the errors for a filter, for a table's name that is too long, and
+/// for the permissions of a shared access signature. All were recorded (2020 to 2026). It applies to no error in a
+/// batch.
 fn repeats_level(service_error: &ServiceError, form: &ErrorForm) -> bool {
-    let is_quiet_table =
-        service_error.code == ServiceError::TABLE_ALREADY_EXISTS.code && form.prefer == Some(Prefer::NoContent);
-    let is_of_rows = matches!(service_error.status, 404 | 409) && !form.is_conditional && !is_quiet_table;
-    is_of_rows
-        || is_one_of(
-            service_error,
-            &[ServiceError::INVALID_URL, ServiceError::TABLE_NAME_TOO_LONG],
-        )
-}
-
-/// Returns `true` if an error repeats the media type of `Accept`, as it was sent. The errors for the permissions of a
-/// shared access signature do (recorded of seven SDKs), and for a wrong signature unless the request deletes.
-fn repeats_accept(service_error: &ServiceError, form: &ErrorForm) -> bool {
+    let is_of_rows = matches!(service_error.status, 404 | 409) && form.prefer != Some(Prefer::NoContent);
     let is_wrong_signature = service_error.message.starts_with(WRONG_SIGNATURE);
-    is_one_of(service_error, &[ServiceError::PERMISSION_MISMATCH]) || is_wrong_signature && !form.is_conditional
+    let known = [
+        ServiceError::INVALID_URL,
+        ServiceError::TABLE_NAME_TOO_LONG,
+        ServiceError::PERMISSION_MISMATCH,
+    ];
+    (is_of_rows || is_wrong_signature) && !form.is_conditional || is_one_of(service_error, &known)
 }
 
 /// Returns `true` if an error is one of the `known` ones. In a batch it is none of them, because its text begins with

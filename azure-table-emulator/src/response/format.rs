@@ -4,8 +4,6 @@
 //!
 //! Source: REST "Payload format for Table service operations".
 
-use std::borrow::Cow;
-
 use azure_table_wire::request::inbound::target::Target;
 use azure_table_wire::request::inbound::{Inbound, Verb};
 
@@ -17,8 +15,6 @@ use crate::rules::service_error::{Result, ServiceError};
 pub(crate) struct ErrorForm {
     pub(crate) is_xml: bool,
     pub(crate) level: Level,
-    /// The header as it was sent.
-    pub(crate) accept: Option<String>,
     /// Errors of tables and entities are XML too: the request writes, and accepts anything.
     pub(crate) is_data_xml: bool,
     /// The same for errors found before the request is parsed.
@@ -44,7 +40,6 @@ impl ErrorForm {
             is_front_end_xml: accepts_anything && request.method != "GET" || accept.is_none() && is_batch,
             level: level.unwrap_or_default(),
             is_plain: level.is_some() && accept.as_deref().is_some_and(|accept| !accept.contains("odata=")),
-            accept: accept.map(Cow::into_owned),
             is_conditional: request.method == "DELETE" || request.headers.get("if-match").is_some(),
             prefer: Prefer::of(request),
         }

@@ -305,6 +305,9 @@ service_errors! {
     /// Recorded for a URL that ends in a table's name and requests the service's properties.
     INVALID_QUERY_PARAMETER = 400 "InvalidQueryParameterValue", FrontEnd,
         "Value for one of the query parameters specified in the request URI is invalid.";
+    /// The same with the headers of the service (recorded of Go, 2021).
+    STATISTICS_OF_PRIMARY = 400 "InvalidQueryParameterValue", Store,
+        "Value for one of the query parameters specified in the request URI is invalid.";
     /// Recorded also for documents beyond a limit, for example six rules for browsers.
     INVALID_XML = 400 "InvalidXmlDocument", Parsing,
         "XML specified is not syntactically valid.";

@@ -17,6 +17,10 @@ pub(crate) const VERSIONS: &str = "\
     2021-12-02 2022-11-02 2023-01-03 2023-08-03 2023-11-03 2024-02-04 2024-05-04 2024-08-04 2024-11-04 \
     2025-01-05 2025-05-05 2025-07-05 2025-11-05 2026-02-06 2026-04-06 2026-06-06";
 
+/// The first version whose errors have `x-ms-error-code`.
+///
+/// Source: REST "Status and error codes"; recordings of 2014-02-14 and 2016-05-31.
+pub(crate) const HAS_ERROR_CODE: &str = "2017-07-29";
 /// The first version that returns a caller's own id without being asked for it.
 pub(crate) const ECHOES_CLIENT_REQUEST_ID: &str = "2019-02-02";
 /// The first version that answers a request without a credential with the token authority.

@@ -114,6 +114,12 @@ async fn statistics_are_reported_by_the_secondary_only() {
     assert!(document(&reported).contains("16:46:00 GMT"));
     let primary = send(&emulator, "GET", STATISTICS, &[], "").await;
     assert_eq!(error(&primary).1, "InvalidQueryParameterValue");
+    // Recorded of Go (2021).
+    assert_eq!(header(&primary, "content-type"), "application/xml");
+    assert_eq!(
+        ["x-ms-version", "x-ms-error-code"].map(|name| header(&primary, name)),
+        ["2019-02-02", "InvalidQueryParameterValue"]
+    );
     let write = send_to(&emulator, SECONDARY, "PUT", PROPERTIES, &[], "").await;
     assert_eq!(error(&write).1, "InsufficientAccountPermissions");
 }

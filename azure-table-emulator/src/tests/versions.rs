@@ -45,6 +45,22 @@ async fn supported_versions_are_those_of_the_services() {
     }
 }
 
+/// Recorded of 2014-02-14, 2016-05-31 and 2018-03-28; the first version is documented.
+#[tokio::test]
+async fn code_of_an_error_is_a_header_from_2017_07_29_on() {
+    for (version, code) in [
+        ("2014-02-14", ""),
+        ("2017-04-17", ""),
+        ("2017-07-29", "TableNotFound"),
+        ("2026-06-06", "TableNotFound"),
+    ] {
+        let headers = [("x-ms-version", version), ("accept", "application/xml")];
+        let response = send(&Emulator::new(), "GET", "Blogs?comp=acl", &headers, "").await;
+        assert_eq!(error(&response).1, "TableNotFound");
+        assert_eq!(header(&response, "x-ms-error-code"), code, "{version}");
+    }
+}
+
 #[tokio::test]
 async fn later_versions_are_accepted_unless_the_emulator_is_strict() {
     let ask = async |emulator: &Emulator, version: &str| {

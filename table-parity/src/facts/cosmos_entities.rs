@@ -66,6 +66,18 @@ pub(super) const FACTS: &[Fact] = &[
         )],
     ),
     fact(
+        Area::Entities,
+        "Cosmos DB: An entity that exists is rejected with full metadata if the request prefers no content.",
+        suite("the client for Go, a recorded insert", "2021-07"),
+        &[
+            prepare(insert("r", "")),
+            ask(
+                insert("r", ""),
+                rejects(409, "EntityAlreadyExists", "{text}").headers(FULL),
+            ),
+        ],
+    ),
+    fact(
         Area::Types,
         "Cosmos DB: All types come back as they were sent, in the order of the body.",
         recorded("cosmos/go_TestEdmMarshalling_cosmos.json", 2, "2024-02-26"),

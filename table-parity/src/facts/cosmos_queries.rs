@@ -1,7 +1,7 @@
 //! Facts of Cosmos DB for Table: queries, filters, and pages.
 
 use super::sources::{recorded, report, suite};
-use crate::fact::Part::Has;
+use crate::fact::Part::{Has, Lacks};
 use crate::fact::{Area, Exchange, Fact, On, Source, ask, prepare, rejects, responds};
 use crate::step::{get, insert};
 
@@ -69,6 +69,32 @@ pub(super) const FACTS: &[Fact] = &[
             ask(
                 get("<T>()?$filter=PartitionKey%20eq%20'<K>'&$select=age%2C%20sex"),
                 responds(200).body(&[Has(r#""age":39"#), Has(r#"" sex":null"#)]),
+            ),
+        ],
+    ),
+    fact(
+        Area::Queries,
+        "Cosmos DB: The properties of a selection are not sorted.",
+        suite("azure-data-tables for Python, a recorded query", "2020-09"),
+        &[
+            prepare(insert("r", r#""age":39,"sex":"male""#)),
+            ask(
+                get("<T>()?$filter=PartitionKey%20eq%20'<K>'&$select=age%2C%20sex"),
+                responds(200).body(&[Has(r#""age":39," sex":null}"#)]),
+            ),
+        ],
+    ),
+    fact(
+        Area::Queries,
+        "Cosmos DB: `$format` is ignored, and Accept decides.",
+        suite("the client for Go, four recorded reads", "2021-08"),
+        &[
+            prepare(insert("r", r#""age":39"#)),
+            ask(
+                get("<R:r>?$format=application%2Fjson%3Bodata%3Dfullmetadata"),
+                responds(200)
+                    .headers(&[("Content-Type", "application/json; odata=minimalmetadata")])
+                    .body(&[Lacks("odata.editLink"), Lacks("Timestamp@odata.type")]),
             ),
         ],
     ),

@@ -290,6 +290,16 @@ pub(super) const FACTS: &[Fact] = &[
     ),
     fact(
         Area::Access,
+        "Cosmos DB: A read without the permission is Forbidden, at the level of metadata that it accepts.",
+        suite("azure-data-tables for Python, two recorded reads", "2021-09"),
+        &[ask(
+            get("<R:r>").auth(Auth::Sas(&[("sv", "2019-02-02"), ("tn", "<T>"), ("sp", "a"), ("se", "<soon>")])),
+            rejects(403, "Forbidden", "{text}")
+                .headers(&[("Content-Type", "application/json; odata=minimalmetadata")]),
+        )],
+    ),
+    fact(
+        Area::Access,
         "Cosmos DB: A signature for a range of keys is MethodNotAllowed.",
         suite("Azure.Data.Tables for .NET, recorded since May 2022", "2022-05"),
         &[

@@ -127,6 +127,14 @@ pub(super) const FACTS: &[Fact] = &[
         )],
     ),
     fact(
+        "Before version 2017-07-29, an error of an operation in XML has no x-ms-error-code.",
+        suite("the clients for Go and Python, 17 recorded answers to older versions", "2021-04"),
+        &[ask(
+            get("<N>?comp=acl").headers(&[("Accept", "application/xml"), ("x-ms-version", "2016-05-31")]),
+            rejects(404, "TableNotFound", "The table specified does not exist.").headers(&[("x-ms-error-code", "")]),
+        )],
+    ),
+    fact(
         "A version that does not exist is InvalidHeaderValue.",
         report("https://github.com/Azure/azure-storage-node/issues/185"),
         &[ask(

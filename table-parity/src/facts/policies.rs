@@ -236,6 +236,28 @@ pub(super) const FACTS: &[Fact] = &[
         ],
     ),
     fact(
+        "A time of a signature that cannot be read is AuthenticationFailed, even if its policy has one.",
+        suite("azure-data-tables for Python, a recorded query", "2021-03"),
+        &[
+            prepare(OWN),
+            prepare(set(policies!(
+                "<SignedIdentifier><Id>p</Id><AccessPolicy><Start><past></Start><Expiry><soon></Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier>"
+            ))),
+            ask(
+                get("<N>()")
+                    .auth(Auth::Sas(&[
+                        ("sv", "2019-02-02"),
+                        ("tn", "<N>"),
+                        ("st", "2020-01-01T00:00:00.123456Z"),
+                        ("se", "2099-01-01T00:00:00.123456Z"),
+                        ("si", "p"),
+                    ]))
+                    .waits(),
+                rejects(403, "AuthenticationFailed", "{text}"),
+            ),
+        ],
+    ),
+    fact(
         "A signature has the permissions and times of its policy.",
         SET_ACL,
         &[

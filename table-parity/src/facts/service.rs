@@ -96,6 +96,18 @@ pub(super) const FACTS: &[Fact] = &[
         ],
     ),
     fact(
+        "The primary has no statistics, and its rejection has the version of the request.",
+        suite("the client for Go, a recorded request", "2021-07"),
+        &[ask(
+            get("?restype=service&comp=stats").headers(&[("Accept", "application/xml"), ("x-ms-version", "2019-02-02")]),
+            rejects(400, "InvalidQueryParameterValue", "{text}").headers(&[
+                ("Content-Type", "application/xml"),
+                ("x-ms-error-code", "InvalidQueryParameterValue"),
+                ("x-ms-version", "2019-02-02"),
+            ]),
+        )],
+    ),
+    fact(
         "A retention has up to 365 days.",
         recorded("storage/go_TestRetentionTooLong.json", 0, "2021-08-02"),
         &[ask(

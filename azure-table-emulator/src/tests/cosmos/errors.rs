@@ -256,23 +256,32 @@ async fn batch_with_two_partitions_is_rejected_by_the_script() {
     );
 }
 
-/// Recordings of the same: the response has the media type of `Accept`, unchanged.
+/// Recordings of the same, and of azure-data-tables (September 2021) with a metadata level.
 #[tokio::test]
-async fn errors_of_a_signature_repeat_the_accepted_media_type() {
+async fn errors_of_a_signature_have_the_accepted_level() {
     let emulator = with_table().await;
-    let send = async |method: &str, path: &str, body: &str, token: &str| {
-        let plain = [("accept", "application/json")];
-        let request = unsigned_at(COSMOS, method, &format!("{path}?{token}"), &plain, body);
+    let send_with = async |accept, method: &str, path: &str, body: &str, token: &str| {
+        let accept = [("accept", accept)];
+        let request = unsigned_at(COSMOS, method, &format!("{path}?{token}"), &accept, body);
         emulator.send(request).await.unwrap()
+    };
+    let send = async |method: &str, path: &str, body: &str, token: &str| {
+        send_with("application/json", method, path, body, token).await
     };
     let named = ("tn", "Blogs");
     let entity = "Blogs(PartitionKey='p',RowKey='r')";
-    let token = sas::token(sas::TABLE, &[named, ("sp", "r")]);
-    let response = send("PUT", entity, "{}", &token).await;
+    let token = sas::token(sas::TABLE, &[named, ("sp", "a")]);
     let text = "This request is not authorized to perform this operation using this permission.";
-    assert_eq!(error(&response), rejected(403, "Forbidden", text));
-    assert!(body(&response).contains(r"\r\nActivityId: "), "{}", body(&response));
-    assert_eq!(header(&response, "content-type"), "application/json");
+    for (accept, method, media_type) in [
+        ("application/json", "PUT", "application/json"),
+        (MINIMAL.1, "GET", MINIMAL_TYPE),
+        ("*/*", "GET", "application/json"),
+    ] {
+        let response = send_with(accept, method, entity, "{}", &token).await;
+        assert_eq!(error(&response), rejected(403, "Forbidden", text));
+        assert!(body(&response).contains(r"\r\nActivityId: "), "{}", body(&response));
+        assert_eq!(header(&response, "content-type"), media_type, "{accept}");
+    }
 
     let text = "Shared access signature with PartitionKey or RowKey are not supported";
     for partition in ["p", "q"] {
@@ -287,15 +296,24 @@ async fn errors_of_a_signature_repeat_the_accepted_media_type() {
     }
 }
 
-/// Recordings of the same.
+/// Recordings of the same, and of Go (2021).
 #[tokio::test]
-async fn existing_table_is_reported_with_full_metadata_if_no_content_is_preferred() {
+async fn conflict_is_reported_with_full_metadata_if_no_content_is_preferred() {
     let emulator = with_table().await;
+    let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
+    assert_eq!(ask(&emulator, "POST", "Blogs", &[], row).await.status(), 201);
     let quiet = [("prefer", "return-no-content")];
-    let response = ask(&emulator, "POST", "Tables", &quiet, r#"{"TableName":"Blogs"}"#).await;
-    assert_eq!(error(&response).1, "TableAlreadyExists");
-    assert_eq!(header(&response, "content-type"), FULL);
-    assert_eq!(header(&response, "preference-applied"), "");
+    for (path, sent, code) in [
+        ("Tables", r#"{"TableName":"Blogs"}"#, "TableAlreadyExists"),
+        ("Blogs", row, "EntityAlreadyExists"),
+    ] {
+        let response = ask(&emulator, "POST", path, &quiet, sent).await;
+        assert_eq!(error(&response).1, code);
+        assert_eq!(header(&response, "content-type"), FULL);
+        assert_eq!(header(&response, "preference-applied"), "");
+        let response = ask(&emulator, "POST", path, &[], sent).await;
+        assert_eq!(header(&response, "content-type"), MINIMAL_TYPE);
+    }
 }
 
 /// The host decides on the form, although the rest of the URL cannot be read.
@@ -311,10 +329,7 @@ async fn path_that_is_not_encoded_is_rejected_in_the_form_of_cosmos() {
 #[tokio::test]
 async fn wrong_signature_is_forbidden_and_shows_the_string_to_sign() {
     let emulator = with_table().await;
-    for (method, path, media_type) in [
-        ("GET", "Tables", "application/json;odata=minimalmetadata"),
-        ("DELETE", "Tables('Blogs')", FULL),
-    ] {
+    for (method, path, media_type) in [("GET", "Tables", MINIMAL_TYPE), ("DELETE", "Tables('Blogs')", FULL)] {
         let mut request = unsigned_at(COSMOS, method, path, &[MINIMAL], "");
         let other = "b3RoZXI=";
         sign(&mut request, DEVELOPMENT_ACCOUNT, other);

@@ -134,23 +134,24 @@ pub(super) const PROBES: &[Probe] = &[
     )
     .needs(Needs::Key),
     Probe::of(
-        Line(
-            "another table than the signature's, a token without the permission",
-            "403 `AuthorizationFailure`, `AuthorizationPermissionMismatch` (on Cosmos DB `Forbidden`)",
-        ),
+        Line("another table than the signature's", "403 `AuthorizationFailure`"),
         &[get("<N>other()").auth(Auth::Sas(READ))],
     )
     .needs(Needs::Key),
     Probe::of(
         Line(
-            "on Cosmos DB a table's signature for a name in another case",
-            "is for the table (seen only in the Go client's live test `TestSASCosmosClientReadOnly`)",
+            "on Cosmos DB a table's signature for a name in another case; a rejection of its permission with \
+             `Accept: */*`",
+            "is for the table (seen only in the Go client's live test `TestSASCosmosClientReadOnly`); \
+             `application/json`",
         ),
         &[
             table(r#"{"TableName":"<N>Case"}"#).setup(),
             get("<N>Case()").auth(table_sas!("2019-02-02", "<N>CASE", "r", "se" = "<soon>")),
+            delete("<R:r>").headers(&[("Accept", "*/*")]).auth(Auth::Sas(READ)),
         ],
     )
+    .header("content-type")
     .on(On::Cosmos)
     .needs(Needs::Key),
     Probe::of(
@@ -224,6 +225,18 @@ pub(super) const PROBES: &[Probe] = &[
                 .auth(Auth::None),
         ],
     )
+    .on(On::Storage),
+    Probe::of(
+        Line(
+            "`ExtendedErrorDetail` in rejections of a signature, documented from version 2024-08-04 on (no sample of \
+             tables)",
+            "",
+        ),
+        &[get(NO_ROWS)
+            .headers(&[("x-ms-version", "2024-08-04")])
+            .auth(Auth::Wrong)],
+    )
+    .body()
     .on(On::Storage),
     Probe::of(
         Line(

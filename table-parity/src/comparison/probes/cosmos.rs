@@ -139,8 +139,9 @@ pub(super) const PROBES: &[Probe] = &[
     .on(On::Cosmos),
     Probe::of(
         Line(
-            "on Cosmos DB the numbers behind the counts of a continuation, what its id begins with",
-            "constants, the time of the table's creation",
+            "on Cosmos DB the numbers behind the counts of a continuation, what its id begins with; the id in that of \
+             tables",
+            "constants, the time of the table's creation; the name (in September 2024 eight bytes)",
         ),
         &[
             insert("1", "").setup(),
@@ -153,11 +154,16 @@ pub(super) const PROBES: &[Probe] = &[
     .header("x-ms-continuation-nextpartitionkey"),
     Probe::of(
         Line(
-            "on Cosmos DB reads of a missing table",
-            "404 `ResourceNotFound`, as recorded for writes",
+            "on Cosmos DB reads of a missing table; an insert into one with `Prefer: return-no-content`",
+            "404 `ResourceNotFound`, as recorded for writes; full metadata, as recorded for 409",
         ),
-        &[get("<N>missing()"), get("<N>missing(PartitionKey='p',RowKey='r')")],
+        &[
+            get("<N>missing()"),
+            get("<N>missing(PartitionKey='p',RowKey='r')"),
+            send("POST", "<N>missing", Body::Row("r", "")).headers(&[("Prefer", "return-no-content")]),
+        ],
     )
+    .header("content-type")
     .on(On::Cosmos),
     Probe::of(
         Line("on Cosmos DB more than 252 properties", "400 `TooManyProperties`"),
@@ -208,8 +214,9 @@ pub(super) const PROBES: &[Probe] = &[
     .header("preference-applied"),
     Probe::of(
         Line(
-            "on Cosmos DB properties after an upsert, a lone query in a batch",
-            "keys first (recorded once); like a change's part",
+            "on Cosmos DB properties after an upsert, a lone query in a batch, a selection",
+            "keys first (recorded once); like a change's part; in the order of `$select` (recorded once, with a missing \
+             property last)",
         ),
         &[
             send(
@@ -218,6 +225,7 @@ pub(super) const PROBES: &[Probe] = &[
                 Body::Json(r#"{"Z":1,"RowKey":"r","A":2,"PartitionKey":"<K>"}"#),
             ),
             get("<R:r>"),
+            get("<R:r>?$select=Z,missing,A"),
             batch(Body::Batch(LONE_QUERY)),
             delete("<R:r>").headers(&[("If-Match", "*")]),
         ],

@@ -9,12 +9,6 @@ const PROPERTIES: &str = "?restype=service&comp=properties";
 
 pub(super) const PROBES: &[Probe] = &[
     Probe::of(
-        Line("statistics of the primary", "400 `InvalidQueryParameterValue`"),
-        &[get("?restype=service&comp=stats").headers(XML)],
-    )
-    .on(On::Storage)
-    .needs(Needs::Key),
-    Probe::of(
         Line(
             "a preflight without its headers or a rule",
             "400 `InvalidHeaderValue`, 403 `CorsPreflightFailure` (the status of both is documented), as JSON",
