@@ -33,7 +33,7 @@ struct Connections {
     waiting: BTreeMap<u64, (AbortHandle, Stage)>,
 }
 
-/// What a connection does.
+/// The stage of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// It waits for its first request, or for the rest of a body.
@@ -131,7 +131,7 @@ impl Place {
         bodies.acquire_many_owned(units).await.ok()
     }
 
-    /// Sets what the connection does from now on.
+    /// Enters a stage.
     pub(super) fn enter(&self, stage: Stage) {
         let mut since = self.waits_since.lock().unwrap_or_else(PoisonError::into_inner);
         let mut connections = self.admission.lock();

@@ -48,8 +48,8 @@ impl Ends {
         self.0.recv().await.unwrap_or_default()
     }
 
-    /// Waits for one of `SIGNALS`. Other ends may follow them: systemd sends SIGHUP right after SIGTERM, and the process
-    /// that holds the other end of standard input may end long after its own signal.
+    /// Waits for one of `SIGNALS`. Other ends may follow them: systemd sends SIGHUP right after SIGTERM, and the
+    /// process that holds the other end of standard input may end long after its own signal.
     pub(crate) async fn next_signal(&mut self) {
         while !SIGNALS.contains(&self.next().await) {}
     }

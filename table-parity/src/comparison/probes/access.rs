@@ -134,7 +134,12 @@ pub(super) const PROBES: &[Probe] = &[
     )
     .needs(Needs::Key),
     Probe::of(
-        Line("another table than the signature's", "403 `AuthorizationFailure`"),
+        Line(
+            "another table than the signature's; by a token the service's properties, and from 2025-07-05 on access \
+             policies of an existing table",
+            "403 `AuthorizationFailure`; are read and set (recorded of identities that may have more roles); 404 \
+             `TableNotFound` (recorded of a missing table)",
+        ),
         &[get("<N>other()").auth(Auth::Sas(READ))],
     )
     .needs(Needs::Key),
@@ -228,23 +233,18 @@ pub(super) const PROBES: &[Probe] = &[
     .on(On::Storage),
     Probe::of(
         Line(
-            "`ExtendedErrorDetail` in rejections of a signature, documented from version 2024-08-04 on (no sample of \
-             tables)",
-            "",
+            "other rejections before a request is parsed than of its credential; `ExtendedErrorDetail` in those of it, \
+             from version 2024-08-04 on",
+            "the headers of a failed authentication; is missing (documented, no sample of tables)",
         ),
-        &[get(NO_ROWS)
-            .headers(&[("x-ms-version", "2024-08-04")])
-            .auth(Auth::Wrong)],
+        &[
+            get(NO_ROWS).headers(&[("x-ms-version", "2019-02-03")]),
+            get("<T>()?timeout=31")
+                .headers(&[("x-ms-version", "2024-08-04")])
+                .auth(Auth::Wrong),
+        ],
     )
     .body()
-    .on(On::Storage),
-    Probe::of(
-        Line(
-            "other rejections before a request is parsed than of its credential",
-            "the headers of a failed authentication",
-        ),
-        &[get(NO_ROWS).headers(&[("x-ms-version", "2019-02-03")])],
-    )
     .header("server")
     .on(On::Storage),
     Probe::of(

@@ -36,15 +36,6 @@ pub(super) const REASONS: &[(Line, &str)] = &[
         "it takes Orleans itself",
     ),
     (
-        Line(
-            "the service's properties and statistics by a token; access policies of an existing table by a token from \
-             2025-07-05 on",
-            "are read and set (recorded of identities that may have further roles); 404 `TableNotFound` (recorded of \
-             a missing table)",
-        ),
-        "it would need a token of an identity with the data role alone",
-    ),
-    (
         Line("the properties of a new account", "all are off"),
         "nothing shows that an account is new",
     ),
