@@ -208,7 +208,7 @@ fn calls<E: Row>() -> Vec<(&'static str, bool, Call<E>)> {
         "atomic", true, |table, stored| {
             let query = table.query();
             let updated = table.update_where(query, |row: &mut E| *row.count() += 1).atomic().await;
-            all(&["r0", "r1"], &updated.map_err(azure_table::Error::from))
+            all(&["r0", "r1"], &updated)
         };
     }
 }
@@ -290,7 +290,7 @@ fn check<E: Row>(kind: &str) -> Vec<String> {
                 failed.push(seed);
             }
         }
-        println!("{kind} {name}: {} in doubt, {} wrong", doubts.get(), failed.len());
+        azure_table_tests::report::print(&format!("{kind} {name}: {} in doubt, {} wrong", doubts.get(), failed.len()));
         if !failed.is_empty() {
             broken.push(format!("{kind} {name}: seeds {failed:?}"));
         }
