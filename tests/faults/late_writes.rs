@@ -290,7 +290,11 @@ fn check<E: Row>(kind: &str) -> Vec<String> {
                 failed.push(seed);
             }
         }
-        azure_table_tests::report::print(&format!("{kind} {name}: {} in doubt, {} wrong", doubts.get(), failed.len()));
+        azure_table_tests::report::print(&format!(
+            "{kind} {name}: {} in doubt, {} wrong",
+            doubts.get(),
+            failed.len()
+        ));
         if !failed.is_empty() {
             broken.push(format!("{kind} {name}: seeds {failed:?}"));
         }

@@ -27,8 +27,8 @@ async fn pages_of_a_query_continue_by_their_tokens() -> Result<()> {
     let mut row = table.typed::<DynamicEntity>().get(("t", "0000000002")).await?.unwrap();
     row.insert("name", "Bob");
     table.typed::<DynamicEntity>().replace(&row).await?;
-    let by_name = || Ok(people.by(Person::BY_NAME, ("t", "Ada"))?.page_size(2));
-    let by_team = || Ok(people.by(Person::BY_TEAM, ("t", "law"))?.page_size(2));
+    let by_name = || -> Result<_> { Ok(people.by(Person::BY_NAME, ("t", "Ada"))?.page_size(2)) };
+    let by_team = || -> Result<_> { Ok(people.by(Person::BY_TEAM, ("t", "law"))?.page_size(2)) };
 
     let (mut seen, mut from) = (Vec::new(), None);
     loop {
@@ -52,7 +52,7 @@ async fn pages_of_a_query_continue_by_their_tokens() -> Result<()> {
     assert_eq!(sizes(pages), [1, 1]);
 
     row.insert("mail", 7);
-    table.typed::<DynamicEntity>().replace(&row).await?;
+    table.typed::<DynamicEntity>().insert_or_replace(&row).await?;
     let pages: Vec<_> = by_name()?.pages().collect().await;
     assert!(pages.len() == 1 && pages[0].is_err(), "{pages:?}");
     Ok(())
