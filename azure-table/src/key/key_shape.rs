@@ -483,7 +483,8 @@ mod tests {
             partition_key: &[Field("zone"), Literal("-"), Field("channel")],
             row_key: &[Field("level"), Literal("_"), Field("n")],
         };
-        let unsorted = |fields: &[&dyn Fn(&mut KeyWriter) -> Result<()>]| {
+        type Write<'w> = &'w dyn Fn(&mut KeyWriter) -> Result<()>;
+        let unsorted = |fields: &[Write<'_>]| {
             let mut writer = KeyWriter::new(&OF_BOTH);
             fields.iter().for_each(|write| write(&mut writer).unwrap());
             writer.finish_start().unwrap().1
