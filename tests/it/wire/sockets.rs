@@ -6,11 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use azure_table::{CallOptions, DynamicEntity, Error, ErrorKind, NoRetry, TableClient, TableServiceClient};
+use azure_table::transport::ReqwestTransport;
+use azure_table::{
+    CallOptions, DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, TableClient, TableServiceClient,
+};
 use azure_table_tests::canned::CONTOSO;
 use azure_table_tests::errors::kind_in_doubt;
 use azure_table_tests::{Network, on_both_networks};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -457,4 +460,58 @@ async fn a_call_ends_in_time_on_a_server_that_never_answers(network: Network) {
         .unwrap_err();
     assert_eq!((error.kind(), error.may_have_applied()), (ErrorKind::Timeout, false));
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+}
+
+/// The first response is lost after the service has applied the insert. The second copy would be refused a connection,
+/// or be a conflict with the first.
+#[tokio::test]
+async fn retries_of_reqwest_hide_no_applied_insert() {
+    for is_reachable in [false, true] {
+        let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
+        let connection_string = server.connection_string();
+        let service = server.address();
+        let _running = server.spawn();
+        let owner = TableServiceClient::from_connection_string(&connection_string).unwrap();
+        let owner = owner.dynamic_table("Things").unwrap();
+        owner.create_table().await.unwrap();
+
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let front = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            let (mut client, _) = listener.accept().await.unwrap();
+            let mut listener = Some(listener).filter(|_| is_reachable);
+            let mut stream = TcpStream::connect(service).await.unwrap();
+            let (mut response, mut request) = stream.split();
+            tokio::select! {
+                _ = copy(&mut client, &mut request) => {}
+                byte = response.read_u8() => drop(byte.unwrap()),
+            }
+            drop(client);
+            while let Some(listener) = &mut listener {
+                let (mut client, _) = listener.accept().await.unwrap();
+                let mut stream = TcpStream::connect(service).await.unwrap();
+                let _ = copy_bidirectional(&mut client, &mut stream).await;
+            }
+        });
+        let retries = reqwest::retry::for_host("127.0.0.1").no_budget();
+        let retries = retries.classify_fn(|request| match request.status() {
+            None => request.retryable(),
+            Some(_) => request.success(),
+        });
+        let transport = ReqwestTransport::builder().configure(|client| client.no_proxy().retry(retries));
+        let connection_string = connection_string.replace(&service.to_string(), &front.to_string());
+        let client = TableServiceClient::from_connection_string(&connection_string).unwrap();
+        let table = client
+            .transport(transport.build().unwrap())
+            .dynamic_table("Things")
+            .unwrap();
+        let insert = table.insert(&DynamicEntity::new("p", "r"));
+        if is_reachable {
+            insert.await.unwrap();
+        } else {
+            let error = insert.with(&CallOptions::new().retry(NoRetry)).await.unwrap_err();
+            assert!(error.may_have_applied(), "{error:?}");
+        }
+        assert!(owner.get(("p", "r")).await.unwrap().is_some());
+    }
 }

@@ -155,7 +155,7 @@ impl ReqwestTransportBuilder {
     /// Redirects are never followed, whatever this sets: a request carries the credential, and the URL may contain a
     /// shared access signature.
     ///
-    /// The retries of reqwest are off, since the client has its own. The closure may turn them on. Further closures
+    /// reqwest never retries either, because the client reads back a write before it sends it again. Further closures
     /// receive the result of the previous one.
     pub fn configure(
         mut self,
@@ -181,9 +181,7 @@ impl ReqwestTransportBuilder {
             .http1_only()
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_idle_timeout(POOL_IDLE)
-            .pool_max_idle_per_host(limit.as_ref().map_or(usize::MAX, ConnectionLimit::get))
-            // The pipeline retries. reqwest would keep a copy of each request, for HTTP/2 and HTTP/3 only.
-            .retry(reqwest::retry::never().max_retries_per_request(0));
+            .pool_max_idle_per_host(limit.as_ref().map_or(usize::MAX, ConnectionLimit::get));
         let tls = self.tls.into_config();
         let no_provider = match tls {
             Ok(config) => {
@@ -204,6 +202,8 @@ impl ReqwestTransportBuilder {
         let client = builder
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
+            // The pipeline retries. reqwest would return the last error alone, and a first copy may have been applied.
+            .retry(reqwest::retry::never().max_retries_per_request(0))
             .build()
             .map_err(|e| {
                 no_provider.unwrap_or_else(|| {
