@@ -1,7 +1,7 @@
 //! The settings of a signature that exists, to sign it again with changes.
 
 use azure_table_wire::error::{Error, Result};
-use azure_table_wire::sas::parameters::{self, addresses};
+use azure_table_wire::sas::parameters::{addresses, time};
 
 use super::{AccountSas, TableSas, Use};
 use crate::account::sas_token::{self, SasParts, SasToken, invalid};
@@ -21,6 +21,9 @@ impl Use {
 
 /// The settings of a signature, to be changed and signed again.
 ///
+/// The given signature is not checked against a key, so sign again only what your own program has issued. Anyone can
+/// write other permissions into the text.
+///
 /// ```
 /// use azure_table::{AccountKey, SasToken, TablePermissions, TableSas};
 /// # let key = AccountKey::new("contoso", "AAECAwQFBgc=")?;
@@ -33,8 +36,8 @@ impl TryFrom<&SasToken> for TableSas {
     type Error = Error;
 
     /// # Errors
-    /// - `InvalidInput`: the signature is for an account or of a user delegation key, or a part of it is unknown or
-    ///   invalid.
+    /// - `InvalidInput`: the signature is for an account or of a user delegation key, or a part of it is unknown,
+    ///   invalid or repeated.
     fn try_from(token: &SasToken) -> Result<Self> {
         let table = token.parts().table;
         let table = TableName::new(table.ok_or_else(|| invalid("it is for an account, not for a table"))?)?;
@@ -58,7 +61,7 @@ impl TryFrom<&SasToken> for AccountSas {
     type Error = Error;
 
     /// # Errors
-    /// - `InvalidInput`: the signature is for a table, has no expiry, or a part of it is unknown or invalid.
+    /// - `InvalidInput`: the signature is for a table, has no expiry, or a part of it is unknown, invalid or repeated.
     fn try_from(token: &SasToken) -> Result<Self> {
         if token.parts().table.is_some() {
             return Err(invalid("it is for a table, not for an account"));
@@ -80,10 +83,18 @@ impl TryFrom<&SasToken> for AccountSas {
 ///
 /// A part that would be dropped could make the next signature valid for more.
 fn parts(token: &SasToken, own: &[&str]) -> Result<SasParts> {
-    for (name, value) in sas_token::parameters(token).pairs() {
+    let parameters = sas_token::parameters(token);
+    let pairs = parameters.pairs();
+    if token.expose().split('&').count() != pairs.len() {
+        return Err(invalid(
+            "a part of it is not a parameter with a value in percent-encoded UTF-8",
+        ));
+    }
+    for (n, (name, value)) in pairs.iter().enumerate() {
         let fault = match name.as_str() {
+            name if pairs[..n].iter().any(|(earlier, _)| earlier == name) => Some("is repeated"),
             "sv" | "sig" => None,
-            "st" | "se" => parameters::time(value).is_none().then_some("is no time"),
+            "st" | "se" => time(value).is_none().then_some("is no time"),
             "sip" => addresses(value).is_none().then_some("is no address"),
             "spr" => (!["https", "https,http"].contains(&value.as_str())).then_some("is no protocol"),
             name if own.contains(&name) => None,
