@@ -138,7 +138,6 @@ impl Pipeline {
         let request = policed.as_ref().map_or(&call.request, |policed| &*policed.request);
         let (deadline, attempt_timeout) = (&limits.deadline, limits.attempt_timeout);
         let slot = self.slot(deadline, attempt_timeout).await?;
-        let remaining = limits.remaining()?;
         let asks_for_time = self.endpoint.profile().rules().takes_timeout && deadline.remaining().is_some();
         let unsigned = || {
             // Both parts share their bytes with the original: no body is copied.
@@ -147,26 +146,24 @@ impl Pipeline {
                 *unsigned.uri_mut() = self.endpoint.in_secondary(request.uri())?;
             }
             if asks_for_time {
-                ask_for_time(&mut unsigned, remaining.left)?;
+                ask_for_time(&mut unsigned, limits.remaining()?.left)?;
             }
             Ok(unsigned)
         };
-        let mut authorized = self.authorize_within(remaining, &unsigned).await?;
+        let mut authorized = self.authorize_within(limits, &unsigned).await?;
         // Acquired only now, because the source of a credential may need a connection itself.
         let permit = match transport.connection_limit() {
             Some(connections) => Some(connection_limit::acquire(connections, deadline, attempt_timeout).await?),
             None => None,
         };
         if permit.as_ref().is_some_and(|permit| permit.waited > FRESH) {
-            authorized = self.authorize_within(remaining, &unsigned).await?;
+            authorized = self.authorize_within(limits, &unsigned).await?;
         }
-        // Authorizing and waiting may have taken time.
-        let remaining = limits.remaining()?;
         Ok(Ready {
             transport: &**transport,
             authorized,
             location,
-            remaining,
+            remaining: limits.remaining()?,
             policed,
             _permits: (permit, slot),
         })
@@ -224,12 +221,13 @@ impl Pipeline {
         }
     }
 
-    /// Authorizes an `unsigned` request within a time.
+    /// Authorizes an `unsigned` request within the remaining time.
     async fn authorize_within(
         &self,
-        remaining: Remaining,
+        limits: &Limits<'_>,
         unsigned: impl Fn() -> Result<Request<Bytes>>,
     ) -> Result<Authorized> {
+        let remaining = limits.remaining()?;
         let authorized = clock::within(remaining.left, pin!(self.authorize(unsigned))).await;
         authorized.unwrap_or_else(|| Err(remaining.over("no credential: the token source did not respond")))
     }
@@ -343,8 +341,8 @@ fn failure(error: &TransportError, base: &str, transport: &dyn Transport) -> Str
     )
 }
 
-/// A request that waited longer for a connection is signed again: its date must not be mistaken for a wrong clock.
-const FRESH: Duration = Duration::from_secs(60);
+/// A request that waited longer for a connection is signed again, with its current date and its remaining time.
+const FRESH: Duration = Duration::from_secs(1);
 
 /// The maximum number of signatures per attempt. After that, the request is sent although the credential is still
 /// changing.

@@ -3,11 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use azure_table::auth::AuthorizationContext;
 use azure_table::emulator::ServiceModel;
 use azure_table::filter::AccessPath;
 use azure_table::telemetry::OperationContext;
-use azure_table::transport::{BoxFuture, Transport, TransportError};
-use azure_table::{CallOptions, DynamicEntity, Emulator, ErrorKind, NoRetry, TableEntity, TableServiceClient};
+use azure_table::transport::{BoxFuture, ConnectionLimit, Transport, TransportError};
+use azure_table::{
+    CallOptions, Credential, DynamicEntity, Emulator, ErrorKind, NoRetry, TableEntity, TableServiceClient,
+};
 use azure_table_tests::Network;
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 use azure_table_tests::errors::kind_in_doubt;
@@ -390,6 +393,95 @@ async fn wait_for_a_permit_ends_if_nothing_releases_one() {
     );
     while outcomes.next().await.is_some() {}
     assert_eq!(outcomes.finish().unwrap().applied(), 32);
+}
+
+/// A transport with one connection. Each request takes a time.
+#[derive(Clone, Debug)]
+struct Narrow {
+    limit: ConnectionLimit,
+    time: Duration,
+    timeouts: Arc<Mutex<Vec<Option<String>>>>,
+}
+
+impl Transport for Narrow {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let query = request.uri().query().unwrap_or_default();
+        let timeout = query.split('&').find_map(|pair| pair.strip_prefix("timeout="));
+        self.timeouts.lock().unwrap().push(timeout.map(str::to_owned));
+        Box::pin(async {
+            tokio::time::sleep(self.time).await;
+            Ok(Response::builder()
+                .status(204)
+                .header("etag", "e")
+                .body(Bytes::new())
+                .unwrap())
+        })
+    }
+
+    fn connection_limit(&self) -> Option<&ConnectionLimit> {
+        Some(&self.limit)
+    }
+}
+
+fn narrow(seconds: u64) -> Narrow {
+    Narrow {
+        limit: ConnectionLimit::new(1),
+        time: Duration::from_secs(seconds),
+        timeouts: Arc::default(),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn service_stops_when_a_caller_that_waited_for_a_connection_stops() {
+    let transport = narrow(18);
+    let service = TableServiceClient::from_connection_string(CONTOSO).unwrap();
+    let table = service.transport(transport.clone()).dynamic_table("Things").unwrap();
+    let (one, two) = (DynamicEntity::new("p", "1"), DynamicEntity::new("p", "2"));
+    let (first, second) = futures::join!(
+        table.insert(&one).timeout(Duration::from_secs(20)),
+        table
+            .insert(&two)
+            .timeout(Duration::from_secs(20))
+            .with(&CallOptions::new().retry(NoRetry)),
+    );
+    first.unwrap();
+    assert_eq!(kind_in_doubt(&second.unwrap_err()), Some(ErrorKind::Timeout));
+    let timeouts = transport.timeouts.lock().unwrap().clone();
+    assert_eq!(timeouts, [Some("20".to_owned()), Some("2".to_owned())]);
+}
+
+/// A credential whose source responds for 70 s.
+#[derive(Debug)]
+struct Tiring(tokio::time::Instant);
+
+impl Credential for Tiring {
+    fn authorize<'a>(
+        &'a self,
+        _: &'a mut Request<Bytes>,
+        _: &'a AuthorizationContext<'a>,
+    ) -> BoxFuture<'a, azure_table::Result<()>> {
+        Box::pin(async {
+            if self.0.elapsed() > Duration::from_secs(70) {
+                std::future::pending::<()>().await;
+            }
+            Ok(())
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn hanging_source_ends_with_the_timeout_of_a_call_that_waited() {
+    let started = tokio::time::Instant::now();
+    let service = TableServiceClient::new("https://contoso.table.core.windows.net", Tiring(started)).unwrap();
+    let table = service.transport(narrow(40)).dynamic_table("Things").unwrap();
+    let rows: Vec<_> = (0..3).map(|n| DynamicEntity::new("p", n.to_string())).collect();
+    let limit = Duration::from_secs(100);
+    let calls = rows.iter().map(|row| table.insert(row).timeout(limit));
+    let ended = futures::future::join_all(calls).await;
+    assert_eq!(started.elapsed(), limit);
+    let error = ended[2].as_ref().unwrap_err();
+    assert!(ended[1].is_ok() && !error.may_have_applied(), "{error}");
+    assert!(error.to_string().contains("the `timeout` of 100s"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
