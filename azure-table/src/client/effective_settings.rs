@@ -211,6 +211,7 @@ impl Display for EffectiveSettings {
         let clock = either(settings.keeps_clock, "of this machine", "corrected by the service's");
         writeln!(f, "clock of signatures: {clock}")?;
         writeln!(f, "observers: {:?}", self.pipeline.observers)?;
+        writeln!(f, "policies: {:?}", defaults.policies)?;
         writeln!(
             f,
             "context: {}",

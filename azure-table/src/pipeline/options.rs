@@ -19,6 +19,7 @@ use crate::pipeline::observer::context::OperationContext;
 use crate::pipeline::options::headers::Headers;
 use crate::pipeline::options::policy::{Policies, RequestPolicy};
 use crate::pipeline::retry::RetryPolicy;
+use crate::write::call::Call;
 
 pub(crate) mod headers;
 pub(crate) mod policy;
@@ -109,6 +110,16 @@ impl CallOptions {
     /// lags behind, and a write decided on its rows would undo what was written since.
     pub(crate) fn for_write(mut self) -> Self {
         self.get_mut().is_for_write = true;
+        self
+    }
+
+    /// Returns these options for a part of a call whose policies have run: with the headers that they set.
+    pub(crate) fn within(mut self, call: &Call) -> Self {
+        if !self.get().policies.is_empty() {
+            let values = self.get_mut();
+            values.policies.is_within_call = true;
+            values.headers.set_all(Headers::of_caller(call.request.headers()));
+        }
         self
     }
 

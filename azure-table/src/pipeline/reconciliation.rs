@@ -35,7 +35,6 @@ use crate::entity::table_entity::ReadEntity;
 use crate::pipeline::Pipeline;
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::options::headers::Headers;
 use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::skew::{seconds_between, shifted};
 use crate::request::continuation;
@@ -81,15 +80,7 @@ impl Pipeline {
             return Verdict::Unknown;
         };
         let writes = &*call.rows.iter().collect::<Vec<_>>();
-        let mut options = options.clone().for_write();
-        if !options.get().policies.is_empty() {
-            options.get_mut().policies.is_within_call = true;
-            // Those that the hook of the call has set.
-            options
-                .get_mut()
-                .headers
-                .set_all(Headers::of_caller(call.request.headers()));
-        }
+        let options = options.clone().for_write().within(call);
         let diagnostics = &mut notifications.history.diagnostics;
         let verdict = match self
             .stored(table, writes, (deadline, attempt_timeout), options, diagnostics)

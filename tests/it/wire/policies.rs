@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use azure_table::policy::{HttpLog, PolicyRequest, PolicyResult, RequestEnd, RequestPolicy};
 use azure_table::telemetry::OperationContext;
-use azure_table::testing::{Fault, Faults};
+use azure_table::testing::{Fault, Faults, Spy};
 use azure_table::transport::{BoxFuture, Delivery};
 use azure_table::{CallOptions, Column, DynamicEntity, Emulator, ErrorKind, NoRetry, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
@@ -235,6 +235,47 @@ async fn headers_of_the_call_are_sent_with_its_read_back() {
     for request in sent {
         assert_eq!(request.headers()["x-call"], "1");
         assert_eq!(request.headers()["x-own"], "7");
+    }
+}
+
+/// The service and its proxies would decode other bytes differently, and the read-back needs the same headers.
+#[tokio::test]
+async fn header_of_a_policy_is_ascii() {
+    #[derive(Debug)]
+    struct Tenant;
+    impl RequestPolicy for Tenant {
+        fn call<'a>(&'a self, request: &'a mut PolicyRequest<'_>) -> BoxFuture<'a, PolicyResult> {
+            Box::pin(async { Ok(request.set_header("x-tenant", "Zürich")?) })
+        }
+    }
+    let canned = Canned::new([]);
+    let table = canned.service().dynamic_table("Things").unwrap();
+    let insert = table.insert(&DynamicEntity::new("p", "r"));
+    let error = insert.with(&CallOptions::new().policy(Tenant)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Other, "{error}");
+    assert!(
+        error.to_string().contains("header x-tenant") && !error.to_string().contains("rich"),
+        "{error}"
+    );
+    assert!(canned.sent().is_empty());
+}
+
+/// The write, the creation of its table and the write again are one call.
+#[tokio::test]
+async fn hooks_of_a_call_run_once_if_it_creates_its_table() {
+    let spy = Spy::new(Emulator::new());
+    let service = TableServiceClient::from_transport(spy.clone());
+    let table = service.dynamic_table("Things").unwrap().create_missing_table();
+    let recorder = Recorder::new(|_| Ok(()));
+    let insert = table.insert(&DynamicEntity::new("p", "r"));
+    insert.with(&recorder.options()).await.unwrap();
+    let hooks = recorder.hooks();
+    let calls: Vec<_> = hooks.iter().filter(|hook| hook.starts_with("call")).collect();
+    assert_eq!(calls, ["call insert"], "{hooks:?}");
+    let sent = spy.exchanges();
+    assert_eq!(sent.len(), 3);
+    for exchange in sent {
+        assert_eq!(exchange.header("x-call"), Some("1"));
     }
 }
 

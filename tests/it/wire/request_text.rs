@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use azure_table::policy::HttpLog;
 use azure_table::service::StoredAccessPolicy;
 use azure_table::telemetry::{CostMeter, Event, Observer, OperationContext};
 use azure_table::{CallOptions, TableServiceClient};
@@ -105,6 +106,7 @@ async fn settings_contain_every_setting() {
             "missing tables: not created",
             "clock of signatures: corrected by the service's",
             "observers: []",
+            "policies: []",
             "context: none",
         ],
     );
@@ -112,6 +114,7 @@ async fn settings_contain_every_setting() {
         .header("x-tenant", "SECRET")
         .header("x-route", "SECRET")
         .client_request_id("batch-7")
+        .policy(HttpLog::new(|_| {}))
         .context(&OperationContext::new());
     let service = service
         .with(&options)
@@ -129,6 +132,7 @@ async fn settings_contain_every_setting() {
         ],
     );
     assert!(text.contains("\nobservers: [Auditor, CostMeter"), "{text}");
+    assert!(text.contains("\npolicies: [HttpLog"), "{text}");
     assert!(!text.contains("SECRET") && !text.contains("Canned"), "{text}");
 }
 

@@ -356,6 +356,7 @@ fn run_and_make_table(
         };
         let earlier = received.call.in_doubt;
         let mut create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
+        let options = options.within(&call);
         let CallResponse { response, call, .. } = pipeline.run(&mut create, &options.since(started)).await?;
         tables::created_or_existed(response, call.in_doubt.is_some()).map_err(|e| call.complete(e))?;
         pipeline.run(&mut again, &options.since(started).after(earlier)).await

@@ -6,10 +6,9 @@
 use std::fmt;
 
 use azure_table_wire::error::{Error, Result};
+use azure_table_wire::request::http_request::header_value;
 use http::HeaderMap;
-use http::header::{
-    AUTHORIZATION, CONTENT_LENGTH, DATE, HOST, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, TRANSFER_ENCODING,
-};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, DATE, HOST, HeaderName, IF_MATCH, IF_NONE_MATCH, TRANSFER_ENCODING};
 
 /// The caller's headers, with one value per name. `Debug` shows only the names, because a value may be a secret.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
@@ -72,11 +71,7 @@ pub(crate) fn put(headers: &mut HeaderMap, name: &str, value: &str) -> Result<()
     if let Some((_, why)) = REJECTED.iter().find(|(rejected, _)| *rejected == known) {
         return Err(Error::invalid_input(format!("header {name}: {why}")));
     }
-    let mut value = HeaderValue::from_str(value).map_err(|_| {
-        Error::invalid_input(format!(
-            "header {name}: its value has characters that no header can have"
-        ))
-    })?;
+    let mut value = header_value(&format!("header {name}: its value"), value)?;
     value.set_sensitive(true);
     headers.insert(known, value);
     Ok(())
@@ -108,6 +103,8 @@ const REJECTED: [(HeaderName, &str); 2] = [
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
     use crate::pipeline::options::CallOptions;
 
@@ -136,6 +133,7 @@ mod tests {
             ),
             ("a b", "x", "not an HTTP header name"),
             ("x-a", "SECRET\n", "header x-a: its value"),
+            ("x-a", "SECRETé", "header x-a: its value"),
         ] {
             let text = added(name, value).unwrap_err().to_string();
             assert!(text.contains(why) && !text.contains("SECRET"), "{text}");

@@ -86,8 +86,8 @@ pub type PolicyResult = std::result::Result<(), Box<dyn StdError + Send + Sync>>
     "Policy"
 ))]
 pub trait RequestPolicy: fmt::Debug + Send + Sync + 'static {
-    /// Runs once a call, before its first request. Headers that it sets are sent with each attempt, and with the
-    /// read-back of a lost write.
+    /// Runs once a call, before its first request. Headers that it sets are sent with each attempt, with the read-back
+    /// of a lost write, and with the creation of a missing table.
     fn call<'a>(&'a self, request: &'a mut PolicyRequest<'_>) -> BoxFuture<'a, PolicyResult> {
         let _ = request;
         Box::pin(future::ready(Ok(())))
@@ -157,7 +157,7 @@ impl PolicyRequest<'_> {
     ///
     /// # Errors
     /// - `InvalidInput`: the client sets the header itself, the header would change what an operation does, or the name
-    ///   or the value is no HTTP.
+    ///   or the value is not valid in HTTP. The value must be ASCII.
     pub fn set_header(&mut self, name: &str, value: &str) -> Result<()> {
         headers::put(self.request.headers_mut(), name, value)
     }
