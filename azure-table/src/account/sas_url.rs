@@ -1,4 +1,4 @@
-//! A URL with a shared access signature, as the portal shows it.
+//! The URL of an account or of a table, with a shared access signature or without.
 //!
 //! Defines [`SasUrl`]. Decides which segment of the path is an account and which a table. Errors show table names and
 //! the URL of the primary only: the rest of the URL may contain the signature.
@@ -7,8 +7,9 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
-use azure_table_wire::account::endpoint::{self, Endpoint};
+use azure_table_wire::account::endpoint::{self, DEVELOPMENT_ACCOUNT, Endpoint};
 use azure_table_wire::account::other_service;
 use azure_table_wire::account::profile::Profile;
 use azure_table_wire::codec::url;
@@ -169,38 +170,37 @@ pub(crate) fn of_service(url: &str) -> Result<(Endpoint, SasToken)> {
 /// Returns the endpoint of an account, the name of its table, and the signature.
 pub(crate) fn of_table(url: &str) -> Result<(Endpoint, TableName, SasToken)> {
     let (parts, token) = signed_parts(url)?;
-    let (endpoint, table) = table_in(&parts)?;
+    let before = usize::from(parts.needs_account())..=usize::from(parts.may_have_account());
+    let (endpoint, table) = table_in(&parts, before)?;
     Ok((endpoint, table, token))
 }
 
-/// Returns the address of an account and the name of its table, from a URL without a signature: the table is the last
-/// segment of the path.
-pub(crate) fn of_unsigned_table(url: &str) -> Result<(&str, TableName)> {
-    let url = url.trim().trim_end_matches('/');
-    if url.contains(['?', '#']) {
+/// Returns the endpoint of an account and the name of its table, from a URL without a signature. `account` is the
+/// credential's.
+///
+/// Emulators and gateways may have any path before the table, or none.
+pub(crate) fn of_unsigned_table(url: &str, account: Option<&str>) -> Result<(Endpoint, TableName)> {
+    if url.contains('?') {
         return Err(invalid("it continues after its path: a signature needs `from_sas_url`"));
     }
-    let (base, table) = url
-        .rsplit_once('/')
-        .filter(|(base, _)| !base.ends_with('/') && base.contains("://"))
-        .ok_or_else(|| invalid("the path names no table: append its name, or use `TableServiceClient`"))?;
-    Ok((base, table_of(table, endpoint_of(base)?.profile())?))
+    let parts = parts(url.trim(), None)?;
+    let account = account.unwrap_or(DEVELOPMENT_ACCOUNT);
+    let is_account = parts.needs_account() && parts.path == [account];
+    table_in(&parts, if is_account { 1..=1 } else { 0..=usize::MAX })
 }
 
-fn table_in(parts: &Parts<'_>) -> Result<(Endpoint, TableName)> {
-    let (base, table) = match parts.path.as_slice() {
-        [table] if !parts.needs_account() => (parts.base.clone(), table),
-        [account, table] if parts.may_have_account() => (format!("{}/{account}", parts.base), table),
-        [] | [_] => {
-            return Err(invalid(
-                "the path names no table: append its name, or use `TableServiceClient`",
-            ));
-        }
-        _ => {
-            return Err(invalid("the path continues after the table's name: remove the rest"));
-        }
+/// Returns the endpoint and the last segment of the path, with this number of segments before it.
+fn table_in(parts: &Parts<'_>, before: RangeInclusive<usize>) -> Result<(Endpoint, TableName)> {
+    let segments = parts.path.split_last();
+    let Some((table, path)) = segments.filter(|(_, path)| path.len() >= *before.start()) else {
+        return Err(invalid(
+            "the path names no table: append its name, or use `TableServiceClient`",
+        ));
     };
-    let endpoint = endpoint_of(&base)?;
+    if path.len() > *before.end() {
+        return Err(invalid("the path continues after the table's name: remove the rest"));
+    }
+    let endpoint = endpoint_of(&[&[&*parts.base][..], path].concat().join("/"))?;
     let table = table_of(table, endpoint.profile())?;
     if let Some(other) = &parts.signed_table {
         check_is_for(&table, other)?;
@@ -246,7 +246,7 @@ fn check_is_for(table: &TableName, signed: &str) -> Result<()> {
     )))
 }
 
-/// Checks that the URL does not belong to a secondary. The client would send its writes there, and the signature is
+/// Checks that the URL does not belong to a secondary. The client would send its writes there, and the credential is
 /// valid for the primary too.
 fn check_is_primary(endpoint: &Endpoint, table: Option<&TableName>) -> Result<()> {
     let Some(primary) = endpoint.primary_of_secondary() else {
@@ -258,8 +258,8 @@ fn check_is_primary(endpoint: &Endpoint, table: Option<&TableName>) -> Result<()
         _ => "the account's name without `-secondary`".to_owned(),
     };
     Err(invalid(&format!(
-        "the address belongs to the secondary: use {primary} with the same signature, and `location_mode` to read from the \
-         secondary"
+        "the address belongs to the secondary: use {primary} with the same credential, and `location_mode` to read from \
+         the secondary"
     )))
 }
 

@@ -108,12 +108,13 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has a signature, or its path does not end with the
-    ///   name of a table. Also the cases of [`TableServiceClient::new`]. The error never shows the path.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has a signature or belongs to a secondary, or its
+    ///   path does not end with the name of a table. Also the cases of [`TableServiceClient::new`]. The error never
+    ///   shows the path.
     #[doc(alias("NewClient", "NewClientWithSharedKey"))]
     pub fn from_url(url: &str, credential: impl Credential) -> Result<Self> {
-        let (endpoint, table) = sas_url::of_unsigned_table(url)?;
-        TableServiceClient::new(endpoint, credential)?.table(table)
+        let (endpoint, table) = sas_url::of_unsigned_table(url, key_of(&credential).map(AccountKey::account))?;
+        TableServiceClient::new(endpoint.base(), credential)?.table(table)
     }
 
     /// Creates a client from the URL of a table with its shared access signature.

@@ -209,6 +209,7 @@ fn table_url_and_a_key_make_a_client() {
         // Without an account in the path, as of the emulator of Cosmos DB; with a path of a gateway.
         "http://localhost:8902/Blogs",
         "https://gateway.example.com/contoso/Blogs",
+        "https://gw/a/b/Blogs",
     ] {
         let table = client(url, key()).unwrap();
         assert_eq!((table.name().as_str(), table.url().as_str()), ("Blogs", url));
@@ -237,7 +238,18 @@ fn table_url_and_a_key_make_a_client() {
             "https://contoso.queue.core.windows.net/Blogs",
             "the address of Queue storage",
         ),
-        ("Blogs", "the path names no table"),
+        ("Blogs", "not an absolute URL"),
+        // The account of the key is no table.
+        ("http://127.0.0.1:10002/contoso", "the path names no table"),
+        ("http://127.0.0.1:10002/devstoreaccount1", "the path names no table"),
+        (
+            "https://contoso-secondary.table.core.windows.net/Blogs",
+            "use `https://contoso.table.core.windows.net/Blogs`",
+        ),
+        (
+            "http://127.0.0.1:10002/contoso-secondary/Blogs",
+            "use `http://127.0.0.1:10002/contoso/Blogs`",
+        ),
     ] {
         let error = client(url, key()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{url}");
