@@ -281,10 +281,11 @@ impl TableServiceClient {
 
     /// Opens connections to the service, including TLS, before the first request needs them.
     ///
-    /// Sends `connections` [pings](Self::ping) concurrently, each on its own connection, and waits for their responses.
-    /// The connections are then idle in the pool of the transport. A connection that is idle already counts as one of
-    /// them. Returns `connections`. With a transport that opens no connections, such as the in-process `Emulator`, it
-    /// sends nothing and returns 0.
+    /// Sends `connections` [pings](Self::ping) concurrently, and waits for their responses. Up to `connections`
+    /// connections are then idle in the pool of the transport. There may be fewer: a ping whose connection is slow to
+    /// open uses that of another ping, and its own may open later or fail. A connection that is idle already counts as
+    /// one of them. Returns `connections`. With a transport that opens no connections, such as the in-process
+    /// `Emulator`, it sends nothing and returns 0.
     ///
     /// The transport closes idle connections after its `pool_idle_timeout`, 20 s by default. It keeps at most
     /// `pool_max_idle_per_host` of them, by default as many as `max_connections`, and closes the others immediately.

@@ -28,8 +28,9 @@ pub(crate) mod shared_key;
 /// Authorizes each attempt with a signature or a token.
 ///
 /// This crate has [`AccountKey`](crate::AccountKey) (SharedKey), [`SharedKeyLite`](crate::auth::SharedKeyLite),
-/// [`SasToken`](crate::SasToken), [`RenewableSas`](crate::auth::RenewableSas), [`Anonymous`](crate::auth::Anonymous),
-/// and with the feature `entra` `EntraCredential`. Implement the trait for other credentials:
+/// [`SasToken`](crate::SasToken), [`SharedSas`](crate::auth::SharedSas), [`RenewableSas`](crate::auth::RenewableSas),
+/// [`Anonymous`](crate::auth::Anonymous), and with the feature `entra` `EntraCredential`. Implement the trait for other
+/// credentials:
 ///
 /// ```
 /// use azure_table::{Credential, Result, TableServiceClient};

@@ -5,7 +5,7 @@
 //!
 //! The work runs on a task as long as a caller waits for it. If a caller drove it, a caller that stops polling would
 //! block all others. The callers share the receiver of a channel. Once all of them are dropped, the task cancels the
-//! work.
+//! work, unless it renews a value that is still valid.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -82,6 +82,8 @@ struct Running<T> {
     since: Instant,
     /// Lives as long as one of its callers.
     receiver: WeakReceiver<T>,
+    /// Lets a fetch continue without a caller, until a later one replaces it.
+    _kept: Option<Receiver<T>>,
 }
 
 impl<T: Clone + Send + Sync + 'static> SharedFetch<T> {
@@ -99,16 +101,16 @@ impl<T: Clone + Send + Sync + 'static> SharedFetch<T> {
     where
         F: Future<Output = Result<T>> + Send + 'static,
     {
-        let receiver = self.enter(&fetch).map(|(receiver, _)| receiver);
+        let receiver = self.enter(&fetch, false).map(|(receiver, _)| receiver);
         outcome(receiver, fetch).await
     }
 
-    /// Returns the outcome of `fetch`, or `None` if a fetch is running.
+    /// Returns the outcome of `fetch`, or `None` if a fetch is running. A dropped caller does not cancel it.
     pub(crate) async fn start<F>(&self, fetch: impl Fn() -> F) -> Option<Result<T>>
     where
         F: Future<Output = Result<T>> + Send + 'static,
     {
-        let receiver = match self.enter(&fetch) {
+        let receiver = match self.enter(&fetch, true) {
             Some((_, false)) => return None,
             entered => entered.map(|(receiver, _)| receiver),
         };
@@ -117,7 +119,7 @@ impl<T: Clone + Send + Sync + 'static> SharedFetch<T> {
 
     /// Joins the running fetch, or starts one. Returns its receiver, and `true` if it was started. Returns `None`
     /// without a runtime.
-    fn enter<F>(&self, fetch: impl FnOnce() -> F) -> Option<(Receiver<T>, bool)>
+    fn enter<F>(&self, fetch: impl FnOnce() -> F, keeps: bool) -> Option<(Receiver<T>, bool)>
     where
         F: Future<Output = Result<T>> + Send + 'static,
     {
@@ -133,6 +135,7 @@ impl<T: Clone + Send + Sync + 'static> SharedFetch<T> {
             number,
             since: Instant::now(),
             receiver: receiver.downgrade(),
+            _kept: keeps.then(|| receiver.clone()),
         };
         fetches.running.insert(runtime.id(), running);
         drop(fetches);

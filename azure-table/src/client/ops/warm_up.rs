@@ -68,7 +68,8 @@ impl Arguments for Connections {
         service_operations::ping(endpoint)
     }
 
-    /// Sends the requests concurrently. All are sent before one has its response, so each opens a connection.
+    /// Sends the requests concurrently. Most open a connection: one that still opens its own may use the connection of
+    /// another that has its response.
     async fn run(self, steps: Steps) -> Result<usize> {
         let connections = self.0?;
         let pings = (0..connections).map(|_| {

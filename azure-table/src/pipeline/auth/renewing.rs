@@ -15,7 +15,7 @@ use crate::pipeline::shared_fetch::SharedFetch;
 /// The time before the expiry at which a new value is fetched, or half of the value's life if that is sooner.
 const AHEAD: Duration = Duration::from_secs(5 * 60);
 
-/// The maximum wait for a new value while the old one is valid.
+/// The maximum wait for a new value while the old one is valid. Its fetch continues.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The minimum time for which a new value is used. The clock of this machine may be ahead, and call it expired.
 const LEAST: Duration = Duration::from_secs(5);
@@ -245,5 +245,25 @@ mod tests {
         let requested = tokio::time::Instant::now();
         assert_eq!(*renewing.get(start + HOUR - AHEAD, hangs).await.unwrap(), 1);
         assert_eq!(requested.elapsed(), PATIENCE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn slow_source_renews_the_value_before_it_expires() {
+        let renewing = Arc::new(Renewing::new());
+        let start = SystemTime::UNIX_EPOCH + HOUR;
+        let slow = |value| {
+            move || async move {
+                clock::sleep(2 * PATIENCE).await;
+                Ok(Fetched {
+                    value,
+                    expires: Some(start + value * HOUR),
+                })
+            }
+        };
+        assert_eq!(*renewing.get(start, slow(1)).await.unwrap(), 1);
+        let soon = start + HOUR - AHEAD;
+        assert_eq!(*renewing.get(soon, slow(2)).await.unwrap(), 1);
+        clock::sleep(2 * PATIENCE).await;
+        assert_eq!(renewing.peek().as_deref(), Some(&2));
     }
 }

@@ -44,7 +44,7 @@ use crate::pipeline::transport::tls::TlsSettings;
 /// use azure_table::transport::ReqwestTransport;
 /// # fn main() -> azure_table::Result<()> {
 /// let transport = ReqwestTransport::builder()
-///     .configure(|client| client.tcp_nodelay(false).connection_verbose(true))
+///     .configure(|client| client.tcp_keepalive(std::time::Duration::from_secs(60)))
 ///     .build()?;
 /// let connection_string = "AccountName=contoso;AccountKey=AAECAwQFBgc=";
 /// let service = TableServiceClient::from_connection_string(connection_string)?.transport(transport);

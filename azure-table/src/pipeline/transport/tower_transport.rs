@@ -7,6 +7,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::pin::pin;
 
+use azure_table_wire::response::without_signatures;
 use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::{Buf, Bytes};
 use http::header::CONTENT_LENGTH;
@@ -114,11 +115,9 @@ fn shown(error: &(dyn Error + 'static)) -> String {
         source = error.source();
     }
     let text = texts.join(": ");
-    let word = |word: &str| match word.find("://") {
-        Some(_) => "(a URL)".to_owned(),
-        None => word.to_owned(),
-    };
-    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+    let is_url = |word: &str| word.contains("://") || word.contains('?');
+    let word = |word| if is_url(word) { "(a URL)" } else { word };
+    without_signatures(&text.split(' ').map(word).collect::<Vec<_>>().join(" "))
 }
 
 /// Shows no service, whose settings may be secret.
