@@ -239,9 +239,7 @@ impl Host {
             if let Some(connection) = self.idle(&mut free) {
                 return Ok(self.lease(connection, false));
             }
-            while free.waiting.front().is_some_and(oneshot::Sender::is_closed) {
-                free.waiting.pop_front();
-            }
+            free.waiting.retain(|waiting| !waiting.is_closed());
             free.waiting.push_back(hand_over);
         }
         let mut waiting = pin!(async move {
@@ -393,4 +391,43 @@ fn maybe_sent(error: hyper::Error) -> TransportError {
         Delivery::MaybeSent
     };
     TransportError::new(reached, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::poll;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::pipeline::transport::http_transport::HttpTransport;
+
+    /// A future that is kept, as by `select!`, holds its place. The requests after it must not leave theirs.
+    #[tokio::test]
+    async fn requests_behind_one_that_nobody_polls_leave_the_queue() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                tokio::spawn(async move {
+                    let mut head = Vec::new();
+                    while !head.ends_with(b"\r\n\r\n") {
+                        head.push(stream.read_u8().await?);
+                    }
+                    stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await
+                });
+            }
+        });
+        let transport = HttpTransport::builder().pool_max_idle_per_host(0).build().unwrap();
+        let pool = transport.pools.current();
+        let request = || Request::get(&url).body(Full::default()).unwrap();
+        let mut kept = Box::pin(pool.send(request()));
+        assert!(poll!(&mut kept).is_pending());
+        for _ in 0..20 {
+            pool.send(request()).await.unwrap();
+        }
+        let host = pool.host(&url.parse().unwrap()).unwrap();
+        assert!(host.free().waiting.len() <= 2, "{}", host.free().waiting.len());
+    }
 }
