@@ -15,6 +15,8 @@ use azure_table_wire::value::clock::{self, Instant};
 use azure_table_wire::value::location::Location;
 use bytes::Bytes;
 use http::{Request, Response};
+use std::error::Error as _;
+use std::iter::successors;
 use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
@@ -322,12 +324,16 @@ fn of_another_call(call: &Call, response: &Response<Bytes>) -> Option<Error> {
 }
 
 /// Returns the message of a request without a complete response. It names the setting to change if the process has
-/// too many open files, and the program to start if an emulator does not listen.
+/// too many open files, the program to start if an emulator does not listen, and the accounts that have no host.
 fn failure(error: &TransportError, base: &str, transport: &dyn Transport) -> String {
     if !is_out_of_handles(error) {
+        let mut causes = successors(error.source(), |cause| (*cause).source());
         // The address of `UseDevelopmentStorage=true`.
         let nobody = if error.delivery() == Delivery::NothingSent && base.starts_with("http://127.0.0.1:10002/") {
             ", where `azure-table-emulator` or Azurite must have been started"
+        } else if base.contains(".table.") && causes.any(|cause| cause.to_string() == UNRESOLVED) {
+            ", whose host or proxy does not resolve: check the account's name; accounts of some kinds, such as premium block \
+             blobs, have no tables"
         } else {
             ""
         };
@@ -340,6 +346,9 @@ fn failure(error: &TransportError, base: &str, transport: &dyn Transport) -> Str
          or raise the limit of the process (`ulimit -n`)"
     )
 }
+
+/// The error of a host name without an address, by hyper-util for both transports.
+const UNRESOLVED: &str = "dns error";
 
 /// A request that waited longer for a connection is signed again, with its current date and its remaining time.
 const FRESH: Duration = Duration::from_secs(1);

@@ -10,6 +10,7 @@ use azure_table::{
     CallOptions, DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, RunningEmulator,
     TableServiceClient,
 };
+use azure_table_tests::canned::CONTOSO;
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -179,6 +180,19 @@ async fn host_has_the_addresses_of_the_function() {
     client("fixed.test").ping().await.unwrap();
     let error = insert_error(&client("other.test")).await;
     assert!(format!("{error:?}").contains("not a host of this test"), "{error:?}");
+}
+
+/// The address of an account that has no tables, such as one of premium block blobs, does not exist.
+#[tokio::test]
+async fn host_that_does_not_resolve_is_explained() {
+    let unknown = |_| async { Err(std::io::Error::other("Name or service not known")) };
+    let transport = HttpTransport::builder().resolver(unknown).build().unwrap();
+    let service = TableServiceClient::from_connection_string(CONTOSO).unwrap();
+    let error = insert_error(&service.transport(transport)).await;
+    let why = "at https://contoso.table.core.windows.net, whose host or proxy does not resolve: check the account's name; accounts \
+               of some kinds, such as premium block blobs, have no tables";
+    assert!(error.to_string().contains(why), "{error}");
+    assert!(format!("{error:?}").contains("Name or service not known"), "{error:?}");
 }
 
 #[cfg(target_os = "linux")]
