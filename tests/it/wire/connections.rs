@@ -306,4 +306,9 @@ async fn both_transports_send_the_same_heads() {
     }
     assert_eq!(heads[0].len(), 4);
     assert_eq!(heads[0], heads[1]);
+    let mut lines = heads[0].iter().flatten();
+    assert!(
+        lines.all(|line| !line.starts_with("expect:")),
+        "no round trip before a body"
+    );
 }
