@@ -184,9 +184,9 @@ pub(crate) fn of_unsigned_table(url: &str, account: Option<&str>) -> Result<(End
         return Err(invalid("it continues after its path: a signature needs `from_sas_url`"));
     }
     let parts = parts(url.trim(), None)?;
-    let account = account.unwrap_or(DEVELOPMENT_ACCOUNT);
-    let is_account = parts.needs_account() && parts.path == [account];
-    table_in(&parts, if is_account { 1..=1 } else { 0..=usize::MAX })
+    let is_account = |name: &str| name == DEVELOPMENT_ACCOUNT || Some(name) == account;
+    let names_account = parts.needs_account() && matches!(&*parts.path, [name] if is_account(name));
+    table_in(&parts, usize::from(names_account)..=usize::MAX)
 }
 
 /// Returns the endpoint and the last segment of the path, with this number of segments before it.
