@@ -252,8 +252,7 @@ impl Transport for ReqwestTransport {
             {
                 redirected.store(true, Ordering::Relaxed);
             }
-            let is_own = own.is_none();
-            let mut response = response.map_err(|error| no_response(error, is_own))?;
+            let mut response = response.map_err(|error| no_response(error, own.is_none()))?;
             if let Some((redirected, url)) = own
                 && *response.url() != url
             {
@@ -309,14 +308,9 @@ impl LatestUrl {
     }
 
     fn of_same_host(&self, uri: &Uri) -> Option<Url> {
-        match &*self.lock() {
-            Some(((scheme, authority), url))
-                if (scheme.as_ref(), authority.as_ref()) == (uri.scheme(), uri.authority()) =>
-            {
-                Some(url.clone())
-            }
-            _ => None,
-        }
+        let latest = self.lock();
+        let ((scheme, authority), url) = latest.as_ref()?;
+        ((scheme.as_ref(), authority.as_ref()) == (uri.scheme(), uri.authority())).then(|| url.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<(Origin, Url)>> {

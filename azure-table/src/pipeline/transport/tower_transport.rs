@@ -5,6 +5,7 @@
 use std::error::Error;
 use std::fmt;
 use std::future::poll_fn;
+use std::iter::successors;
 use std::pin::pin;
 
 use azure_table_wire::response::without_signatures;
@@ -108,13 +109,8 @@ fn failed(error: BoxError) -> TransportError {
 /// Returns the text of an error and its sources, without the URLs that it may repeat: they have keys of rows, and
 /// signatures.
 fn shown(error: &(dyn Error + 'static)) -> String {
-    let mut texts = vec![error.to_string()];
-    let mut source = error.source();
-    while let Some(error) = source {
-        texts.push(error.to_string());
-        source = error.source();
-    }
-    let text = texts.join(": ");
+    let causes = successors(Some(error), |error| (*error).source());
+    let text = causes.map(|error| error.to_string()).collect::<Vec<_>>().join(": ");
     let is_url = |word: &str| word.contains("://") || word.contains('?');
     let word = |word| if is_url(word) { "(a URL)" } else { word };
     without_signatures(&text.split(' ').map(word).collect::<Vec<_>>().join(" "))
