@@ -15,8 +15,8 @@ use azure_table::{
     TableServiceClient, Versioned,
 };
 use azure_table_tests::explorations::{operations, patterns};
-use azure_table_tests::late_network::LateNetwork;
 use azure_table_tests::promises::{Following, adverse_seeds, on_late_networks};
+use azure_table_tests::scenario::late_network::LateNetwork;
 use fastrand::Rng;
 use futures::future::LocalBoxFuture;
 
@@ -64,7 +64,7 @@ macro_rules! row {
 row!(Plain);
 row!(Marked, write);
 
-/// What a call says about one row.
+/// The result of a call for one row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Claim {
     Applied,

@@ -30,7 +30,6 @@ pub mod filters;
 pub mod fixtures;
 #[cfg(feature = "suite")]
 pub mod keys;
-pub mod late_network;
 #[cfg(feature = "suite")]
 pub mod load;
 #[cfg(feature = "suite")]

@@ -19,7 +19,7 @@ use futures::future::LocalBoxFuture;
 use http::{Request, Response};
 use tokio::time::Instant;
 
-use crate::late_network::LateNetwork;
+use crate::scenario::late_network::LateNetwork;
 use crate::scenario::{Mode, Scenario};
 
 /// The timeout of a call under faults. All calls of a promise fit into the time of a lease and of an item.

@@ -1,5 +1,7 @@
 //! The faults under which operations, patterns and systems are tested, and the transports around the emulator.
 
+pub mod late_network;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -13,7 +13,7 @@
 //! the id of an operation that no other call has sent therefore counts for the other rows.
 //!
 //! A row that still has the ETag of our condition shows that nothing of ours was applied so far, whatever the clocks
-//! say. The same holds for a row that differs from our content and is older than the service's clocks may differ, unless
+//! say. So does a row that differs from our content and is older than the service's clocks may differ, unless
 //! another row of the batch has our id, and for a row with our content that is older than clocks may differ. Everything
 //! else is inconclusive: a missing row may have been deleted since, and a newer one may have replaced ours.
 //!

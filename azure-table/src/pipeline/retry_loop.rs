@@ -149,7 +149,7 @@ impl Attempts<'_, '_> {
         loop {
             let ended = match self.attempt().await {
                 Ok(ended) => ended,
-                Err(e) => return Err(self.not_begun(e)),
+                Err(e) => return Err(self.not_started(e)),
             };
             // A hedged read may have the response of the other location.
             self.state.location = ended.location;
@@ -165,7 +165,7 @@ impl Attempts<'_, '_> {
 
     /// Names the earlier attempts in the error of one that was not sent, if they left the write in doubt.
     #[cold]
-    fn not_begun(&self, mut error: Error) -> Error {
+    fn not_started(&self, mut error: Error) -> Error {
         if self.state.in_doubt.is_some() {
             let sent = self.notifications.history.attempts;
             let earlier = match sent {
@@ -175,7 +175,7 @@ impl Attempts<'_, '_> {
             };
             let (next, parts) = (sent + 1, error.parts_mut());
             parts.message = format!(
-                "{earlier} has no result, and attempt {next} did not begin: {}",
+                "{earlier} has no result, and attempt {next} did not start: {}",
                 parts.message
             )
             .into();

@@ -264,7 +264,8 @@ impl<E> Bulk<E> {
 
     /// Writes operations of any kind and entity type.
     ///
-    /// A delete whose row is absent counts as applied if an earlier response was lost: another client may have deleted it.
+    /// A delete whose row is absent counts as applied if an earlier response was lost. Another client may have deleted
+    /// it.
     ///
     /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn write(

@@ -1,7 +1,7 @@
 //! A network on which a write whose connection breaks may be applied later, and other requests are rejected meanwhile.
 //!
-//! Each request has a fate drawn from a seed. [`Settled`] is the same service once every late write has arrived, so that
-//! a test judges a call by what is finally stored.
+//! Each request has a fate drawn from a seed. [`Settled`] is the same service once every late write has arrived, so a
+//! test judges a call by what is finally stored.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -37,7 +37,7 @@ struct Log {
     applied: Vec<String>,
 }
 
-/// What happens to a write.
+/// The course of a write.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Served,
