@@ -1,7 +1,7 @@
 //! Values that at most one entity of a table has, in any partition.
 //!
-//! Defines [`UniqueInTable`], the rows of its values and their claims. For values within one partition, declare a unique
-//! index (`indexed.rs`).
+//! Defines [`UniqueInTable`], the rows of its values and their claims. For values within one partition, declare a
+//! unique index (`indexed.rs`).
 
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 //! Defines [`Schedule`]. `a*2 b:lost a` chooses two requests of the client `a`, then one of `b` that never arrives,
 //! then one of `a`. `b:unanswered` loses the response, and `b:late` is a write of `b` that arrives after its
 //! connection broke or its future was dropped. At `b:crash` the process `b` crashes with its request in flight, at
-//! `b:crash-after` once the service has executed it, and at `b:crash-waiting` while it waits for a timer. `clock` advances the clock, and `b.2` is the
-//! second of the waiting requests of `b`.
+//! `b:crash-after` once the service has executed it, and at `b:crash-waiting` while it waits for a timer. `clock`
+//! advances the clock, and `b.2` is the second of the waiting requests of `b`.
 
 use std::fmt;
 use std::str::FromStr;

@@ -140,8 +140,8 @@ impl<E, V> Variant<E, V> {
     /// Selects all rows of the variant.
     ///
     /// If only the form of their keys distinguishes the variants, it may also select rows of other variants, as
-    /// described above. Queries accept such a filter. `delete_where` and its siblings reject it with `InvalidInput`. The
-    /// same holds for [`filter`](Self::filter) and [`field`](Self::field).
+    /// described above. Queries accept such a filter. `delete_where` and its siblings reject it with `InvalidInput`.
+    /// The same holds for [`filter`](Self::filter) and [`field`](Self::field).
     pub fn only(self) -> Filter<E> {
         let mut filter = self.unchecked();
         filter.is_wide = matches!(self.mark, VariantMark::KeyForm { .. });
