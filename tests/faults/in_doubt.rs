@@ -1,16 +1,21 @@
 //! Errors in doubt: no branch on a conflict handles a write that may have caused it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use azure_table::auth::AuthorizationContext;
 use azure_table::bulk::LeftoverReason;
 use azure_table::operation::OperationKind;
 use azure_table::telemetry::{Event, Observer};
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
+use azure_table::transport::{BoxFuture, Delivery};
 use azure_table::{
-    CallOptions, Deletion, DynamicEntity, Emulator, Error, ErrorKind, NoRetry, Result, TableClient, TableEntity,
-    TableOperation, TableServiceClient,
+    CallOptions, Credential, Deletion, DynamicEntity, Emulator, Error, ErrorKind, NoRetry, Result, TableClient,
+    TableEntity, TableOperation, TableServiceClient,
 };
+use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::errors::kind_in_doubt;
+use bytes::Bytes;
 
 #[derive(TableEntity, Debug)]
 struct Account {
@@ -301,4 +306,37 @@ async fn only_a_certain_deletion_was_a_deletion() {
         let deleted = table.delete_if_exists(KEY).await.unwrap();
         assert_eq!((deleted, deleted.was_deleted()), (Deletion::Deleted, true));
     }
+}
+
+/// Authorizes the first request at once, and no other.
+#[derive(Debug, Default)]
+struct Once(AtomicBool);
+
+impl Credential for Once {
+    fn authorize<'a>(
+        &'a self,
+        _: &'a mut http::Request<Bytes>,
+        _: &'a AuthorizationContext<'a>,
+    ) -> BoxFuture<'a, Result<()>> {
+        match self.0.swap(true, Ordering::Relaxed) {
+            false => Box::pin(std::future::ready(Ok(()))),
+            true => Box::pin(std::future::pending()),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_that_did_not_start_names_the_attempt_in_doubt() {
+    let canned = Canned::new([Step::Fail(Delivery::MaybeSent)]);
+    let service = TableServiceClient::new("https://acct.table.core.windows.net", Once::default()).unwrap();
+    let table = service.transport(canned).table::<Account>("Accounts").unwrap();
+    let insert = table.insert(&account("2")).timeout(std::time::Duration::from_secs(2));
+    let error = insert.await.unwrap_err();
+    assert_eq!(kind_in_doubt(&error), Some(ErrorKind::Timeout), "{error}");
+    let text = error.to_string();
+    let named = "attempt 1 has no result, and attempt 2 did not start: ";
+    assert!(
+        text.contains(named) && text.ends_with("the write may have been applied"),
+        "{text}"
+    );
 }
