@@ -42,7 +42,7 @@ impl Rounds {
     pub(super) async fn next(&mut self, row: &impl fmt::Display) -> Result<()> {
         let Some(round) = self.0.next() else {
             let why = format!(
-                "{} other writes of {row} came first, or its reads lag: call again later",
+                "{} other writes of {row} came first, or its reads may lag: call again later",
                 self.0.end
             );
             return Err(Error::contention(why));
