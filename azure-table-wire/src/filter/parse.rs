@@ -529,7 +529,7 @@ mod tests {
             ("L eq 4294967296L", "L eq 4294967296L"),
             ("D gt 1.0e10", "D gt 10000000000.0"),
             ("D eq -1.5e-7", "D eq -1.5e-7"),
-            ("D eq -INF", "D eq -Infinity"),
+            ("D eq -INF", "D eq -INF"),
             ("B eq true", "B eq true"),
             (
                 "T eq datetime'2012-11-10T03:04:05.200Z'",

@@ -304,9 +304,7 @@ fn unlike(error: Error) -> Error {
         ErrorKind::InvalidResponse => {
             let why = &error.parts().message;
             let causes = match why.starts_with("key field") {
-                true => {
-                    "the row is of another kind, or another program wrote its key without padding; exclude a row of another kind"
-                }
+                true => "the row is of another kind, or another program wrote its key without padding: exclude it",
                 false => "if the row is of another kind, exclude it",
             };
             let advice = format!("{why}; {causes} with `without_row_keys`");
