@@ -79,8 +79,9 @@ impl<E> TableClient<E> {
     /// timeout of this call must not be below `total_timeout`.
     ///
     /// If you cannot wait, use a new name instead, for example with a generation number from the configuration
-    /// (`Orders7`). Delete the old table afterwards. Use one too if the new rows matter: a delete request whose response
-    /// was lost, or whose process crashed, may arrive up to 3 minutes late, and delete the table that was created since.
+    /// (`Orders7`). Delete the old table afterwards. Use one too if the new rows matter: a delete request whose
+    /// response was lost, or whose process crashed, may arrive up to 3 minutes late, and delete the table that was
+    /// created since.
     ///
     /// Requests: 1, then 1 every 5 s until the name is free. Lost response: [harmless](crate::guide::operations).
     ///
