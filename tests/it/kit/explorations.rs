@@ -100,7 +100,7 @@ fn processes_that_crash_keep_the_promises_in_many_orders() {
 }
 
 #[test]
-fn mistakes_are_found_within_a_second_with_the_output_of_the_guide() {
+fn mistakes_are_found_with_the_output_of_the_guide() {
     let guide = std::fs::read_to_string(root().join("azure-table/src/guide/explorations.md")).unwrap();
     let (mut shown, mut replays) = (0, 0);
     for mistake in mistakes::all() {
@@ -113,7 +113,7 @@ fn mistakes_are_found_within_a_second_with_the_output_of_the_guide() {
             failure.story(),
             failure.schedule()
         )));
-        assert!(found.elapsed() < Duration::from_secs(1), "{}: {found}", mistake.name);
+        assert!(found.schedules() < 1_000, "{}: {found}", mistake.name);
         let right = (mistake.right)();
         assert!(right.is_proof(), "{}: {right}", mistake.name);
     }

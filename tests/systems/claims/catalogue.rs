@@ -18,36 +18,37 @@ pub(crate) const CLAIMS: [Claim; 17] = [
         "an insert's conflict is swallowed only if the row is ours",
         writes::insert
     )
-    .explored(2, "2 / 15"),
-    claim!("an update's conflict too", writes::update).explored(2, "2 / 15"),
+    .explored(2, "2 / 40"),
+    claim!("an update's conflict too", writes::update).explored(2, "2 / 40"),
     claim!(
         "one row left proves the transaction, beside an update",
         writes::one_updated
     )
-    .explored(2, "2 / 15"),
-    claim!("the same beside a delete", writes::one_deleted).explored(2, "2 / 17"),
+    .explored(2, "2 / 37"),
+    claim!("the same beside a delete", writes::one_deleted).explored(2, "2 / 39"),
     claim!(
         "a transaction whose rows were all updated reports no false conflict",
         writes::all_updated
     )
-    .explored(7, "5 / 88"),
-    claim!("the same if all were deleted", writes::all_deleted).explored(5, "5 / 88"),
-    claim!("a transaction is found among more rows than a page has", writes::large).explored(2, "2 / 17"),
+    .explored(7, "5 / 313"),
+    claim!("the same if all were deleted", writes::all_deleted).explored(5, "5 / 288"),
+    claim!("a transaction is found among more rows than a page has", writes::large).explored(2, "2 / 58"),
     claim!(
         "an older or equal commit is left, a newer one is taken",
         latest::by_commit
     )
     .callers(1)
-    .explored(6, "1 / 9"),
+    .explored(6, "1 / 17"),
     claim!("an entry is a register of its latest commit", latest::register)
         .callers(3)
-        .explored(8, "123 / 3,766")
+        .explored(8, "123 / 4,000+")
+        .bound(4_000)
         .shares_memory(),
-    claim!("two batches of new and old entries merge", latest::merge).explored(9, "20 / 322"),
-    claim!("a row that exists throughout a scan is read once", scans::beside_writes).explored(8, "11 / 136"),
+    claim!("two batches of new and old entries merge", latest::merge).explored(9, "20 / 856"),
+    claim!("a row that exists throughout a scan is read once", scans::beside_writes).explored(8, "11 / 303"),
     claim!("a copy that crashes after any segment is completed", scans::copy)
         .callers(1)
-        .explored(9, "1 / 13"),
+        .explored(9, "1 / 22"),
     only_once(claim!("entries of several packages, pages and batches merge", latest::many).explored(66, "1+")),
     only_once(claim!("a scan is exact for each page size, prefix and bound", scans::bounds).explored(1381, "1+")),
     only_once(claim!("a scan reads surrogate pairs", scans::surrogate_pairs).explored(693, "1+")),

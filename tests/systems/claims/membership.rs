@@ -21,38 +21,38 @@ const fn certain(claim: Claim) -> Claim {
 }
 
 pub(crate) const CLAIMS: [Claim; 19] = [
-    claim!("a new table has version 0 and no silos, whoever creates it", init).explored(2, "2 / 15"),
-    claim!("an insert adds one silo and moves the version by one", insert).explored(4, "4 / 39"),
+    claim!("a new table has version 0 and no silos, whoever creates it", init).explored(2, "2 / 40"),
+    claim!("an insert adds one silo and moves the version by one", insert).explored(4, "4 / 97"),
     claim!(
         "an insert under an old version, or of a known silo, is rejected",
         insert_under_an_old_version
     )
-    .explored(2, "2 / 15"),
+    .explored(2, "2 / 40"),
     claim!(
         "an update under an old version is rejected",
         update_under_an_old_version
     )
-    .explored(2, "2 / 18"),
+    .explored(2, "2 / 45"),
     claim!(
         "an update of a silo that has changed is rejected, and changes no ETag",
         update_of_an_old_row
     )
-    .explored(2, "2 / 15"),
-    claim!("two silos in parallel give version 2", parallel_of_2).explored(4, "2 / 21"),
+    .explored(2, "2 / 40"),
+    claim!("two silos in parallel give version 2", parallel_of_2).explored(4, "2 / 64"),
     claim!("20 silos in parallel give version 20", parallel_of_20)
         .callers(20)
         .explored(64, "100+")
         .bound(100),
-    claim!("a heartbeat keeps the version, and loses no update", heartbeat).explored(2, "2 / 15"),
-    claim!("a silo is read with the version of the same moment", one_silo).explored(12, "8 / 105"),
-    claim!("gateways are active silos with a proxy port", gateways).explored(2, "2 / 9"),
-    claim!("a cleanup leaves active silos and the version", cleanup).explored(4, "3 / 34"),
-    claim!("a deleted cluster leaves others", delete).explored(3, "2 / 17"),
+    claim!("a heartbeat keeps the version, and loses no update", heartbeat).explored(2, "2 / 36"),
+    claim!("a silo is read with the version of the same moment", one_silo).explored(12, "8 / 213"),
+    claim!("gateways are active silos with a proxy port", gateways).explored(2, "2 / 15"),
+    claim!("a cleanup leaves active silos and the version", cleanup).explored(4, "3 / 83"),
+    claim!("a deleted cluster leaves others", delete).explored(3, "2 / 36"),
     certain(claim!(
         "silos sort between the boundary rows, and keep their address",
         keys
     )),
-    claim!("a view of several pages is from one moment", pages::one_moment).explored(13, "16 / 255"),
+    claim!("a view of several pages is from one moment", pages::one_moment).explored(13, "16 / 1,077"),
     certain(claim!("a torn view is read again", pages::torn_once)),
     certain(claim!(
         "perpetual updates end a view with an error that has both versions",
@@ -65,7 +65,7 @@ pub(crate) const CLAIMS: [Claim; 19] = [
     )),
     claim!("a rolling upgrade stays available", upgrade::available)
         .callers(3)
-        .explored(7, "16 / 271"),
+        .explored(7, "16 / 1,120"),
 ];
 
 check!(CLAIMS);

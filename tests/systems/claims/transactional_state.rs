@@ -39,17 +39,17 @@ pub(crate) const CLAIMS: [Claim; 31] = [
             assert_eq!(seen.pending, []);
         }
     )
-    .explored(5, "4 / 39"),
+    .explored(5, "4 / 93"),
     updates!("a version is prepared", vec![prepare([version(1, 123)])], |seen| {
         assert_eq!((seen.committed, &seen.pending[..]), (0, &[version(1, 123)][..]));
     })
-    .explored(4, "2 / 12"),
+    .explored(4, "2 / 22"),
     updates!(
         "a prepared version is confirmed",
         vec![prepare([version(1, 123)]), commit(1)],
         |seen| seen.is_committed(1, 123)
     )
-    .explored(7, "4 / 37"),
+    .explored(7, "4 / 91"),
     updates!(
         "a version is prepared and confirmed in one step",
         vec![Update {
@@ -58,31 +58,31 @@ pub(crate) const CLAIMS: [Claim; 31] = [
         }],
         |seen| seen.is_committed(1, 123)
     )
-    .explored(4, "2 / 12"),
+    .explored(4, "2 / 22"),
     updates!(
         "a prepared version is cancelled",
         vec![prepare([version(1, 123)]), abort(0)],
         |seen| assert_eq!(*seen, Seen::default())
     )
-    .explored(6, "4 / 35"),
+    .explored(6, "4 / 81"),
     updates!(
         "a prepared version is replaced",
         vec![prepare([version(1, 123)]), prepare([version(1, 456)])],
         |seen| assert_eq!((seen.committed, &seen.pending[..]), (0, &[version(1, 456)][..]))
     )
-    .explored(7, "4 / 37"),
+    .explored(7, "4 / 91"),
     updates!(
         "of two versions one is confirmed, then one is cancelled",
         vec![two(), commit(1), abort(1)],
         |seen| seen.is_committed(1, 123)
     )
-    .explored(10, "9 / 119"),
+    .explored(10, "9 / 356"),
     updates!(
         "of two versions one is cancelled, then one is confirmed",
         vec![two(), abort(1), commit(1)],
         |seen| seen.is_committed(1, 123)
     )
-    .explored(10, "9 / 119"),
+    .explored(10, "9 / 356"),
     updates!(
         "of two versions one is confirmed and one cancelled in one step",
         vec![
@@ -94,12 +94,12 @@ pub(crate) const CLAIMS: [Claim; 31] = [
         ],
         |seen| seen.is_committed(1, 123)
     )
-    .explored(7, "4 / 37"),
+    .explored(7, "4 / 91"),
     updates!("a growing batch replaces, prepares and confirms", growing(), |seen| {
         assert_eq!((seen.committed, seen.state.as_deref()), (6, Some("66")));
         assert_eq!(seen.pending, [version(7, 77), version(8, 88)]);
     })
-    .explored(8, "5 / 52"),
+    .explored(8, "5 / 139"),
     updates!(
         "a shrinking batch replaces, confirms and cancels",
         shrinking(),
@@ -108,7 +108,7 @@ pub(crate) const CLAIMS: [Claim; 31] = [
             assert_eq!(seen.pending, [version(4, 44)]);
         }
     )
-    .explored(9, "6 / 66"),
+    .explored(9, "6 / 178"),
     updates!(
         "a version that was cancelled is prepared again in the same step",
         vec![
@@ -120,14 +120,14 @@ pub(crate) const CLAIMS: [Claim; 31] = [
         ],
         |seen| assert_eq!(seen.pending, [version(1, 7)])
     )
-    .explored(7, "4 / 37"),
+    .explored(7, "4 / 91"),
     updates!(
         "versions end at the first that this state manages itself",
         vec![prepare([version(1, 1), local(2), version(3, 3)])],
         |seen| assert_eq!(seen.pending, [version(1, 1)])
     )
-    .explored(4, "2 / 12"),
-    updates!("99 versions are prepared", vec![many(99)], |seen| seen.is_prepared(99)).explored(5, "3 / 24"),
+    .explored(4, "2 / 22"),
+    updates!("99 versions are prepared", vec![many(99)], |seen| seen.is_prepared(99)).explored(5, "3 / 52"),
     updates!("200 versions are prepared", vec![many(200)], |seen| seen
         .is_prepared(200))
     .explored(10, "5"),
@@ -175,9 +175,9 @@ pub(crate) const CLAIMS: [Claim; 31] = [
         )
     )
     .explored(15, "26"),
-    claim!("of two first stores, one is rejected", conflicts::first).explored(4, "2 / 19"),
-    claim!("of two stores from one ETag, one is rejected", conflicts::later).explored(4, "2 / 19"),
-    claim!("a rejected writer loads again, and converges", conflicts::converge).explored(6, "4 / 47"),
+    claim!("of two first stores, one is rejected", conflicts::first).explored(4, "2 / 44"),
+    claim!("of two stores from one ETag, one is rejected", conflicts::later).explored(4, "2 / 44"),
+    claim!("a rejected writer loads again, and converges", conflicts::converge).explored(6, "4 / 133"),
     certain(claim!(
         "the error of a conflict names the row, and no content",
         conflicts::diagnostics

@@ -134,10 +134,19 @@ func TestMetadataIsAsRequested(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
 	table.add(t, entity("p", "r", properties{"Value": 1}))
+	// The client asks by $format alone. Its Accept is always minimalmetadata, which Cosmos DB follows.
 	members := func(format aztables.MetadataFormat) properties {
 		response, err := table.GetEntity(t.Context(), "p", "r", &aztables.GetEntityOptions{Format: &format})
 		require.NoError(t, err)
 		return decode[properties](t, response.Value)
+	}
+	if account.cosmos {
+		minimal := members(aztables.MetadataFormatMinimal)
+		require.Contains(t, minimal, "odata.metadata")
+		require.NotContains(t, minimal, "odata.editLink")
+		require.Equal(t, minimal, members(aztables.MetadataFormatNone))
+		require.Equal(t, minimal, members(aztables.MetadataFormatFull))
+		return
 	}
 	none := members(aztables.MetadataFormatNone)
 	require.NotContains(t, none, "odata.metadata")

@@ -92,7 +92,9 @@ func TestSelectedPropertiesAreReturned(t *testing.T) {
 	page, err := pager.NextPage(t.Context())
 	require.NoError(t, err)
 	require.Len(t, page.Entities, 1)
-	require.Equal(t, properties{"RowKey": "r", "A": "a", "C": "c"}, decode[properties](t, page.Entities[0]))
+	found := decode[properties](t, page.Entities[0])
+	delete(found, "odata.etag") // Cosmos DB ignores the client's $format.
+	require.Equal(t, properties{"RowKey": "r", "A": "a", "C": "c"}, found)
 }
 
 func TestFiltersCompareEveryType(t *testing.T) {

@@ -14,11 +14,11 @@ use super::{ID, histories, histories_behind, is_first, payloads, steps, stored};
 use crate::kit::{Claim, check, claim};
 
 pub(crate) const CLAIMS: [Claim; 3] = [
-    claim!("a purge skips rows that another one deleted", twice).explored(10, "24 / 1,296"),
-    claim!("a purge and a checkpoint exclude each other", against_a_checkpoint).explored(7, "9 / 187"),
+    claim!("a purge skips rows that another one deleted", twice).explored(10, "24 / 3,301"),
+    claim!("a purge and a checkpoint exclude each other", against_a_checkpoint).explored(7, "9 / 599"),
     claim!("a purge leaves a later instance's events", against_a_start)
         .callers(3)
-        .explored(12, "452 / 1,976+")
+        .explored(12, "452 / 1,989+")
         .bound(2_000),
 ];
 check!(CLAIMS);

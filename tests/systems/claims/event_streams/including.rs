@@ -142,7 +142,7 @@ pub(super) async fn conflicts(place: Place) {
         match stream.write([with_id(id).include(operation)]).await {
             Err(WriteError::Included(conflicting, _)) => assert!(is_of_row && conflicting == row),
             Err(WriteError::Duplicate(id)) => assert!(!is_of_row && id == "e1"),
-            Err(WriteError::Other(e)) => assert!(is_fault(&place, &e), "{e}"),
+            Err(WriteError::Other(e)) => assert!(is_fault_of_race(&place, &e), "{e}"),
             result => panic!("{result:?}"),
         }
         assert_eq!(rows(&place, "s").await, before);

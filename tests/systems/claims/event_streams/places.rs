@@ -5,7 +5,7 @@ use azure_table_systems::event_streams::{Partition, WriteError, shard};
 use azure_table_tests::promises::Place;
 use futures::future::join;
 
-use super::{Text, behind, event, events, is_fault, of, read, rows, with_id};
+use super::{Text, behind, event, events, is_fault, is_fault_of_race, of, read, rows, with_id};
 
 /// `Virtual_partitions.cs`, all; `Partition_row_key_parsing.cs`; `S10_Stream_directory.cs`,
 /// `MultipleStreamsPerPartitionUsingProjection`.
@@ -68,7 +68,7 @@ pub(super) async fn rows_of_the_original(place: Place) {
         match stream.write(events).await {
             Ok(versions) => assert_eq!((versions, id), (2..4, "")),
             Err(WriteError::Duplicate(duplicate)) => assert_eq!(duplicate, id),
-            Err(WriteError::Other(e)) if is_fault(&place, &e) => return,
+            Err(WriteError::Other(e)) if is_fault_of_race(&place, &e) => return,
             Err(e) => panic!("{e:?}"),
         }
     }

@@ -167,9 +167,7 @@ pub(super) async fn three_conflicts(place: Place) {
             Err(WriteError::Conflict) => assert!(is_changed, "{key}: the header is unchanged"),
             Err(WriteError::EventExists(version)) => assert!(!is_changed && has_event && version == 1, "{key}"),
             Err(WriteError::Duplicate(id)) => assert!(!is_changed && !has_event && has_id && id == "e2", "{key}"),
-            // A changed header does not show whether the write was applied before.
-            Err(WriteError::Other(e)) if is_changed => assert!(is_fault_of_race(&place, &e), "{key}: {e}"),
-            Err(WriteError::Other(e)) => assert!(is_fault(&place, &e), "{key}: {e}"),
+            Err(WriteError::Other(e)) => assert!(is_fault_of_race(&place, &e), "{key}: {e}"),
             result => panic!("{key}: {result:?}"),
         }
         assert_eq!(rows(&place, &key).await, before, "{key}: a failed write has rows");

@@ -12,7 +12,7 @@ use crate::kit::{Claim, check, claim};
 
 pub(crate) const CLAIMS: [Claim; 2] = [
     claim!("the version is linearizable", of_two)
-        .explored(6, "20 / 372")
+        .explored(6, "20 / 1,094")
         .shares_memory(),
     claim!("the version is linearizable to a reader of several pages", of_three)
         .callers(3)
