@@ -5,6 +5,7 @@
 
 mod crashes;
 mod indexes;
+mod outbox;
 
 use std::time::Duration;
 
@@ -24,9 +25,11 @@ pub struct Mistake {
     pub right: fn() -> Exploration,
 }
 
-/// Returns the classic mistakes, those that only a crash shows, and those with index rows in another partition.
+/// Returns the classic mistakes, those that only a crash shows, those with index rows in another partition, and those
+/// of an outbox.
 pub fn all() -> impl Iterator<Item = &'static Mistake> {
-    ALL.iter().chain(&crashes::ALL).chain(&indexes::ALL)
+    let first = ALL.iter().chain(&crashes::ALL);
+    first.chain(&indexes::ALL).chain(&outbox::ALL)
 }
 
 const ALL: [Mistake; 4] = [
