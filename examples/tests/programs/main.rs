@@ -7,6 +7,7 @@ mod blogs;
 mod composite_keys;
 mod concurrent_updates;
 mod cors;
+mod csv_import;
 mod delete_channel;
 #[cfg(feature = "entra")]
 mod entra;

@@ -294,38 +294,8 @@ impl<E> Bulk<E> {
     ///
     /// The bulk ends with an error of the stream or of its own. The stream's error type `X` must therefore implement
     /// `From<Error>` for the crate's [`Error`](crate::Error), as `Box<dyn Error + Send + Sync>` and `anyhow::Error` do.
-    /// Map any other error first.
-    /// ```
-    /// # use azure_table::{Emulator, TableEntity, TableOperation, TableServiceClient};
-    /// use futures::{StreamExt as _, stream};
-    /// # #[derive(TableEntity)]
-    /// # struct Reading { #[table(partition_key)] sensor: String, #[table(row_key)] at: u32 }
-    /// #[derive(Debug)]
-    /// enum ImportError {
-    ///     BadLine(String),
-    ///     Table(azure_table::Error),
-    /// }
-    ///
-    /// impl From<azure_table::Error> for ImportError {
-    ///     fn from(error: azure_table::Error) -> Self {
-    ///         Self::Table(error)
-    ///     }
-    /// }
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> azure_table::Result<()> {
-    /// # let readings = TableServiceClient::from_transport(Emulator::new()).table::<Reading>("Readings")?;
-    /// # readings.create_table().await?;
-    /// let operations = stream::iter(["1", "2", "x"]).map(|line| {
-    ///     let at = line.parse().map_err(|_| ImportError::BadLine(line.to_owned()))?;
-    ///     Ok(TableOperation::insert(&Reading { sensor: "s1".into(), at }))
-    /// });
-    /// let interrupted = readings.bulk().write_try_stream(operations).await.unwrap_err();
-    /// assert_eq!(interrupted.report().applied(), 2);
-    /// assert!(matches!(interrupted.into_error(), ImportError::BadLine(line) if line == "x"));
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// An enum of `thiserror` does so by a variant `Table(#[from] azure_table::Error)`: the example `csv_import` in the
+    /// repository leaves out bad lines of a file with it.
     ///
     /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn write_try_stream<S, X>(self, operations: S) -> BulkWrite<'static, S, X>
