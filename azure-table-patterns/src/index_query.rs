@@ -16,7 +16,7 @@ const ROWS_AT_A_TIME: usize = 100;
 const MAX_PAGE: usize = 1_000;
 
 /// A query by an index. Created by [`Indexed::by`].
-#[must_use = "nothing is read until `all` or `stream` is called"]
+#[must_use = "nothing is read until `all`, `first`, `stream` or `pages` is called"]
 pub struct IndexQuery<R: IndexRow> {
     indexed: Indexed<R::Entity>,
     rows: TableQuery<R>,
@@ -74,6 +74,8 @@ where
     R::Entity: ReadEntity,
 {
     /// Limits the number of entities.
+    ///
+    /// Without `covers`, [`pages`](Self::pages) ends with the page that reaches the limit, and returns it whole.
     pub fn limit(mut self, most: usize) -> Self {
         self.limit = Some(most);
         self
@@ -146,7 +148,7 @@ where
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
     /// # use azure_table_patterns::Indexed;
-    /// # use futures::TryStreamExt;
+    /// use futures::TryStreamExt;
     /// # #[derive(TableEntity)]
     /// # #[table(index(by_law = (law)))]
     /// # struct Person { #[table(partition_key)] tenant: String, #[table(row_key)] id: u32, law: String }
@@ -173,7 +175,10 @@ where
         let (rows, indexed, most) = self.parts();
         let start = (rows.pages(), indexed, most);
         Box::pin(stream::try_unfold(start, async |(mut pages, indexed, left)| {
-            let Some(page) = pages.try_next().await?.filter(|_| left > 0) else {
+            if left == 0 {
+                return Ok(None);
+            }
+            let Some(page) = pages.try_next().await? else {
                 return Ok(None);
             };
             let mut rows = Vec::new();
@@ -182,8 +187,9 @@ where
                 Vec::new()
             });
             let entities = indexed.entities_of(rows).await;
-            let entities: Vec<_> = entities.into_iter().take(left).collect::<Result<_>>()?;
-            let left = left - entities.len();
+            // A page that is cut would lose entities: its continuation is the end of its rows.
+            let entities: Vec<_> = entities.into_iter().collect::<Result<_>>()?;
+            let left = left.saturating_sub(entities.len());
             Ok(Some((page.map(|_| entities), (pages, indexed, left))))
         }))
     }
