@@ -16,7 +16,7 @@ fn kinds() -> [(bool, &'static str, &'static str); 7] {
             // It always runs by itself, under a profile of its own.
             false,
             "the whole matrix of faults, all histories, long outages",
-            "tests/faults/run 230",
+            "tests/faults/run 130",
         ),
         (
             cfg!(azurite),
