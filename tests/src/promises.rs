@@ -4,23 +4,25 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::emulator::EmulatorClock;
 use azure_table::emulator::SeedEntities as _;
-use azure_table::telemetry::{Event, Observer};
 use azure_table::testing::{Faults, Simulation};
-use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{CallOptions, DateTime, DynamicEntity, Emulator, Guid, TableClient, TableServiceClient};
-use bytes::Bytes;
 use futures::future::LocalBoxFuture;
-use http::{Request, Response};
-use tokio::time::Instant;
 
 use crate::scenario::late_network::LateNetwork;
 use crate::scenario::{Mode, Scenario};
+
+mod clock;
+mod traffic;
+
+pub use clock::Following;
+use clock::following_tokio;
+pub use traffic::{Meter, Traffic};
 
 /// The timeout of a call under faults. All calls of a promise fit into the time of a lease and of an item.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -290,74 +292,6 @@ impl Place {
     }
 }
 
-/// The traffic of the tasks of an explored place.
-#[derive(Clone, Debug, Default)]
-pub struct Meter(Arc<Mutex<Metered>>);
-
-#[derive(Debug, Default)]
-struct Metered {
-    traffic: Traffic,
-    /// The requests in flight of each task.
-    in_flight: BTreeMap<String, usize>,
-}
-
-/// The requests of tasks.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Traffic {
-    /// The most tasks with a request in flight at the same time.
-    pub callers: usize,
-    /// The number of requests.
-    pub requests: usize,
-}
-
-impl Traffic {
-    /// Returns the larger of both numbers.
-    #[must_use]
-    pub fn max(self, other: Self) -> Self {
-        Self {
-            callers: self.callers.max(other.callers),
-            requests: self.requests.max(other.requests),
-        }
-    }
-}
-
-impl Meter {
-    /// Returns the traffic so far.
-    pub fn traffic(&self) -> Traffic {
-        self.0.lock().unwrap().traffic
-    }
-
-    fn of(&self, task: &str) -> MeterOfTask {
-        MeterOfTask {
-            meter: self.clone(),
-            task: task.to_owned(),
-        }
-    }
-}
-
-#[derive(Debug)]
-struct MeterOfTask {
-    meter: Meter,
-    task: String,
-}
-
-impl Observer for MeterOfTask {
-    fn on_event(&self, event: &Event<'_>) {
-        let mut metered = self.meter.0.lock().unwrap();
-        let Metered { traffic, in_flight } = &mut *metered;
-        let own = in_flight.entry(self.task.clone()).or_default();
-        match event {
-            Event::Sending(_) => {
-                *own += 1;
-                traffic.requests += 1;
-                traffic.callers = traffic.callers.max(in_flight.values().filter(|own| **own > 0).count());
-            }
-            Event::Received(_) => *own -= 1,
-            _ => {}
-        }
-    }
-}
-
 /// Creates the table of a system.
 fn create(emulator: &Emulator) {
     emulator.seed(TABLE, std::iter::empty::<DynamicEntity>()).unwrap();
@@ -500,48 +434,4 @@ fn hold(promise: &Promise, scenario: &Scenario, mode: Mode, seed: u64) -> usize 
         (promise.hold)(place).await;
         faults.log().iter().filter(|record| record.fault().is_some()).count()
     })
-}
-
-/// Returns an emulator for [`Following`].
-fn following_tokio() -> Emulator {
-    Emulator::new().shared_clock(EmulatorClock::fixed(DateTime::now()))
-}
-
-/// An emulator whose clock follows tokio's.
-#[derive(Clone, Debug)]
-pub struct Following {
-    emulator: Emulator,
-    started: (DateTime, Instant),
-}
-
-impl Following {
-    /// Begins at the current time.
-    pub fn new(emulator: &Emulator) -> Self {
-        Self::from(emulator, DateTime::now())
-    }
-
-    /// Returns the emulator.
-    pub fn emulator(&self) -> &Emulator {
-        &self.emulator
-    }
-
-    /// Begins at this time.
-    fn from(emulator: &Emulator, at: DateTime) -> Self {
-        Self {
-            emulator: emulator.clone(),
-            started: (at, Instant::now()),
-        }
-    }
-}
-
-impl Transport for Following {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        let (at, instant) = self.started;
-        self.emulator.clock().set(at + instant.elapsed());
-        self.emulator.send(request)
-    }
-
-    fn behind(&self) -> Option<&dyn Transport> {
-        Some(&self.emulator)
-    }
 }

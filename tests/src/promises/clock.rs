@@ -1,0 +1,52 @@
+//! An emulator whose clock follows tokio's, which a test pauses.
+
+use azure_table::emulator::EmulatorClock;
+use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::{DateTime, Emulator};
+use bytes::Bytes;
+use http::{Request, Response};
+use tokio::time::Instant;
+
+/// Returns an emulator for [`Following`].
+pub(super) fn following_tokio() -> Emulator {
+    Emulator::new().shared_clock(EmulatorClock::fixed(DateTime::now()))
+}
+
+/// An emulator whose clock follows tokio's.
+#[derive(Clone, Debug)]
+pub struct Following {
+    emulator: Emulator,
+    started: (DateTime, Instant),
+}
+
+impl Following {
+    /// Begins at the current time.
+    pub fn new(emulator: &Emulator) -> Self {
+        Self::from(emulator, DateTime::now())
+    }
+
+    /// Returns the emulator.
+    pub fn emulator(&self) -> &Emulator {
+        &self.emulator
+    }
+
+    /// Begins at this time.
+    pub(super) fn from(emulator: &Emulator, at: DateTime) -> Self {
+        Self {
+            emulator: emulator.clone(),
+            started: (at, Instant::now()),
+        }
+    }
+}
+
+impl Transport for Following {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let (at, instant) = self.started;
+        self.emulator.clock().set(at + instant.elapsed());
+        self.emulator.send(request)
+    }
+
+    fn behind(&self) -> Option<&dyn Transport> {
+        Some(&self.emulator)
+    }
+}
