@@ -789,7 +789,7 @@ impl Transport for Inserting {
 
 /// The batch deleted both rows, and another client inserted one again. It is older than the delete that is lost last.
 #[tokio::test(start_paused = true)]
-async fn delete_that_was_sent_again_alone_has_no_doubt() {
+async fn delete_that_was_sent_again_alone_stays_unknown() {
     let place = Place::new().await;
     let inserting = Inserting {
         behind: place.behind.clone(),
@@ -814,11 +814,12 @@ async fn delete_that_was_sent_again_alone_has_no_doubt() {
     let report = interrupted.report();
     assert_eq!((report.applied(), report.in_doubt()), (0, 2), "{report}");
     tokio::time::sleep(OVER).await;
-    for left in report.leftovers() {
+    for (left, operation) in report.leftovers().iter().zip(["batch", "delete"]) {
         let LeftoverReason::InDoubt(error) = left.reason() else {
             panic!("{left}");
         };
-        let Some(doubt) = error.doubt() else { continue };
+        let doubt = error.doubt().unwrap();
+        assert_eq!(doubt.operation(), operation, "{doubt:?}");
         let resolution = place.truth.resolve_doubt(&doubt).await.unwrap();
         assert!(is_unknown(&resolution), "{left}: {resolution:?}");
     }

@@ -30,6 +30,7 @@ mod explored_programs;
 mod hedged_reads;
 mod in_doubt;
 mod late_writes;
+mod longest_polls;
 mod modify;
 mod outages;
 mod page_schedules;

@@ -3,14 +3,9 @@
 use std::time::Duration;
 
 use azure_table::emulator::EmulatorClock;
-use azure_table::operation::OperationKind;
-use azure_table::service::{Creation, StoredAccessPolicy};
+use azure_table::service::StoredAccessPolicy;
 use azure_table::testing::{Exchange, FaultRule, Faults, ResponseTemplate, Spy};
-use azure_table::{
-    CallOptions, Change, DynamicEntity, Emulator, ErrorKind, LocationMode, TableClient, TableEntity,
-    TableServiceClient, Versioned,
-};
-use azure_table_tests::canned::{Canned, Step};
+use azure_table::{Emulator, ErrorKind, LocationMode, TableClient, TableEntity, TableServiceClient};
 
 const MODES: [LocationMode; 3] = [
     LocationMode::SecondaryThenPrimary,
@@ -125,129 +120,6 @@ async fn revoked_policy_stays_revoked() {
         );
         account.requested_primary_alone("add, replace");
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn writes_over_a_query_read_the_primary() {
-    for mode in MODES {
-        let account = Account::new().await;
-        account.truth.insert(&counter("c", 1)).await.unwrap();
-
-        let report = account
-            .counters(mode)
-            .update_where(Counter::VALUE.eq(1), |row| row.value = 2)
-            .await
-            .unwrap();
-        assert_eq!(
-            (report.applied(), account.values().await),
-            (3, vec![2, 2, 2]),
-            "{mode:?}"
-        );
-        account.requested_primary_alone("update_where");
-
-        let patched = account
-            .counters(mode)
-            .patch_where(Counter::VALUE.eq(2), [Counter::VALUE.set(3)]);
-        assert_eq!(
-            (patched.await.unwrap().applied(), account.values().await),
-            (3, vec![3, 3, 3])
-        );
-        account.requested_primary_alone("patch_where");
-
-        let rows = account.truth.typed::<DynamicEntity>();
-        for of in ["a", "b", "c"] {
-            let mut old = DynamicEntity::new("visits", of);
-            old.insert("OldValue", 4_i64);
-            rows.replace(&old).await.unwrap();
-        }
-        let counters = account.counters(mode);
-        let upgraded = counters.upgrade_where(counters.query()).await.unwrap();
-        assert_eq!(
-            (upgraded.applied(), account.values().await),
-            (3, vec![4, 4, 4]),
-            "{mode:?}"
-        );
-        account.requested_primary_alone("upgrade_where");
-
-        let deleted = account.counters(mode).delete_where(Counter::VALUE.eq(4)).await.unwrap();
-        assert_eq!((deleted.applied(), account.values().await), (3, vec![]), "{mode:?}");
-        account.requested_primary_alone("delete_where");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn modify_reads_the_primary() {
-    for mode in MODES {
-        for via_batch in [false, true] {
-            let account = Account::new().await;
-            account.truth.replace(&counter("a", 5)).await.unwrap();
-            let options = if via_batch {
-                CallOptions::new().via_batch()
-            } else {
-                CallOptions::new()
-            };
-            let counters = account.counters(mode).with(&options);
-            let added = counters.modify(("visits", "a"), |row| row.value += 1).await.unwrap();
-            assert_eq!((added.value, account.values().await), (6, vec![6, 1]), "{mode:?}");
-            let kept = counters.modify(("visits", "a"), |_| Change::Keep).await.unwrap();
-            assert_eq!(kept.value, 6, "{mode:?}");
-            account.requested_primary_alone("modify");
-        }
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn refresh_reads_the_primary() {
-    for mode in MODES {
-        let account = Account::new().await;
-        let mut held: Versioned<Counter> = account.truth.get(("visits", "a")).versioned().await.unwrap().unwrap();
-        let etag = account.truth.replace(&counter("a", 5)).await.unwrap();
-
-        account.counters(mode).refresh_etag(&mut held).await.unwrap();
-        assert_eq!((held.value, &held.etag), (1, &etag), "{mode:?}");
-        account.requested_primary_alone("refresh_etag");
-        account.counters(mode).refresh(&mut held).await.unwrap();
-        assert_eq!((held.value, &held.etag), (5, &etag), "{mode:?}");
-        account.requested_primary_alone("refresh");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn ensure_tables_reads_the_primary() {
-    for mode in MODES {
-        let account = Account::new().await;
-        account.truth.delete_table().await.unwrap();
-        let ensured = account.service(mode).ensure_tables(["Counters"]).await.unwrap();
-        assert_eq!(ensured, [("Counters".to_owned(), Creation::Created)], "{mode:?}");
-        account.requested_primary_alone("ensure_tables");
-    }
-}
-
-/// A POST never leaves the primary: after a transient response, the secondary would reject it permanently.
-#[tokio::test(start_paused = true)]
-async fn batch_that_reads_stays_on_the_primary() {
-    for mode in MODES {
-        let canned = Canned::new([Step::status(500), Step::status(400)]);
-        let table = canned.service().location_mode(mode).dynamic_table("Things").unwrap();
-        let mut batch = table.batch();
-        batch.get(("p", "r")).unwrap();
-        batch.submit().await.unwrap_err();
-        let hosts: Vec<_> = canned
-            .sent()
-            .iter()
-            .map(|sent| sent.uri().host().unwrap().to_owned())
-            .collect();
-        assert_eq!(hosts, ["contoso.table.core.windows.net"; 2], "{mode:?}");
-    }
-}
-
-/// Reads that do not belong to a write still follow the location mode.
-#[tokio::test(start_paused = true)]
-async fn plain_reads_still_follow_the_location_mode() {
-    let account = Account::new().await;
-    let counters = account.counters(LocationMode::SecondaryOnly);
-    counters.get(("visits", "a")).await.unwrap().unwrap();
-    assert!(account.spy.of(OperationKind::Get).iter().all(Exchange::is_secondary));
 }
 
 #[tokio::test(start_paused = true)]

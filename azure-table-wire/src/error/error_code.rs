@@ -77,3 +77,17 @@ codes! {
     UNAUTHORIZED = "Unauthorized", "401 of Cosmos DB";
     UPDATE_CONDITION_NOT_SATISFIED = "UpdateConditionNotSatisfied", "412";
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn constant_has_the_name_of_its_code() {
+        let source = include_str!("error_code.rs").split("#[cfg(test)]").next().unwrap();
+        let codes: Vec<_> = source.lines().filter_map(|line| line.split_once(" = \"")).collect();
+        assert!(codes.len() > 40, "{codes:?}");
+        for (constant, rest) in codes {
+            let (code, _) = rest.split_once('"').unwrap();
+            assert_eq!(constant.trim().replace('_', ""), code.to_uppercase());
+        }
+    }
+}

@@ -21,10 +21,11 @@ use super::report::Report;
 use super::{TABLES, operation};
 use azure_table_tests::scenario::{ALL_ARRIVED, LAG, Ledger, MODES, Mode, Scenario};
 
-pub(crate) const LOCATIONS: [LocationMode; 3] = [
+pub(crate) const LOCATIONS: [LocationMode; 4] = [
     LocationMode::PrimaryOnly,
     LocationMode::PrimaryThenSecondary,
     LocationMode::SecondaryThenPrimary,
+    LocationMode::SecondaryOnly,
 ];
 /// The time between two cases, by the service's clock. The client uses a row's age to decide if a lost write left it
 /// unchanged, and allows for 30 s between the service's clocks, and two more.

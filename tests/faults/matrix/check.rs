@@ -221,6 +221,7 @@ impl Case<'_> {
     fn check_read(&self, read: &Read) -> Result<(), Broken> {
         let primary = std::slice::from_ref(self.before);
         let states: Vec<&State> = match (read.origin, self.location) {
+            (Origin::Any, LocationMode::SecondaryOnly) => self.secondary.into_iter().collect(),
             (Origin::Any, mode) if mode != LocationMode::PrimaryOnly => primary.iter().chain(self.secondary).collect(),
             _ => primary.iter().collect(),
         };
@@ -249,7 +250,11 @@ impl Case<'_> {
             } else {
                 origin != Origin::Secondary
             };
-            let is_of_mode = origin != Origin::Any || !sent.is_secondary || self.location != LocationMode::PrimaryOnly;
+            let is_of_mode = match (origin, self.location) {
+                (Origin::Any, LocationMode::PrimaryOnly) => !sent.is_secondary,
+                (Origin::Any, LocationMode::SecondaryOnly) => sent.is_secondary,
+                _ => true,
+            };
             if !may_be_there || !is_of_mode {
                 return Err(Broken::WrongLocation);
             }
@@ -272,7 +277,7 @@ impl Case<'_> {
         let at_both = match self.promise {
             Promise::Read(Read {
                 origin: Origin::Any, ..
-            }) if self.location != LocationMode::PrimaryOnly => 2,
+            }) if !matches!(self.location, LocationMode::PrimaryOnly | LocationMode::SecondaryOnly) => 2,
             _ => 1,
         };
         let most = self.options.most_attempts * at_both;

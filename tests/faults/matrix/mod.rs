@@ -6,7 +6,7 @@
 //!
 //! Cases of one operation and one fault share an emulator. Each starts from the state that the previous one left.
 //! `AZURE_TABLE_FAULT_SEEDS` is the number of random cases of each pair; 1,000 are the whole matrix. With fewer than
-//! three, each pair has one of the location modes.
+//! four, each pair has one of the location modes.
 //! `AZURE_TABLE_FAULT_OPERATION` names a single operation.
 //!
 //! An operation is an entry of `operations/`. `complete.rs` fails for each method of the client that sends and has no

@@ -88,8 +88,10 @@ impl Display for Report {
         for operation in operations {
             write!(f, "{operation:<31}")?;
             for mode in 0..MODES.len() {
-                let of = |location| self.modes.get(&(operation, mode, location)).unwrap_or(&0);
-                write!(f, " {:>5} {:>5} {:>5}", of(0), of(1), of(2))?;
+                for location in 0..LOCATIONS.len() {
+                    let cases = self.modes.get(&(operation, mode, location)).unwrap_or(&0);
+                    write!(f, " {cases:>5}")?;
+                }
             }
             for fault in &faults {
                 write!(f, " {:>4}", self.cases.get(&(operation, *fault)).unwrap_or(&0))?;
@@ -97,10 +99,6 @@ impl Display for Report {
             let wrong = self.broken.iter().filter(|(found, ..)| *found == operation);
             writeln!(f, " {:>5}", wrong.count())?;
         }
-        write!(
-            f,
-            "modes: cases at {:?}, {:?}, {:?}; faults: cases of each",
-            LOCATIONS[0], LOCATIONS[1], LOCATIONS[2]
-        )
+        write!(f, "modes: cases at {LOCATIONS:?}; faults: cases of each")
     }
 }

@@ -316,7 +316,7 @@ async fn favorite_movies_are_merged_under_their_etags_in_one_batch() {
     }
     requests.lock().unwrap().clear();
     let rated = movies.query().partition("Action").filter(Movie::RATING.gt(4.0));
-    let read = rated.versioned().all().await.unwrap();
+    let read = rated.clone().versioned().all().await.unwrap();
     let mut batch = movies.batch();
     for mut movie in read.clone() {
         movie.favorite = true;
@@ -353,7 +353,11 @@ async fn favorite_movies_are_merged_under_their_etags_in_one_batch() {
         );
     }
 
-    // One movie is edited in between: the ETag fails the whole transaction.
+    // One movie is edited in between: its ETag fails the whole transaction.
+    let read = rated.versioned().all().await.unwrap();
+    let mut edited = read[1].clone();
+    edited.rating = 4.9;
+    movies.merge(&edited).await.unwrap();
     let mut batch = movies.batch();
     for mut movie in read {
         movie.favorite = false;
@@ -362,12 +366,10 @@ async fn favorite_movies_are_merged_under_their_etags_in_one_batch() {
     let error = batch.submit().await.unwrap_err();
     assert_eq!(
         (error.kind(), error.batch_index()),
-        (ErrorKind::ConditionNotMet, Some(0))
+        (ErrorKind::ConditionNotMet, Some(1))
     );
-    assert_eq!(
-        movies.query().filter(Movie::FAVORITE.eq(true)).count().await.unwrap(),
-        2
-    );
+    let favorites = movies.query().filter(Movie::FAVORITE.eq(true)).all().await.unwrap();
+    assert_eq!((favorites.len(), favorites[1].rating), (2, 4.9));
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Requests on single entities.
 
-use azure_table::{DynamicEntity, ETag, TableClient, TableOperation};
+use azure_table::{DynamicEntity, ETag, ErrorKind, TableClient, TableOperation, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::entity::{AllTypes, Post};
 use wiremock::ResponseTemplate;
@@ -148,4 +148,23 @@ async fn cosmos_merges_are_sent_as_post() {
         sent[0].uri().to_string(),
         "https://contoso.table.cosmos.azure.com/Things(PartitionKey='p',RowKey='r')"
     );
+}
+
+#[tokio::test]
+async fn entity_url_is_that_of_a_request() {
+    for key in [("p", "r"), ("it's", "a b+c"), ("ü漢😀", "%41&=;,"), ("", "")] {
+        let canned = Canned::new([Step::status(404)]);
+        let table = canned.service().dynamic_table("Things").unwrap();
+        table.get(key).await.unwrap_err();
+        assert_eq!(table.entity_url(key).unwrap(), canned.sent()[0].uri().to_string());
+    }
+    let endpoint = "TableEndpoint=http://127.0.0.1:10002/acct;SharedAccessSignature=sv=2019-02-02&sig=AAAA";
+    let service = TableServiceClient::from_connection_string(endpoint).unwrap();
+    let table = service.dynamic_table("Things").unwrap();
+    assert_eq!(
+        table.entity_url(("O'Neil", "漢")).unwrap(),
+        "http://127.0.0.1:10002/acct/Things(PartitionKey='O%27%27Neil',RowKey='%E6%BC%A2')"
+    );
+    let error = table.entity_url(("a/b", "r")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }

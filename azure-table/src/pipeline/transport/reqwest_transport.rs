@@ -343,6 +343,17 @@ fn no_response(error: reqwest::Error, is_own: bool) -> TransportError {
 mod tests {
     use super::*;
 
+    /// With Nagle's algorithm, the end of a request would wait for the service's delayed acknowledgment.
+    #[test]
+    fn connection_sends_small_segments_at_once() {
+        let builder = ReqwestTransport::builder().configure(|builder| {
+            let settings = format!("{builder:?}");
+            assert!(settings.contains("tcp_nodelay: true"), "{settings}");
+            builder
+        });
+        builder.build().unwrap();
+    }
+
     #[test]
     fn url_after_another_url_is_that_of_the_request() {
         let latest = LatestUrl::default();

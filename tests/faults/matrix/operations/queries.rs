@@ -153,7 +153,7 @@ pub(super) const ENTRIES: &[Entry] = &[
     .pages(PAGES + FOUND)
     .concurrent(),
     Entry::new("changes", &["Changes::stream", "ChangeStream::try_next"], |_| {
-        rows(Parts::One, |on| async move {
+        Chosen::read(Origin::Primary, Parts::One, all, |on| async move {
             let changes = on.table.query().with(&on.call).prefetch(0).changes().max_polls(1);
             let (mut changes, mut view) = (changes.stream(), View::new());
             while let Some(row) = changes.try_next().await? {

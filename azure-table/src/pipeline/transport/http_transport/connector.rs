@@ -307,3 +307,18 @@ impl Write for Routed {
         self.stream().poll_write_vectored(cx, bufs)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With Nagle's algorithm, the end of a request would wait for the service's delayed acknowledgment.
+    #[tokio::test]
+    async fn connection_sends_small_segments_at_once() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+        let mut connector = SocketSettings::new(Duration::from_secs(5)).connector(Resolving(Arc::default()));
+        let connection = connector.call(endpoint).await.unwrap();
+        assert!(connection.inner().nodelay().unwrap());
+    }
+}
