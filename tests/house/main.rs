@@ -7,6 +7,7 @@ mod emulator_layers;
 mod language;
 mod layers;
 mod lines;
+mod long;
 mod minimum_rust;
 mod named_methods;
 mod public_names;

@@ -19,8 +19,17 @@ pub mod patterns;
 pub struct Case {
     /// The operations and their tasks.
     pub name: &'static str,
+    /// The number of faults from which it takes long, so that only `cargo xtask long` explores it.
+    pub slow_with: Option<usize>,
     /// Runs the exploration.
     pub explore: fn(faults: usize) -> Exploration,
+}
+
+impl Case {
+    /// Returns `true` if it takes long with up to this many faults per run.
+    pub fn is_slow(&self, faults: usize) -> bool {
+        self.slow_with.is_some_and(|slow| faults >= slow)
+    }
 }
 
 /// The calls of several tasks that change one number.

@@ -1,91 +1,47 @@
 //! Every operation, every pattern and every mistake in the list of explorations.
 
-use azure_table_tests::explorations::{crashes, mistakes, operations, patterns};
 use std::time::Duration;
+
+use azure_table_tests::explorations::{Case, crashes, mistakes, operations, patterns};
+use xtask::long::{OPERATIONS, PATTERNS};
 use xtask::sources::root;
+
+/// Explores the cases that are not slow with this many faults. A list with fewer cases than before fails.
+fn prove<'a>(cases: impl Iterator<Item = &'a Case>, count: usize, faults: usize) {
+    let cases: Vec<_> = cases.collect();
+    assert_eq!(cases.len(), count);
+    for case in cases.iter().filter(|case| !case.is_slow(faults)) {
+        let found = (case.explore)(faults);
+        assert!(found.is_proof(), "{}: {found}", case.name);
+    }
+}
 
 #[test]
 fn operations_are_correct_in_every_order() {
-    for case in operations::ALL {
-        let found = (case.explore)(0);
-        assert!(found.is_proof(), "{}: {found}", case.name);
-    }
+    prove(operations::ALL.iter(), OPERATIONS, 0);
 }
 
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 fn operations_are_correct_in_every_order_with_one_fault() {
-    // Three tasks take half a minute: `cargo program explorations` runs them.
-    for case in operations::ALL.iter().filter(|case| !case.name.contains("three")) {
-        let found = (case.explore)(1);
-        assert!(found.is_proof(), "{}: {found}", case.name);
-    }
+    prove(operations::ALL.iter(), OPERATIONS, 1);
 }
 
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 fn patterns_are_correct_in_every_order() {
-    // Beside a crash these take minutes: `cargo program explorations` runs them.
-    let slow = [
-        "`build`",
-        "a changed index",
-        "`update_where`",
-        "`delete_where`",
-        "`remove_index` by two",
-    ];
-    let is_fast = |name: &str| !(name.contains("crashes") && slow.iter().any(|part| name.contains(part)));
-    for case in patterns::all().filter(|case| is_fast(case.name)) {
-        let found = (case.explore)(0);
-        assert!(found.is_proof(), "{}: {found}", case.name);
-    }
+    prove(patterns::all(), PATTERNS, 0);
 }
 
 #[test]
 #[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 fn patterns_are_correct_in_every_order_with_one_fault() {
-    // These take up to a minute: `cargo program explorations` runs them.
-    let slow = [
-        "`Sequence`",
-        "the clock jumps",
-        "the holder renews",
-        "`Log`: two appends",
-        "`Log`: an append",
-        "with what",
-        "`UniqueInTable`",
-        "`Indexed`: `build`",
-        "`Indexed`: `repair`",
-        "`Indexed`: `update_where`",
-        "`Indexed`: `delete_where`",
-        "`Indexed`: `remove_index` by two",
-        "`Indexed`: a changed index",
-        "crashes",
-    ];
-    let is_fast = |name: &str| !slow.iter().any(|part| name.contains(part));
-    for case in patterns::all().filter(|case| is_fast(case.name)) {
-        let found = (case.explore)(1);
-        assert!(found.is_proof(), "{}: {found}", case.name);
-    }
+    prove(patterns::all(), PATTERNS, 1);
 }
 
 #[test]
 fn processes_that_crash_keep_the_promises() {
-    // Those that see all orders within two seconds.
-    let fast = [
-        "an outbox",
-        "under their IDs",
-        "with a new header",
-        "append with keys",
-        "`Indexed`: two processes",
-        "`Expiring`",
-        "`TablePerPeriod`",
-        "`bulk`",
-        "`writer`",
-        "`grouped`",
-        "`delete_where`",
-        "`modify` by two",
-    ];
-    let is_fast = |name: &str| fast.iter().any(|part| name.contains(part));
-    for case in crashes::all().filter(|case| is_fast(case.name)) {
+    for case in crashes::all().filter(|case| !case.slow) {
         println!("{}", case.check(Duration::from_secs(60)));
     }
 }
@@ -94,7 +50,9 @@ fn processes_that_crash_keep_the_promises() {
 #[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
 fn processes_that_crash_keep_the_promises_in_many_orders() {
     // `cargo program explorations -- crashes` runs each for a minute.
-    for case in crashes::all() {
+    let cases: Vec<_> = crashes::all().collect();
+    assert_eq!(cases.len(), 43);
+    for case in cases {
         println!("{}", case.check(Duration::from_secs(3)));
     }
 }

@@ -45,50 +45,62 @@ const TABLE: &str = "Counters";
 pub const ALL: [Case; 14] = [
     Case {
         name: "`modify` by two tasks",
+        slow_with: None,
         explore: |faults| explore(at(modify_by_two)).isolated().faults(faults).run(),
     },
     Case {
         name: "`modify` by three tasks",
+        slow_with: Some(1),
         explore: |faults| explore(at(modify_by_three)).isolated().faults(faults).run(),
     },
     Case {
         name: "`resolve_doubt` of writes in doubt, beside another writer",
+        slow_with: None,
         explore: |faults| explore(at(resolve)).isolated().faults(faults).run(),
     },
     Case {
         name: "`modify(..).or_insert(..)` by two tasks",
+        slow_with: None,
         explore: |faults| explore(at(modify_or_insert)).isolated().faults(faults).run(),
     },
     Case {
         name: "`modify`, then `save`, beside a patch of another column",
+        slow_with: None,
         explore: |faults| explore(at(save_after_modify)).isolated().faults(faults).run(),
     },
     Case {
         name: "`insert_if_not_exists` by three tasks",
+        slow_with: Some(1),
         explore: |faults| explore(at(insert_if_not_exists)).isolated().faults(faults).run(),
     },
     Case {
         name: "`add_access_policy`, and a read of the policies",
+        slow_with: None,
         explore: |faults| explore(at(access_policies)).isolated().faults(faults).run(),
     },
     Case {
         name: "`update_where` over two rows, against `modify` of one",
+        slow_with: None,
         explore: |faults| explore(at(update_where)).isolated().faults(faults).run(),
     },
     Case {
         name: "`update_where` over pages of one row without retries, beside a patch",
+        slow_with: None,
         explore: |faults| explore(at(interrupted_update_where)).isolated().faults(faults).run(),
     },
     Case {
         name: "`insert`, then `get` by the same task, beside a delete",
+        slow_with: None,
         explore: |faults| explore(at(get_after_insert)).isolated().faults(faults).run(),
     },
     Case {
         name: "a transfer by batch, and a reader of both rows",
+        slow_with: None,
         explore: |faults| explore(at(transfer)).isolated().faults(faults).run(),
     },
     Case {
         name: "a poll of `changes` in pages, beside writes of its rows and a clock that jumps",
+        slow_with: None,
         explore: |faults| {
             let jump = Duration::from_secs(2);
             explore(at(changes)).advance(jump).faults(faults).run()
@@ -97,10 +109,12 @@ pub const ALL: [Case; 14] = [
     // Callers of a group share memory, so every order is run.
     Case {
         name: "two callers of a group, and an insert of one of their rows",
+        slow_with: None,
         explore: |faults| explore(at(grouped_inserts)).faults(faults).run(),
     },
     Case {
         name: "two writes of a group to one row, and a reader",
+        slow_with: None,
         // Without faults: a write without an ETag that arrives late replaces the next one.
         explore: |_| explore(at(grouped_order)).run(),
     },

@@ -2,6 +2,16 @@
 //!
 //! Contains the explorations of `Fence`, `Sequence` and `Leases`, and the shared code.
 
+/// The value of `Case::slow_with`: the default, or the number that a list of cases gives.
+macro_rules! slow_with {
+    ($default:expr) => {
+        $default
+    };
+    ($default:expr, $faults:literal) => {
+        Some($faults)
+    };
+}
+
 mod expiry;
 mod index_calls;
 mod index_queries;
@@ -46,26 +56,32 @@ pub fn promises() -> impl Iterator<Item = &'static Promise> {
 const ALL: [Case; 7] = [
     Case {
         name: "`Fence`: two transactions",
+        slow_with: None,
         explore: |faults| explore(at(fence)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Fence`: two transactions with a new header",
+        slow_with: None,
         explore: |faults| explore(at(fence_of_new_header)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Sequence`: two tasks take two numbers each",
+        slow_with: Some(1),
         explore: |faults| explore(at(sequence)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Leases`: two tasks acquire a free one",
+        slow_with: None,
         explore: |faults| explore(at(lease)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Leases`: one is requested, and released for that holder",
+        slow_with: None,
         explore: |faults| explore(at(lease_on_request)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Leases`: the clock jumps over the end",
+        slow_with: Some(1),
         explore: |faults| {
             let past = TIME + TIME / 2;
             explore(at(lease_with_work))
@@ -77,6 +93,7 @@ const ALL: [Case; 7] = [
     },
     Case {
         name: "`Leases`: the holder renews while the other tries",
+        slow_with: Some(1),
         explore: |faults| {
             let third = TIME / 3;
             let renewing = explore(at(lease_with_work)).advance(third).advance(TIME);

@@ -1,6 +1,10 @@
 //! `cargo xtask`: the commands that maintain this repository.
 
-#![expect(clippy::print_stdout, reason = "a program for the command line")]
+#![expect(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a program for the command line"
+)]
 
 mod figures;
 
@@ -9,7 +13,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use xtask::sources::{Sources, root};
-use xtask::{chart, language, pages};
+use xtask::{chart, language, long, pages};
 
 /// Maintains this repository.
 #[derive(Parser)]
@@ -22,6 +26,11 @@ enum Command {
     },
     /// Print the counts that `tests/house/language.rs` allows.
     Language,
+    /// Run the checks that take too long for `.ci/run`, and print the cases and the time of each.
+    Long {
+        /// The steps to run: all of them by default.
+        steps: Vec<String>,
+    },
     /// Draw the chart of the guide `performance`, and write guides and READMEs from the documentation of the crates.
     Pages,
 }
@@ -30,6 +39,14 @@ fn main() -> io::Result<()> {
     match Command::parse() {
         Command::Figures { root: other } => figures::print(&Sources::read(other.as_deref().unwrap_or(root()))),
         Command::Language => print!("{}", language::table(&language::counts())),
+        Command::Long { steps } => match long::run(&steps) {
+            Ok(true) => {}
+            Ok(false) => std::process::exit(1),
+            Err(why) => {
+                eprintln!("error: {why}");
+                std::process::exit(2);
+            }
+        },
         Command::Pages => {
             std::fs::write(root().join(pages::SOURCES).join("performance.md"), chart::redrawn())?;
             let pages = pages::generated();

@@ -13,14 +13,17 @@ use super::{Case, Place, Promise, at, clients, count, stored};
 pub(super) const ALL: [Case; 3] = [
     Case {
         name: "`Expiring`: a sweep while a deadline is extended",
+        slow_with: None,
         explore: |faults| explore(at(extend)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Expiring`: a reader beside a sweep",
+        slow_with: None,
         explore: |faults| explore(at(read)).isolated().faults(faults).run(),
     },
     Case {
         name: "`TablePerPeriod`: tables are dropped while others are written",
+        slow_with: None,
         explore: |faults| explore(at(periods)).isolated().faults(faults).run(),
     },
 ];

@@ -156,10 +156,10 @@ fn explored(calls: [Call; 2], faults: usize, crashes: usize) -> Exploration {
 }
 
 macro_rules! cases {
-    ($($name:literal: $first:expr, $second:expr;)*) => {
+    ($($name:literal $(, slow_with = $faults:literal / $with_crash:literal)?: $first:expr, $second:expr;)*) => {
         [$(
-            Case { name: $name, explore: |faults| explored([$first, $second], faults, 0) },
-            Case { name: concat!($name, ", the first crashes"), explore: |faults| explored([$first, $second], faults, 1) },
+            Case { name: $name, slow_with: slow_with!(None$(, $faults)?), explore: |faults| explored([$first, $second], faults, 0) },
+            Case { name: concat!($name, ", the first crashes"), slow_with: slow_with!(Some(1)$(, $with_crash)?), explore: |faults| explored([$first, $second], faults, 1) },
         )*]
     };
 }
@@ -168,10 +168,10 @@ use Call::{DeleteWhere, Insert, Modify, ModifyLater, Remove, UpdateWhere};
 
 /// The calls, two beside each other.
 pub(super) const ALL: [Case; 12] = cases![
-    "`Indexed`: `update_where` and `modify`": UpdateWhere, Modify;
-    "`Indexed`: `update_where`, and an insert of a freed value": UpdateWhere, Insert;
-    "`Indexed`: `delete_where` and `modify`": DeleteWhere, Modify;
-    "`Indexed`: `delete_where`, and an insert of a freed value": DeleteWhere, Insert;
+    "`Indexed`: `update_where` and `modify`", slow_with = 1 / 0: UpdateWhere, Modify;
+    "`Indexed`: `update_where`, and an insert of a freed value", slow_with = 1 / 0: UpdateWhere, Insert;
+    "`Indexed`: `delete_where` and `modify`", slow_with = 1 / 0: DeleteWhere, Modify;
+    "`Indexed`: `delete_where`, and an insert of a freed value", slow_with = 1 / 0: DeleteWhere, Insert;
     "`Indexed`: `remove_index` and `modify`": Remove, ModifyLater;
-    "`Indexed`: `remove_index` by two": Remove, Remove;
+    "`Indexed`: `remove_index` by two", slow_with = 1 / 0: Remove, Remove;
 ];

@@ -98,14 +98,17 @@ fn explored(kind: Kind, faults: usize) -> Exploration {
 pub(super) const ALL: [Case; 3] = [
     Case {
         name: "`Indexed`: a query by a plain index, and a move",
+        slow_with: None,
         explore: |faults| explored(Kind::Plain, faults),
     },
     Case {
         name: "`Indexed`: a query by a covering index, and a move",
+        slow_with: None,
         explore: |faults| explored(Kind::Covering, faults),
     },
     Case {
         name: "`Indexed`: a query by a unique index, and a move",
+        slow_with: None,
         explore: |faults| explored(Kind::Unique, faults),
     },
 ];

@@ -11,22 +11,27 @@ use super::{Case, Place, Promise, TABLE, Tally, at, clients, count};
 pub(super) const ALL: [Case; 5] = [
     Case {
         name: "`Log`: two appends",
+        slow_with: Some(1),
         explore: |faults| explore(at(append)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Log`: two appends with one key, each called twice",
+        slow_with: Some(1),
         explore: |faults| explore(at(append_once)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Log`: two appends at one position",
+        slow_with: Some(1),
         explore: |faults| explore(at(append_at)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Log`: a reader beside an append and a trim",
+        slow_with: None,
         explore: |faults| explore(at(read)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Log`: an append beside a trim",
+        slow_with: Some(1),
         explore: |faults| explore(at(trim)).isolated().faults(faults).run(),
     },
 ];

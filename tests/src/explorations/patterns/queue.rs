@@ -13,14 +13,17 @@ use super::{Case, MAX_TIME, Place, Promise, TABLE, TIME, Working, at, clients, c
 pub(super) const ALL: [Case; 6] = [
     Case {
         name: "`Queue`: two workers and two items",
+        slow_with: None,
         explore: |faults| explore(at(take)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Queue`: a worker ends without completing",
+        slow_with: None,
         explore: |faults| explore(at(crash)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Queue`: the clock jumps over the visibility time",
+        slow_with: Some(1),
         explore: |faults| {
             let past = TIME + TIME / 2;
             explore(at(work)).advance(past).faults(faults).max_time(MAX_TIME).run()
@@ -28,6 +31,7 @@ pub(super) const ALL: [Case; 6] = [
     },
     Case {
         name: "`Queue`: the clock jumps within the visibility time",
+        slow_with: Some(1),
         explore: |faults| {
             explore(at(work))
                 .advance(TIME / 3)
@@ -38,6 +42,7 @@ pub(super) const ALL: [Case; 6] = [
     },
     Case {
         name: "`Queue`: an item is completed with what it causes",
+        slow_with: Some(1),
         explore: |faults| {
             let past = TIME + TIME / 2;
             let jumping = explore(at(complete_in_batch)).isolated().advance(past);
@@ -46,6 +51,7 @@ pub(super) const ALL: [Case; 6] = [
     },
     Case {
         name: "`Queue`: an outbox, pushed to twice",
+        slow_with: None,
         explore: |faults| explore(at(outbox)).isolated().faults(faults).run(),
     },
 ];

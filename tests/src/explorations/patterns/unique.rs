@@ -11,18 +11,22 @@ use super::{Case, MAX_TIME, Place, Promise, RowId, TABLE, TIME, at, clients, cou
 pub(super) const ALL: [Case; 9] = [
     Case {
         name: "`Indexed`: two entities of one value",
+        slow_with: None,
         explore: |faults| explore(at(insert)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Indexed`: a value is freed and taken",
+        slow_with: None,
         explore: |faults| explore(at(replace)).isolated().faults(faults).run(),
     },
     Case {
         name: "`UniqueInTable`: two inserts of one value",
+        slow_with: Some(1),
         explore: |faults| explore(at(insert_across)).isolated().faults(faults).run(),
     },
     Case {
         name: "`UniqueInTable`: two inserts, and the clock jumps",
+        slow_with: Some(1),
         explore: |faults| {
             // Past the reservation, within the timeout of an attempt.
             let jumping = explore(at(insert_across)).isolated().advance(TIME + TIME / 2);
@@ -31,10 +35,12 @@ pub(super) const ALL: [Case; 9] = [
     },
     Case {
         name: "`UniqueInTable`: two inserts of one value in one partition",
+        slow_with: Some(1),
         explore: |faults| explore(at(insert_beside)).isolated().faults(faults).run(),
     },
     Case {
         name: "`UniqueInTable`: two inserts of a value whose writer crashed",
+        slow_with: Some(1),
         explore: |faults| {
             let crashed = explore(at(insert_after_crash)).isolated().faults(faults);
             crashed.max_schedules(100_000).max_time(MAX_TIME).run()
@@ -42,6 +48,7 @@ pub(super) const ALL: [Case; 9] = [
     },
     Case {
         name: "`UniqueInTable`: ... whose writer crashed in the partition of one of them",
+        slow_with: Some(1),
         explore: |faults| {
             let crashed = explore(at(insert_after_crash_beside)).isolated().faults(faults);
             crashed.max_schedules(100_000).max_time(MAX_TIME).run()
@@ -49,10 +56,12 @@ pub(super) const ALL: [Case; 9] = [
     },
     Case {
         name: "`UniqueInTable`: a value is freed and taken",
+        slow_with: Some(1),
         explore: |faults| explore(at(replace_across)).isolated().faults(faults).run(),
     },
     Case {
         name: "`UniqueInTable`: a value is deleted, and taken in its partition and in another",
+        slow_with: Some(1),
         explore: |faults| {
             explore(at(delete_across))
                 .isolated()

@@ -185,18 +185,18 @@ fn explored(step: Step, faults: usize, crashes: usize) -> Exploration {
 }
 
 macro_rules! cases {
-    ($($name:literal: $step:expr;)*) => {
+    ($($name:literal $(, slow_with = $faults:literal / $with_crash:literal)?: $step:expr;)*) => {
         /// Each step beside a writer.
         pub(in super::super) const ALL: &[Case] = &[$(
-            Case { name: $name, explore: |faults| explored($step, faults, 0) },
-            Case { name: concat!($name, ", one crashes"), explore: |faults| explored($step, faults, 1) },
+            Case { name: $name, slow_with: slow_with!(None$(, $faults)?), explore: |faults| explored($step, faults, 0) },
+            Case { name: concat!($name, ", one crashes"), slow_with: slow_with!(Some(1)$(, $with_crash)?), explore: |faults| explored($step, faults, 1) },
         )*];
     };
 }
 
 cases![
-    "`Indexed`: a changed index, old and new writers": Step::Deploy;
-    "`Indexed`: a changed index, `build` and a writer": Step::Build;
-    "`Indexed`: a changed index, writers with and without the old one": Step::Undeploy;
-    "`Indexed`: a changed index, its removal and a writer": Step::Remove;
+    "`Indexed`: a changed index, old and new writers", slow_with = 1 / 0: Step::Deploy;
+    "`Indexed`: a changed index, `build` and a writer", slow_with = 1 / 0: Step::Build;
+    "`Indexed`: a changed index, writers with and without the old one", slow_with = 1 / 0: Step::Undeploy;
+    "`Indexed`: a changed index, its removal and a writer", slow_with = 1 / 0: Step::Remove;
 ];

@@ -1,0 +1,168 @@
+//! `cargo xtask long`: the checks that take too long for `.ci/run`. The workflow `long.yml` runs each of them weekly.
+//!
+//! A step is a command that prints its cases. Fewer of them than expected is a failure, so no list can shrink unseen.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::sources::root;
+
+/// The number of explorations of operations, and of patterns.
+pub const OPERATIONS: usize = 14;
+/// See [`OPERATIONS`].
+pub const PATTERNS: usize = 95;
+
+/// A check that takes long.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The words of the command, which runs in the root of the repository.
+    command: &'static str,
+    /// A line of its output with this text is a case, or as many as the number before the text.
+    marker: &'static str,
+    /// The least number of cases.
+    pub cases: usize,
+}
+
+/// Every step, the cheapest first.
+pub const STEPS: [Step; 9] = [
+    Step {
+        name: "kills",
+        command: "cargo program durable -- kill 200",
+        marker: " kills: ",
+        cases: 200,
+    },
+    Step {
+        name: "curves",
+        command: "cargo program curves",
+        marker: " | held",
+        cases: 49,
+    },
+    Step {
+        name: "operations",
+        command: "cargo program explorations -- operations",
+        marker: " | all seen |",
+        cases: 2 * OPERATIONS,
+    },
+    Step {
+        name: "patterns",
+        command: "cargo program explorations -- patterns",
+        marker: " | all seen |",
+        cases: 2 * PATTERNS,
+    },
+    Step {
+        name: "clients",
+        command: "tests/external/clients/run --matrix all",
+        marker: " http",
+        cases: 40,
+    },
+    Step {
+        name: "release",
+        command: "packaging/rehearse",
+        marker: ": ok, ",
+        cases: 10,
+    },
+    Step {
+        name: "mistakes",
+        command: "tests/programs/explorations/mutants/run",
+        marker: " | found",
+        cases: 63,
+    },
+    Step {
+        name: "mistakes-of-systems",
+        command: "tests/systems/mutants/run",
+        marker: " | found",
+        cases: 94,
+    },
+    Step {
+        name: "faults",
+        command: "env AZURE_TABLE_ADVERSE_SEEDS=10000 tests/faults/run 1000",
+        marker: " cases of the matrix",
+        cases: 2_285_160,
+    },
+];
+
+impl Step {
+    /// Runs the command, shows its output, and returns the cases, or why it failed.
+    fn run(&self) -> Result<usize, String> {
+        let mut words = self.command.split(' ');
+        let program = words.next().unwrap();
+        let mut command = Command::new(program);
+        let running = command.args(words).current_dir(root()).stdout(Stdio::piped()).spawn();
+        let mut running = running.map_err(|e| format!("{program}: {e}"))?;
+        let mut cases = 0;
+        for line in BufReader::new(running.stdout.take().unwrap()).lines() {
+            let line = line.unwrap();
+            println!("{line}");
+            cases += self.cases_of(&line);
+        }
+        let status = running.wait().unwrap();
+        if !status.success() {
+            return Err(format!("{status}, {cases} cases"));
+        }
+        if cases < self.cases {
+            return Err(format!("{cases} cases, {} are expected", self.cases));
+        }
+        Ok(cases)
+    }
+
+    fn cases_of(&self, line: &str) -> usize {
+        let before = line.split_once(self.marker).map(|(before, _)| before.trim());
+        before.map_or(0, |number| number.parse().unwrap_or(1))
+    }
+}
+
+/// Runs the steps of these names, all of them without a name. Returns `true` if none failed.
+///
+/// # Errors
+/// A name that no step has.
+pub fn run(names: &[String]) -> Result<bool, String> {
+    if let Some(name) = names.iter().find(|name| STEPS.iter().all(|step| step.name != **name)) {
+        let known = STEPS.map(|step| step.name).join(", ");
+        return Err(format!("{name:?} is not a step: expected {known}"));
+    }
+    let chosen = STEPS
+        .iter()
+        .filter(|step| names.is_empty() || names.iter().any(|name| name == step.name));
+    let mut summary = Vec::new();
+    for step in chosen {
+        println!("\n==> {}: {}", step.name, step.command);
+        let started = Instant::now();
+        let found = step.run();
+        let (verdict, is_ok) = match found {
+            Ok(cases) => (format!("ok, {cases} cases"), true),
+            Err(why) => (format!("FAILED: {why}"), false),
+        };
+        summary.push((
+            is_ok,
+            format!("{:6} s  {}: {verdict}", started.elapsed().as_secs(), step.name),
+        ));
+    }
+    println!("\n==> summary");
+    for (_, line) in &summary {
+        println!("{line}");
+    }
+    Ok(summary.iter().all(|(is_ok, _)| *is_ok))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn step_fails_with_its_command_or_with_fewer_cases() {
+        let step = |command, cases| Step {
+            name: "x",
+            command,
+            marker: " kills",
+            cases,
+        };
+        assert_eq!(step("echo 3 kills", 3).run(), Ok(3));
+        assert_eq!(step("echo many kills", 1).run(), Ok(1));
+        assert_eq!(step("echo 3 kills", 4).run().unwrap_err(), "3 cases, 4 are expected");
+        assert!(step("false", 0).run().unwrap_err().contains("exit status: 1"));
+        assert!(run(&["unknown".to_owned()]).unwrap_err().contains("is not a step"));
+    }
+}
