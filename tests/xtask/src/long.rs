@@ -27,7 +27,7 @@ pub struct Step {
 }
 
 /// Every step, the cheapest first.
-pub const STEPS: [Step; 9] = [
+pub const STEPS: [Step; 10] = [
     Step {
         name: "kills",
         command: "cargo program durable -- kill 200",
@@ -39,6 +39,12 @@ pub const STEPS: [Step; 9] = [
         command: "cargo program curves",
         marker: " | held",
         cases: 49,
+    },
+    Step {
+        name: "polls",
+        command: "cargo test --profile long -p azure-table-tests -p azure-table-systems --no-default-features --features azure-table-systems/claims --test faults -- --ignored --nocapture longest_polls",
+        marker: "LongestPoll {",
+        cases: 10,
     },
     Step {
         name: "operations",
