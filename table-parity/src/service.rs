@@ -7,6 +7,7 @@ pub(crate) mod guard;
 pub(crate) mod mask;
 pub(crate) mod output;
 pub(crate) mod product;
+pub(crate) mod progress;
 pub(crate) mod record;
 pub(crate) mod requests;
 pub(crate) mod sas;

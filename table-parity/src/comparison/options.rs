@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::run::Common;
 use crate::service::account::Given;
 
 /// The variable with a connection string: as in the examples.
@@ -31,46 +32,21 @@ pub(crate) struct Arguments {
     /// The address of an account, for a token
     #[arg(long, value_name = "URL")]
     endpoint: Option<String>,
-    /// Accept this certificate too, in PEM
-    #[arg(long, value_name = "FILE")]
-    certificate: Option<PathBuf>,
-    /// The service is Cosmos DB for Table: for its emulator, or a domain of your own
-    #[arg(long)]
-    cosmos: bool,
-    /// Do not ask before the run; needed without a terminal
-    #[arg(long)]
-    yes: bool,
-    /// Stop after this many requests (default: 1.5 times the estimate)
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]
-    max_requests: Option<u64>,
-    /// Run only tests and probes whose name contains the text
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    only: String,
+    #[command(flatten)]
+    common: Common,
     /// Also run what changes the service properties; they are restored
     #[arg(long)]
     change_properties: bool,
     /// Keep the exchanges, without secrets, in FOLDER/storage or FOLDER/cosmos
     #[arg(long, value_name = "FOLDER")]
     record: Option<PathBuf>,
-    /// Note the tables here (default: verify and 8 characters and .tables, in the current folder); removed at the end
-    #[arg(long, value_name = "FILE")]
-    tables: Option<PathBuf>,
-    /// Only delete the tables noted in the file, of the same account
-    #[arg(long, value_name = "FILE")]
-    cleanup: Option<PathBuf>,
 }
 
 pub(crate) struct Options {
     pub(crate) account: Given,
-    pub(crate) certificate: Option<PathBuf>,
-    pub(crate) cosmos: bool,
-    pub(crate) yes: bool,
-    pub(crate) max_requests: Option<u64>,
-    pub(crate) only: String,
+    pub(crate) common: Common,
     pub(crate) change_properties: bool,
     pub(crate) record: Option<PathBuf>,
-    pub(crate) tables: Option<PathBuf>,
-    pub(crate) cleanup: Option<PathBuf>,
 }
 
 impl Options {
@@ -79,15 +55,9 @@ impl Options {
     pub(crate) fn new(account: Given) -> Self {
         Self {
             account,
-            certificate: None,
-            cosmos: false,
-            yes: false,
-            max_requests: None,
-            only: String::new(),
+            common: Common::default(),
             change_properties: false,
             record: None,
-            tables: None,
-            cleanup: None,
         }
     }
 
@@ -106,15 +76,9 @@ impl Options {
         };
         Ok(Self {
             account,
-            certificate: arguments.certificate,
-            cosmos: arguments.cosmos,
-            yes: arguments.yes,
-            max_requests: arguments.max_requests,
-            only: arguments.only.to_lowercase(),
+            common: arguments.common,
             change_properties: arguments.change_properties,
             record: arguments.record,
-            tables: arguments.tables,
-            cleanup: arguments.cleanup,
         })
     }
 }

@@ -6,6 +6,7 @@ use crate::comparison::observation::{NEEDS_COSMOS, NEEDS_STORAGE};
 use crate::comparison::probe::{Line, Probe};
 use crate::comparison::probes;
 use crate::comparison::run::{Plan, Results};
+use crate::run::End;
 use crate::service::account::Account;
 use crate::service::output::{Exit, Output};
 use crate::service::seen::{Difference, Seen};
@@ -15,14 +16,6 @@ use crate::step::Step;
 const MAX_CHARACTERS: usize = 160;
 /// The characters of a request or of a line.
 const MAX_OF_REQUEST: usize = 240;
-
-/// The end of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
-    Complete,
-    Capped(u64),
-    Signal,
-}
 
 /// The state of a line after the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -237,8 +230,7 @@ impl Report {
     pub(crate) fn print(&self, output: &mut Output<'_>) {
         let end = match self.end {
             End::Complete => String::new(),
-            End::Capped(cap) => format!("; stopped: the next one would exceed the maximum of {cap}"),
-            End::Signal => "; stopped by a signal".to_owned(),
+            end => format!("; {end}"),
         };
         output.line(&format!("requests   {}{end}", self.requests));
         self.print_introduction(output);

@@ -57,17 +57,22 @@ fn different(measured: &Measured) -> Value {
 ///
 /// Source: shields.io, "Endpoint Badge".
 pub(crate) fn badge(results: &Results) -> Value {
-    let all = results.all();
+    let (all, is_finished) = (results.all(), results.problems.is_empty());
     let color = match all.percent() {
+        _ if !is_finished => "lightgrey",
         100 => "brightgreen",
         95.. => "green",
         80.. => "yellowgreen",
         _ => "yellow",
     };
+    let message = match is_finished {
+        true => format!("{} of {} facts", all.alike, all.of),
+        false => "not finished".to_owned(),
+    };
     json!({
         "schemaVersion": 1,
         "label": format!("as {}", results.service),
-        "message": format!("{} of {} facts", all.alike, all.of),
+        "message": message,
         "color": color,
     })
 }

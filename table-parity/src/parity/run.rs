@@ -1,30 +1,30 @@
-//! A run on an endpoint: a check, the facts, the conformance suite, the cleanup, and the report.
+//! The facts on an endpoint: their requests, the conformance suite, and the report.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use azure_table::DateTime;
 use azure_table::transport::Transport;
-use azure_table::{DateTime, Guid};
 
 use crate::fact::{Exchange, Fact, On};
+use crate::facts;
 use crate::parity::expectation::{Mismatch, mismatches};
 use crate::parity::options::Options;
 use crate::parity::pattern::Bound;
 use crate::parity::results::{Exchanged, Measured, Results};
 use crate::parity::shown::shown;
 use crate::parity::{json, page};
+use crate::run::{End, Run};
 use crate::service::account::Account;
-use crate::service::check::{self, Unusable};
-use crate::service::cleanup::{finish, remove_file};
-use crate::service::guard::Guard;
 use crate::service::mask::encoded;
-use crate::service::output::{Exit, Output, Streams, confirmed};
-use crate::service::product::{backend_name, network, product};
+use crate::service::output::{Exit, Output, Streams};
+use crate::service::product::product;
+use crate::service::progress::Progress;
 use crate::service::seen::Seen;
 use crate::service::side::Side;
 use crate::service::stop::Stop;
-use crate::service::tables::Tables;
-use crate::{facts, suite};
+use crate::step::Names;
+use crate::suite::{self, Test};
 
 /// The beginning of every table of a run, which adds letters of its own.
 const PREFIX: &str = "parity";
@@ -39,124 +39,111 @@ pub(crate) async fn run(
     stop: &Stop,
     streams: Streams<'_>,
 ) -> Ran {
-    let account = Account::new(&options.account, options.cosmos)?;
-    if named_facts(&account, options).next().is_none() && named_tests(&account, options).next().is_none() {
+    let mut run = Run::new(&options.account, &options.common, PREFIX, transport, stop, streams)?;
+    if let Some(exit) = run.clean_up().await? {
+        return Ok((exit, Results::default()));
+    }
+    let plan = Plan::new(&run.account, options);
+    if plan.facts.is_empty() && plan.tests.is_empty() {
         return Err(format!(
             "--only {}: no fact and no test has this in its name",
-            options.only
+            options.common.only
         ));
     }
-    let mut output = Output::new(streams.out, account.mask());
-    let transport = match transport {
-        Some(transport) => transport,
-        None => network(options.certificate.as_deref())?,
-    };
-    if account.is_live && !options.yes {
-        output.line("the facts create and delete tables of their own, and restore the service properties");
-        confirmed(&mut output, stop).await?;
+    let rehearsal = async |twin: &Side| measure(twin, &plan, &Mutex::default(), |_| {}).await;
+    if !run.rehearse(rehearsal).await? {
+        return Ok((Exit::NotFinished, Results::default()));
     }
-    let id = Guid::random().to_string().replace('-', "");
-    let prefix = format!("{PREFIX}{}", &id[..8]);
-    let path = options.tables.clone();
-    let path = path.unwrap_or_else(|| PathBuf::from(format!("{prefix}.tables")));
-    let tables = Tables::create(&path, &account.base, &prefix).map_err(|e| format!("{}: {e}", path.display()))?;
-    stop.set_file(&path);
-    let guard = Guard::new(transport.clone(), &prefix, u64::MAX, Some(tables));
-    let Some(tables) = guard.tables() else {
-        return Err("no file of tables".to_owned());
-    };
     let results = Mutex::new(Results {
         date: format!("{:.10}", DateTime::now().to_string()),
-        service: match account.is_cosmos {
+        service: match run.account.is_cosmos {
             true => "Cosmos DB for Table",
             false => "Azure Table storage",
         },
+        product: options.name.clone(),
         ..Results::default()
     });
-    let work = async {
-        check::check(&account, &guard, &prefix).await?;
-        let product = match &options.name {
-            Some(name) => Some(name.clone()),
-            None => product(&account, &guard).await,
-        };
-        change(&results, |results| results.product = product);
-        let name = backend_name(&account, &guard).await;
-        let side = Side::new(account.clone(), guard.clone(), name, &prefix)?;
-        measure(&side, options, &results).await?;
-        Ok(())
-    };
-    let worked = tokio::select! {
-        biased;
-        () = stop.stopped() => {
-            change(&results, |results| results.problems.push("stopped by a signal".to_owned()));
-            Ok(())
+    let work = async |side: &Side, progress: &mut Progress<'_>| {
+        if options.name.is_none() {
+            let product = product(&side.account, &side.guard).await;
+            change(&results, |results| results.product = product);
         }
-        worked = work => worked,
+        measure(side, &plan, &results, |sent| progress.step(sent)).await;
     };
-    if let Err(Unusable {
-        has_response: false,
-        why,
-    }) = worked
-    {
-        remove_file(tables, &mut output);
-        return Err(account.mask().hide(&why));
-    }
-    guard.settle().await;
-    let cleaned = finish(&account, &transport, tables, &mut output).await;
-    if let Err(Unusable { why, .. }) = worked {
-        return Err(account.mask().hide(&why));
-    }
-    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    print(&results, &mut output);
-    write(options, &results)?;
-    let exit = match cleaned {
-        Exit::NoDifference => results.exit(),
-        other => other,
-    };
-    Ok((exit, results))
+    let (parts, asks) = (plan.facts.len() + plan.tests.len(), run.account.is_live);
+    let exit = run.perform(parts, asks, work, |end, _, output| {
+        let mut exit = Exit::NotFinished;
+        change(&results, |results| {
+            if end != End::Complete {
+                results.problems.push(end.to_string());
+            }
+            results.problems.extend(write(options, results).err());
+            print(results, output);
+            exit = results.exit();
+        });
+        exit
+    });
+    let exit = exit.await?;
+    Ok((exit, results.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
 fn change(results: &Mutex<Results>, change: impl FnOnce(&mut Results)) {
     change(&mut results.lock().unwrap_or_else(PoisonError::into_inner));
 }
 
-/// Returns the facts of the account's service that the options name, each with its number.
-fn named_facts<'a>(account: &Account, options: &'a Options) -> impl Iterator<Item = (usize, &'static Fact)> + 'a {
-    let elsewhere = if account.is_cosmos { On::Storage } else { On::Cosmos };
-    let facts = facts::all().enumerate();
-    facts.filter(move |(_, fact)| fact.on != elsewhere && fact.name.to_lowercase().contains(&options.only))
+/// The facts and functions of a run.
+struct Plan {
+    /// Each with its number.
+    facts: Vec<(usize, &'static Fact)>,
+    tests: Vec<Test>,
 }
 
-/// Returns the tests of the suite that the options name, none on Cosmos DB: some do not hold there.
-fn named_tests<'a>(account: &Account, options: &'a Options) -> impl Iterator<Item = suite::Test> + 'a {
-    let is_left_out = options.no_suite || account.is_cosmos;
-    let tests = suite::all().into_iter();
-    tests.filter(move |test| !is_left_out && test.name.to_lowercase().contains(&options.only))
+impl Plan {
+    /// Returns what the options name. The suite is left out on Cosmos DB, where some functions do not hold.
+    fn new(account: &Account, options: &Options) -> Self {
+        let elsewhere = if account.is_cosmos { On::Storage } else { On::Cosmos };
+        let is_left_out = options.no_suite || account.is_cosmos;
+        let facts = facts::all().enumerate();
+        let tests = suite::all().into_iter();
+        Self {
+            facts: facts
+                .filter(|(_, fact)| fact.on != elsewhere && options.common.names(fact.name))
+                .collect(),
+            tests: tests
+                .filter(|test| !is_left_out && options.common.names(test.name))
+                .filter(|test| test.obstacle(account, !account.is_live).is_none())
+                .collect(),
+        }
+    }
 }
 
-/// Sends the requests of the facts, and runs the suite.
-async fn measure(side: &Side, options: &Options, results: &Mutex<Results>) -> Result<(), String> {
-    side.create_table().await?;
-    for (index, fact) in named_facts(&side.account, options) {
-        let properties = match fact.changes_properties {
-            true => Some(side.keep_properties().await?),
-            false => None,
-        };
-        let measured = measured(side, index, fact).await;
-        if let Some(properties) = properties {
-            side.restore_properties(properties).await?;
-        }
-        change(results, |results| results.facts.push(measured));
+/// Sends the requests of the facts, and runs the suite. Calls `progress` after each, with the number of requests so far.
+async fn measure(side: &Side, plan: &Plan, results: &Mutex<Results>, mut progress: impl FnMut(u64)) {
+    let problem = |why: String| change(results, |results| results.problems.push(side.mask.hide(&why)));
+    if let Err(why) = side.create_table().await {
+        return problem(why);
     }
-    for test in named_tests(&side.account, options) {
-        if test.obstacle(&side.account, !side.account.is_live).is_some() {
-            continue;
+    for (index, fact) in &plan.facts {
+        match side.keep_properties(fact.changes_properties).await {
+            Err(why) => problem(why),
+            Ok(()) => {
+                let measured = measured(side, *index, fact).await;
+                change(results, |results| results.facts.push(measured));
+            }
         }
-        let outcome = test.run(&side.backend).await;
-        let outcome = outcome.map_err(|why| side.mask.hide(&why));
-        change(results, |results| results.suite.push((test.name, outcome)));
+        progress(side.guard.sent());
     }
-    Ok(())
+    for test in &plan.tests {
+        match side.keep_properties(test.changes_properties()).await {
+            Err(why) => problem(why),
+            Ok(()) => {
+                let outcome = test.run(&side.backend).await;
+                let outcome = outcome.map_err(|why| side.mask.hide(&why));
+                change(results, |results| results.suite.push((test.name, outcome)));
+            }
+        }
+        progress(side.guard.sent());
+    }
 }
 
 /// Sends the requests of a fact.
@@ -179,7 +166,7 @@ async fn measured(side: &Side, index: usize, fact: &'static Fact) -> Measured {
     measured
 }
 
-async fn exchanged(side: &Side, exchange: &Exchange, names: &mut crate::step::Names) -> Result<Exchanged, String> {
+async fn exchanged(side: &Side, exchange: &Exchange, names: &mut Names) -> Result<Exchanged, String> {
     let step = &exchange.step;
     if step.waits {
         side.wait_for_change().await;

@@ -87,41 +87,23 @@ impl Side {
         Ok(())
     }
 
-    /// Reads the properties, and notes them in the file of tables. Properties that are noted were not restored yet:
-    /// they are the account's own, and the service may have others by now.
-    pub(crate) async fn keep_properties(&self) -> Result<String, String> {
-        if let Some(properties) = self.guard.tables().and_then(Tables::properties) {
-            return Ok(properties);
-        }
-        let response = self.request("GET", PROPERTIES, &[], Bytes::new()).await?;
-        if response.status() != 200 {
-            return Err(format!(
-                "the service properties: the service answers {}",
-                response.status()
-            ));
-        }
-        let properties = String::from_utf8_lossy(response.body()).into_owned();
-        if let Some(tables) = self.guard.tables() {
-            tables
-                .set_properties(Some(properties.clone()))
-                .map_err(|e| format!("the file of tables: {e}"))?;
-        }
-        Ok(properties)
-    }
-
-    /// Restores the properties.
-    pub(crate) async fn restore_properties(&self, properties: String) -> Result<(), String> {
-        let put = async || {
-            let body = properties.clone().into();
-            let response = self.request("PUT", PROPERTIES, &[], body).await?;
+    /// Reads the properties once in a run, before the first task that changes them, and notes them in the file of
+    /// tables: the cleanup restores them. On the emulator beside an account, nothing is restored.
+    pub(crate) async fn keep_properties(&self, changes: bool) -> Result<(), String> {
+        let is_needed = |tables: &&Tables| changes && tables.properties().is_none();
+        let Some(tables) = self.guard.tables().filter(is_needed) else {
+            return Ok(());
+        };
+        let mut body = String::new();
+        let get = async || {
+            let response = self.request("GET", PROPERTIES, &[], Bytes::new()).await?;
+            body = String::from_utf8_lossy(response.body()).into_owned();
             Ok(response.status().as_u16())
         };
-        let restored = repeated(put, |status| status < 300).await;
-        restored.map_err(|why| format!("restore the service properties: {why}"))?;
-        match self.guard.tables() {
-            Some(tables) => tables.set_properties(None).map(drop).map_err(|e| e.to_string()),
-            None => Ok(()),
-        }
+        let read = repeated(get, |status| status == 200).await;
+        read.map_err(|why| format!("the service properties: {why}"))?;
+        let noted = tables.set_properties(Some(body));
+        noted.map(drop).map_err(|e| format!("the file of tables: {e}"))
     }
 
     async fn request(

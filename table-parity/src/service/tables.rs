@@ -16,9 +16,7 @@ use sha2::{Digest as _, Sha256};
 /// The first line.
 const HEAD: &str =
     "# Tables of a run of table-parity, which deletes them at its end. If it was killed, this deletes them:";
-const COMMAND: &str = "cargo run --release -p table-parity -- account --cleanup ";
-const ACCOUNT_NEEDED: &str =
-    "# with the account of the run: in AZURE_STORAGE_CONNECTION_STRING, or --endpoint and AZURE_TABLE_TOKEN";
+const COMMAND: &str = "the command of the run, with --cleanup ";
 /// The beginning of the line with the salt and the hash of the account's address.
 const ACCOUNT: &str = "# account ";
 /// The beginning of the line with the beginning of every name of the run.
@@ -165,7 +163,6 @@ impl Tables {
         let mut lines = vec![
             HEAD.to_owned(),
             format!("#   {COMMAND}{:?}", std::path::absolute(&self.path)?),
-            ACCOUNT_NEEDED.to_owned(),
             format!("{ACCOUNT}{}", self.account),
         ];
         lines.extend(self.prefix().map(|prefix| format!("{PREFIX}{prefix}")));

@@ -160,7 +160,7 @@ async fn run_stops_at_the_maximum_and_cleans_up() {
         requests: Arc::default(),
     };
     let mut options = Options::new(by_key(STORAGE));
-    options.max_requests = Some(70);
+    options.common.max_requests = Some(70);
     let ran = verify(options, counted.clone()).await;
     assert_eq!(ran.exit, Exit::NotFinished);
     assert!(ran.output.contains("would exceed the maximum of 70"), "{}", ran.output);
@@ -181,7 +181,7 @@ async fn table_of_the_user_is_not_touched() {
         .unwrap();
     let before = emulator.tables();
     let mut options = Options::new(by_key(COSMOS));
-    options.only = "a table's name of one character".to_owned();
+    options.common.only = "a table's name of one character".to_owned();
     let ran = verify(options, emulator.clone()).await;
     assert!(ran.output.contains("the account has a table \"Q\""), "{}", ran.output);
     assert_eq!(emulator.tables(), before);
@@ -206,16 +206,16 @@ async fn unusable_account_is_reported_without_its_secrets() {
 async fn stopped_run_creates_nothing_more_and_names_its_file() {
     let (emulator, folder, stop) = (emulator(), Folder::new(), Stop::default());
     let mut options = Options::new(by_key(STORAGE));
-    options.yes = true;
-    options.only = "tables::".to_owned();
-    options.tables = Some(folder.path().join("tables"));
+    options.common.yes = true;
+    options.common.only = "tables::".to_owned();
+    options.common.tables = Some(folder.path().join("tables"));
     let stopping = Stopping {
         behind: emulator.clone(),
         stop: stop.clone(),
     };
     let (ran, ..) = run(&options, stopping, &stop).await;
     assert_eq!(Exit::of(&ran), Exit::NotFinished);
-    assert_eq!(stop.file(), options.tables.as_deref());
+    assert_eq!(stop.file(), options.common.tables.as_deref());
     assert!(!stop.file().unwrap().exists());
     assert_eq!(emulator.tables(), []);
 }
@@ -264,9 +264,14 @@ fn arguments_and_environment_are_parsed() {
     let account = [("AZURE_STORAGE_CONNECTION_STRING", "UseDevelopmentStorage=true")];
     let options = parse(&["--yes", "--max-requests", "5", "--only", "Queries"], &account).unwrap();
     assert_eq!(
-        (options.yes, options.max_requests, options.only.as_str()),
-        (true, Some(5), "queries")
+        (
+            options.common.yes,
+            options.common.max_requests,
+            options.common.only.as_str()
+        ),
+        (true, Some(5), "Queries")
     );
+    assert!(options.common.names("queries::take"));
     let Given::ConnectionString(text) = options.account else {
         panic!("no connection string")
     };
@@ -342,7 +347,7 @@ async fn rejection_that_repeats_secrets_is_shown_and_recorded_without_them() {
         ("newest known", "Echo: SharedKey account:(hidden)"),
     ] {
         let mut options = Options::new(by_key(STORAGE));
-        options.only = only.to_owned();
+        options.common.only = only.to_owned();
         options.record = Some(folder.path().to_owned());
         let ran = verify(options, echoing.clone()).await;
         assert!(ran.output.contains(echo), "{}", ran.output);

@@ -2,10 +2,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use azure_table::Emulator;
-use azure_table::transport::{HttpTransport, Transport};
+use azure_table::transport::{BoxFuture, HttpTransport, Transport, TransportError};
+use bytes::Bytes;
+use http::{Method, Request, Response};
 
+use crate::command_line::{CommandLine, Rejected};
 use crate::parity::options::Options;
 use crate::parity::results::Results;
 use crate::parity::{json, page, run};
@@ -20,19 +24,27 @@ const UPDATE: &str = "AZURE_TABLE_UPDATE_PARITY";
 
 /// Measures the facts on a service in this process or elsewhere.
 pub(crate) async fn measured(account: Given, is_cosmos: bool, transport: impl Transport) -> (Exit, Results) {
+    let (ran, ..) = printed(account, is_cosmos, transport).await;
+    ran
+}
+
+/// The same, with the output and the progress.
+async fn printed(account: Given, is_cosmos: bool, transport: impl Transport) -> ((Exit, Results), String, String) {
     let folder = Folder::new();
     let mut options = Options::new(account);
-    options.cosmos = is_cosmos;
+    options.common.cosmos = is_cosmos;
     options.no_suite = true;
-    options.yes = true;
-    options.tables = Some(folder.path().join("tables"));
+    options.common.yes = true;
+    options.common.tables = Some(folder.path().join("tables"));
+    let (mut out, mut log) = (Vec::new(), Vec::new());
     let streams = Streams {
-        out: &mut Vec::new(),
-        log: &mut Vec::new(),
+        out: &mut out,
+        log: &mut log,
     };
     let ran = run::run(&options, Some(Arc::new(transport)), &Stop::default(), streams).await;
     assert!(!folder.path().join("tables").exists(), "tables are left");
-    ran.unwrap()
+    let [out, log] = [out, log].map(|text| String::from_utf8(text).unwrap());
+    (ran.unwrap(), out, log)
 }
 
 /// Compares results with those of the repository, of the day that is stated there.
@@ -87,11 +99,49 @@ async fn results_of_azurite_are_those_of_the_repository() {
     assert_known(results, "azurite");
 }
 
+/// Counts the tables that are created.
+#[derive(Clone, Debug)]
+struct Created(Emulator, Arc<AtomicUsize>);
+
+impl Transport for Created {
+    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let creates = request.method() == Method::POST && request.uri().path().ends_with("/Tables");
+        Box::pin(async move {
+            let response = self.0.send(request).await?;
+            let is_created = creates && response.status().is_success();
+            self.1.fetch_add(usize::from(is_created), Ordering::SeqCst);
+            Ok(response)
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_tables_and_progress_are_stated() {
+    let created = Created(emulator_of_cosmos(), Arc::default());
+    let (_, output, log) = printed(by_key(COSMOS), true, created.clone()).await;
+    assert!(
+        output.contains("requests, of which 25 create a table; after"),
+        "{output}"
+    );
+    assert_eq!(log.lines().count(), 10, "{log}");
+    assert!(log.contains("table-parity: 100 %, "), "{log}");
+
+    let tables = created.1.load(Ordering::SeqCst);
+    let Err(Rejected::Help(help)) = CommandLine::of(["table-parity", "--help"].map(Into::into)) else {
+        panic!("no help")
+    };
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        help.contains(&format!("Cosmos DB for Table creates {tables} tables")),
+        "{tables}: {help}"
+    );
+}
+
 #[tokio::test]
 async fn name_of_no_fact_is_an_error() {
     let mut options = Options::new(by_key(STORAGE));
-    options.yes = true;
-    options.only = "a fakt".to_owned();
+    options.common.yes = true;
+    options.common.only = "a fakt".to_owned();
     let streams = Streams {
         out: &mut Vec::new(),
         log: &mut Vec::new(),

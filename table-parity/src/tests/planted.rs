@@ -324,7 +324,7 @@ async fn every_planted_difference_is_found_at_its_place() {
     } in PLANTS
     {
         let mut options = Options::new(by_key(STORAGE));
-        options.only = only.to_lowercase();
+        options.common.only = only.to_lowercase();
         let emulator = emulator();
         add_foreign_table(&emulator);
         let planted = Planted {

@@ -139,7 +139,7 @@ async fn properties_of_the_account_are_neither_recorded_nor_reported() {
         let own = ServiceProperties::default().cors([CorsRule::new([ORIGIN], ["GET"])]);
         service.set_properties(own).await.unwrap();
         let mut options = Options::new(by_key(STORAGE));
-        options.only = only.to_owned();
+        options.common.only = only.to_owned();
         options.change_properties = true;
         options.record = Some(folder.path().to_owned());
         let ran = verify(
@@ -167,7 +167,7 @@ async fn properties_of_the_account_are_neither_recorded_nor_reported() {
 async fn tenant_in_a_challenge_is_neither_recorded_nor_reported() {
     let folder = Folder::new();
     let mut options = Options::new(by_key(COSMOS));
-    options.only = "without authorization".to_owned();
+    options.common.only = "without authorization".to_owned();
     options.record = Some(folder.path().to_owned());
     let behind = emulator_of_cosmos();
     let ran = verify(

@@ -148,8 +148,8 @@ pub(crate) async fn run(options: &Options, transport: impl Transport, stop: &Sto
 pub(crate) async fn verify(mut options: Options, transport: impl Transport) -> Ran {
     let folder = Folder::new();
     let file = folder.path().join("tables");
-    options.yes = true;
-    options.tables = Some(file.clone());
+    options.common.yes = true;
+    options.common.tables = Some(file.clone());
     let (ran, output, log) = run(&options, transport, &Stop::default()).await;
     let (exit, report) = ran.unwrap_or_else(|why| panic!("{why}\n{output}"));
     Ran {

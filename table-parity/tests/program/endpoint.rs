@@ -123,3 +123,34 @@ async fn mistakes_of_the_command_line_and_of_the_endpoint_are_usage() {
         );
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn maximum_of_requests_stops_the_facts_and_keeps_their_results() {
+    let (emulator, folder) = (emulator(), Folder::new());
+    let server = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0")
+        .await
+        .unwrap()
+        .spawn();
+    let endpoint = format!("http://{}/{ACCOUNT}", server.address());
+    std::fs::write(folder.path().join("key"), KEY).unwrap();
+    let account = [
+        "--endpoint",
+        &endpoint,
+        "--account",
+        ACCOUNT,
+        "--key",
+        "@key",
+        "--no-suite",
+    ];
+    let (code, text) = ended(
+        &folder,
+        &[&account[..], &["--max-requests", "70", "--json", "out.json"]].concat(),
+    )
+    .await;
+    assert_eq!(code, 3, "{text}");
+    assert!(text.contains("the next one would exceed the maximum of 70"), "{text}");
+    let results = std::fs::read_to_string(folder.path().join("out.json")).unwrap();
+    let results: Value = serde_json::from_str(&results).unwrap();
+    assert!(results["alike"].as_array().unwrap().len() > 5, "{results}");
+    assert_eq!(emulator.tables(), []);
+}

@@ -4,7 +4,7 @@ use std::io::Write;
 
 pub(crate) struct Progress<'w> {
     log: &'w mut (dyn Write + Send),
-    /// The functions and probes of the run.
+    /// The functions, facts and probes of the run.
     all: usize,
     done: usize,
     estimate: u64,
@@ -20,7 +20,7 @@ impl<'w> Progress<'w> {
         }
     }
 
-    /// Counts a function or probe, and prints a line if it completes a tenth.
+    /// Counts a function, fact or probe, and prints a line if it completes a tenth.
     pub(crate) fn step(&mut self, requests: u64) {
         self.done += 1;
         let tenth = |done: usize| (done * 10).checked_div(self.all);
@@ -32,7 +32,7 @@ impl<'w> Progress<'w> {
         // A closed pipe must not stop the run.
         let _ = writeln!(
             self.log,
-            "table-parity: {percent:>3} %, {done} of {all} functions and probes, {requests} of about {estimate} requests"
+            "table-parity: {percent:>3} %, {done} of {all} tests, {requests} of about {estimate} requests"
         );
     }
 }
