@@ -127,8 +127,12 @@ impl<'a, 'w> Run<'a, 'w> {
         Ok(Some(exit))
     }
 
-    /// Does the work on the emulator of the service, and counts its requests. Returns `false` if a signal ends it.
-    pub(crate) async fn rehearse(&mut self, work: impl AsyncFnOnce(&Side)) -> Result<bool, String> {
+    /// Does the work, which has this number of parts, on the emulator of the service, and counts its requests.
+    pub(crate) async fn rehearse(&mut self, parts: usize, work: impl AsyncFnOnce(&Side)) -> Result<(), String> {
+        if parts == 0 {
+            let only = &self.common.only;
+            return Err(format!("--only {only}: no test, fact or probe has this in its name"));
+        }
         let (twin, emulator) = self.account.twin()?;
         let emulator: Arc<dyn Transport> = Arc::new(emulator);
         let unlimited = || Guard::new(emulator.clone(), &self.prefix, u64::MAX, None);
@@ -139,63 +143,54 @@ impl<'a, 'w> Run<'a, 'w> {
         let twin = Side::new(twin, unlimited(), "emulator", &self.prefix)?;
         tokio::select! {
             biased;
-            () = self.stop.stopped() => return Ok(false),
+            () = self.stop.stopped() => return Err("not started: stopped by a signal".to_owned()),
             () = work(&twin) => {}
         }
         // Concurrent requests and retries are not the same in every run.
         self.estimate = twin.guard.sent() + twin.guard.sent() / 10 + 10;
         // And the table of the check.
         self.creations = twin.guard.created() + 1;
-        Ok(true)
+        Ok(())
     }
 
     /// Does the work on the service, whose progress has `parts` steps. The report is printed before the cleanup, which
     /// may fail, and receives the number of requests.
     pub(crate) async fn perform(
-        self,
+        mut self,
         parts: usize,
         asks: bool,
         work: impl AsyncFnOnce(&Side, &mut Progress<'_>),
         report: impl FnOnce(End, u64, &mut Output<'_>) -> Exit,
     ) -> Result<Exit, String> {
-        let Self {
-            account,
-            common,
-            prefix,
-            estimate,
-            creations,
-            mut output,
-            transport,
-            stop,
-            log,
-        } = self;
-        let cap = common.max_requests.unwrap_or(estimate + estimate / 2);
+        let (account, transport, output) = (&self.account, &self.transport, &mut self.output);
+        let (prefix, estimate, creations) = (&self.prefix, self.estimate, self.creations);
+        let cap = self.common.max_requests.unwrap_or(estimate + estimate / 2);
         output.line(&format!("account    {}", account.kind()));
         output.line(&format!(
             "estimate   {estimate} requests, of which {creations} create a table; after {cap} the run stops, and cleans up"
         ));
         output.line("           the price depends on the account");
-        if asks && !common.yes {
-            confirmed(&mut output, stop).await?;
+        if asks && !self.common.yes {
+            confirmed(output, self.stop).await?;
         }
-        let path = common.tables.clone();
+        let path = self.common.tables.clone();
         let path = path.unwrap_or_else(|| PathBuf::from(format!("{prefix}.tables")));
-        let tables = Tables::create(&path, &account.base, &prefix).map_err(|e| format!("{}: {e}", path.display()))?;
-        stop.set_file(&path);
+        let tables = Tables::create(&path, &account.base, prefix).map_err(|e| format!("{}: {e}", path.display()))?;
+        self.stop.set_file(&path);
         output.line(&format!("tables     {prefix}…, noted in {}", path.display()));
         output.line("           Ctrl-C stops the run, and deletes them");
-        let guard = Guard::new(transport.clone(), &prefix, cap, Some(tables));
-        let mut progress = Progress::new(log, parts, estimate);
+        let guard = Guard::new(transport.clone(), prefix, cap, Some(tables));
+        let mut progress = Progress::new(self.log, parts, estimate);
         let work = async {
-            check::check(&account, &guard, &prefix).await?;
-            let name = backend_name(&account, &guard).await;
-            let side = Side::new(account.clone(), guard.clone(), name, &prefix)?;
+            check::check(account, &guard, prefix).await?;
+            let name = backend_name(account, &guard).await;
+            let side = Side::new(account.clone(), guard.clone(), name, prefix)?;
             work(&side, &mut progress).await;
             Ok(())
         };
         let end = tokio::select! {
             biased;
-            () = stop.stopped() => Ok(End::Signal),
+            () = self.stop.stopped() => Ok(End::Signal),
             () = guard.capped() => Ok(End::Capped(cap)),
             worked = work => worked.map(|()| End::Complete),
         };
@@ -209,19 +204,16 @@ impl<'a, 'w> Run<'a, 'w> {
                     guard.settle().await;
                 }
                 if has_response && !tables.is_clean() {
-                    finish(&account, &transport, tables, &mut output).await;
+                    finish(account, transport, tables, output).await;
                 } else {
-                    remove_file(tables, &mut output);
+                    remove_file(tables, output);
                 }
                 return Err(account.mask().hide(&why));
             }
         };
         guard.settle().await;
-        let reported = report(end, guard.sent(), &mut output);
-        let cleaned = finish(&account, &transport, tables, &mut output).await;
-        Ok(match cleaned {
-            Exit::NoDifference => reported,
-            other => other,
-        })
+        let reported = report(end, guard.sent(), output);
+        let is_clean = finish(account, transport, tables, output).await == Exit::NoDifference;
+        Ok(if is_clean { reported } else { Exit::NotFinished })
     }
 }

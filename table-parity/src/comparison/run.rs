@@ -19,9 +19,6 @@ use crate::service::side::Side;
 use crate::service::stop::Stop;
 use crate::suite::{self, Test};
 
-/// The beginning of every table of the program. A run adds letters of its own.
-const PREFIX: &str = "verify";
-
 /// The functions and probes of a run, with the reason for those that cannot run.
 pub(crate) struct Plan {
     pub(crate) tests: Vec<(Test, Option<&'static str>)>,
@@ -81,10 +78,12 @@ async fn exercise(
     results: &Shared,
     mut progress: impl FnMut(u64),
 ) {
+    let problem = |why: String| lock(results).problems.push(side.mask.hide(&why));
+    let keeps_properties = async |changes| side.keep_properties(changes).await.map_err(problem).is_ok();
     for (index, (test, obstacle)) in plan.tests.iter().enumerate() {
         let changes = test.changes_properties();
         let is_skipped = obstacle.is_some() || skipped.contains(&index);
-        let outcome = if is_skipped || !keeps_properties(side, changes, results).await {
+        let outcome = if is_skipped || !keeps_properties(changes).await {
             None
         } else {
             // Such a function reads the properties of the account.
@@ -101,12 +100,11 @@ async fn exercise(
         return;
     }
     if let Err(why) = side.create_table().await {
-        lock(results).problems.push(side.mask.hide(&why));
-        return;
+        return problem(why);
     }
     for (index, probe, obstacle) in &plan.probes {
         let changes = probe.needs == Needs::Properties;
-        let observed = if obstacle.is_some() || !keeps_properties(side, changes, results).await {
+        let observed = if obstacle.is_some() || !keeps_properties(changes).await {
             None
         } else {
             let name = format!("probe_{index:03}");
@@ -116,13 +114,6 @@ async fn exercise(
         };
         lock(results).probes.push(observed);
     }
-}
-
-/// Returns `true` if a task may run: the properties that it changes are noted, so that the cleanup restores them.
-async fn keeps_properties(side: &Side, changes: bool, results: &Shared) -> bool {
-    let kept = side.keep_properties(changes).await;
-    kept.map_err(|why| lock(results).problems.push(side.mask.hide(&why)))
-        .is_ok()
 }
 
 /// Writes the exchanges of a task.
@@ -154,23 +145,16 @@ pub(crate) async fn run(
     stop: &Stop,
     streams: Streams<'_>,
 ) -> Ran {
-    let mut run = Run::new(&options.account, &options.common, PREFIX, transport, stop, streams)?;
+    let mut run = Run::new(&options.account, &options.common, "verify", transport, stop, streams)?;
     if let Some(exit) = run.clean_up().await? {
         return Ok((exit, None));
     }
     let account = run.account.clone();
     let plan = Plan::new(&account, options);
-    if plan.tests.is_empty() && plan.probes.is_empty() {
-        return Err(format!(
-            "--only {}: no test and no probe has this in its name",
-            options.common.only
-        ));
-    }
     let expected = Shared::default();
     let rehearsal = async |twin: &Side| exercise(twin, &plan, &[], None, &expected, |_| {}).await;
-    if !run.rehearse(rehearsal).await? {
-        return Ok((Exit::NotFinished, None));
-    }
+    let parts = plan.tests.len() + plan.probes.len();
+    run.rehearse(parts, rehearsal).await?;
     let expected = lock(&expected).clone();
     // A function of the suite for Azure Table storage may not hold on Cosmos DB: its emulator decides.
     let skipped: Vec<usize> = (0..expected.tests.len())

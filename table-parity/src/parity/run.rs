@@ -1,7 +1,7 @@
 //! The facts on an endpoint: their requests, the conformance suite, and the report.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azure_table::DateTime;
 use azure_table::transport::Transport;
@@ -26,9 +26,6 @@ use crate::service::stop::Stop;
 use crate::step::Names;
 use crate::suite::{self, Test};
 
-/// The beginning of every table of a run, which adds letters of its own.
-const PREFIX: &str = "parity";
-
 /// The end of a run with its results, or the reason why it did not start.
 pub(crate) type Ran = Result<(Exit, Results), String>;
 
@@ -39,21 +36,14 @@ pub(crate) async fn run(
     stop: &Stop,
     streams: Streams<'_>,
 ) -> Ran {
-    let mut run = Run::new(&options.account, &options.common, PREFIX, transport, stop, streams)?;
+    let mut run = Run::new(&options.account, &options.common, "parity", transport, stop, streams)?;
     if let Some(exit) = run.clean_up().await? {
         return Ok((exit, Results::default()));
     }
     let plan = Plan::new(&run.account, options);
-    if plan.facts.is_empty() && plan.tests.is_empty() {
-        return Err(format!(
-            "--only {}: no fact and no test has this in its name",
-            options.common.only
-        ));
-    }
+    let parts = plan.facts.len() + plan.tests.len();
     let rehearsal = async |twin: &Side| measure(twin, &plan, &Mutex::default(), |_| {}).await;
-    if !run.rehearse(rehearsal).await? {
-        return Ok((Exit::NotFinished, Results::default()));
-    }
+    run.rehearse(parts, rehearsal).await?;
     let results = Mutex::new(Results {
         date: format!("{:.10}", DateTime::now().to_string()),
         service: match run.account.is_cosmos {
@@ -66,29 +56,26 @@ pub(crate) async fn run(
     let work = async |side: &Side, progress: &mut Progress<'_>| {
         if options.name.is_none() {
             let product = product(&side.account, &side.guard).await;
-            change(&results, |results| results.product = product);
+            lock(&results).product = product;
         }
         measure(side, &plan, &results, |sent| progress.step(sent)).await;
     };
-    let (parts, asks) = (plan.facts.len() + plan.tests.len(), run.account.is_live);
+    let asks = run.account.is_live;
     let exit = run.perform(parts, asks, work, |end, _, output| {
-        let mut exit = Exit::NotFinished;
-        change(&results, |results| {
-            if end != End::Complete {
-                results.problems.push(end.to_string());
-            }
-            results.problems.extend(write(options, results).err());
-            print(results, output);
-            exit = results.exit();
-        });
-        exit
+        let results = &mut *lock(&results);
+        if end != End::Complete {
+            results.problems.push(end.to_string());
+        }
+        results.problems.extend(write(options, results).err());
+        print(results, output);
+        results.exit()
     });
     let exit = exit.await?;
     Ok((exit, results.into_inner().unwrap_or_else(PoisonError::into_inner)))
 }
 
-fn change(results: &Mutex<Results>, change: impl FnOnce(&mut Results)) {
-    change(&mut results.lock().unwrap_or_else(PoisonError::into_inner));
+fn lock(results: &Mutex<Results>) -> MutexGuard<'_, Results> {
+    results.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The facts and functions of a run.
@@ -119,28 +106,23 @@ impl Plan {
 
 /// Sends the requests of the facts, and runs the suite. Calls `progress` after each, with the number of requests so far.
 async fn measure(side: &Side, plan: &Plan, results: &Mutex<Results>, mut progress: impl FnMut(u64)) {
-    let problem = |why: String| change(results, |results| results.problems.push(side.mask.hide(&why)));
+    let problem = |why: String| lock(results).problems.push(side.mask.hide(&why));
+    let keeps_properties = async |changes| side.keep_properties(changes).await.map_err(problem).is_ok();
     if let Err(why) = side.create_table().await {
         return problem(why);
     }
     for (index, fact) in &plan.facts {
-        match side.keep_properties(fact.changes_properties).await {
-            Err(why) => problem(why),
-            Ok(()) => {
-                let measured = measured(side, *index, fact).await;
-                change(results, |results| results.facts.push(measured));
-            }
+        if keeps_properties(fact.changes_properties).await {
+            let measured = measured(side, *index, fact).await;
+            lock(results).facts.push(measured);
         }
         progress(side.guard.sent());
     }
     for test in &plan.tests {
-        match side.keep_properties(test.changes_properties()).await {
-            Err(why) => problem(why),
-            Ok(()) => {
-                let outcome = test.run(&side.backend).await;
-                let outcome = outcome.map_err(|why| side.mask.hide(&why));
-                change(results, |results| results.suite.push((test.name, outcome)));
-            }
+        if keeps_properties(test.changes_properties()).await {
+            let outcome = test.run(&side.backend).await;
+            let outcome = outcome.map_err(|why| side.mask.hide(&why));
+            lock(results).suite.push((test.name, outcome));
         }
         progress(side.guard.sent());
     }

@@ -149,6 +149,6 @@ async fn name_of_no_fact_is_an_error() {
     let ran = run::run(&options, Some(Arc::new(emulator())), &Stop::default(), streams).await;
     assert_eq!(
         ran.map(|_| ()).unwrap_err(),
-        "--only a fakt: no fact and no test has this in its name"
+        "--only a fakt: no test, fact or probe has this in its name"
     );
 }
