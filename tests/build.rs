@@ -18,7 +18,6 @@ fn main() {
     set_cfg("recordings", has_recordings());
     set_cfg("azurite", azurite || (required && !oauth));
     set_cfg("azurite_oauth", oauth || (required && !azurite));
-    set_cfg("live_account", is_set("AZURE_TABLE_TEST_LIVE"));
     set_cfg("recorded_compiler", is_recorded_compiler());
 }
 

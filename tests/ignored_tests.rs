@@ -5,7 +5,7 @@
 #![expect(clippy::print_stdout, reason = "a summary for a person")]
 
 /// Returns the kinds of ignored tests: whether they ran, their name, and the command that runs them.
-fn kinds() -> [(bool, &'static str, &'static str); 7] {
+fn kinds() -> [(bool, &'static str, &'static str); 6] {
     [
         (
             cfg!(feature = "full"),
@@ -37,11 +37,6 @@ fn kinds() -> [(bool, &'static str, &'static str); 7] {
             cfg!(recorded_compiler),
             "texts of compile errors, recorded with Rust 1.95",
             "cargo +1.95 test -p azure-table-tests --test ui",
-        ),
-        (
-            cfg!(live_account),
-            "a live account of Azure or Cosmos DB, where no test has run yet",
-            "AZURE_TABLE_TEST_LIVE=CONNECTION_STRING cargo test -p azure-table-tests --test it conformance",
         ),
     ]
 }

@@ -27,8 +27,6 @@ pub const AZURITE: &str = "AZURE_TABLE_TEST_AZURITE";
 pub const AZURITE_OAUTH: &str = "AZURE_TABLE_TEST_AZURITE_OAUTH";
 /// The file of its certificate, in PEM.
 pub const AZURITE_CERTIFICATE: &str = "AZURE_TABLE_TEST_AZURITE_CERTIFICATE";
-/// A connection string of a live account. The suite creates and deletes tables named `t…` there.
-pub const LIVE: &str = "AZURE_TABLE_TEST_LIVE";
 /// The beginning of new names, unless a program sets another one.
 const PREFIX: &str = "t";
 
@@ -151,7 +149,16 @@ impl Backend {
     /// # Panics
     /// The environment names none. Tests that call it are then ignored, see `build.rs`.
     pub fn azurite() -> Self {
-        Self::named("Azurite", AZURITE)
+        Self {
+            name: "Azurite",
+            service: TableServiceClient::from_connection_string(&variable(AZURITE)).unwrap(),
+            double: None,
+            network: None,
+            _server: None,
+            by_table_sas: false,
+            names: None,
+            prefix: PREFIX.to_owned(),
+        }
     }
 
     /// Returns the Azurite that the environment names, over HTTPS and with unsigned tokens.
@@ -181,14 +188,6 @@ impl Backend {
         }
     }
 
-    /// Returns the live account that the environment names.
-    ///
-    /// # Panics
-    /// The environment names none. Tests that call it are then ignored, see `build.rs`.
-    pub fn live() -> Self {
-        Self::named("live account", LIVE)
-    }
-
     /// Returns the account of a client over the transport that all its clients share. New tables begin with the prefix.
     pub fn of_account(
         name: &'static str,
@@ -205,19 +204,6 @@ impl Backend {
             by_table_sas: false,
             names: None,
             prefix: prefix.to_owned(),
-        }
-    }
-
-    fn named(name: &'static str, connection_string: &str) -> Self {
-        Self {
-            name,
-            service: TableServiceClient::from_connection_string(&variable(connection_string)).unwrap(),
-            double: None,
-            network: None,
-            _server: None,
-            by_table_sas: false,
-            names: None,
-            prefix: PREFIX.to_owned(),
         }
     }
 

@@ -44,11 +44,6 @@ macro_rules! on_azurite_with_token {
     };
 }
 
-/// [`on`] the live account of the environment.
-macro_rules! on_live_account {
-    ($($rest:tt)+) => { on! { if live_account, or "needs a live account: set AZURE_TABLE_TEST_LIVE": $($rest)+ } };
-}
-
 /// Defines a module with one test per function, twice: on an emulator that is recorded, and on the recording.
 macro_rules! replayed {
     ($($module:ident: $($test:ident),+;)+) => {
@@ -80,7 +75,6 @@ macro_rules! suite {
         on! { emulator_over_reqwest, Backend::emulator_over_reqwest().await; $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
         replayed! { $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
         on_azurite! { azurite, Backend::azurite(); $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
-        on_live_account! { live, Backend::live(); $($all)+ $($whole)+ $($key)+ $($batches)+ }
 
         on! { emulator_with_account_sas, Backend::emulator().through_account_sas(); $($all)+ $($whole)+ $($batches)+ }
         on! { emulator_with_shared_key_lite, Backend::emulator().through_shared_key_lite(); $($all)+ $($whole)+ $($batches)+ }
