@@ -1,7 +1,7 @@
 //! The way without a name: each fact on an endpoint, and a report.
 //!
-//! `run.rs` owns the plan and its results, `expectation.rs` compares a response with the expected one by the patterns of
-//! `pattern.rs`, `shown.rs` masks what is reported, `results.rs` counts, and `page.rs` and `json.rs` write.
+//! `run.rs` owns the plan and its results, `expectation.rs` compares a response with the expected one by the patterns
+//! of `pattern.rs`, `shown.rs` masks what is reported, `results.rs` counts, and `page.rs` and `json.rs` write.
 
 pub(crate) mod expectation;
 pub(crate) mod json;

@@ -94,6 +94,7 @@ fn imports_of_table_parity_point_downwards() {
             "comparison parity",
             "suite facts",
             "fact",
+            "run",
             "service",
             "step",
         ],

@@ -104,7 +104,8 @@ impl Plan {
     }
 }
 
-/// Sends the requests of the facts, and runs the suite. Calls `progress` after each, with the number of requests so far.
+/// Sends the requests of the facts, and runs the suite. Calls `progress` after each fact and function, with the number
+/// of requests so far.
 async fn measure(side: &Side, plan: &Plan, results: &Mutex<Results>, mut progress: impl FnMut(u64)) {
     let problem = |why: String| lock(results).problems.push(side.mask.hide(&why));
     let keeps_properties = async |changes| side.keep_properties(changes).await.map_err(problem).is_ok();
