@@ -193,7 +193,7 @@ fn words(service_error: &ServiceError, id: Guid) -> (&'static str, String) {
         Some((_, code, other)) => (*code, *other),
         None => (service_error.code, text),
     };
-    let activity = format_args!("\r\nActivityId: {id}, {SDK}");
+    let activity = format!("\r\nActivityId: {id}, {SDK}");
     // The error for a batch that is rejected for its rows together has an activity id (recorded).
     let is_of_rows = [ServiceError::DUPLICATE_ROW.code, ServiceError::OTHER_PARTITION.code].contains(&code);
     let text = match index {
