@@ -298,6 +298,9 @@ async fn beside(place: Place, processes: Option<&Simulation>, calls: &[Call], is
     assert!(distinct || has_holes, "two entities have one mail address: {mails:?}");
 }
 
+/// Returns `true` if an index row is as its entity requires.
+type Check<'a> = &'a dyn Fn(&DynamicEntity) -> bool;
+
 /// Returns the index rows that are missing, left over, or wrong, by the format in the guide `indexes`.
 async fn index_faults(service: &TableServiceClient, entities: &BTreeMap<Id, Versioned<Person>>) -> Vec<String> {
     let table = service.dynamic_table(TABLE).unwrap();
@@ -323,8 +326,7 @@ async fn index_faults(service: &TableServiceClient, entities: &BTreeMap<Id, Vers
             covered.all(|(name, value)| row.get(name) == Some(value))
         };
         let is_of_id = |row: &DynamicEntity| row.property::<String>("IndexedRow").is_ok_and(|row| row == id);
-        let expected: [(Option<String>, &dyn Fn(&DynamicEntity) -> bool); 3] =
-            [(mail, &is_of_id), (team, &|_| true), (Some(name), &is_covering)];
+        let expected: [(_, Check<'_>); 3] = [(mail, &is_of_id), (team, &|_| true), (Some(name), &is_covering)];
         for (key, is_right) in expected {
             let Some(key) = key else { continue };
             if !stored.remove(key.as_str()).is_some_and(is_right) {
