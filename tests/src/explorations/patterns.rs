@@ -56,7 +56,7 @@ pub fn promises() -> impl Iterator<Item = &'static Promise> {
 const ALL: [Case; 7] = [
     Case {
         name: "`Fence`: two transactions",
-        slow_with: None,
+        slow_with: Some(1),
         explore: |faults| explore(at(fence)).isolated().faults(faults).run(),
     },
     Case {
@@ -76,7 +76,7 @@ const ALL: [Case; 7] = [
     },
     Case {
         name: "`Leases`: one is requested, and released for that holder",
-        slow_with: None,
+        slow_with: Some(1),
         explore: |faults| explore(at(lease_on_request)).isolated().faults(faults).run(),
     },
     Case {

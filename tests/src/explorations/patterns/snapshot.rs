@@ -11,12 +11,12 @@ use super::{Case, Header, Place, Promise, TABLE, at, clients, count};
 pub(super) const ALL: [Case; 2] = [
     Case {
         name: "`Revision`: a snapshot beside two transactions of a fence",
-        slow_with: None,
+        slow_with: Some(1),
         explore: |faults| explore(at(fence)).isolated().faults(faults).run(),
     },
     Case {
         name: "`Revision`: a snapshot beside two writers",
-        slow_with: None,
+        slow_with: Some(1),
         explore: |faults| explore(at(revision)).isolated().faults(faults).run(),
     },
 ];
