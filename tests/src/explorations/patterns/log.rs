@@ -26,7 +26,7 @@ pub(super) const ALL: [Case; 5] = [
     },
     Case {
         name: "`Log`: a reader beside an append and a trim",
-        slow_with: None,
+        slow_with: Some(1),
         explore: |faults| explore(at(read)).isolated().faults(faults).run(),
     },
     Case {
