@@ -12,7 +12,7 @@ fn prove<'a>(cases: impl Iterator<Item = &'a Case>, count: usize, faults: usize)
     assert_eq!(cases.len(), count);
     for case in cases.iter().filter(|case| !case.is_slow(faults)) {
         let found = (case.explore)(faults);
-        // With a fault, unoptimized and beside other tests, the bound of a minute may end it: `cargo xtask long` proves it.
+        // Unoptimized, beside other tests, its minute may end one with a fault: `cargo xtask long` sees all orders.
         let is_proven = found.is_proof() || faults > 0 && found.failure().is_none();
         assert!(is_proven, "{}: {found}", case.name);
     }
