@@ -4,7 +4,6 @@
 
 mod client_layers;
 mod emulator_layers;
-mod language;
 mod layers;
 mod lines;
 mod long;

@@ -9,7 +9,6 @@
 )]
 
 pub mod chart;
-pub mod language;
 pub mod layers;
 pub mod long;
 pub mod pages;

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use xtask::sources::{Sources, root};
-use xtask::{chart, language, long, pages};
+use xtask::{chart, long, pages};
 
 /// Maintains this repository.
 #[derive(Parser)]
@@ -24,8 +24,6 @@ enum Command {
         /// The root of another checkout.
         root: Option<PathBuf>,
     },
-    /// Print the counts that `tests/house/language.rs` allows.
-    Language,
     /// Run the checks that take too long for `.ci/run`, and print the cases and the time of each.
     Long {
         /// The steps to run: all of them by default.
@@ -38,7 +36,6 @@ enum Command {
 fn main() -> io::Result<()> {
     match Command::parse() {
         Command::Figures { root: other } => figures::print(&Sources::read(other.as_deref().unwrap_or(root()))),
-        Command::Language => print!("{}", language::table(&language::counts())),
         Command::Long { steps } => match long::run(&steps) {
             Ok(true) => {}
             Ok(false) => std::process::exit(1),
