@@ -1,6 +1,4 @@
-//! Declared indexes: random histories against a model, what each call costs, states, holes and their repair.
-
-use std::collections::BTreeMap;
+//! Declared indexes: what each call costs, states, holes and their repair.
 
 use azure_table::index::{INDEX_PREFIX, IndexRow as _, IndexedEntity as _};
 use azure_table::testing::Spy;
@@ -8,7 +6,6 @@ use azure_table::{
     DateTime, DynamicEntity, Emulator, ErrorKind, Key, Result, TableClient, TableEntity, TableServiceClient,
 };
 use azure_table_patterns::{IndexFault, Indexed};
-use fastrand::Rng;
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(rename_all = "PascalCase")]
@@ -454,81 +451,6 @@ async fn calls_cost_what_the_page_states() -> Result<()> {
     assert_eq!(costs(), "Query");
     people.by(Person::BY_MAIL, ("t",))?.all().await?;
     assert_eq!(costs(), "Query, Get");
-    Ok(())
-}
-
-#[tokio::test]
-async fn random_histories_agree_with_a_model() -> Result<()> {
-    let (_, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
-    let (mut model, mut random) = (BTreeMap::new(), Rng::with_seed(7));
-    let names = ["Ada", "Bob", "a b", "!", "ü/\\?#"];
-    for step in 0..2_000 {
-        let id = random.u32(..6);
-        let mut new = person(id, names[random.usize(..names.len())]);
-        new.mail = [None, Some(format!("{}@x", random.u32(..4)))][random.usize(..2)].clone();
-        new.department = names[random.usize(..names.len())].into();
-        new.joined = DateTime::from_unix_seconds(i64::from(random.u32(..3)));
-        let is_taken = |model: &BTreeMap<u32, Person>| {
-            model
-                .values()
-                .any(|it| it.id != id && it.mail.is_some() && it.mail == new.mail)
-        };
-        let (taken, exists) = (is_taken(&model), model.contains_key(&id));
-        let written = match random.u32(..5) {
-            0 => (people.insert(&new).await.map(drop), !exists && !taken),
-            1 => (people.insert_or_replace(&new).await.map(drop), !taken),
-            2 => (
-                people
-                    .modify(("t", id), |person| person.clone_from(&new))
-                    .await
-                    .map(drop),
-                exists && !taken,
-            ),
-            3 => {
-                assert_eq!(people.delete(("t", id)).await?, model.remove(&id).is_some(), "{step}");
-                continue;
-            }
-            _ => match people
-                .query()
-                .filter(Person::ID.eq(id))
-                .partition("t")
-                .versioned()
-                .all()
-                .await?
-                .pop()
-            {
-                None => continue,
-                Some(mut read) => {
-                    read.entity = new.clone();
-                    (people.replace(&read).await.map(drop), !taken)
-                }
-            },
-        };
-        match written {
-            (Ok(()), true) => drop(model.insert(id, new)),
-            (Err(e), false) => assert!(
-                [ErrorKind::AlreadyExists, ErrorKind::NotFound].contains(&e.kind()),
-                "{step}: {e}"
-            ),
-            (result, expected) => unreachable!("{step}: {result:?}, expected {expected}"),
-        }
-        let name = names[random.usize(..names.len())];
-        let mut by_name: Vec<_> = model.values().filter(|person| person.name == name).cloned().collect();
-        by_name.sort_by_key(|person| person.id);
-        assert_eq!(people.by(Person::BY_NAME, ("t", name))?.all().await?, by_name, "{step}");
-        let mut by_joined: Vec<_> = model
-            .values()
-            .filter(|person| person.department == name)
-            .cloned()
-            .collect();
-        by_joined.sort_by_key(|person| (person.joined, person.id));
-        assert_eq!(
-            people.by(Person::BY_JOINED, ("t", name))?.all().await?,
-            by_joined,
-            "{step}"
-        );
-    }
-    people.verify().await?.ensure_none()?;
     Ok(())
 }
 

@@ -4,7 +4,6 @@ mod dynamic;
 mod foreign;
 mod keys;
 mod queries;
-mod saves;
 mod store;
 mod stored_as;
 mod transactions;
