@@ -25,7 +25,6 @@ pub(crate) fn write_generics(base: &Struct<'_>) -> Generics {
                 Form::Plain => quote!(#private::Property),
                 Form::Json => quote!(#private::Serialize),
                 Form::Chunked => quote!(#private::Chunked),
-                Form::Encrypted => quote!(#private::EncryptedField),
                 // The bounds that a module requires are unknown.
                 Form::With(_) | Form::WriteId => continue,
             },
@@ -51,7 +50,6 @@ pub(crate) fn read_generics(base: &Struct<'_>) -> Generics {
                 Form::Plain => quote!(#private::Property + #private::ReadProperty),
                 Form::Json => quote!(#private::Serialize + #private::DeserializeOwned),
                 Form::Chunked => quote!(#private::Chunked),
-                Form::Encrypted => quote!(#private::EncryptedField),
                 Form::With(_) | Form::WriteId => TokenStream::new(),
             },
             Role::Timestamp | Role::Etag | Role::Extra => continue,

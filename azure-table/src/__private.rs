@@ -28,16 +28,14 @@ pub use azure_table_wire::value::guid::Guid;
 pub use serde::Serialize;
 pub use serde::de::DeserializeOwned;
 
-pub use self::assert::{
-    assert_digits, assert_distinct, assert_encrypted, assert_entity, assert_form, assert_partition, assert_untagged,
-};
+pub use self::assert::{assert_digits, assert_distinct, assert_entity, assert_form, assert_partition, assert_untagged};
 pub use self::field::{Exactly, Extra, HeldETag, HeldWriteId, TimestampField, condition, write_extra, write_id};
 pub use self::function::{Converted, Converts, Named, Nothing, Removed, WhenAbsent, lacking, lend, upgraded};
 pub use self::projection::{
     Absent, ColumnOf, ColumnOfName, Distinct, Selection, SoleRowField, partition_field, row_field, select, select_found,
 };
 pub use self::property::{int32, number, text, truncated, unknown_number, unknown_text};
-pub use self::stored_field::{EncryptedField, JsonField, KeyField, PropertyField};
+pub use self::stored_field::{JsonField, KeyField, PropertyField};
 pub use self::value::{json_absent, json_to_edm, missing, put, read, read_json, required};
 pub use self::variant::{
     CatchAll, KeysDifferByVariant, assert_catch_all, check_tag_of_other, no_tagged, no_variant, write_key_of_other,
@@ -55,7 +53,6 @@ pub use crate::entity::variant_mark::{VariantMark, has_form, is_tag, untagged, w
 use crate::filter::column::Column;
 pub use crate::filter::column::InKey;
 use crate::filter::column_name::ColumnName;
-pub use crate::filter::encrypted_column::{EncryptedColumn, Searchable};
 pub use crate::filter::nested::{Nested, Variant};
 pub use crate::filter::projection::{ProjectedValues, Projection, UpdatableRow, Updated};
 pub use crate::filter::rejected::{Known, Listed, Opaque, OtherRows, Single, Whole};

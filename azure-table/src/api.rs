@@ -8,8 +8,6 @@ pub mod batch;
 pub mod bulk;
 #[cfg(feature = "emulator")]
 pub mod emulator;
-#[cfg(feature = "encryption")]
-pub mod encryption;
 pub mod index;
 pub mod operation;
 pub mod policy;

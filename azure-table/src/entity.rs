@@ -51,8 +51,6 @@ pub(crate) mod chunked;
 pub(crate) mod dynamic;
 #[doc(hidden)]
 pub mod embedded_json;
-#[cfg(feature = "encryption")]
-pub(crate) mod encryption;
 #[cfg(feature = "test-util")]
 pub(crate) mod entity_response;
 pub mod json_text;
@@ -65,7 +63,6 @@ pub(crate) mod schema;
 pub(crate) mod seed_entities;
 pub(crate) mod serde_entity;
 pub(crate) mod table_entity;
-pub(crate) mod unsealed;
 pub(crate) mod variant;
 pub(crate) mod variant_mark;
 pub(crate) mod versioned;

@@ -40,7 +40,6 @@ pub(crate) mod access;
 pub(crate) mod assignment;
 pub(crate) mod column;
 pub(crate) mod column_name;
-pub(crate) mod encrypted_column;
 pub(crate) mod exclusion;
 pub(crate) mod named_column;
 pub(crate) mod nested;

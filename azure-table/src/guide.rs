@@ -13,7 +13,6 @@
 //! | [`batches`] | How do I write several rows in one request, or millions in parallel? |
 //! | [`operations`] | How many requests does a method send, and what does a lost response mean? |
 //! | [`retries`] | What happens when the network or the service fails, and what is known afterwards? |
-//! | [`encryption`] (features `derive`, `emulator`, `encryption`) | How do I encrypt properties, and rotate keys? |
 //! | [`testing`] (features `derive`, `emulator`, `test-util`) | How do I test code that uses tables? |
 //! | [`explorations`] (the same features) | Is my code correct in every order of its requests, and when one is lost? |
 //! | [`emulator`] | How do I run the emulator as a program? What survives a crash? How does a script control it? |
@@ -98,13 +97,6 @@ pub mod testing {}
     doc = "Needs the features `derive`, `emulator` and `test-util`: docs.rs has it."
 )]
 pub mod explorations {}
-
-#[cfg_attr(all(feature = "derive", feature = "emulator", feature = "encryption"), doc = include_str!("guide/encryption.md"))]
-#[cfg_attr(
-    not(all(feature = "derive", feature = "emulator", feature = "encryption")),
-    doc = "Needs the features `derive`, `emulator` and `encryption`: docs.rs has it."
-)]
-pub mod encryption {}
 
 #[cfg_attr(all(feature = "derive", feature = "emulator"), doc = include_str!("guide/catalogue.md"))]
 #[cfg_attr(

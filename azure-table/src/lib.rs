@@ -64,8 +64,6 @@ pub use crate::account::sas_token::SasToken;
 pub use crate::account::table_name::TableName;
 #[cfg(feature = "emulator")]
 pub use crate::api::emulator;
-#[cfg(feature = "encryption")]
-pub use crate::api::encryption;
 #[cfg(feature = "test-util")]
 pub use crate::api::testing;
 pub use crate::api::{auth, batch, bulk, index, operation, policy, query, retry, service, telemetry, transport};

@@ -2,8 +2,8 @@
 //!
 //! All calls of a client share its [`Pipeline`]. `retry_loop` runs the attempts of a call, and `attempt` runs one of
 //! them. `hedged_attempt` sends a slow read twice. `next_step` decides what follows an attempt, and `reconciliation`
-//! reads back a lost write. `shared_read` lets equal reads share a call, and `shared_fetch` the fetch of a token or
-//! key.
+//! reads back a lost write. `shared_read` lets equal reads share a call, and `shared_fetch` the fetch of a
+//! credential.
 //!
 //! `transport` of azure-table-wire is the seam to the network, which the folder `transport` implements. `notifications`
 //! reports each step to the receivers in `observer`. `auth` holds the credentials, `retry` the policies, `options` and
@@ -24,12 +24,10 @@ use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::shared_read::SharedReads;
 use crate::pipeline::skew::ServiceClock;
 use crate::pipeline::transport::default_transport::MaybeTransport;
-use crate::write::batch::ChangeSet;
 
 mod attempt;
 mod attempt_end;
 pub(crate) mod auth;
-pub(crate) mod encryption;
 pub(crate) mod hedge;
 mod hedged_attempt;
 pub(crate) mod location;
@@ -87,15 +85,6 @@ impl Pipeline {
         pipeline.settings.variant = variant;
         pipeline.settings.outer_variant = outer;
         pipeline
-    }
-
-    /// Creates a change set for the caller's operations, whose properties may not be encrypted yet.
-    pub(crate) fn change_set(&self, table: &str) -> ChangeSet {
-        let mut change_set = ChangeSet::new(&self.endpoint, table);
-        if self.settings.data_keys.is_some() {
-            change_set.kept.turn_on();
-        }
-        change_set
     }
 
     /// Returns the pipeline without its group.

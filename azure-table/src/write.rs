@@ -17,7 +17,6 @@ pub(crate) mod path;
 pub(crate) mod requested_key;
 pub(crate) mod row_hash;
 pub(crate) mod row_write;
-pub(crate) mod sealing;
 pub(crate) mod sent_batch;
 pub(crate) mod table_result;
 pub(crate) mod via_batch;

@@ -77,8 +77,6 @@ const CALLS: &[&str] = &[
     "trimmed log",
     "position of another table",
     "dropped table",
-    #[cfg(feature = "full")]
-    "encrypted",
 ];
 
 thread_local! {

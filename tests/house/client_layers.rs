@@ -51,7 +51,6 @@ fn imports_of_the_pipeline_go_downward() {
             "settings",
             "write_group",
             "auth",
-            "encryption",
             "shared_fetch",
             "options",
             "hedge",

@@ -12,8 +12,6 @@ mod api;
 mod auth;
 mod conformance;
 mod emulator;
-#[cfg(feature = "full")]
-mod encryption;
 mod entities_derive;
 mod kit;
 mod load;

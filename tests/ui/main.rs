@@ -76,27 +76,7 @@ fn normalized(text: &str) -> String {
             _ => format!("{line}\n"),
         };
     }
-    without_encrypted_columns(&normalized)
-}
-
-/// Removes the columns of the feature `encryption` from lists of types, with their places.
-///
-/// The other packages of a build decide if azure-table has the feature.
-fn without_encrypted_columns(text: &str) -> String {
-    let mut kept: Vec<String> = Vec::new();
-    let mut is_first_removed = false;
-    for line in text.lines() {
-        if line.ends_with("= note: `EncryptedColumn<E, T>`") {
-            is_first_removed = kept.pop().is_some_and(|place| place.starts_with("  --> "));
-            continue;
-        }
-        let is_next = std::mem::take(&mut is_first_removed);
-        kept.push(match line.strip_prefix("  ::: ") {
-            Some(place) if is_next => format!("  --> {place}"),
-            _ => line.to_owned(),
-        });
-    }
-    kept.iter().map(|line| format!("{line}\n")).collect()
+    normalized
 }
 
 /// Compares the messages of each program in a folder with its file, or writes them there.
@@ -142,26 +122,6 @@ fn check(folder: &str) {
 )]
 fn mistakes_have_the_recorded_messages() {
     check("fail");
-}
-
-/// The other packages of a build decide if azure-table has the feature.
-#[test]
-#[cfg_attr(
-    not(recorded_compiler),
-    ignore = "the texts come from Rust 1.95, this is another compiler"
-)]
-fn encrypted_field_without_the_feature_names_the_feature() {
-    let libraries = Libraries::of_this_test();
-    let found = messages("ui/encrypted_field.rs", &libraries);
-    let has_feature = messages("ui/encryption_feature.rs", &libraries).is_empty();
-    match has_feature {
-        true => assert_eq!(found, ""),
-        false => {
-            let why = "#[table(encrypted)] needs the feature `encryption` of the crate azure-table";
-            assert!(found.contains(why), "{found}");
-            assert!(found.contains("encrypted_field.rs:11:16"), "{found}");
-        }
-    }
 }
 
 /// Mistakes with the types of other crates, which the feature `full` adds.

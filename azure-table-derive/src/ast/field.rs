@@ -53,8 +53,6 @@ pub(crate) enum Form<'e> {
     Chunked,
     /// A new id with every write.
     WriteId,
-    /// Bytes that the client encrypts.
-    Encrypted,
 }
 
 impl<'a> Field<'a> {
@@ -116,8 +114,6 @@ impl<'a> Field<'a> {
             Form::Chunked
         } else if attrs.write_id.is_some() {
             Form::WriteId
-        } else if attrs.encrypted.is_some() {
-            Form::Encrypted
         } else {
             Form::Plain
         }

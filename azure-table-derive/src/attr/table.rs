@@ -84,7 +84,6 @@ options! {
         "flatten" flatten: Option<()>, Entity | Group, flatten;
         "prefix" prefix: Option<LitStr>, Entity | Group, text("Home_");
         "chunked" chunked: Option<()>, Entity | Group, Item::flag;
-        "encrypted" encrypted: Option<()>, Entity | Group, Item::flag;
         "timestamp" timestamp: Option<()>, Entity | Projection, Item::flag;
         "etag" etag: Option<()>, Entity | Projection, Item::flag;
         "extra" extra: Option<()>, Entity, Item::flag;

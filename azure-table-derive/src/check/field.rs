@@ -78,7 +78,7 @@ fn check_one_form(ctxt: &Ctxt, field: &Field<'_>) {
 /// Returns the options that set the stored form of a property.
 fn forms(attrs: &FieldAttrs) -> Vec<&Ident> {
     let with = attrs.with.iter().map(|with| &with.name);
-    let flags = [&attrs.json, &attrs.chunked, &attrs.write_id, &attrs.encrypted];
+    let flags = [&attrs.json, &attrs.chunked, &attrs.write_id];
     with.chain(flags.into_iter().flatten().map(|flag| &flag.name)).collect()
 }
 
@@ -118,13 +118,9 @@ pub(crate) fn check_options(ctxt: &Ctxt, field: &Field<'_>) {
 fn rejection(field: &Field<'_>, option: &str) -> Option<String> {
     let reason = match (&field.role, option) {
         (Role::Property(_), "default") if field.attrs.write_id.is_some() => "an absent write id is `None`",
-        (Role::Property(_), "default") if field.attrs.encrypted.is_some() => {
-            "the default would hide that another writer removed the value, which an `Option` shows"
-        }
         (Role::Property(_), _) | (Role::Group(_), "default") => return None,
         (Role::Key(_) | Role::KeyPart(_), "alias") => "a key has no older name",
         (Role::Key(_) | Role::KeyPart(_), "default") => "a row always has its keys",
-        (Role::Key(_) | Role::KeyPart(_), "encrypted") => "the service finds and sorts rows by their keys",
         (Role::Key(_) | Role::KeyPart(_), "write_id") => "a key is the same with every write",
         (Role::Key(_) | Role::KeyPart(_), _) => {
             "the key text comes from the type of the field, which implements TableKey"

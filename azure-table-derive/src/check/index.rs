@@ -60,12 +60,6 @@ pub(crate) fn check(ctxt: &Ctxt, entity: &Entity<'_>) {
             );
             ctxt.error(&index.name, why);
         }
-        if base.fields.iter().any(|field| matches!(field.form(), Form::Encrypted)) {
-            ctxt.error(
-                &attr.name,
-                "a struct with an index has no encrypted fields: no check of its rows could read them",
-            );
-        }
         if index.covers && index.unique {
             ctxt.error(
                 &attr.name,

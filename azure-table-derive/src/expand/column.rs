@@ -74,13 +74,6 @@ fn constant(paths: &Paths, field: &Field<'_>) -> Option<TokenStream> {
             #vis const #constant: #private::Opaque<Self, #ty> = #private::Opaque::NEW;
         });
     }
-    if let (Role::Property(stored), Form::Encrypted) = (&field.role, field.form()) {
-        let doc = format!("The encrypted column `{stored}`: the field [`{name}`](field@Self::{name}).");
-        return Some(quote! {
-            #[doc = #doc]
-            #vis const #constant: #private::EncryptedColumn<Self, #ty> = #private::EncryptedColumn::new(#stored);
-        });
-    }
     let (what, ty, stored) = match &field.role {
         Role::Property(stored) => (format!("column `{stored}`"), quote!(#ty), stored.as_str()),
         Role::Key(key) => (key.service().to_owned(), quote!(#ty, #private::InKey), key.service()),

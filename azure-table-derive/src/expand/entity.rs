@@ -12,7 +12,7 @@ use crate::bound::{read_generics, write_generics};
 use crate::expand::column::constants;
 use crate::expand::field_type::{FieldType, exactly};
 use crate::expand::read::{Reading, Rest, built, members, metadata};
-use crate::expand::stored::{encrypted_assertions, group_schemas, property_schemas, write_properties};
+use crate::expand::stored::{group_schemas, property_schemas, write_properties};
 use crate::expand::{index, table_name};
 use crate::key::{KeyName, KeyPiece};
 use crate::place::{Paths, Place, implement, local};
@@ -26,9 +26,7 @@ pub(crate) fn expand(entity: &Entity<'_>) -> TokenStream {
     let constants = constants(base, &generics);
     let assertions = (!base.is_generic()).then(|| {
         let ident = &base.input.ident;
-        let all = width_assertions(entity)
-            .chain(name_assertion(base, &quote!(#ident)))
-            .chain(encrypted_assertions(base));
+        let all = width_assertions(entity).chain(name_assertion(base, &quote!(#ident)));
         all.map(|assertion| quote!(const _: () = #assertion;))
             .collect::<TokenStream>()
     });
@@ -61,9 +59,7 @@ fn table_entity(entity: &Entity<'_>, generics: &Generics) -> TokenStream {
     });
     // In a generic struct the assertions can be checked only at each use.
     let (widths, names) = if base.is_generic() {
-        let widths = width_assertions(entity)
-            .chain(encrypted_assertions(base))
-            .map(|assertion| quote!(const { #assertion }));
+        let widths = width_assertions(entity).map(|assertion| quote!(const { #assertion }));
         let names = name_assertion(base, &quote!(Self)).map(|assertion| quote!(const { #assertion }));
         (widths.collect(), names)
     } else {

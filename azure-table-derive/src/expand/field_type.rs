@@ -114,24 +114,6 @@ impl<'s> FieldType<'s> {
         quote!(#read(#property, &mut #found)?)
     }
 
-    /// Generates the statement that writes a property to encrypt.
-    pub(crate) fn write_encrypted(&self, properties: &Ident, name: &str) -> TokenStream {
-        let (member, write) = (self.field.ident, self.item("EncryptedField", "write"));
-        quote!(#write(&self.#member, #properties, #name)?;)
-    }
-
-    /// Generates the expression that decrypts a property into its local.
-    pub(crate) fn read_encrypted(&self, row: &Ident, property: &Ident, found: &Ident) -> TokenStream {
-        let read = self.item("EncryptedField", "read");
-        quote!(#read(#row, #property, &mut #found)?)
-    }
-
-    /// Generates the assertion that a property to encrypt is text or bytes.
-    pub(crate) fn assert_encrypted(&self) -> TokenStream {
-        let (private, edm_type) = (&self.private, self.item("EncryptedField", "EDM_TYPE"));
-        Place::of(self.ty()).derived(quote!(#private::assert_encrypted(#edm_type)))
-    }
-
     /// Generates the value of pieces, which is `None` if no piece exists.
     pub(crate) fn read_chunked(&self, row: &Ident, prefix: &TokenStream, names: &[String]) -> TokenStream {
         let found = self.item("Chunked", "found");
@@ -146,7 +128,6 @@ impl<'s> FieldType<'s> {
             Form::Json => return missing(self.item_or("JsonField", "absent", quote!(json_absent))),
             Form::Chunked => return missing(self.item("Chunked", "absent")),
             Form::Plain => self.item_or(self.property(), "required", quote!(required)),
-            Form::Encrypted => self.item("EncryptedField", "required"),
             Form::WriteId | Form::With(_) => quote!(#private::required::<#ty>),
         };
         quote!(#required(#found, #prefix, #name)?)

@@ -8,7 +8,7 @@ use crate::ast::Struct;
 use crate::bound::{read_generics, write_generics};
 use crate::expand::column::constants;
 use crate::expand::read::{Reading, Rest, built, members, metadata};
-use crate::expand::stored::{encrypted_assertions, group_schemas, owned, property_schemas, write_properties};
+use crate::expand::stored::{group_schemas, owned, property_schemas, write_properties};
 use crate::place::{Paths, implement, local};
 
 /// Generates the impls and the constants.
@@ -19,11 +19,7 @@ pub(crate) fn expand(base: &Struct<'_>) -> TokenStream {
         (!base.borrows()).then(|| read_group(base)),
     );
     let constants = constants(base, &generics);
-    // The properties of a generic group are checked when it is written.
-    let assertions = encrypted_assertions(base).filter(|_| !base.is_generic());
-    let assertions = assertions.map(|assertion| quote!(const _: () = #assertion;));
-    let assertions: TokenStream = assertions.collect();
-    quote!(#write #read #constants #assertions)
+    quote!(#write #read #constants)
 }
 
 fn write_group(base: &Struct<'_>, generics: &Generics) -> TokenStream {

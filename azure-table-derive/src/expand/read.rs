@@ -58,9 +58,7 @@ impl Reading<'_, '_> {
     /// Returns `true` if the values may come straight from the text of a response: no field needs the whole row.
     pub(crate) fn is_of_members(&self) -> bool {
         let is_of_member = |field: &Field<'_>| match &field.role {
-            Role::Property(_) => {
-                field.attrs.alias.is_empty() && !matches!(field.form(), Form::Chunked | Form::Encrypted)
-            }
+            Role::Property(_) => field.attrs.alias.is_empty() && !matches!(field.form(), Form::Chunked),
             Role::Group(_) | Role::Extra => false,
             Role::Key(_) | Role::KeyPart(_) | Role::Timestamp | Role::Etag | Role::Ignored => true,
         };
@@ -169,7 +167,6 @@ impl Reading<'_, '_> {
                 quote!(#private::put(&mut #found, #read?))
             }
             Form::Json => FieldType::of(self.base, field).read_json(&property, &found),
-            Form::Encrypted => FieldType::of(self.base, field).read_encrypted(&self.row, &property, &found),
         };
         quote! {
             if let ::core::option::Option::Some(#property) = &#members.property()? {
@@ -198,9 +195,7 @@ impl Reading<'_, '_> {
                         )
                     }
                     (_, Some(or_default)) => quote!(#found #or_default),
-                    (Form::Plain | Form::WriteId | Form::Json | Form::Encrypted, None) => {
-                        stored.required(&quote!(#found), &prefix, name)
-                    }
+                    (Form::Plain | Form::WriteId | Form::Json, None) => stored.required(&quote!(#found), &prefix, name),
                     (Form::With(_), None) => {
                         let found = quote!(#found.or_else(|| #private::WhenAbsent::<#ty>::NEW.value()));
                         quote!(#private::missing::<#ty>(#found, #prefix, #name)?)

@@ -16,7 +16,6 @@ pub(crate) fn property_schemas(base: &Struct<'_>) -> TokenStream {
         let aliases = field.aliases();
         let form = field.form();
         let is_chunked = matches!(form, Form::Chunked);
-        let is_encrypted = matches!(form, Form::Encrypted);
         let is_json = matches!(form, Form::Json);
         quote! {
             #private::PropertySchema {
@@ -24,7 +23,6 @@ pub(crate) fn property_schemas(base: &Struct<'_>) -> TokenStream {
                 edm_type: #edm_type,
                 aliases: &[#(#aliases),*],
                 is_chunked: #is_chunked,
-                is_encrypted: #is_encrypted,
                 is_json: #is_json
             }
         }
@@ -54,7 +52,6 @@ fn edm_type(base: &Struct<'_>, field: &Field<'_>) -> TokenStream {
         }),
         Form::Json => quote!(#private::json::EDM_TYPE),
         Form::WriteId => quote!(#private::EdmType::Guid),
-        Form::Encrypted => quote!(#private::EdmType::Binary),
     }
 }
 
@@ -84,7 +81,6 @@ fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> T
                 );
                 quote!(#private::Converted::write(#converted, #properties, #name)?;)
             }
-            Form::Encrypted => FieldType::of(base, field).write_encrypted(properties, name),
             Form::WriteId => {
                 let get = exactly(base, field, "HeldWriteId", "get");
                 quote!(#private::write_id(#get(&self.#member), #properties, #name)?;)
@@ -100,14 +96,6 @@ fn write_property(base: &Struct<'_>, field: &Field<'_>, properties: &Ident) -> T
         }
         Role::Key(_) | Role::KeyPart(_) | Role::Timestamp | Role::Etag | Role::Ignored => TokenStream::new(),
     }
-}
-
-/// Generates the assertions that encrypted fields are text or bytes.
-pub(crate) fn encrypted_assertions(base: &Struct<'_>) -> impl Iterator<Item = TokenStream> {
-    let encrypted = base
-        .properties()
-        .filter(|(field, _)| matches!(field.form(), Form::Encrypted));
-    encrypted.map(|(field, _)| FieldType::of(base, field).assert_encrypted())
 }
 
 /// Generates code that uses an item of the module in `with`, or its replacement if the module lacks the item.

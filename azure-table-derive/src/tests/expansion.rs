@@ -29,10 +29,10 @@ fn entity_has_the_schema_of_its_stored_form() {
             },
             properties: &[
                 ::azure_table::__private::PropertySchema {
-                    name: \"rtg\", edm_type: <i32 as ::azure_table::__private::PropertyField>::EDM_TYPE, aliases: &[], is_chunked: false, is_encrypted: false, is_json: false
+                    name: \"rtg\", edm_type: <i32 as ::azure_table::__private::PropertyField>::EDM_TYPE, aliases: &[], is_chunked: false, is_json: false
                 },
                 ::azure_table::__private::PropertySchema {
-                    name: \"views\", edm_type: <Option<i64> as ::azure_table::__private::PropertyField>::EDM_TYPE, aliases: &[], is_chunked: false, is_encrypted: false, is_json: false
+                    name: \"views\", edm_type: <Option<i64> as ::azure_table::__private::PropertyField>::EDM_TYPE, aliases: &[], is_chunked: false, is_json: false
                 }
             ],
             groups: &[],

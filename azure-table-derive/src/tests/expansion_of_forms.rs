@@ -15,15 +15,12 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     let private = "::azure_table::__private";
     has(
         &code,
-        &format!(
-            "edm_type: {private}::json::EDM_TYPE, aliases: &[], is_chunked: false, is_encrypted: false, is_json: true"
-        ),
+        &format!("edm_type: {private}::json::EDM_TYPE, aliases: &[], is_chunked: false, is_json: true"),
     );
     has(
         &code,
         &format!(
-            "edm_type: <C as {private}::Chunked>::EDM_TYPE, aliases: &[\"was\"], is_chunked: true, is_encrypted: false,
-             is_json: false"
+            "edm_type: <C as {private}::Chunked>::EDM_TYPE, aliases: &[\"was\"], is_chunked: true, is_json: false"
         ),
     );
     has(&code, &format!("name: \"d\", edm_type: {private}::EdmType::Guid"));
@@ -36,7 +33,7 @@ fn conversions_pieces_and_defaults_are_straight_calls() {
     has(
         &code,
         &format!(
-            "{{ name: \"a\", edm_type: {}, aliases: &[\"old\"], is_chunked: false, is_encrypted: false, is_json: false }}",
+            "{{ name: \"a\", edm_type: {}, aliases: &[\"old\"], is_chunked: false, is_json: false }}",
             import(&format!("{private}::Named::<_, A>::new(EDM_TYPE).edm_type()"))
         ),
     );
@@ -292,27 +289,4 @@ fn entity_of_exactly_one_variant_is_identified_by_its_type() {
         "earlier: &[(\"One\", &<X<T> as ::azure_table::TableEntity>::SCHEMA.key)]",
     );
     assert!(!expansion("enum E<'a> { One(X<'a>), Two(Y) }").contains("VariantOf"));
-}
-
-#[test]
-fn encrypted_field_is_written_and_read_by_its_own_trait() {
-    let code = expansion(&with("", "#[table(encrypted, rename = \"Note\")] note: N,"));
-    let private = "::azure_table::__private";
-    has(&code, &format!("name: \"Note\", edm_type: {private}::EdmType::Binary"));
-    has(
-        &code,
-        &format!("<N as {private}::EncryptedField>::write(&self.note, __properties, \"Note\")?;"),
-    );
-    has(
-        &code,
-        &format!("<N as {private}::EncryptedField>::read(__row, __property, &mut __f2)?"),
-    );
-    has(
-        &code,
-        &format!("const NOTE: {private}::EncryptedColumn<Self, N> = {private}::EncryptedColumn::new(\"Note\");"),
-    );
-    has(
-        &code,
-        &format!("const _: () = {private}::assert_encrypted(<N as {private}::EncryptedField>::EDM_TYPE);"),
-    );
 }

@@ -91,7 +91,7 @@ fn attribute_is_used_once() {
 #[test]
 fn error_for_an_unknown_attribute_lists_the_known_ones() {
     let known = "on a field write `partition_key`, `row_key`, `rename`, `alias`, `default`, `ignore`, `with`, `json`, \
-                 `flatten`, `prefix`, `chunked`, `encrypted`, `timestamp`, `etag`, `extra`, `write_id` or `column`";
+                 `flatten`, `prefix`, `chunked`, `timestamp`, `etag`, `extra`, `write_id` or `column`";
     assert_eq!(field("nullable"), format!("unknown attribute `nullable`: {known}"));
     assert_eq!(
         field("ingore"),
@@ -152,7 +152,7 @@ fn error_for_a_malformed_value_shows_the_correct_form() {
     assert_eq!(
         field("\"rename\""),
         "expected the name of an attribute: `partition_key`, `row_key`, `rename`, `alias`, `default`, `ignore`, \
-         `with`, `json`, `flatten`, `prefix`, `chunked`, `encrypted`, `timestamp`, `etag`, `extra`, `write_id` or \
+         `with`, `json`, `flatten`, `prefix`, `chunked`, `timestamp`, `etag`, `extra`, `write_id` or \
          `column`"
     );
     assert_eq!(

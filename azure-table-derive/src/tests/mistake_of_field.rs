@@ -112,39 +112,6 @@ fn ignored_field_has_no_other_options() {
 }
 
 #[test]
-fn encrypted_field_is_a_property_without_a_default() {
-    assert!(
-        mistakes(&with(
-            "",
-            "#[table(encrypted, rename = \"X\", alias = \"x\", column = \"Y\")] x: T"
-        ))
-        .is_empty()
-    );
-    for key in ["partition_key", "row_key"] {
-        let other = if key == "row_key" { "partition_key" } else { "row_key" };
-        let entity = format!("struct S {{ #[table({key}, encrypted)] x: T, #[table({other})] y: T }}");
-        assert_eq!(
-            mistakes(&entity),
-            ["the service finds and sorts rows by their keys: remove `encrypted`"]
-        );
-    }
-    for form in ["json", "chunked", "write_id"] {
-        assert_eq!(
-            field(&format!("encrypted, {form}")),
-            format!("a property has one stored form: remove `{form}` or `encrypted`")
-        );
-    }
-    assert_eq!(
-        field("encrypted, default"),
-        "the default would hide that another writer removed the value, which an `Option` shows: remove `default`"
-    );
-    assert_eq!(
-        field("encrypted, flatten"),
-        "a flattened field is stored as several properties: remove `encrypted` or `flatten`"
-    );
-}
-
-#[test]
 fn timestamp_etag_and_extra_are_not_properties() {
     assert_eq!(
         field("timestamp, default"),

@@ -53,7 +53,7 @@ fn fields_of_a_group_follow_the_rules_of_an_entity() {
     assert_eq!(
         one("struct S { #[table(nested)] x: i32 }"),
         "unknown attribute `nested`: did you mean `flatten`? on a field write `rename`, `alias`, `default`, `ignore`, \
-         `with`, `json`, `flatten`, `prefix`, `chunked`, `encrypted` or `column`"
+         `with`, `json`, `flatten`, `prefix`, `chunked` or `column`"
     );
 }
 

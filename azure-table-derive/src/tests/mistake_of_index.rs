@@ -61,12 +61,6 @@ fn index_names_properties_of_the_struct_once() {
         "a struct with an index has no parameters: remove them, or the index"
     );
     assert_eq!(
-        one(&format!(
-            "#[table(index(by_mail = (mail)))] struct S {{ {FIELDS} #[table(encrypted)] e: String }}"
-        )),
-        "a struct with an index has no encrypted fields: no check of its rows could read them"
-    );
-    assert_eq!(
         index("index(mail = (name))"),
         "the index and the field `mail` have one constant, `MAIL`: rename the index"
     );

@@ -300,7 +300,7 @@ pub fn double_text(value: f64) -> String {
 }
 
 /// Returns the text of an Edm.Binary.
-pub fn base64_text(bytes: &[u8]) -> String {
+pub(crate) fn base64_text(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 

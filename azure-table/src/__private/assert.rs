@@ -1,7 +1,5 @@
 //! Compile-time assertions of derived code about facts that the macro cannot see because it sees one type at a time.
 
-use azure_table_wire::value::edm::EdmType;
-
 use crate::entity::schema::{EntitySchema, GroupSchema, PropertySchema};
 use crate::entity::table_entity::TableEntity;
 use crate::key::key_shape::KeyPiece;
@@ -13,15 +11,6 @@ pub const fn assert_digits(digits: Option<usize>) {
         digits.is_some(),
         "only a field whose key text is digits can have a width: remove the width from the template, or use an unsigned \
          integer"
-    );
-}
-
-/// Asserts that an encrypted field is text or bytes.
-#[track_caller]
-pub const fn assert_encrypted(edm_type: EdmType) {
-    assert!(
-        matches!(edm_type, EdmType::String | EdmType::Binary),
-        "#[table(encrypted)] is for text and bytes: use a type that is stored as Edm.String or Edm.Binary"
     );
 }
 

@@ -16,7 +16,7 @@ use azure_table_wire::value::edm::{Edm, EdmType, WireValue};
 
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::property_writer::PropertyWriter;
-use crate::entity::row::{Row, RowProperty, context};
+use crate::entity::row::{Row, RowProperty};
 use crate::entity::table_entity::ReadEntity;
 use crate::filter::rejected::Rejected;
 
@@ -65,8 +65,7 @@ pub fn upgraded<T, X: Into<Box<dyn std::error::Error + Send + Sync>>>(
             return Err(first);
         };
         let mut old = DynamicEntity::read(row)?;
-        let upgraded = context::lend(row, || upgrade(&mut old));
-        let upgraded = upgraded.map_err(|second| {
+        let upgraded = upgrade(&mut old).map_err(|second| {
             let second = second.into();
             Error::invalid_response(format!("{first}; as an older row: {second}")).with_source(second)
         })?;

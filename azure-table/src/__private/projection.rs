@@ -10,7 +10,6 @@ use crate::entity::row::Row;
 use crate::entity::table_entity::TableEntity;
 use crate::filter::assignment;
 use crate::filter::column::{Column, InKey, Stored};
-use crate::filter::encrypted_column::EncryptedColumn;
 use crate::filter::nested::Nested;
 use crate::filter::projection::ProjectedValues;
 use crate::filter::rejected::Opaque;
@@ -117,28 +116,6 @@ impl<E, T> Column<E, T, InKey> {
     }
 }
 
-/// Adds the value of an encrypted field, as the method of [`Column`] does.
-#[cfg(feature = "encryption")]
-#[doc(hidden)]
-impl<E, T> EncryptedColumn<E, T> {
-    /// Adds the value of a projection's field.
-    pub fn write<V: Property>(self, value: &V, values: &mut ProjectedValues<E>) {
-        let column = assignment::of_encrypted_property(self.selected(), value);
-        values.columns.extend(column);
-    }
-}
-
-#[cfg(feature = "encryption")]
-impl<E, T: Property + ReadProperty> ColumnOf<E, T> for EncryptedColumn<E, T> {
-    fn found(self, row: &Row<'_>) -> Result<Option<T>> {
-        row.found_decrypted(self.selected())
-    }
-
-    fn required(self, row: &Row<'_>) -> Result<T> {
-        super::required(self.found(row)?, "", self.selected())
-    }
-}
-
 macro_rules! unwritten {
     ($($of:ty $(, $parameter:ident)*;)*) => {$(
         #[doc(hidden)]
@@ -154,7 +131,6 @@ unwritten! {
 }
 selected! {
     Column<E, T, R>: column => column.stored_name().last();
-    EncryptedColumn<E, T>: column => column.stored_name().last();
     Nested<E, G>: _ => "";
     Opaque<E, T>: _ => "";
     Absent<E>: _ => "";

@@ -17,8 +17,8 @@ use crate::__private::value::{json_absent, json_to_edm, read, read_json, require
 use crate::entity::embedded_json as json;
 use crate::entity::property::{Property, ReadProperty};
 use crate::entity::property_writer::PropertyWriter;
+use crate::entity::row::RowProperty;
 use crate::entity::row::members::RowMembers;
-use crate::entity::row::{Row, RowProperty};
 use crate::key::key_shape::{KeyParts, KeyWriter};
 use crate::key::table_key::{ReadTableKey, TableKey};
 
@@ -70,56 +70,6 @@ impl<T: Property + ReadProperty> PropertyField for T {
     }
 
     #[inline]
-    fn required(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
-        required(value, prefix, name)
-    }
-}
-
-/// A field that is encrypted.
-#[cfg_attr(
-    feature = "encryption",
-    diagnostic::on_unimplemented(
-        message = "`{Self}` cannot be encrypted",
-        label = "#[table(encrypted)] is for text and bytes",
-        note = "use `String`, `Vec<u8>` or another type that is stored as text or bytes, or an `Option` of it"
-    )
-)]
-#[cfg_attr(
-    not(feature = "encryption"),
-    diagnostic::on_unimplemented(
-        message = "#[table(encrypted)] needs the feature `encryption` of the crate azure-table",
-        label = "this field is to be encrypted",
-        note = "in Cargo.toml: azure-table = {{ version = \"0.1\", features = [\"encryption\"] }}"
-    )
-)]
-pub trait EncryptedField: Sized {
-    /// The type of the plaintext.
-    const EDM_TYPE: EdmType;
-
-    /// Writes the value.
-    fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()>;
-
-    /// Reads the value into `place`.
-    fn read(row: &Row<'_>, property: &RowProperty<'_>, place: &mut Option<Self>) -> Result<()>;
-
-    /// Returns the value, the value for an absent property, or an error.
-    fn required(value: Option<Self>, prefix: &str, name: &str) -> Result<Self>;
-}
-
-#[cfg(feature = "encryption")]
-#[diagnostic::do_not_recommend]
-impl<T: Property + ReadProperty> EncryptedField for T {
-    const EDM_TYPE: EdmType = <T as Property>::EDM_TYPE;
-
-    fn write(&self, properties: &mut PropertyWriter<'_>, name: &str) -> Result<()> {
-        properties.encrypted(name, self)
-    }
-
-    fn read(row: &Row<'_>, property: &RowProperty<'_>, place: &mut Option<T>) -> Result<()> {
-        *place = Some(row.decrypt(property)?);
-        Ok(())
-    }
-
     fn required(value: Option<T>, prefix: &str, name: &str) -> Result<T> {
         required(value, prefix, name)
     }

@@ -60,7 +60,7 @@ impl<E> TableBatch<E> {
         Self {
             pipeline: Arc::clone(pipeline),
             table: table.clone(),
-            change_set: pipeline.change_set(table.as_str()),
+            change_set: ChangeSet::new(&pipeline.endpoint, table.as_str()),
             entity: PhantomData,
         }
     }

@@ -196,11 +196,6 @@ impl Display for EffectiveSettings {
         writeln!(f, "writes: {}", either(self.is_read_only(), "rejected", "allowed"))?;
         let denied = settings.denied.map(|path| format!("{path} or wider"));
         writeln!(f, "denied queries: {}", or(denied, "none"))?;
-        writeln!(
-            f,
-            "encryption: {}",
-            either(settings.data_keys.is_some(), "of marked properties", "none")
-        )?;
         let missing = either(
             settings.creates_missing_tables,
             "created by the first write",

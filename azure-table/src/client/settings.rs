@@ -12,8 +12,6 @@ use crate::client::effective_settings::{EffectiveSettings, Scope};
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
 use crate::filter::access::AccessPath;
-#[cfg(feature = "encryption")]
-use crate::pipeline::encryption::data_keys::{DataKeys, KeyProvider};
 use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::Observer;
@@ -208,16 +206,6 @@ impl TableServiceClient {
     #[must_use]
     pub fn observer(&self, observer: impl Observer) -> Self {
         self.changed(|pipeline| pipeline.observers.add(observer))
-    }
-
-    /// Encrypts and decrypts properties marked `#[table(encrypted)]`, with data keys that `provider` wraps.
-    ///
-    /// All tables and clones of the new client share their data keys. See the guide
-    /// [`encryption`](crate::guide::encryption).
-    #[cfg(feature = "encryption")]
-    #[must_use]
-    pub fn encryption(&self, provider: impl KeyProvider) -> Self {
-        self.changed(|pipeline| pipeline.settings.data_keys = Some(Arc::new(DataKeys::new(provider))))
     }
 
     /// Disables the clock correction of signed requests.

@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 
 use azure_table_wire::codec::json::token::Scalar;
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
-use azure_table_wire::error::{Error, Result};
+use azure_table_wire::error::Result;
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::edm::{Edm, EdmType, EdmValue};
 use azure_table_wire::value::etag::{Condition, ETag};
 
 use crate::entity::property::ReadProperty;
 use crate::entity::property_writer::{self, Destination, PropertySink, PropertyWriter};
-use crate::entity::row::{self, Row, RowProperty, context};
+use crate::entity::row::{self, Row, RowProperty};
 use crate::entity::schema::EntitySchema;
 use crate::entity::table_entity::{ReadEntity, TableEntity};
 use crate::key::entity_key::key_texts;
@@ -72,17 +72,14 @@ impl DynamicEntity {
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a key, name or value that the service would
-    ///   reject, or an encrypted property.
+    ///   reject.
     pub fn from_entity<E: TableEntity + ?Sized>(entity: &E) -> Result<Self> {
         let texts = key_texts(entity)?;
         let (partition_key, row_key) = texts.pair();
         let mut dynamic = Self::new(partition_key, row_key);
         let mut writer = property_writer::writer(Destination::Values(&mut dynamic), partition_key, row_key);
         entity.write_properties(&mut writer)?;
-        let rare = property_writer::finish(writer)?;
-        if let Some(unsealed) = rare.and_then(|rare| rare.unsealed) {
-            return Err(Error::invalid_input(unsealed.without_key()));
-        }
+        property_writer::finish(writer)?;
         if let Condition::Matches(etag) = entity.condition() {
             dynamic.etag = Some(etag);
         }
@@ -91,14 +88,11 @@ impl DynamicEntity {
 
     /// Decodes this row as an entity or another shape, as if it came from the service.
     ///
-    /// Encrypted properties decrypt only in the `upgrade` of their row.
-    ///
     /// # Errors
     /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): a property is missing or of another
     ///   type, or the keys do not have the form that `E` expects.
     #[doc(alias = "ConvertBack")]
     pub fn to_entity<E: ReadEntity>(&self) -> Result<E> {
-        let lent = context::lent();
         let row = Row {
             partition_key: Some(Cow::Borrowed(&self.partition_key)),
             row_key: Some(Cow::Borrowed(&self.row_key)),
@@ -109,7 +103,7 @@ impl DynamicEntity {
                 .iter()
                 .map(|(name, value)| row_property(name, value))
                 .collect(),
-            context: lent.as_ref(),
+            context: None,
         };
         E::read(&row).map_err(|e| row::locate(&row, e))
     }

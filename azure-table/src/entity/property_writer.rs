@@ -17,7 +17,6 @@ use azure_table_wire::value::ordinal::utf16_len;
 
 use crate::entity::property::Property;
 use crate::entity::table_entity::PropertyGroup;
-use crate::entity::unsealed::{self, Unsealed, UnsealedValue};
 
 /// The maximum length of an Edm.String, in UTF-16 code units (64 KiB).
 pub const MAX_STRING_UNITS: usize = 32_768;
@@ -202,37 +201,6 @@ impl<'a> PropertyWriter<'a> {
         Ok(())
     }
 
-    /// Writes a property of text or bytes that is encrypted when the entity is sent. An absent value is left out.
-    ///
-    /// # Errors
-    /// The errors of [`property`](Self::property), or the value is neither text nor bytes.
-    #[doc(hidden)]
-    pub fn encrypted<T: Property + ?Sized>(&mut self, name: &str, value: &T) -> Result<()> {
-        match &unsealed::to_edm(value) {
-            Ok(None) => Ok(()),
-            Ok(Some(value)) => self.encrypted_value(name, value),
-            Err(e) => Err(invalid(&self.whole(name), e)),
-        }
-    }
-
-    /// Writes a property that is encrypted when the entity is sent.
-    #[doc(hidden)]
-    #[cold]
-    pub fn encrypted_value(&mut self, name: &str, value: &Edm<'_>) -> Result<()> {
-        let name = &*self.whole(name);
-        self.unsealed(UnsealedValue::new(name, value).map_err(|e| invalid(name, e))?)
-    }
-
-    /// Writes a property under its full name that is encrypted when the entity is sent.
-    #[doc(hidden)]
-    #[cold]
-    pub fn unsealed(&mut self, value: UnsealedValue) -> Result<()> {
-        // Its bytes count once they are encrypted.
-        self.check(&value.name, &Edm::Binary(Cow::Borrowed(&[])))?;
-        self.rare().unsealed.get_or_insert_default().values.push(value);
-        Ok(())
-    }
-
     fn whole<'n>(&self, name: &'n str) -> Cow<'n, str> {
         if self.prefix.is_empty() {
             Cow::Borrowed(name)
@@ -348,9 +316,6 @@ pub(crate) fn finish(mut writer: PropertyWriter<'_>) -> Result<Option<Box<Rare>>
         let why = format!("the entity has {size} bytes (estimated), more than the limit of {MAX_ENTITY_BYTES}");
         writer.rare().exceed(why);
     }
-    if let Some(unsealed) = writer.rare.as_mut().and_then(|rare| rare.unsealed.as_mut()) {
-        unsealed.entity_size = writer.size;
-    }
     Ok(writer.rare)
 }
 
@@ -361,8 +326,6 @@ pub(crate) struct Rare {
     pub write_id: Option<Guid>,
     /// The first limit of Azure Storage that the entity exceeds. Cosmos DB may accept it.
     pub exceeds: Option<Box<str>>,
-    /// The encrypted properties, which the encoded entity lacks.
-    pub unsealed: Option<Box<Unsealed>>,
 }
 
 impl Rare {

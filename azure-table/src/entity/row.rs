@@ -10,7 +10,6 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::sync::Arc;
 
 use azure_table_wire::codec::json::token::Scalar;
 use azure_table_wire::error::{Error, Result, ValueError};
@@ -19,13 +18,11 @@ use azure_table_wire::value::edm::{Edm, EdmType, WireValue};
 use azure_table_wire::value::etag::ETag;
 
 use crate::entity::property::ReadProperty;
-use crate::entity::row::context::{Opener, RowContext};
+use crate::entity::row::context::RowContext;
 use crate::key::key_shape::{KeyParts, KeyShape};
 use crate::key::table_key::ReadTableKey;
 
 pub(crate) mod context;
-#[cfg(feature = "encryption")]
-mod decryption;
 pub(crate) mod layout;
 pub(crate) mod members;
 
@@ -86,11 +83,6 @@ impl<'a> Row<'a> {
             watch.note(self.partition_key.as_deref(), self.row_key.as_deref());
         }
         text
-    }
-
-    /// Returns the keys of its encrypted properties.
-    pub(crate) fn opener(&self) -> Option<&'a Arc<Opener>> {
-        self.context?.opener.as_ref()
     }
 
     /// Returns the ETag. It is always present at metadata level `minimal` and on a read of one entity.

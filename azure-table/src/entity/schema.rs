@@ -37,8 +37,6 @@ pub struct PropertySchema {
     pub aliases: &'static [&'static str],
     /// `true` if it is stored in chunks: `Text`, `Text_1` … and `Text_chunks`.
     pub is_chunked: bool,
-    /// `true` if the client encrypts it.
-    pub is_encrypted: bool,
     /// `true` if it is the JSON text of its field.
     pub is_json: bool,
 }
@@ -122,14 +120,13 @@ impl PropertySchema {
             edm_type,
             aliases: &[],
             is_chunked: false,
-            is_encrypted: false,
             is_json: false,
         }
     }
 
     /// Returns the attribute of a property that is not stored as its plain value. It follows the type in the text.
     fn attribute(&self) -> Option<&'static str> {
-        let stored = [self.is_chunked, self.is_encrypted, self.is_json];
+        let stored = [self.is_chunked, self.is_json];
         ATTRIBUTES
             .into_iter()
             .zip(stored)
@@ -138,7 +135,7 @@ impl PropertySchema {
 }
 
 const CHUNKED: &str = "chunked";
-const ATTRIBUTES: [&str; 3] = [CHUNKED, "encrypted", "json"];
+const ATTRIBUTES: [&str; 2] = [CHUNKED, "json"];
 
 fn collect(
     prefix: &str,
@@ -269,7 +266,6 @@ const fn properties_are(one: &[PropertySchema], other: &[PropertySchema]) -> boo
         same = text_is(a.name, b.name)
             && a.edm_type as u8 == b.edm_type as u8
             && a.is_chunked == b.is_chunked
-            && a.is_encrypted == b.is_encrypted
             && a.is_json == b.is_json;
         at += 1;
     }
@@ -331,8 +327,8 @@ mod tests {
     #[test]
     fn attributes_that_change_the_stored_value_are_faults() {
         const PLAIN: PropertySchema = PropertySchema::new("a", EdmType::Binary);
-        const SEALED: PropertySchema = PropertySchema {
-            is_encrypted: true,
+        const CHUNKED: PropertySchema = PropertySchema {
+            is_chunked: true,
             ..PLAIN
         };
         const JSON: PropertySchema = PropertySchema {
@@ -341,21 +337,20 @@ mod tests {
         };
         const TEXT: PropertySchema = PropertySchema::new("b", EdmType::String);
         let plain = SCHEMA.with_properties(&[PLAIN, TEXT]);
-        let special = SCHEMA.with_properties(&[SEALED, JSON]);
+        let special = SCHEMA.with_properties(&[CHUNKED, JSON]);
         let text = special.to_string();
-        assert!(text.contains("a Edm.Binary encrypted\nb Edm.String json\n"), "{text}");
+        assert!(text.contains("a Edm.Binary chunked\nb Edm.String json\n"), "{text}");
         assert_eq!(unreadable(&special, &text), [""; 0]);
         assert_eq!(
             unreadable(&plain, &text),
             [
-                "the property `a` was stored by a field with #[table(encrypted)]: keep it on the field",
+                "the property `a` was stored by a field with #[table(chunked)]: keep it on the field",
                 "the property `b` was stored by a field with #[table(json)]: keep it on the field",
             ]
         );
         let gained = unreadable(&special, &plain.to_string());
-        assert_eq!(gained.len(), 2);
-        assert!(gained[0].starts_with("the property `a` was stored by a field without #[table(encrypted)]: "));
-        assert!(gained[1].starts_with("the property `b` was stored by a field without #[table(json)]: "));
+        assert_eq!(gained.len(), 1);
+        assert!(gained[0].starts_with("the property `b` was stored by a field without #[table(json)]: "));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use azure_table_emulator::{Emulator, SeededRow};
-use azure_table_wire::error::{Error, Result};
+use azure_table_wire::error::Result;
 use azure_table_wire::value::edm::{Edm, EdmValue};
 
 use crate::entity::property_writer::{self, Destination, PropertySink};
@@ -51,7 +51,7 @@ pub trait SeedEntities {
 
 impl SeedEntities for Emulator {
     fn seed<E: TableEntity>(&self, table: &str, entities: impl IntoIterator<Item = E>) -> Result<()> {
-        let rows = entities.into_iter().map(|entity| row(table, &entity));
+        let rows = entities.into_iter().map(|entity| row(&entity));
         azure_table_emulator::seed_rows(self, table, rows)
     }
 }
@@ -66,16 +66,11 @@ impl PropertySink for Written {
     }
 }
 
-fn row(table: &str, entity: &impl TableEntity) -> Result<SeededRow> {
+fn row(entity: &impl TableEntity) -> Result<SeededRow> {
     let (partition_key, row_key) = key_texts(entity)?.into_pair();
     let mut written = Written::default();
     let mut writer = property_writer::writer(Destination::Values(&mut written), &partition_key, &row_key);
     entity.write_properties(&mut writer)?;
-    match property_writer::finish(writer)?.and_then(|rare| rare.unsealed) {
-        Some(unsealed) => Err(Error::invalid_input(format!(
-            "table {table}: {}",
-            unsealed.without_key()
-        ))),
-        None => Ok((partition_key, row_key, written.0)),
-    }
+    property_writer::finish(writer)?;
+    Ok((partition_key, row_key, written.0))
 }

@@ -250,7 +250,7 @@ impl<G: ReadPropertyGroup> ReadPropertyGroup for Option<G> {
 ///
 /// It fails if a stored name vanished without an alias, a type was narrowed, or the keys have another form.
 ///
-/// It compares names, EDM types, key templates, and the attributes `chunked`, `encrypted` and `json`. It does not
+/// It compares names, EDM types, key templates, and the attributes `chunked` and `json`. It does not
 /// detect:
 /// - a new field that is neither optional nor has a `default`;
 /// - another type behind the same key field;

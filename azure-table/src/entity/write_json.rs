@@ -7,8 +7,6 @@ use std::sync::Arc;
 
 use azure_table_wire::codec::json::write::Object;
 use azure_table_wire::error::{Error, Result};
-#[cfg(feature = "encryption")]
-use azure_table_wire::value::edm::Edm;
 
 use crate::entity::property_writer::{self, Destination, PropertyWriter, Rare};
 use crate::entity::table_entity::TableEntity;
@@ -71,16 +69,6 @@ pub(crate) fn append(
         ))),
         _ => rare,
     }
-}
-
-/// Returns the JSON object `body`, which has a member, with further properties.
-#[cfg(feature = "encryption")]
-pub(crate) fn extended<'p>(body: &[u8], properties: impl IntoIterator<Item = (&'p str, Edm<'p>)>) -> Vec<u8> {
-    let mut object = Object::continued(body);
-    for (name, value) in properties {
-        object.property(name, &value);
-    }
-    object.end()
 }
 
 thread_local! {

@@ -10,8 +10,6 @@ use azure_table_wire::value::edm::{Edm, EdmValue};
 
 use crate::entity::property::Property;
 use crate::entity::property_writer::PropertyWriter;
-#[cfg(feature = "encryption")]
-use crate::entity::unsealed;
 use crate::filter::column::{Column, ColumnRole, Stored};
 use crate::filter::column_name::ColumnName;
 use crate::key::operand::Operand;
@@ -23,7 +21,6 @@ use crate::key::operand::Operand;
 pub struct Assignment<E> {
     name: String,
     value: Result<EdmValue, ValueError>,
-    is_encrypted: bool,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -64,18 +61,7 @@ impl<E, I: IntoIterator<Item = Assignment<E>>> Assignments<E> for I {
 /// Creates the assignment of a field's value to the property of this name, or returns `None` if the value is absent.
 #[doc(hidden)]
 pub(crate) fn of_property<E, T: Property + ?Sized>(name: &str, value: &T) -> Option<Assignment<E>> {
-    of_edm(name, value.to_edm())
-}
-
-/// Creates the same for a property that is encrypted.
-#[cfg(feature = "encryption")]
-#[doc(hidden)]
-pub(crate) fn of_encrypted_property<E, T: Property + ?Sized>(name: &str, value: &T) -> Option<Assignment<E>> {
-    of_edm(name, unsealed::to_edm(value)).map(Assignment::encrypted)
-}
-
-fn of_edm<E>(name: &str, value: Result<Option<Edm<'_>>, ValueError>) -> Option<Assignment<E>> {
-    let value = value.map(|value| value.map(Edm::into_owned)).transpose()?;
+    let value = value.to_edm().map(|value| value.map(Edm::into_owned)).transpose()?;
     Some(Assignment::new(name.to_owned(), value))
 }
 
@@ -84,7 +70,6 @@ impl<E> Assignment<E> {
         Self {
             name,
             value,
-            is_encrypted: false,
             entity: PhantomData,
         }
     }
@@ -96,14 +81,6 @@ impl<E> Assignment<E> {
             None => value(),
         };
         Self::new(name.to_string(), value)
-    }
-
-    /// Returns the assignment with its value encrypted when it is sent.
-    pub(crate) fn encrypted(self) -> Self {
-        Self {
-            is_encrypted: true,
-            ..self
-        }
     }
 }
 
@@ -133,8 +110,7 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
 #[doc(hidden)]
 #[derive(Clone, Default)]
 pub(crate) struct AssignedProperties {
-    /// The values, and `true` for those that are encrypted.
-    values: BTreeMap<String, (EdmValue, bool)>,
+    values: BTreeMap<String, EdmValue>,
 }
 
 impl AssignedProperties {
@@ -149,7 +125,7 @@ impl AssignedProperties {
             let value = assignment
                 .value
                 .map_err(|e| Error::invalid_input(format!("property `{name}`: {e}")))?;
-            values.insert(name, (value, assignment.is_encrypted));
+            values.insert(name, value);
         }
         Ok(Self { values })
     }
@@ -163,17 +139,12 @@ impl AssignedProperties {
     /// # Errors
     /// - `InvalidInput`: the service would reject one.
     pub(crate) fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<()> {
-        self.values.iter().try_for_each(|(name, (value, is_encrypted))| {
-            if *is_encrypted {
-                writer.encrypted_value(name, value)
-            } else {
-                writer.value(name, value)
-            }
-        })
+        let mut values = self.values.iter();
+        values.try_for_each(|(name, value)| writer.value(name, value))
     }
 }
 
-/// Shows names only: a value may be one to encrypt.
+/// Shows names only: a value may be secret.
 impl fmt::Debug for AssignedProperties {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.values.keys()).finish()
@@ -183,7 +154,6 @@ impl fmt::Debug for AssignedProperties {
 impl<E> fmt::Display for Assignment<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
-            Ok(_) if self.is_encrypted => write!(f, "{} = <encrypted>", self.name),
             Ok(value) => write!(f, "{} = {}", self.name, Literal(value)),
             Err(e) => write!(f, "{} = <{e}>", self.name),
         }

@@ -12,7 +12,6 @@ use http::HeaderValue;
 
 use crate::entity::variant_mark::MarkedVariant;
 use crate::filter::access::AccessPath;
-use crate::pipeline::encryption::DataKeys;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::write_group::WriteGroup;
 
@@ -52,8 +51,6 @@ pub(crate) struct ClientSettings {
     pub(crate) outer_variant: Option<&'static MarkedVariant>,
     /// The group that single writes join.
     pub(crate) group: Option<Arc<dyn WriteGroup>>,
-    /// The keys of encrypted properties.
-    pub(crate) data_keys: Option<Arc<DataKeys>>,
 }
 
 impl ClientSettings {

@@ -82,7 +82,7 @@ fn read_into(
         }
     };
     let context = RowContext::of(&response);
-    let is_read = if is_of_members && context.opener.is_none() {
+    let is_read = if is_of_members {
         // The keys are known when the last member is read.
         read_json::entity_of_members(&context, body, metadata, etag, &mut |members| {
             if !members.is_of_text() {

@@ -27,7 +27,6 @@ use crate::write::operation::TableOperation;
 use crate::write::operation::shared::is_shared;
 use crate::write::row_hash::{RowHash, RowHashes};
 use crate::write::row_write::{RowWrite, WriteFacts};
-use crate::write::sealing::KeptOperations;
 use crate::write::sent_batch::SentBatch;
 use crate::write::table_result::Requested;
 
@@ -52,8 +51,6 @@ pub(crate) struct ChangeSet {
     body: BatchBody,
     /// The first insert in the body. Its head contains no key, so other inserts reuse it.
     insert: Option<(Requested, BodyRange)>,
-    #[doc(hidden)]
-    pub kept: KeptOperations,
     /// The maximum body, if smaller than the service's limit.
     most_bytes: Option<usize>,
     /// The number of operations that it will probably have, once it has several.
@@ -142,7 +139,6 @@ impl ChangeSet {
             operations: SentBatch::new(endpoint.profile().rules().names_missing_tables),
             body: changes(),
             insert: None,
-            kept: KeptOperations::default(),
             most_bytes: None,
             expected: MAX_BATCH_OPERATIONS,
         }
@@ -235,7 +231,6 @@ impl ChangeSet {
     /// Adds a borrowed operation if the service would accept the batch with it.
     pub(crate) fn put(&mut self, operation: &TableOperation) -> Result<(), Broken> {
         operation.check().map_err(|e| self.invalid(e))?;
-        self.kept.check(operation).map_err(|e| self.invalid(e))?;
         if self.len() == MAX_BATCH_OPERATIONS {
             let why = format!(
                 "the batch is full: it can have {MAX_BATCH_OPERATIONS} operations; `bulk` makes several batches"
@@ -253,7 +248,7 @@ impl ChangeSet {
         if let Some((rule, why)) = self.broken(operation.kind(), keys, row) {
             return Err(self.rejected(rule, why, operation));
         }
-        let limit = self.most_bytes().saturating_sub(self.kept.growth(operation));
+        let limit = self.most_bytes();
         let place = match self.write(operation, limit) {
             Ok(Ok(place)) => place,
             Ok(Err(bytes)) => {
@@ -265,7 +260,6 @@ impl ChangeSet {
         if let Some(written) = operation.row() {
             self.placed(&written, row, place);
         }
-        self.kept.push(operation);
         Ok(())
     }
 
@@ -303,8 +297,7 @@ impl ChangeSet {
         may_have_id: bool,
     ) -> Result<usize, BatchRule> {
         let kind = OperationKind::Insert;
-        let first = self.insert.as_ref();
-        let first = first.filter(|(requested, _)| !requested.entity && !self.kept.is_on());
+        let first = self.insert.as_ref().filter(|(requested, _)| !requested.entity);
         let (_, first) = first.ok_or(BatchRule::Valid)?;
         let (partition_key, row_key) = keys;
         let row = self.rows.as_ref().map(|_| RowHash::of(row_key));
@@ -322,7 +315,6 @@ impl ChangeSet {
             check_entity(profile, partition_key, row_key, entity)?;
             let Some(rare) = rare else { return Ok((place, None)) };
             match rare.write_id {
-                _ if rare.unsealed.is_some() => Err(Error::invalid_input("the entity is not encrypted")),
                 Some(_) if !may_have_id => Err(Error::invalid_input("the entity has a write id")),
                 write_id => Ok((place, write_id)),
             }

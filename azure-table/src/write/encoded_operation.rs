@@ -13,13 +13,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
-use azure_table_wire::error::{Error, Result};
+use azure_table_wire::error::Result;
 use azure_table_wire::value::etag::Condition;
 use http::Method;
 use http::header::HeaderName;
 
 use crate::entity::property_writer::{PropertyWriter, Rare};
-use crate::entity::unsealed::Unsealed;
 use crate::entity::write_json::{self, Written};
 use crate::write::sent_batch::SentBatch;
 
@@ -67,19 +66,6 @@ impl Default for More {
             needs_write_id: false,
             is_shared: false,
         }
-    }
-}
-
-#[cfg(feature = "encryption")]
-impl More {
-    fn is_default(&self) -> bool {
-        let Rare {
-            write_id,
-            exceeds,
-            unsealed,
-        } = &self.rare;
-        let is_rare = write_id.is_some() || exceeds.is_some() || unsealed.is_some();
-        !is_rare && !self.is_echoed && !self.needs_write_id && self.condition == Condition::Exists
     }
 }
 
@@ -136,37 +122,10 @@ impl Encoded {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let text = match &self.text {
+        match &self.text {
             Text::Own { text, .. } => text.len(),
             Text::InBatch(..) => self.body().len() + self.keys().0.len() + self.keys().1.len(),
-        };
-        text + self.unsealed().map_or(0, Unsealed::bytes)
-    }
-
-    /// Returns the encrypted properties that the body lacks.
-    pub(super) fn unsealed(&self) -> Option<&Unsealed> {
-        self.more.as_ref()?.rare.unsealed.as_deref()
-    }
-
-    /// Checks that all properties are encrypted.
-    ///
-    /// # Errors
-    /// - `InvalidInput`: some are not.
-    pub(super) fn check_sealed(&self) -> Result<()> {
-        let Some(unsealed) = self.unsealed() else { return Ok(()) };
-        let (partition_key, row_key) = self.keys();
-        Err(Error::invalid_input(unsealed.without_key()).at_entity(partition_key, row_key))
-    }
-
-    /// Replaces the body with one that has the encrypted properties. `exceeds` is a limit that the new body exceeds.
-    #[cfg(feature = "encryption")]
-    pub(super) fn complete(&mut self, body: &[u8], exceeds: Option<String>) {
-        self.text = Text::of(body, self.keys());
-        if let Some(more) = &mut self.more {
-            more.rare.unsealed = None;
-            exceeds.into_iter().for_each(|why| more.rare.exceed(why));
         }
-        self.more.take_if(|more| more.is_default());
     }
 
     pub(super) fn body(&self) -> &[u8] {

@@ -217,7 +217,7 @@ impl TableOperation {
     /// Returns the entity that the operation writes, with its ETag if the operation requires one.
     ///
     /// It has the properties as they are sent: a [`patch`](Self::patch) has its columns alone. Its serde form keeps all
-    /// types, so it can be written to a file and read back. It lacks encrypted properties. `None` for a delete or a
+    /// types, so it can be written to a file and read back. `None` for a delete or a
     /// get, which have [`keys`](Self::keys) alone, and if the operation could not be encoded.
     ///
     /// ```
@@ -440,7 +440,6 @@ impl TableOperation {
     /// Builds the request of the operation alone.
     pub(crate) fn call(self, endpoint: &Endpoint, table: &str) -> Result<Call> {
         self.check_for(endpoint.profile())?;
-        self.encoded.as_ref().map_or(Ok(()), Encoded::check_sealed)?;
         let parts = self.parts(table, endpoint.profile())?;
         let mut request = odata(endpoint, parts.method, &parts.path, parts.metadata)?;
         for (name, value) in parts.headers.into_iter().flatten() {

@@ -26,6 +26,7 @@ mod readme;
 mod retry_policies;
 mod sas;
 mod schema_upgrade;
+mod sealed_property;
 #[cfg(feature = "stress")]
 mod stress;
 mod summary_row;

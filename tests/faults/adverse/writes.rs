@@ -19,11 +19,6 @@ pub(super) const PROMISES: &[Promise] = &[
         name: "a chunked text is read as it was written",
         hold: |place| Box::pin(chunked(place)),
     },
-    #[cfg(feature = "full")]
-    Promise {
-        name: "an encrypted text is read as it was written",
-        hold: |place| Box::pin(encrypted(place)),
-    },
 ];
 
 fn check(report: &BulkReport, written: usize) {
@@ -91,40 +86,4 @@ async fn chunked(place: Place) {
     if let Ok(Some(read)) = table.get(("p", "1")).await {
         assert_eq!(read.text, stored.text);
     }
-}
-
-#[cfg(feature = "full")]
-async fn encrypted(place: Place) {
-    use azure_table::encryption::{DataKey, LocalKeys};
-
-    #[derive(TableEntity, Clone, Debug)]
-    struct Secret {
-        #[table(partition_key)]
-        group: String,
-        #[table(row_key)]
-        id: String,
-        #[table(encrypted)]
-        text: String,
-        #[table(write_id)]
-        write: Option<Guid>,
-    }
-
-    let keys = LocalKeys::new("k", DataKey::from_bytes([7; 32]));
-    drop(place.clients::<Secret>(TABLE));
-    let table = |service: azure_table::TableServiceClient| service.encryption(keys.clone()).table::<Secret>(TABLE);
-    let (table, behind) = (table(place.client("a")).unwrap(), table(place.behind()).unwrap());
-    let secret = Secret {
-        group: "p".into(),
-        id: "1".into(),
-        text: "a".into(),
-        write: None,
-    };
-    let is_inserted = table.insert(&secret).await.is_ok();
-    let changed = table.modify(("p", "1"), |secret| secret.text.push('b')).await;
-    if is_inserted {
-        let stored = behind.get(("p", "1")).await.unwrap().unwrap();
-        assert!(["a", "ab"].contains(&stored.text.as_str()), "{}", stored.text);
-        assert!(changed.is_err() || stored.text == "ab", "{}", stored.text);
-    }
-    counted(&place, "encrypted", changed);
 }

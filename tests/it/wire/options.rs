@@ -289,14 +289,6 @@ async fn settings_show_the_effective_values() {
     assert_eq!(warnings.len(), 2);
     assert_eq!(service.settings().warnings().count(), 0);
     assert!(service.settings().to_string().contains("\ndenied queries: none\n"));
-    #[cfg(feature = "full")]
-    {
-        use azure_table::encryption::{DataKey, LocalKeys};
-
-        let keys = LocalKeys::new("key", DataKey::from_bytes([7; 32]));
-        let text = service.encryption(keys).settings().to_string();
-        assert!(text.contains("\nencryption: of marked properties\n"), "{text}");
-    }
     assert!(!text.contains("AAECAw"), "{text}");
 }
 

@@ -41,14 +41,6 @@ impl Object {
         self.string(&Name(name), value);
     }
 
-    /// Continues an object that has a member, from its bytes.
-    pub fn continued(body: &[u8]) -> Self {
-        let mut bytes = body.to_vec();
-        bytes.pop_if(|last| *last == b'}');
-        bytes.push(b',');
-        Self { bytes }
-    }
-
     /// Writes a member whose value is text, after its head `"Name":`.
     pub fn text_member(&mut self, head: &str, value: &str) {
         self.string(&Quoted(head), value);

@@ -21,7 +21,6 @@ use crate::account::table_name::TableName;
 use crate::client::task::Running;
 use crate::doubt::read_back::WrittenRow;
 use crate::pipeline::Pipeline;
-use crate::pipeline::encryption::DataKeys;
 use crate::pipeline::observer::Event;
 use crate::pipeline::observer::history::CallResponse;
 use crate::pipeline::options::CallOptions;
@@ -29,7 +28,6 @@ use crate::request::tables;
 use crate::write::batch_response;
 use crate::write::call::Call;
 use crate::write::operation::TableOperation;
-use crate::write::sealing::{self, SealingKey};
 use crate::write::table_result::TableResult;
 
 /// The request of an operation, and the reading of its response.
@@ -52,18 +50,6 @@ pub(crate) trait Spec {
     /// Takes the write that a group may send with others, or `None` for any other call.
     fn take_write(&mut self) -> Option<TableOperation> {
         None
-    }
-
-    /// Returns the first operation with properties that are still to be encrypted, and the number of such values in the
-    /// call.
-    fn unsealed(&self) -> Option<(&TableOperation, u64)> {
-        None
-    }
-
-    /// Encrypts these properties.
-    fn seal(&mut self, endpoint: &Endpoint, table: &str, key: &SealingKey) -> Result<()> {
-        let _ = (endpoint, table, key);
-        Ok(())
     }
 
     /// Returns the output of a write that a group has sent.
@@ -94,8 +80,6 @@ pub(crate) struct CallFuture<S> {
 
 enum State {
     Idle,
-    /// Waits for the data key of its encrypted properties; since this time.
-    Sealing(BoxFuture<'static, Result<(Arc<SealingKey>, Instant)>>),
     Running(Running<CallResponse>),
     /// Accepted by the group of the handle.
     Grouped(BoxFuture<'static, Result<TableResult>>),
@@ -136,18 +120,8 @@ impl<S: Spec> CallFuture<S> {
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<S::Output>> {
         if matches!(self.state, State::Idle) {
-            match self.prepare() {
+            match self.begin() {
                 Ok(started) => self.state = started,
-                Err(e) => {
-                    self.state = State::Done;
-                    return Poll::Ready(Err(self.named(e)));
-                }
-            }
-        }
-        if let State::Sealing(key) = &mut self.state {
-            let key = ready!(key.as_mut().poll(cx));
-            match key.and_then(|(key, started)| self.begin_sealed(&key, started)) {
-                Ok(state) => self.state = state,
                 Err(e) => {
                     self.state = State::Done;
                     return Poll::Ready(Err(self.named(e)));
@@ -164,30 +138,6 @@ impl<S: Spec> CallFuture<S> {
         };
         self.state = State::Done;
         Poll::Ready(output)
-    }
-
-    /// Starts the call, or the wait for the data key of its encrypted properties.
-    fn prepare(&mut self) -> Result<State> {
-        match self.spec.unsealed() {
-            None => self.begin(),
-            Some((operation, values)) => match &self.pipeline.settings.data_keys {
-                Some(keys) => {
-                    let (keys, timeout, started) = (Arc::clone(keys), self.options.get().timeout, Instant::now());
-                    let key = async move { Ok((keys.sealing_key(values, timeout).await?, started)) };
-                    Ok(State::Sealing(Box::pin(key)))
-                }
-                None => Err(sealing::without_provider(operation)),
-            },
-        }
-    }
-
-    /// Starts the call with this data key.
-    #[cold]
-    fn begin_sealed(&mut self, key: &SealingKey, started: Instant) -> Result<State> {
-        self.options = self.options.since(started);
-        let table = self.table.as_ref().map_or("", TableName::as_str);
-        self.spec.seal(&self.pipeline.endpoint, table, key)?;
-        self.begin()
     }
 
     /// Starts the call.
@@ -287,35 +237,6 @@ pub(crate) fn polled_again() -> Error {
 
 /// Returns the call as a future that owns all it needs.
 pub(crate) fn start(
-    pipeline: &Arc<Pipeline>,
-    call: Call,
-    options: CallOptions,
-) -> BoxFuture<'static, Result<CallResponse>> {
-    match &pipeline.settings.data_keys {
-        Some(keys) => run_opened(pipeline, call, options, Arc::clone(keys)),
-        None => start_call(pipeline, call, options),
-    }
-}
-
-/// Runs the call, and unwraps the keys of its response. This is a separate function because few clients need its code.
-#[cold]
-fn run_opened(
-    pipeline: &Arc<Pipeline>,
-    call: Call,
-    options: CallOptions,
-    keys: Arc<DataKeys>,
-) -> BoxFuture<'static, Result<CallResponse>> {
-    let (started, timeout) = (Instant::now(), options.get().timeout);
-    let running = start_call(pipeline, call, options);
-    Box::pin(async move {
-        let mut received = running.await?;
-        let left = timeout.map(|timeout| timeout.saturating_sub(started.elapsed()));
-        keys.open(&mut received, left).await;
-        Ok(received)
-    })
-}
-
-fn start_call(
     pipeline: &Arc<Pipeline>,
     mut call: Call,
     options: CallOptions,

@@ -17,8 +17,6 @@ use crate::pipeline::options::CallOptions;
 use crate::write::batch::ChangeSet;
 use crate::write::batch_response;
 use crate::write::call::Call;
-use crate::write::operation::TableOperation;
-use crate::write::sealing::{self, SealingKey};
 use crate::write::sent_batch::SentBatch;
 use crate::write::table_result::TableResult;
 
@@ -31,15 +29,12 @@ struct SubmitSpec {
     /// The call, until it is sent.
     call: Option<Result<Call>>,
     sent: Arc<SentBatch>,
-    /// All operations, if one of them is not encrypted yet.
-    unsealed: Option<Vec<TableOperation>>,
     /// The variant that entities in the response are read as.
     variant: Option<&'static MarkedVariant>,
 }
 
 impl SubmitBatch {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, mut change_set: ChangeSet) -> Self {
-        let unsealed = change_set.kept.take_unsealed();
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, change_set: ChangeSet) -> Self {
         let (mut call, sent) = change_set.into_call();
         if sent.len() == 0 {
             call = Err(Error::invalid_input("the batch has no operations"));
@@ -47,7 +42,6 @@ impl SubmitBatch {
         let spec = SubmitSpec {
             call: Some(call),
             sent,
-            unsealed,
             variant: pipeline.settings.variant,
         };
         Self {
@@ -81,31 +75,7 @@ impl SubmitSpec {
 impl Spec for SubmitSpec {
     type Output = Vec<TableResult>;
 
-    fn unsealed(&self) -> Option<(&TableOperation, u64)> {
-        let operations = self.unsealed.as_ref()?;
-        let values: usize = operations.iter().map(sealing::values).sum();
-        let first = operations.iter().find(|operation| sealing::values(operation) > 0)?;
-        Some((first, values as u64))
-    }
-
-    fn seal(&mut self, endpoint: &Endpoint, table: &str, key: &SealingKey) -> Result<()> {
-        let mut change_set = ChangeSet::new(endpoint, table);
-        for (index, mut operation) in self.unsealed.take().into_iter().flatten().enumerate() {
-            sealing::seal(&mut operation, table, key)?;
-            // Its size may break a rule that it did not break before.
-            if self.sent.row_write(index).facts.is_unshared {
-                change_set.add_own(operation)?
-            } else {
-                change_set.add(operation)?
-            }
-        }
-        let (call, sent) = change_set.into_call();
-        (self.call, self.sent) = (Some(call), sent);
-        Ok(())
-    }
-
     fn call(&mut self, _: &Endpoint, _: &str) -> Result<Call> {
-        sealing::check_all(self.unsealed.iter().flatten())?;
         self.call.take().unwrap_or_else(|| Err(polled_again()))
     }
 

@@ -22,7 +22,6 @@ use crate::pipeline::options::CallOptions;
 use crate::request::tables::{self, Deletion};
 use crate::write::call::Call;
 use crate::write::operation::TableOperation;
-use crate::write::sealing::{self, SealingKey};
 use crate::write::table_result::{self, Requested, TableResult};
 
 /// The setters of conditional writes.
@@ -217,19 +216,6 @@ impl<T> Spec for WriteSpec<T> {
             Some((status, _)) => call.expecting(status),
             None => call,
         })
-    }
-
-    fn unsealed(&self) -> Option<(&TableOperation, u64)> {
-        let operation = self.operation.as_ref()?;
-        let values = sealing::values(operation) as u64;
-        (values > 0).then_some((operation, values))
-    }
-
-    fn seal(&mut self, _: &Endpoint, table: &str, key: &SealingKey) -> Result<()> {
-        match &mut self.operation {
-            Some(operation) => sealing::seal(operation, table, key),
-            None => Ok(()),
-        }
     }
 
     fn take_write(&mut self) -> Option<TableOperation> {

@@ -32,7 +32,6 @@ use crate::doubt::facts::AmbiguousAttempts;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::write::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
-use crate::write::sealing;
 use crate::write::table_result::TableResult;
 
 /// Operations on distinct rows of one partition, any number of them.
@@ -103,9 +102,6 @@ impl<O: Outcomes> PartitionWrite<O> {
             if next.is_empty() {
                 continue;
             }
-            if let Some(stopped) = self.encrypt(&next).await {
-                return Some(stopped);
-            }
             let (sent, batch) = self.compose(next, composed.take());
             let result = match self.send(&sent, batch, sent_at).await {
                 // The batch was throttled, and is sent again at the rate.
@@ -131,31 +127,6 @@ impl<O: Outcomes> PartitionWrite<O> {
             }
         }
         None
-    }
-
-    /// Encrypts the properties of these operations that are not encrypted yet.
-    ///
-    /// Returns the error of the key provider, which ends the write.
-    async fn encrypt(&self, next: &[usize]) -> Option<Arc<Error>> {
-        let values = self.unsealed(next);
-        // Without a provider, each operation is rejected individually.
-        let keys = self.pipeline.settings.data_keys.as_ref().filter(|_| values > 0)?;
-        let timeout = self.call_options().get().timeout;
-        let key = keys.sealing_key(values, timeout).await.and_then(|key| {
-            for index in next {
-                sealing::seal(&mut self.operations.lock()[*index], self.table.as_str(), &key)?;
-            }
-            Ok(())
-        });
-        let error = Arc::new(key.err()?.in_operation(OperationKind::Batch, Some(self.table.as_str())));
-        self.outcomes.failed(next, &error, next.len());
-        Some(error)
-    }
-
-    /// Returns the number of values of these operations that are not encrypted yet.
-    fn unsealed(&self, next: &[usize]) -> u64 {
-        let held = self.operations.lock();
-        next.iter().map(|index| sealing::values(&held[*index]) as u64).sum()
     }
 
     /// Waits for the rate, if any, and returns the time.
@@ -278,16 +249,12 @@ impl<O: Outcomes> PartitionWrite<O> {
         }
     }
 
-    fn call_options(&self) -> CallOptions {
-        let mut options = self.options.clone();
-        self.total.bound(&mut options);
-        options
-    }
-
     /// Returns the options of a call that sends these operations.
     fn call_options_of(&self, sent: &[usize]) -> CallOptions {
+        let mut options = self.options.clone();
+        self.total.bound(&mut options);
         let earlier = sent.iter().filter_map(|index| self.in_doubt.get(index).copied());
-        self.call_options().after(earlier.reduce(AmbiguousAttempts::and))
+        options.after(earlier.reduce(AmbiguousAttempts::and))
     }
 
     /// Reports operations in doubt that are sent again. They stay in doubt if the write ends before that.

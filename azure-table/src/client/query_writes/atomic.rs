@@ -18,7 +18,7 @@ use crate::client::query::table_query::TableQuery;
 use crate::client::query_writes::query_write::{AtomicRun, QueryWrite, State};
 use crate::client::query_writes::row_plan::{Plan, PlanRows, SelectedRow as _};
 use crate::entity::table_entity::TableEntity;
-use crate::write::batch::MAX_BATCH_OPERATIONS;
+use crate::write::batch::{ChangeSet, MAX_BATCH_OPERATIONS};
 
 /// A write over a query as one entity group transaction: the service writes all selected rows, or none.
 ///
@@ -110,7 +110,7 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
             );
             return Err(self.named(Error::invalid_input(why)).into());
         }
-        let mut change_set = self.table.pipeline().change_set(self.table.name().as_str());
+        let mut change_set = ChangeSet::new(&self.table.pipeline().endpoint, self.table.name().as_str());
         for row in rows {
             let key = row.key().clone();
             let rejected = |e: Error| e.at_entity(key.partition_key(), key.row_key());

@@ -273,7 +273,7 @@ impl<E: TableEntity + ReadEntity> PlanRows<E> for Upgrade {
         } else {
             has_older_names::<E>(stored, &now)
         };
-        if now.is_stored(&read) && !has_more {
+        if now.is_stored(&read.stored) && !has_more {
             return Ok(Plan::Keep);
         }
         Ok(if self.drops_unknown {

@@ -20,7 +20,6 @@ use crate::entity::dynamic::DynamicEntity;
 use crate::entity::property_writer::{self, Destination, PropertyWriter};
 use crate::entity::schema::{self, EntitySchema};
 use crate::entity::table_entity::TableEntity;
-use crate::entity::unsealed::UnsealedValue;
 use crate::entity::variant_mark::{AsVariant, MarkedVariant};
 use crate::filter::assignment::AssignedProperties;
 use crate::filter::projection::{ProjectedValues, UpdatableRow, Updated};
@@ -31,8 +30,6 @@ use crate::write::operation::TableOperation;
 /// The properties that a struct writes.
 pub(crate) struct Form {
     row: DynamicEntity,
-    /// The properties that are encrypted when they are written.
-    encrypted: Vec<UnsealedValue>,
     write_id: Option<Guid>,
     /// The texts of the fields that a projection reads from the keys.
     key_fields: Vec<String>,
@@ -65,11 +62,10 @@ impl Form {
         let (partition_key, row_key) = stored;
         let mut writer = property_writer::writer(Destination::Values(&mut row), partition_key, row_key);
         entity.write_properties(&mut writer)?;
-        let rare = property_writer::finish(writer)?.map(|rare| *rare).unwrap_or_default();
+        let write_id = property_writer::finish(writer)?.and_then(|rare| rare.write_id);
         Ok(Self {
             row,
-            encrypted: rare.unsealed.map(|unsealed| unsealed.values).unwrap_or_default(),
-            write_id: rare.write_id,
+            write_id,
             key_fields: Vec::new(),
         })
     }
@@ -79,12 +75,11 @@ impl Form {
         let mut row = DynamicEntity::new(partition_key, row_key);
         let mut writer = property_writer::writer(Destination::Values(&mut row), partition_key, row_key);
         AssignedProperties::of(values.columns)?.write(&mut writer)?;
-        let unsealed = property_writer::finish(writer)?.and_then(|rare| rare.unsealed);
+        property_writer::finish(writer)?;
         let rejected = |e| Error::invalid_input(format!("a field in the key: {e}"));
         let key_fields = values.keys.into_iter().map(|text| text.map_err(rejected));
         Ok(Self {
             row,
-            encrypted: unsealed.map(|unsealed| unsealed.values).unwrap_or_default(),
             write_id: None,
             key_fields: key_fields.collect::<Result<_>>()?,
         })
@@ -96,27 +91,18 @@ impl Form {
     /// # Errors
     /// - `InvalidInput`: a property would have to be removed.
     pub(crate) fn patch<E>(&self, before: &Self, version: &RowVersion<E>) -> Result<Option<TableOperation>> {
-        if let Some(name) = before.names().find(|name| !self.has(name)) {
+        if let Some(name) = before.row.properties.keys().find(|name| !self.has(name)) {
             return Err(Error::invalid_input(format!(
                 "property `{name}`: an update of some columns cannot remove it; update whole entities, without `project` \
                  or `select_names`"
             )));
         }
         let keys = (version.key.partition_key(), version.key.row_key());
-        let merge =
-            || TableOperation::merge_properties(keys, &mut |writer| self.write(writer)).if_match(version.etag.clone());
-        Ok(self.names().next().is_some().then(merge))
-    }
-
-    fn write(&self, writer: &mut PropertyWriter<'_>) -> Result<()> {
-        self.row.write_properties(writer)?;
-        let mut encrypted = self.encrypted.iter();
-        encrypted.try_for_each(|value| writer.unsealed(value.clone()))
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
-        let plain = self.row.properties.keys().map(String::as_str);
-        plain.chain(self.encrypted.iter().map(|value| value.name.as_str()))
+        let merge = || {
+            let merge = TableOperation::merge_properties(keys, &mut |writer| self.row.write_properties(writer));
+            merge.if_match(version.etag.clone())
+        };
+        Ok((!self.row.properties.is_empty()).then(merge))
     }
 
     /// Returns `true` if the fields that a projection read from the keys are unchanged.
@@ -127,29 +113,18 @@ impl Form {
     /// Returns `true` if the stored row has all of it: names, types and values.
     ///
     /// A write id differs each time, so it only needs to be present.
-    pub(crate) fn is_stored<P>(&self, read: &ReadRow<P>) -> bool {
-        let stored = &read.stored;
-        let is_plain_stored = self.row.properties.iter().all(|(name, value)| {
+    pub(crate) fn is_stored(&self, stored: &DynamicEntity) -> bool {
+        self.row.properties.iter().all(|(name, value)| {
             let is_id = |value: &EdmValue| matches!(value, EdmValue::Guid(_));
             let is_write_id = self.write_id.is_some_and(|id| *value == EdmValue::Guid(id));
             let found = stored.properties.get(name);
             found.is_some_and(|found| is_same(found, value) || (is_write_id && is_id(found)))
-        });
-        is_plain_stored && self.encrypted.iter().all(|value| is_encrypted(value, read))
+        })
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.row.properties.contains_key(name) || self.encrypted.iter().any(|value| value.name == name)
+        self.row.properties.contains_key(name)
     }
-}
-
-/// Returns `true` if the row has the value in encrypted form.
-fn is_encrypted<P>(value: &UnsealedValue, ReadRow { stored, opener, .. }: &ReadRow<P>) -> bool {
-    let (Some(EdmValue::Binary(sealed)), Some(opener)) = (stored.get(&value.name), opener) else {
-        return false;
-    };
-    let opened = opener.open((&stored.partition_key, &stored.row_key), &value.name, sealed);
-    opened.is_ok_and(|(plaintext, bytes)| (plaintext, bytes) == (value.plaintext, value.bytes.clone()))
 }
 
 /// Returns `true` if a row has properties under names that the struct reads and no longer writes.

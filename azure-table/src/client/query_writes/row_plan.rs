@@ -1,7 +1,5 @@
 //! The plan of each row that a query selects: the properties to read, and the operation to write.
 
-use std::sync::Arc;
-
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::etag::ETag;
@@ -9,7 +7,6 @@ use azure_table_wire::value::etag::ETag;
 use crate::client::shape::bad_row::BadRow;
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::row::Row;
-use crate::entity::row::context::Opener;
 use crate::entity::table_entity::ReadEntity;
 use crate::key::entity_key::Key;
 use crate::write::operation::TableOperation;
@@ -92,8 +89,6 @@ pub(crate) struct ReadRow<P> {
     pub(crate) stored: DynamicEntity,
     /// The names of the properties that the upgrade of the row removed.
     pub(crate) removed: Vec<String>,
-    /// The keys of its encrypted properties.
-    pub(crate) opener: Option<Arc<Opener>>,
 }
 
 impl<E, P: ReadEntity> ReadEntity for TypedRow<E, P> {
@@ -107,7 +102,6 @@ impl<E, P: ReadEntity> ReadEntity for TypedRow<E, P> {
                 row: P::read_upgraded(row, &mut removed)?,
                 stored: DynamicEntity::read(row)?,
                 removed,
-                opener: row.opener().cloned(),
             })
         };
         Ok(Self {

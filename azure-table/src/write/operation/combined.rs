@@ -25,8 +25,7 @@ impl TableOperation {
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the pair has no entry in the
-    ///   table, the keys differ, or the next operation requires an ETag that the first does not. Or two that merge have
-    ///   encrypted properties.
+    ///   table, the keys differ, or the next operation requires an ETag that the first does not.
     /// - The error of an operation that could not be encoded.
     ///
     /// ```
@@ -68,11 +67,7 @@ impl TableOperation {
         {
             return Err(rejected("it requires another ETag than the first"));
         }
-        let lacks_properties = |operation: &Self| operation.encoded.as_ref().is_ok_and(|e| e.unsealed().is_some());
         let merged = match kind {
-            Some(InsertOrMerge) if lacks_properties(&self) || lacks_properties(&next) => {
-                return Err(rejected("they have encrypted properties"));
-            }
             Some(InsertOrMerge) => {
                 let unread = || rejected("their properties cannot be read back");
                 let (first, mut merged) = (self.entity().ok_or_else(unread)?, next.entity().ok_or_else(unread)?);
