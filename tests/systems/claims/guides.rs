@@ -59,7 +59,6 @@ fn compare<const N: usize>(path: &str, columns: [&str; N], expected: &[[String; 
 
 /// Checks the claims in a guide.
 fn check(path: &str, claims: &[&[Claim]]) {
-    let text = fs::read_to_string(folder().join(path)).unwrap();
     let expected: Vec<[String; 2]> = claims
         .iter()
         .copied()
