@@ -26,6 +26,7 @@ mod clock;
 mod doubts;
 mod dropped;
 mod existing_rows;
+mod explorations;
 mod explored_programs;
 mod hedged_reads;
 mod in_doubt;

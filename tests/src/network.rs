@@ -1,15 +1,12 @@
 //! The two HTTP transports as one type, for tests that run on both.
-//!
-//! Without the feature `http` there is only `ReqwestTransport`, the default of such a build.
 
 use std::time::Duration;
 
 use azure_table::Result;
 use azure_table::transport::{
-    BoxFuture, ConnectionLimit, ReqwestTransport, ReqwestTransportBuilder, Transport, TransportError,
+    BoxFuture, ConnectionLimit, HttpTransport, HttpTransportBuilder, ReqwestTransport, ReqwestTransportBuilder, Transport,
+    TransportError,
 };
-#[cfg(feature = "http")]
-use azure_table::transport::{HttpTransport, HttpTransportBuilder};
 use bytes::Bytes;
 use http::{Request, Response};
 
@@ -19,7 +16,6 @@ pub enum Network {
     /// `ReqwestTransport`.
     Reqwest,
     /// `HttpTransport`.
-    #[cfg(feature = "http")]
     Hyper,
 }
 
@@ -29,7 +25,6 @@ pub enum Network {
 macro_rules! on_both_networks {
     ($($test:ident $(($($argument:tt)+))?),+ $(,)?) => {
         $crate::on_both_networks! { over_reqwest, Reqwest; $($test $(($($argument)+))?),+ }
-        #[cfg(feature = "http")]
         $crate::on_both_networks! { over_hyper, Hyper; $($test $(($($argument)+))?),+ }
     };
     ($name:ident, $network:ident; $($test:ident $(($($argument:tt)+))?),+) => {
@@ -43,10 +38,9 @@ macro_rules! on_both_networks {
 }
 
 impl Network {
-    /// All transports of this build.
+    /// All of them.
     pub const ALL: &[Self] = &[
         Self::Reqwest,
-        #[cfg(feature = "http")]
         Self::Hyper,
     ];
 
@@ -54,7 +48,6 @@ impl Network {
     pub fn builder(self) -> NetworkBuilder {
         match self {
             Self::Reqwest => NetworkBuilder::Reqwest(ReqwestTransport::builder()),
-            #[cfg(feature = "http")]
             Self::Hyper => NetworkBuilder::Hyper(HttpTransport::builder()),
         }
     }
@@ -70,15 +63,11 @@ impl Network {
 
 /// The settings of both transports.
 #[derive(Debug)]
-#[cfg_attr(
-    feature = "http",
-    expect(clippy::large_enum_variant, reason = "a test has one of them")
-)]
+#[expect(clippy::large_enum_variant, reason = "a test has one of them")]
 pub enum NetworkBuilder {
     /// Settings of `ReqwestTransport`.
     Reqwest(ReqwestTransportBuilder),
     /// Settings of `HttpTransport`.
-    #[cfg(feature = "http")]
     Hyper(HttpTransportBuilder),
 }
 
@@ -88,7 +77,6 @@ impl NetworkBuilder {
     pub fn connect_timeout(self, timeout: Duration) -> Self {
         match self {
             Self::Reqwest(builder) => Self::Reqwest(builder.configure(move |client| client.connect_timeout(timeout))),
-            #[cfg(feature = "http")]
             Self::Hyper(builder) => Self::Hyper(builder.connect_timeout(timeout)),
         }
     }
@@ -98,7 +86,6 @@ impl NetworkBuilder {
     pub fn pool_idle_timeout(self, timeout: Duration) -> Self {
         match self {
             Self::Reqwest(builder) => Self::Reqwest(builder.configure(move |client| client.pool_idle_timeout(timeout))),
-            #[cfg(feature = "http")]
             Self::Hyper(builder) => Self::Hyper(builder.pool_idle_timeout(timeout)),
         }
     }
@@ -108,7 +95,6 @@ impl NetworkBuilder {
     pub fn max_connections(self, connections: Option<usize>) -> Self {
         match self {
             Self::Reqwest(builder) => Self::Reqwest(builder.max_connections(connections)),
-            #[cfg(feature = "http")]
             Self::Hyper(builder) => Self::Hyper(builder.max_connections(connections)),
         }
     }
@@ -120,7 +106,6 @@ impl NetworkBuilder {
             Self::Reqwest(builder) => {
                 Self::Reqwest(builder.configure(move |client| client.pool_max_idle_per_host(connections)))
             }
-            #[cfg(feature = "http")]
             Self::Hyper(builder) => Self::Hyper(builder.pool_max_idle_per_host(connections)),
         }
     }
@@ -133,7 +118,6 @@ impl NetworkBuilder {
                 let proxy = reqwest::Proxy::all(url.into()).unwrap();
                 Self::Reqwest(builder.configure(|client| client.proxy(proxy)))
             }
-            #[cfg(feature = "http")]
             Self::Hyper(builder) => Self::Hyper(builder.proxy(url)),
         }
     }
@@ -143,7 +127,6 @@ impl NetworkBuilder {
     pub fn root_certificates(self, pem: impl AsRef<[u8]>) -> Self {
         match self {
             Self::Reqwest(builder) => Self::Reqwest(builder.root_certificates(pem)),
-            #[cfg(feature = "http")]
             Self::Hyper(builder) => Self::Hyper(builder.root_certificates(pem)),
         }
     }
@@ -155,7 +138,6 @@ impl NetworkBuilder {
     pub fn build(self) -> Result<NetworkTransport> {
         Ok(match self {
             Self::Reqwest(builder) => NetworkTransport::Reqwest(builder.build()?),
-            #[cfg(feature = "http")]
             Self::Hyper(builder) => NetworkTransport::Hyper(Box::new(builder.build()?)),
         })
     }
@@ -167,7 +149,6 @@ pub enum NetworkTransport {
     /// `ReqwestTransport`.
     Reqwest(ReqwestTransport),
     /// `HttpTransport`.
-    #[cfg(feature = "http")]
     Hyper(Box<HttpTransport>),
 }
 
@@ -175,7 +156,6 @@ impl Transport for NetworkTransport {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, std::result::Result<Response<Bytes>, TransportError>> {
         match self {
             Self::Reqwest(transport) => transport.send(request),
-            #[cfg(feature = "http")]
             Self::Hyper(transport) => transport.send(request),
         }
     }
@@ -183,7 +163,6 @@ impl Transport for NetworkTransport {
     fn connection_limit(&self) -> Option<&ConnectionLimit> {
         match self {
             Self::Reqwest(transport) => transport.connection_limit(),
-            #[cfg(feature = "http")]
             Self::Hyper(transport) => transport.connection_limit(),
         }
     }

@@ -39,3 +39,28 @@ pub(crate) fn no_transport() -> Error {
                or set one with `TableServiceClient::transport`";
     Error::new(ErrorKind::Unsupported, why)
 }
+
+// `tests/it` runs the whole conformance suite over it, where it is not the default.
+#[cfg(all(test, feature = "reqwest", not(feature = "http")))]
+mod tests {
+    use std::error::Error as _;
+    use std::iter::successors;
+
+    use azure_table_wire::error::ErrorKind;
+
+    use crate::TableServiceClient;
+    use crate::pipeline::options::CallOptions;
+    use crate::pipeline::retry::NoRetry;
+
+    #[tokio::test]
+    async fn reqwest_is_the_default_without_http() {
+        let settings = "AccountName=acct;AccountKey=AAECAwQFBgc=;TableEndpoint=http://127.0.0.1:1/acct";
+        let service = TableServiceClient::from_connection_string(settings).unwrap();
+        let ping = service.ping().with(&CallOptions::new().retry(NoRetry));
+        let error = ping.await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
+        // Only reqwest has errors of this type.
+        let mut sources = successors(error.source(), |error| error.source());
+        assert!(sources.any(|error| error.is::<reqwest::Error>()), "{error:?}");
+    }
+}

@@ -211,7 +211,6 @@ fn errors_do_not_repeat_rejected_secrets() {
     shown.error(&AccountKey::new("contoso", &format!("{KEY}*")).unwrap_err());
     shown.error(&SasToken::new(format!("https://x/?sig={SIGNATURE}")).unwrap_err());
     shown.error(&Emulator::new().account("contoso", &format!("{KEY}*")).unwrap_err());
-    #[cfg(feature = "http")]
     for url in [
         format!("no url {SIGNATURE}"),
         format!("ftp://user:{SIGNATURE}@127.0.0.1:1"),
