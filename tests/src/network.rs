@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use azure_table::Result;
 use azure_table::transport::{
-    BoxFuture, ConnectionLimit, HttpTransport, HttpTransportBuilder, ReqwestTransport, ReqwestTransportBuilder, Transport,
-    TransportError,
+    BoxFuture, ConnectionLimit, HttpTransport, HttpTransportBuilder, ReqwestTransport, ReqwestTransportBuilder,
+    Transport, TransportError,
 };
 use bytes::Bytes;
 use http::{Request, Response};
@@ -39,10 +39,7 @@ macro_rules! on_both_networks {
 
 impl Network {
     /// All of them.
-    pub const ALL: &[Self] = &[
-        Self::Reqwest,
-        Self::Hyper,
-    ];
+    pub const ALL: &[Self] = &[Self::Reqwest, Self::Hyper];
 
     /// Returns the builder of its transport.
     pub fn builder(self) -> NetworkBuilder {
