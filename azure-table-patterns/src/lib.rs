@@ -16,6 +16,7 @@
 //! | [`IndexedReport`] | the result of writes over a query of indexed entities |
 //! | [`IndexBuild`], [`IndexFaults`], [`IndexFault`] | the building of an index, and the check of its rows |
 //! | [`remove_index`] | the removal of the last index of a type |
+//! | [`Grouped`], [`GroupedError`] | the single writes of many tasks, in batches |
 //! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |
 //! | [`TablePerPeriod`] | a table for each month or day, dropped as a whole |
 //!
@@ -45,6 +46,7 @@
 mod conflict;
 mod expiry;
 mod fence;
+mod grouped;
 pub mod guide;
 mod index_build;
 mod index_check;
@@ -66,6 +68,7 @@ mod unique_in_table;
 
 pub use self::expiry::{Expiring, TablePerPeriod};
 pub use self::fence::Fence;
+pub use self::grouped::{Grouped, GroupedError};
 pub use self::index_build::IndexBuild;
 pub use self::index_check::{IndexFault, IndexFaults};
 pub use self::index_query::IndexQuery;

@@ -23,7 +23,6 @@ pub mod doubt;
 pub mod error_code;
 #[doc(hidden)]
 pub mod error_text;
-mod grouped_write;
 mod in_doubt;
 mod internals;
 pub mod operation_kind;

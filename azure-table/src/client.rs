@@ -7,9 +7,9 @@
 //! | `sas_url`, `serde_handle`, `settings`, `effective_settings` | more methods of the clients |
 //! | `table`, `service` | the methods that return the builders |
 //! | `query_writes` | writes to all rows of a query, by the engine of a bulk |
-//! | `bulk`, `group`, `batch` | writes in batches |
+//! | `bulk`, `batch` | writes in batches |
 //! | `query` | queries and their streams |
-//! | `partition_writes`, `sending_rate` | the batches of a bulk or a group |
+//! | `partition_writes`, `sending_rate` | the batches of a bulk |
 //! | `ops` | the builders of single calls |
 //! | `table_handle` | the client of a table, for the builders that hold one |
 //! | `shape`, `task`, `total_timeout`, `turn` | the parts of builders and streams |
@@ -21,7 +21,6 @@ pub(crate) mod table;
 pub(crate) mod batch;
 pub(crate) mod bulk;
 pub(crate) mod effective_settings;
-pub(crate) mod group;
 pub(crate) mod ops;
 pub(crate) mod partition_writes;
 pub(crate) mod query;

@@ -43,7 +43,6 @@ pub(crate) mod shared_fetch;
 pub(crate) mod shared_read;
 mod skew;
 pub(crate) mod transport;
-pub(crate) mod write_group;
 
 /// The state that all calls of one client share. A clone shares connections, credential, limits and clock.
 #[derive(Clone, Debug)]
@@ -85,15 +84,5 @@ impl Pipeline {
         pipeline.settings.variant = variant;
         pipeline.settings.outer_variant = outer;
         pipeline
-    }
-
-    /// Returns the pipeline without its group.
-    pub(crate) fn ungrouped(self: &Arc<Self>) -> Arc<Self> {
-        if self.settings.group.is_none() {
-            return Arc::clone(self);
-        }
-        let mut pipeline = Self::clone(self);
-        pipeline.settings.group = None;
-        Arc::new(pipeline)
     }
 }

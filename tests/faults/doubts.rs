@@ -232,9 +232,6 @@ const WRITES: &[(&str, Shown, Shown, Write)] = &[
         })
     }),
     ("insert", Yes, Nothing, |at| {
-        Box::pin(async { at.marked().grouped().insert(&marked("new", "s3cret")).await.map(drop) })
-    }),
-    ("insert", Yes, Nothing, |at| {
         Box::pin(async {
             let report = at.marked().bulk().insert([marked("new", "s3cret")]).await?;
             report.ensure_no_leftovers()

@@ -66,21 +66,18 @@ async fn withdraw(accounts: &TableClient<Account>, cents: i64) -> Result<()> {
 
 #[tokio::test(start_paused = true)]
 async fn loop_over_conflicts_subtracts_once_if_a_response_is_lost() {
-    for is_grouped in [false, true] {
-        for (fault, is_in_doubt) in [
-            (Fault::LoseRequest, false),
-            (Fault::LoseResponse, true),
-            (Fault::CutResponse { at: 0 }, true),
-        ] {
-            let (faults, table, truth) = tables().await;
-            let table = if is_grouped { table.grouped() } else { table };
-            let lost = faults.add(FaultRule::new(fault).on_writes().nth(1));
-            let withdrawn = withdraw(&table, 10).await;
-            let last = withdrawn.as_ref().err().and_then(kind_in_doubt);
-            assert_eq!(last, is_in_doubt.then_some(ErrorKind::ConditionNotMet), "{withdrawn:?}");
-            assert_eq!(truth.get(KEY).await.unwrap().unwrap().cents, 90);
-            assert_eq!(lost.hits(), 1);
-        }
+    for (fault, is_in_doubt) in [
+        (Fault::LoseRequest, false),
+        (Fault::LoseResponse, true),
+        (Fault::CutResponse { at: 0 }, true),
+    ] {
+        let (faults, table, truth) = tables().await;
+        let lost = faults.add(FaultRule::new(fault).on_writes().nth(1));
+        let withdrawn = withdraw(&table, 10).await;
+        let last = withdrawn.as_ref().err().and_then(kind_in_doubt);
+        assert_eq!(last, is_in_doubt.then_some(ErrorKind::ConditionNotMet), "{withdrawn:?}");
+        assert_eq!(truth.get(KEY).await.unwrap().unwrap().cents, 90);
+        assert_eq!(lost.hits(), 1);
     }
 }
 
@@ -98,7 +95,7 @@ async fn loop_over_conflicts_repeats_after_a_real_one() {
 #[tokio::test(start_paused = true)]
 async fn no_arm_for_a_conflict_handles_a_write_in_doubt() {
     type Write = fn(TableClient<Account>) -> futures::future::BoxFuture<'static, Error>;
-    let writes: [(ErrorKind, Write); 11] = [
+    let writes: [(ErrorKind, Write); 10] = [
         (ErrorKind::AlreadyExists, |table| {
             Box::pin(async move { table.insert(&account("2")).await.unwrap_err() })
         }),
@@ -135,12 +132,6 @@ async fn no_arm_for_a_conflict_handles_a_write_in_doubt() {
                 let mut batch = table.batch();
                 batch.merge(&account).unwrap().insert(&self::account("2")).unwrap();
                 batch.submit().await.unwrap_err()
-            })
-        }),
-        (ErrorKind::ConditionNotMet, |table| {
-            Box::pin(async move {
-                let account = table.get(KEY).versioned().await.unwrap().unwrap();
-                table.grouped().replace(&account).await.unwrap_err()
             })
         }),
         (ErrorKind::NotFound, |table| {
@@ -242,7 +233,6 @@ impl Observer for Kinds {
     fn on_event(&self, event: &Event<'_>) {
         let (operation, kind) = match event {
             Event::Completed(call) => (call.operation, call.error),
-            Event::GroupedWrite(write) => (write.operation, write.error),
             _ => return,
         };
         self.0.lock().unwrap().push((operation.to_owned(), kind));
@@ -259,20 +249,14 @@ async fn observers_see_that_a_write_is_in_doubt() {
     table.delete(KEY).await.unwrap_err();
     table.delete(KEY).await.unwrap_err();
     faults.add(FaultRule::new(Fault::LoseResponse).on_writes());
-    let row = DynamicEntity::new("b", "9");
-    table
-        .grouped()
-        .insert(&row)
-        .with(&CallOptions::new().retry(NoRetry))
-        .await
-        .unwrap_err();
+    let insert = table.insert(&DynamicEntity::new("b", "9"));
+    insert.with(&CallOptions::new().retry(NoRetry)).await.unwrap_err();
     let seen = std::mem::take(&mut *kinds.0.lock().unwrap());
     let seen: Vec<_> = seen.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
     let expected = [
         ("query", None),
         ("delete", Some(ErrorKind::InDoubt)),
         ("delete", Some(ErrorKind::NotFound)),
-        ("insert", Some(ErrorKind::InDoubt)),
         ("insert", Some(ErrorKind::InDoubt)),
     ];
     assert_eq!(seen, expected);
@@ -294,18 +278,15 @@ async fn bulk_that_ends_at_a_write_in_doubt_is_in_doubt() {
 
 #[tokio::test(start_paused = true)]
 async fn only_a_certain_deletion_was_a_deletion() {
-    for is_grouped in [false, true] {
-        let (faults, table, _) = tables().await;
-        let table = if is_grouped { table.grouped() } else { table };
-        faults.add(FaultRule::new(Fault::LoseResponse).on_writes().nth(1));
-        let lost = table.delete_if_exists(KEY).await.unwrap();
-        assert_eq!((lost, lost.was_deleted()), (Deletion::InDoubt, false));
-        let missing = table.delete_if_exists(KEY).await.unwrap();
-        assert_eq!((missing, missing.was_deleted()), (Deletion::WasMissing, false));
-        table.insert(&account(KEY.1)).await.unwrap();
-        let deleted = table.delete_if_exists(KEY).await.unwrap();
-        assert_eq!((deleted, deleted.was_deleted()), (Deletion::Deleted, true));
-    }
+    let (faults, table, _) = tables().await;
+    faults.add(FaultRule::new(Fault::LoseResponse).on_writes().nth(1));
+    let lost = table.delete_if_exists(KEY).await.unwrap();
+    assert_eq!((lost, lost.was_deleted()), (Deletion::InDoubt, false));
+    let missing = table.delete_if_exists(KEY).await.unwrap();
+    assert_eq!((missing, missing.was_deleted()), (Deletion::WasMissing, false));
+    table.insert(&account(KEY.1)).await.unwrap();
+    let deleted = table.delete_if_exists(KEY).await.unwrap();
+    assert_eq!((deleted, deleted.was_deleted()), (Deletion::Deleted, true));
 }
 
 /// Authorizes the first request at once, and no other.

@@ -247,15 +247,11 @@ async fn timeout_covers_the_whole_call() {
     );
 }
 
-/// The batch that combines writes has the rest of a caller's timeout, and that of an atomic write the rest of its own.
+/// The batch of an atomic write has the rest of its timeout.
 #[tokio::test(start_paused = true)]
-async fn limits_of_combined_writes_are_named_whole() {
+async fn limit_of_an_atomic_write_is_named_whole() {
     let (limit, busy) = (Duration::from_secs(2), Step::response(503, &[("retry-after", "1")], ""));
     let table = |steps: &[Step]| table(&Canned::new(steps.to_vec()));
-    let grouped = table(&[busy.clone(), Step::Hang]).grouped();
-    let error = grouped.insert(&row()).timeout(limit).await.unwrap_err();
-    assert!(error.to_string().contains("`timeout` of 2s"), "{error}");
-
     let page =
         r#"{"value":[{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-01T00:00:00Z"}]}"#;
     let steps = [busy, Step::response(200, &[], page), Step::Hang];

@@ -373,13 +373,6 @@ async fn row_that_others_have_patched_returns_no_etag_that_it_has() {
                 Ok(modify.or_insert(|| Lock::of("a")).await?.etag)
             })
         }),
-        ("a group", true, |locks| {
-            Box::pin(async move {
-                let group = locks.grouped();
-                let (a, b) = (Lock::of("a"), Lock::of("b"));
-                futures::join!(group.insert_or_replace(&a), group.insert_or_replace(&b)).0
-            })
-        }),
     ];
     for (name, exists, write) in writes {
         let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::Patch]).await;

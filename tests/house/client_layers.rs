@@ -17,7 +17,6 @@ fn imports_of_the_client_go_downward() {
             "service",
             "query_writes",
             "bulk",
-            "group",
             "batch",
             "query",
             "partition_writes",
@@ -49,7 +48,6 @@ fn imports_of_the_pipeline_go_downward() {
             // The reads that share a request run in the pipeline that holds them.
             "pipeline shared_read",
             "settings",
-            "write_group",
             "auth",
             "shared_fetch",
             "options",

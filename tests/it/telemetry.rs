@@ -572,46 +572,6 @@ async fn second_request_of_a_hedged_read_is_a_span_and_counted() {
     assert!(shown.contains("azure.table.hedge.cancelled"), "{shown}");
 }
 
-#[tokio::test(start_paused = true)]
-async fn batch_of_grouped_writes_is_a_span_and_each_write_an_event() {
-    let table = TableServiceClient::from_transport(Emulator::new())
-        .dynamic_table("Things")
-        .unwrap();
-    table.create_table().await.unwrap();
-    let table = table.grouped();
-    let rows = ["1", "2"].map(|row| DynamicEntity::new("p", row));
-    let spans = spans_of(async {
-        let (one, two) = futures::future::join(table.insert(&rows[0]), table.insert(&rows[1])).await;
-        assert!(one.is_ok() && two.is_ok());
-        table.delete(("p", "1")).await.unwrap();
-    })
-    .await;
-    let [group] = &spans.named("group")[..] else {
-        unreachable!("{:?}", spans.named("group"))
-    };
-    has(
-        group,
-        &[
-            ("otel.name", "GROUP Things"),
-            ("db.collection.name", "Things"),
-            ("db.operation.batch.size", "2"),
-        ],
-    );
-    // A lone write has the span of its own call alone.
-    let calls = spans.named("call");
-    assert_eq!(calls.len(), 2, "{calls:?}");
-    let events: Vec<_> = spans
-        .events("the grouped")
-        .into_iter()
-        .filter_map(|mut event| event.remove("message"))
-        .collect();
-    let [one, two, three] = &events[..] else {
-        unreachable!("{events:?}")
-    };
-    assert!(one == two && one == "the grouped insert was in a batch of 2", "{one}");
-    assert_eq!(three, "the grouped delete was in a batch of 1");
-}
-
 #[tokio::test]
 async fn calls_are_measured_by_the_names_of_opentelemetry() {
     let exporter = InMemoryMetricExporter::default();

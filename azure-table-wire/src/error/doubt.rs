@@ -87,8 +87,6 @@ impl Doubt {
     }
 
     /// Returns the PartitionKey and RowKey of each row that the write may have changed.
-    ///
-    /// A write of a grouped handle was sent in a batch, so its doubt is about all rows of this batch.
     pub fn keys(&self) -> impl Iterator<Item = (&str, &str)> {
         let partition_key = self.parts.partition_key.as_str();
         self.parts
@@ -171,8 +169,7 @@ impl Error {
     /// `Some` for a write of rows whose error [may have been applied](Self::may_have_applied), a batch included.
     ///
     /// `None` if the error is not in doubt, or is about a table or the service. Also `None` if the client stopped
-    /// waiting before the request ended: at the `total_timeout` or `finish` of a bulk, at the `timeout` of a grouped
-    /// write, or when its runtime shuts down. Also `None` for the other rows of a grouped batch that failed at one row.
+    /// waiting before the request ended: at the `total_timeout` or `finish` of a bulk.
     ///
     /// A method of several writes, such as a pattern's, returns the doubt of the write that failed. See its
     /// [`table`](Doubt::table) and [`keys`](Doubt::keys).

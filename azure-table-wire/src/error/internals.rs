@@ -27,7 +27,6 @@ pub struct ErrorParts {
     pub request_id: Option<String>,
     pub client_request_id: Option<String>,
     pub batch_index: Option<usize>,
-    pub batch_size: Option<usize>,
     pub attempts: u32,
     pub may_have_applied: bool,
     /// The facts about a write in doubt, which a higher layer defines: `error/doubt.rs`.
@@ -68,7 +67,6 @@ impl Error {
             request_id: None,
             client_request_id: None,
             batch_index: None,
-            batch_size: None,
             attempts: 0,
             may_have_applied: false,
             doubt: None,

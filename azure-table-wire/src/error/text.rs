@@ -46,9 +46,6 @@ impl fmt::Display for Error {
         if let Some(request_id) = &inner.request_id {
             write!(f, " (request {})", OneLine(request_id))?;
         }
-        if let Some(size) = inner.batch_size {
-            write!(f, " (in a batch of {size} grouped writes)")?;
-        }
         if inner.attempts > 1 {
             write!(f, " (after {} attempts)", inner.attempts)?;
         }

@@ -8,7 +8,6 @@
 //! | [`RejectedOperation`] | the operation that breaks a rule, for the next batch |
 //! | [`BatchRule`] | the rules of the service |
 //! | [`MAX_BATCH_OPERATIONS`] | the limit of operations in a batch |
-//! | [`GroupOptions`] | the settings of a handle that sends the writes of many callers in batches |
 //!
 //! # Examples
 //!
@@ -38,5 +37,4 @@
 //! More: [the guide to batches](crate::guide::batches).
 
 pub use crate::client::batch::VariantBatch;
-pub use crate::client::group::group_options::GroupOptions;
 pub use crate::write::batch::{BatchRule, MAX_BATCH_OPERATIONS, RejectedOperation};

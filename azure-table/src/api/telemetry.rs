@@ -37,7 +37,6 @@
 //! | [`OperationContext`] | the diagnostics of a successful call, a correlation id of your own |
 //! | [`CostMeter`], [`Cost`] | an estimate of billed transactions and bytes |
 //! | [`EffectiveSettings`] | the settings of a client after all defaults |
-//! | [`GroupStatistics`], [`GroupedBatch`], [`GroupedWrite`] | the batches of grouped writes |
 //! | `OtelMetrics` | OpenTelemetry metrics (feature `opentelemetry-033`) |
 //!
 //! # Examples
@@ -66,5 +65,4 @@ pub use crate::pipeline::observer::context::OperationContext;
 pub use crate::pipeline::observer::meter::{Cost, CostMeter};
 #[cfg(feature = "opentelemetry-033")]
 pub use crate::pipeline::observer::metrics::OtelMetrics;
-pub use crate::pipeline::observer::{Completed, Event, GroupedBatch, GroupedWrite, Observer, Sending};
-pub use crate::pipeline::write_group::GroupStatistics;
+pub use crate::pipeline::observer::{Completed, Event, Observer, Sending};

@@ -16,7 +16,6 @@ use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::options::OptionValues;
 use crate::pipeline::settings::WORKING_TIME;
-use crate::pipeline::write_group::GroupStatistics;
 
 /// The effective settings of a client or a table.
 ///
@@ -128,14 +127,6 @@ impl EffectiveSettings {
         self.pipeline.settings.is_read_only
     }
 
-    /// Returns the limits and the current counts of the group of a [grouped](crate::TableClient::grouped) table.
-    ///
-    /// `None` if its writes are not grouped.
-    pub fn group(&self) -> Option<GroupStatistics> {
-        let group = self.pipeline.settings.group.as_ref()?;
-        Some(group.statistics())
-    }
-
     /// Returns a warning for each setting with a surprising effect, one sentence each.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         let ends = [("an attempt", Some(self.attempt_timeout())), ("a call", self.timeout())];
@@ -212,7 +203,6 @@ impl Display for EffectiveSettings {
             "context: {}",
             either(defaults.context.is_some(), "one for all calls", "none")
         )?;
-        writeln!(f, "group of writes: {}", or(self.group(), "none"))?;
         match &self.scope {
             Scope::Prefix(prefix) => write!(f, "table name prefix: {prefix:?}")?,
             Scope::Table(name) => write!(f, "table: {name}")?,

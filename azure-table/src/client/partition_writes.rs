@@ -1,4 +1,4 @@
-//! Writes to one partition in batches, for a bulk and for a group.
+//! Writes to one partition in batches, for a bulk.
 //!
 //! `partition_queue.rs` puts waiting operations into batches. `partition_write.rs` sends them, and `failed_batch.rs`
 //! decides the next step if a batch fails. `held_operations.rs` has the operations meanwhile, `outcomes.rs` receives

@@ -1,4 +1,4 @@
-//! The sending rate of a bulk or a group, derived from the service's throttling responses.
+//! The sending rate of a bulk, derived from the service's throttling responses.
 //!
 //! It keeps one rate for the account, and one for each throttled partition. Nothing is delayed before the first
 //! throttled batch. Between two throttled batches, their scope was at its limit. The limit is the number of entities

@@ -16,7 +16,6 @@ mod operations;
 mod entity_verbs;
 
 mod access_policies;
-mod grouped;
 mod lifecycle;
 pub(crate) mod partition;
 mod query_writes;

@@ -42,7 +42,7 @@ use crate::write::path;
 /// never polled has sent nothing.
 ///
 /// The service may still apply a write whose request was in flight, at most once. Read the row before you write it
-/// again. A write of a [`grouped`](Self::grouped) handle continues in its task once it is sent.
+/// again.
 ///
 /// Operations of several requests stop between two requests. Rows that a [`bulk`](Self::bulk) or
 /// [`delete_where`](Self::delete_where) has written stay written. A table that [`recreate_table`](Self::recreate_table)

@@ -156,38 +156,6 @@ pub enum Event<'a> {
         /// The number of entities.
         entities: usize,
     },
-    /// A batch of [grouped](crate::TableClient::grouped) writes is sent. The events of its calls follow.
-    GroupedBatch(GroupedBatch<'a>),
-    /// A grouped write has its result. The call of its batch has a separate event, [`Completed`](Self::Completed).
-    GroupedWrite(GroupedWrite<'a>),
-}
-
-/// A batch of grouped writes that is being sent.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct GroupedBatch<'a> {
-    /// The table.
-    pub table: &'a str,
-    /// The number of writes. A single write is sent without a batch.
-    pub writes: usize,
-    /// The time that the first write has waited, since its first poll.
-    pub waited: Duration,
-}
-
-/// A grouped write that has its result.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct GroupedWrite<'a> {
-    /// The operation.
-    pub operation: &'a str,
-    /// The table.
-    pub table: &'a str,
-    /// The number of writes in its last request, including itself.
-    pub batch_size: usize,
-    /// The time since its first poll.
-    pub elapsed: Duration,
-    /// The kind of the error, or `None` if the write was applied.
-    pub error: Option<ErrorKind>,
 }
 
 /// An attempt that starts.

@@ -344,27 +344,6 @@ impl CallOptions {
         values.shared_reads = other.shared_reads.or(values.shared_reads);
         self
     }
-
-    /// Returns `true` if writes with these options and with `other` may be sent in one batch.
-    ///
-    /// The timeout and the context may differ: each caller keeps its own. Options of reads do not matter.
-    pub(crate) fn may_share_batch(&self, other: &Self) -> bool {
-        let (own, other) = match (&self.values, &other.values) {
-            (None, None) => return true,
-            _ => (self.get(), other.get()),
-        };
-        let has_same_policy = match (&own.retry, &other.retry) {
-            (None, None) => true,
-            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
-            _ => false,
-        };
-        has_same_policy
-            && own.attempt_timeout == other.attempt_timeout
-            && own.client_request_id == other.client_request_id
-            && own.headers == other.headers
-            && own.policies == other.policies
-            && own.via_batch == other.via_batch
-    }
 }
 
 /// Adds `with` and `timeout` to a builder that holds its [`CallOptions`] at `$options`.

@@ -13,7 +13,6 @@ use http::HeaderValue;
 use crate::entity::variant_mark::MarkedVariant;
 use crate::filter::access::AccessPath;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::write_group::WriteGroup;
 
 /// The default timeout of one attempt. The service processes a request for at most 30 s; the rest is for the transfer
 /// of the response.
@@ -49,8 +48,6 @@ pub(crate) struct ClientSettings {
     pub(crate) variant: Option<&'static MarkedVariant>,
     /// The variant that the enum of `variant` itself is. No call of such a handle is sent.
     pub(crate) outer_variant: Option<&'static MarkedVariant>,
-    /// The group that single writes join.
-    pub(crate) group: Option<Arc<dyn WriteGroup>>,
 }
 
 impl ClientSettings {

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::{CallOptions, ETag, Error, ErrorKind, LocationMode, TableClient};
+use azure_table::bulk::LeftoverReason;
+use azure_table::{CallOptions, ETag, Error, ErrorKind, LocationMode, TableClient, TableOperation};
+use azure_table_patterns::Grouped;
 
 use super::check::{Call, Outcome, ROWS, Version};
 use super::tally::{self, Tally};
@@ -78,6 +80,8 @@ impl Notes {
 
 pub(super) struct Client {
     pub(super) table: TableClient<Cell>,
+    /// Sends the updates of one counter, if it is there.
+    pub(super) group: Option<Grouped>,
     pub(super) notes: Arc<Mutex<Notes>>,
 }
 
@@ -92,11 +96,31 @@ struct Seen {
 pub(super) fn outcome_of<T>(result: &Result<T, Error>) -> Option<Outcome> {
     match result {
         Ok(_) => Some(Outcome::Done),
-        Err(e) if e.may_have_applied() => Some(Outcome::Unknown),
-        Err(e) => match e.kind() {
-            ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::ConditionNotMet => Some(Outcome::Rejected),
-            // It was not applied, and shows nothing about the rows.
-            _ => None,
+        Err(e) => outcome_of_error(e),
+    }
+}
+
+fn outcome_of_error(error: &Error) -> Option<Outcome> {
+    match error.kind() {
+        _ if error.may_have_applied() => Some(Outcome::Unknown),
+        ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::ConditionNotMet => Some(Outcome::Rejected),
+        // It was not applied, and shows nothing about the rows.
+        _ => None,
+    }
+}
+
+/// Writes a version after the one that was read, with the writes of other clients.
+async fn write(group: &Grouped, seen: &Seen, next: &Cell) -> (Option<ETag>, Option<Outcome>) {
+    let write = match fastrand::bool() {
+        true => TableOperation::merge(next),
+        false => TableOperation::replace(next),
+    };
+    match group.write(write.if_match(seen.etag.clone())).await {
+        Ok(etag) => (etag, Some(Outcome::Done)),
+        Err(e) => match e.reason() {
+            LeftoverReason::Rejected(error) | LeftoverReason::InDoubt(error) => (None, outcome_of_error(error)),
+            // It was not applied, and shows nothing about the row.
+            _ => (None, None),
         },
     }
 }
@@ -166,11 +190,21 @@ impl Client {
         let sets = seen.iter().map(|seen| (seen.row, Some(id))).collect();
         let next = |seen: &Seen| cell(seen.row, seen.count + 1, id);
         let outcome = if let [seen] = seen {
-            let result = self.update(seen, &next(seen)).await;
-            if let Ok(etag) = &result {
+            let (etag, outcome) = match &self.group {
+                Some(group) => write(group, seen, &next(seen)).await,
+                None => {
+                    let result = self.update(seen, &next(seen)).await;
+                    let outcome = outcome_of(&result);
+                    (result.ok(), outcome)
+                }
+            };
+            if let Some(etag) = &etag {
                 self.notes.lock().unwrap().saw(seen.row, id, etag);
             }
-            self.note(started, &result, guards, sets)
+            if let Some(outcome) = outcome {
+                self.keep(started, outcome, guards, sets);
+            }
+            outcome
         } else {
             let mut batch = self.table.batch();
             for seen in seen {

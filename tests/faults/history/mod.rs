@@ -22,6 +22,7 @@ use azure_table::retry::Hedge;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::Transport;
 use azure_table::{CallOptions, Emulator, LocationMode, TableServiceClient};
+use azure_table_patterns::Grouped;
 
 use self::check::{ROWS, State, check};
 use self::client::{Client, FIRST_SLOT, Notes};
@@ -84,12 +85,19 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions
         .with(options);
     let table = service.table("Things").unwrap();
     let tables = [LocationMode::PrimaryOnly, LocationMode::SecondaryThenPrimary]
-        .map(|mode| table.with(&CallOptions::new().location_mode(mode)))
-        .map(|table| if is_grouped { table.grouped() } else { table });
+        .map(|mode| table.with(&CallOptions::new().location_mode(mode)));
     let last = runtime.block_on(async {
+        let groups = tables.each_ref().map(|table| {
+            is_grouped.then(|| {
+                let (group, driver) = Grouped::new(table);
+                tokio::spawn(driver);
+                group
+            })
+        });
         rows.create_table().await.unwrap();
         let undisturbed = Client {
             table: rows.clone(),
+            group: None,
             notes: Arc::clone(&notes),
         };
         for row in 0..FIRST_SLOT {
@@ -103,6 +111,7 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions
             let clients = (0..CLIENTS).map(|number| {
                 let client = Client {
                     table: tables[number % 2].clone(),
+                    group: groups[number % 2].clone(),
                     notes: Arc::clone(&notes),
                 };
                 tokio::spawn(client.work(round))
@@ -110,9 +119,6 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions
             for client in clients.collect::<Vec<_>>() {
                 client.await.unwrap();
             }
-        }
-        for table in &tables {
-            table.flush().await;
         }
         rows.query().partition(PARTITION).versioned().all().await.unwrap()
     });

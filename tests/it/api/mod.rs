@@ -9,7 +9,6 @@ mod derive;
 mod error_codes;
 mod etag_field;
 mod futures;
-mod grouped;
 mod handwritten;
 pub(crate) mod interceptor;
 mod modify_and_refresh;

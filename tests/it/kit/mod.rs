@@ -9,6 +9,7 @@ mod explore_complete;
 mod explore_crashes;
 mod explore_deaths;
 mod explore_pruning;
+mod grouped;
 mod index_calls;
 mod index_declarations;
 mod index_deployment;

@@ -1,5 +1,5 @@
 //! Mixed load through faults, over HTTP to the emulator on a port, for a given time. Nothing is lost, a tail of changes
-//! observes every last version, and memory, sockets and tasks do not grow. Writes are grouped, reads hedged and shared.
+//! observes every last version, and memory, sockets and tasks do not grow. Reads are hedged and shared.
 //!
 //! `cargo program soak -- 600` runs for ten minutes, the default, and prints its counts every ten
 //! seconds. Client and service are one process, so the figures include both. Contains the figures and their bounds;
@@ -123,7 +123,7 @@ async fn main() {
     let service = truth.transport(faults.clone()).timeout(Duration::from_secs(20));
 
     let handles = Handles {
-        writes: service.table("Soak").unwrap().grouped(),
+        writes: service.table("Soak").unwrap(),
         reads: service.table("Soak").unwrap().with(&hedged_and_shared()),
     };
     let counts = Counts::default();

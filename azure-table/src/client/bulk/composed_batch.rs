@@ -46,7 +46,7 @@ impl ComposedBatch {
     pub(super) fn into_queued(self) -> Vec<Queued> {
         let numbered = self.indices.into_iter().zip(self.change_set.into_operations());
         numbered
-            .map(|(index, operation)| Queued::new(index, operation, ()))
+            .map(|(index, operation)| Queued::new(index, operation))
             .collect()
     }
 }

@@ -108,8 +108,7 @@ impl Engine {
         options.get_mut().retry = Some(policy);
         let batch_bytes = pipeline.endpoint.profile().rules().max_batch_bytes;
         Self {
-            // The batches of a bulk are never shared with grouped writes.
-            pipeline: pipeline.ungrouped(),
+            pipeline: Arc::clone(pipeline),
             table: table.clone(),
             options,
             queue: Queue::new(settings.batch_size, batch_bytes, settings.partition_concurrency),
@@ -156,7 +155,7 @@ impl Engine {
             _ => operation.check(),
         };
         match checked {
-            Ok(()) => self.queue.push(Queued::new(index, operation, ())),
+            Ok(()) => self.queue.push(Queued::new(index, operation)),
             Err(error) => {
                 let outcome = WriteOutcome::Left(LeftoverReason::Rejected(Arc::new(self.named(error))));
                 self.ready.push_back(Settled {

@@ -269,7 +269,7 @@ impl Queue {
                 // Operations that wait behind a batch with room join it as values.
                 self.dissolve(place);
                 let queue = &mut self.partitions[place].queue;
-                NextBatch::Values(queue.take(self.limits, |(), ()| true)?)
+                NextBatch::Values(queue.take(self.limits)?)
             }
         };
         self.len -= batch.len();
@@ -386,7 +386,7 @@ mod tests {
         let mut queue = Queue::new(2, usize::MAX, 4);
         for (index, row) in ["a", "b", "a", "a", "c"].into_iter().enumerate() {
             let operation = TableOperation::insert(&DynamicEntity::new("p", row));
-            queue.push(Queued::new(index as u64, operation, ()));
+            queue.push(Queued::new(index as u64, operation));
         }
         assert_eq!(indices(queue.next(Short::None)), [0, 1]);
         assert_eq!(indices(queue.next(Short::None)), [4]);
@@ -409,14 +409,14 @@ mod tests {
         };
         let mut queue = Queue::new(100, 3_000, 4);
         for (index, key) in ["a", "b", "c"].into_iter().enumerate() {
-            queue.push(Queued::new(index as u64, row(key), ()));
+            queue.push(Queued::new(index as u64, row(key)));
         }
         assert_eq!(indices(queue.next(Short::None)), [0]);
         assert_eq!(indices(queue.next(Short::None)), [1]);
         assert_eq!(indices(queue.next(Short::None)), [0; 0]);
         assert_eq!(indices(queue.next(Short::Any)), [2]);
         let mut queue = Queue::new(100, 10, 4);
-        queue.push(Queued::new(0, row("a"), ()));
+        queue.push(Queued::new(0, row("a")));
         assert_eq!(
             indices(queue.next(Short::None)),
             [0],
@@ -464,7 +464,7 @@ mod tests {
         fn push(&mut self, partition: u8, row: u8) {
             let entity = DynamicEntity::new(key(partition), key(row));
             self.queue
-                .push(Queued::new(self.read, TableOperation::insert(&entity), ()));
+                .push(Queued::new(self.read, TableOperation::insert(&entity)));
             self.waiting.push((self.read, partition, row));
             self.read += 1;
         }
@@ -588,7 +588,7 @@ mod tests {
 
     fn bytes_in_batch(partition: u8, row: u8) -> usize {
         let entity = DynamicEntity::new(key(partition), key(row));
-        Queued::new(0, TableOperation::insert(&entity), ()).bytes_in_batch()
+        Queued::new(0, TableOperation::insert(&entity)).bytes_in_batch()
     }
 
     fn model(batch_size: usize, batch_bytes: usize, batches_per_partition: usize) -> Model {

@@ -27,8 +27,6 @@ use crate::pipeline::options::CallOptions;
 use crate::request::tables;
 use crate::write::batch_response;
 use crate::write::call::Call;
-use crate::write::operation::TableOperation;
-use crate::write::table_result::TableResult;
 
 /// The request of an operation, and the reading of its response.
 pub(crate) trait Spec {
@@ -45,16 +43,6 @@ pub(crate) trait Spec {
     /// Returns the number of entities read.
     fn entities(_: &Self::Output) -> usize {
         0
-    }
-
-    /// Takes the write that a group may send with others, or `None` for any other call.
-    fn take_write(&mut self) -> Option<TableOperation> {
-        None
-    }
-
-    /// Returns the output of a write that a group has sent.
-    fn written(&mut self, result: Result<TableResult>) -> Result<Self::Output> {
-        Err(result.err().unwrap_or_else(polled_again))
     }
 
     /// Returns the output of a write whose response was lost, and whose rows show that it was applied. Called only for
@@ -81,8 +69,6 @@ pub(crate) struct CallFuture<S> {
 enum State {
     Idle,
     Running(Running<CallResponse>),
-    /// Accepted by the group of the handle.
-    Grouped(BoxFuture<'static, Result<TableResult>>),
     Done,
 }
 
@@ -130,10 +116,6 @@ impl<S: Spec> CallFuture<S> {
         }
         let output = match &mut self.state {
             State::Running(running) => ready!(running.poll(cx)).and_then(|received| self.finish(received)),
-            State::Grouped(write) => {
-                let result = ready!(write.as_mut().poll(cx));
-                self.spec.written(result).map_err(|e| self.named(e))
-            }
             _ => Err(self.named(polled_again())),
         };
         self.state = State::Done;
@@ -143,14 +125,6 @@ impl<S: Spec> CallFuture<S> {
     /// Starts the call.
     fn begin(&mut self) -> Result<State> {
         let options = mem::take(&mut self.options);
-        if let Some(group) = &self.pipeline.settings.group
-            && let Some(write) = self.spec.take_write()
-        {
-            let settings = &self.pipeline.settings;
-            settings.check_variant()?;
-            let write = Arc::clone(group).write(write, options, settings.creates_missing_tables)?;
-            return Ok(State::Grouped(write));
-        }
         let call = self.call()?;
         let running = start(&self.pipeline, call, options);
         Ok(State::Running(Running::new(running, self.in_task)))

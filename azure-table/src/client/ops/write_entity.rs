@@ -218,22 +218,6 @@ impl<T> Spec for WriteSpec<T> {
         })
     }
 
-    fn take_write(&mut self) -> Option<TableOperation> {
-        self.operation
-            .take_if(|operation| operation.kind() != OperationKind::Get)
-    }
-
-    fn written(&mut self, result: Result<TableResult>) -> Result<T> {
-        match result {
-            // The write was applied, whatever its result lacks.
-            Ok(result) => self.applied(result).map_err(|e| e.maybe_applied(true)),
-            Err(e) => {
-                let is_in_doubt = e.may_have_applied();
-                self.rejected(e, is_in_doubt)
-            }
-        }
-    }
-
     fn read_response(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
         match table_result::read_response(self.requested, self.key.as_ref().map(KeyTexts::pair), response) {
             Ok(result) => self.applied(result),

@@ -11,11 +11,6 @@ pub(crate) enum Recovery {
     RemoveFailed,
     /// The operations of a batch fail together.
     FailTogether,
-    /// The operations belong to callers who know nothing of each other. The failed one is removed.
-    ///
-    /// An error that concerns no single row fails only the operations that were sent with it. A missing permission is
-    /// searched for like a conflict, because the credential may permit the other operations.
-    PerCaller,
 }
 
 /// A request that failed.
@@ -37,8 +32,6 @@ pub(crate) struct FailedBatch {
 pub(crate) enum ErrorScope {
     /// A row of the batch. Other rows may be written.
     Row,
-    /// A permission, which the credential may have for other operations.
-    Permission,
     /// Any request. The error would recur with the next one.
     Any,
 }
@@ -57,7 +50,6 @@ impl ErrorScope {
             {
                 Self::Row
             }
-            ErrorKind::Forbidden => Self::Permission,
             _ => Self::Any,
         }
     }
@@ -72,8 +64,6 @@ pub(crate) enum RecoveryStep {
     FailAndStop,
     /// Fails the operations.
     Fail,
-    /// Fails the operation at this index. The others are in doubt.
-    FailBeside(usize),
     /// Fails the operation at this index, and sends the others again.
     Remove(usize),
     /// Sends each operation alone. All of them are in doubt until then.
@@ -84,29 +74,22 @@ pub(crate) enum RecoveryStep {
 
 /// Returns the next step after a batch that failed.
 pub(crate) fn recovery_step(failed: &FailedBatch, recovery: Recovery) -> RecoveryStep {
-    let concerns_row = match failed.scope {
-        ErrorScope::Row => true,
-        ErrorScope::Permission => recovery == Recovery::PerCaller,
-        ErrorScope::Any => false,
-    };
-    match (recovery, failed.in_doubt) {
-        _ if concerns_row => {}
-        (Recovery::PerCaller, _) => return RecoveryStep::Fail,
-        (_, false) => return RecoveryStep::Stop,
-        (_, true) => return RecoveryStep::FailAndStop,
+    match failed.in_doubt {
+        _ if failed.scope == ErrorScope::Row => {}
+        false => return RecoveryStep::Stop,
+        true => return RecoveryStep::FailAndStop,
     }
     let index = failed.index.filter(|index| *index < failed.operations);
     // A repeated delete that finds no row has succeeded. The others are sent again, and their responses show the state
     // of their rows.
     let may_repeat = !failed.in_doubt || failed.only_deletes;
-    match (recovery, index) {
-        (Recovery::PerCaller, Some(index)) if !may_repeat => RecoveryStep::FailBeside(index),
+    match index {
         _ if !may_repeat || recovery == Recovery::FailTogether => RecoveryStep::Fail,
         _ if failed.operations == 1 => RecoveryStep::Remove(0),
         // All of their rows may be gone, and each would cause a batch to fail.
         _ if failed.in_doubt => RecoveryStep::SendAlone,
-        (_, Some(index)) => RecoveryStep::Remove(index),
-        (_, None) => RecoveryStep::Halve,
+        Some(index) => RecoveryStep::Remove(index),
+        None => RecoveryStep::Halve,
     }
 }
 

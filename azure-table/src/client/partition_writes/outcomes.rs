@@ -1,7 +1,4 @@
-//! The outcomes of the operations of a write.
-//!
-//! A write reports to [`Outcomes`] while it runs. [`SharedOutcomes`] keeps the outcomes for a bulk.
-//! `client/group/callers.rs` delivers each outcome to the caller who waits for it.
+//! The outcomes of the operations of a write, which reports them while it runs.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,33 +7,6 @@ use azure_table_wire::error::Error;
 use azure_table_wire::value::etag::ETag;
 
 use crate::write::table_result::TableResult;
-
-/// Receives the outcomes of a write as they arrive.
-pub(crate) trait Outcomes: Send + 'static {
-    /// Claims operations that are about to be sent. Removes those that are no longer wanted.
-    fn claim(&self, _operations: &mut Vec<usize>) {}
-
-    /// Releases claimed operations for another request: nothing of them was applied.
-    fn release(&self, _operations: &[usize]) {}
-
-    /// Reports that a request with these operations is sent.
-    fn sent(&self, _operations: &[usize]) {}
-
-    /// Reports that the request has its response, or will have none.
-    fn responded(&self) {}
-
-    /// Reports operations that were applied. The results are in their order.
-    fn applied(&self, operations: &[usize], results: Vec<TableResult>);
-
-    /// Reports operations that failed. `sent` is the number of operations of their request.
-    fn failed(&self, operations: &[usize], error: &Arc<Error>, sent: usize);
-
-    /// Reports operations in doubt, unless a later request settles them.
-    fn in_doubt(&self, operations: &[usize], error: &Arc<Error>);
-
-    /// Reports a delete that found no row, after an earlier response was lost.
-    fn gone(&self, operation: usize, error: Error);
-}
 
 /// The outcome of one operation.
 #[derive(Debug)]
@@ -120,50 +90,45 @@ impl SharedOutcomes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set_failed(&self, operations: &[usize], error: &Arc<Error>) {
-        let outcomes = &mut self.lock().outcomes;
-        for index in operations {
-            outcomes[*index] = WriteOutcome::Left(LeftoverReason::failed(Arc::clone(error)));
-        }
-    }
-
     /// Fails the operations of a cancelled write that have no response.
     pub(crate) fn cancel(&self, error: &Arc<Error>) {
         let in_flight = std::mem::take(&mut self.lock().in_flight);
-        self.set_failed(&in_flight, error);
+        self.failed(&in_flight, error);
     }
 
     /// Returns the outcomes of a write that has ended.
     pub(crate) fn take(&self) -> Vec<WriteOutcome> {
         std::mem::take(&mut self.lock().outcomes)
     }
-}
 
-impl Outcomes for SharedOutcomes {
-    fn sent(&self, operations: &[usize]) {
+    /// Reports that a request with these operations is sent.
+    pub(crate) fn sent(&self, operations: &[usize]) {
         operations.clone_into(&mut self.lock().in_flight);
     }
 
-    fn responded(&self) {
+    /// Reports that the request has its response, or will have none.
+    pub(crate) fn responded(&self) {
         self.lock().in_flight.clear();
     }
 
-    fn applied(&self, operations: &[usize], results: Vec<TableResult>) {
+    /// Reports operations that were applied. The results are in their order.
+    pub(crate) fn applied(&self, operations: &[usize], results: Vec<TableResult>) {
         let outcomes = &mut self.lock().outcomes;
         for (index, result) in operations.iter().zip(results) {
             outcomes[*index] = WriteOutcome::Applied(result.into_etag());
         }
     }
 
-    fn failed(&self, operations: &[usize], error: &Arc<Error>, _: usize) {
-        self.set_failed(operations, error);
+    /// Reports operations that failed, or are in doubt unless a later request settles them.
+    pub(crate) fn failed(&self, operations: &[usize], error: &Arc<Error>) {
+        let outcomes = &mut self.lock().outcomes;
+        for index in operations {
+            outcomes[*index] = WriteOutcome::Left(LeftoverReason::failed(Arc::clone(error)));
+        }
     }
 
-    fn in_doubt(&self, operations: &[usize], error: &Arc<Error>) {
-        self.set_failed(operations, error);
-    }
-
-    fn gone(&self, operation: usize, _: Error) {
+    /// Reports a delete that found no row, after an earlier response was lost.
+    pub(crate) fn gone(&self, operation: usize) {
         self.lock().outcomes[operation] = WriteOutcome::Gone;
     }
 }

@@ -1,7 +1,7 @@
 //! The operations of one partition that wait for their batch.
 //!
 //! Operations on one row are sent in sequence: never two in flight, and never two in a batch. Apart from that,
-//! operations of a partition keep their order. `bulk/queue.rs` and `client/group` decide the turns of the partitions.
+//! operations of a partition keep their order. `bulk/queue.rs` decides the turns of the partitions.
 //!
 //! An operation waits for the batch of an earlier operation on the same row; all others may be sent. Any sequence of
 //! writes therefore ends as if sent one by one, which a property test verifies. Rows are compared by hash. Two rows
@@ -12,23 +12,21 @@ use std::collections::VecDeque;
 use crate::write::operation::TableOperation;
 use crate::write::row_hash::{RowHash, RowHashes};
 
-/// An operation, its number, and the data of its owner.
+/// An operation and its number.
 #[derive(Debug)]
-pub(crate) struct Queued<T = ()> {
+pub(crate) struct Queued {
     pub(crate) index: u64,
     pub(crate) row: RowHash,
     pub(crate) operation: TableOperation,
-    pub(crate) owner: T,
 }
 
-impl<T> Queued<T> {
-    pub(crate) fn new(index: u64, operation: TableOperation, owner: T) -> Self {
+impl Queued {
+    pub(crate) fn new(index: u64, operation: TableOperation) -> Self {
         let (_, row_key) = operation.keys().unwrap_or_default();
         Self {
             index,
             row: RowHash::of(row_key),
             operation,
-            owner,
         }
     }
 
@@ -57,9 +55,9 @@ pub(crate) struct BatchLimits {
 }
 
 /// The waiting operations of a partition, in the order of their numbers, and the rows in flight.
-#[derive(Debug)]
-pub(crate) struct PartitionQueue<T = ()> {
-    waiting: VecDeque<Queued<T>>,
+#[derive(Debug, Default)]
+pub(crate) struct PartitionQueue {
+    waiting: VecDeque<Queued>,
     /// The bytes of the waiting operations in batches.
     bytes: usize,
     /// The rows of its batches in flight and of its composed batches.
@@ -69,19 +67,7 @@ pub(crate) struct PartitionQueue<T = ()> {
     composed: usize,
 }
 
-impl<T> Default for PartitionQueue<T> {
-    fn default() -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            bytes: 0,
-            rows: RowHashes::default(),
-            batches: 0,
-            composed: 0,
-        }
-    }
-}
-
-impl<T> PartitionQueue<T> {
+impl PartitionQueue {
     /// Returns the number of batches in flight.
     pub(crate) fn batches(&self) -> usize {
         self.batches
@@ -112,7 +98,7 @@ impl<T> PartitionQueue<T> {
         self.waiting.len() >= limits.operations || self.bytes >= limits.bytes
     }
 
-    pub(crate) fn push(&mut self, queued: Queued<T>, limits: BatchLimits) {
+    pub(crate) fn push(&mut self, queued: Queued, limits: BatchLimits) {
         // Most partitions that have an operation will fill a batch.
         if self.waiting.len() == self.waiting.capacity() {
             let room = (GROWTH * self.waiting.len()).clamp(1, limits.operations.max(self.waiting.len()));
@@ -123,13 +109,9 @@ impl<T> PartitionQueue<T> {
     }
 
     /// Returns the operations of the next batch, or `None` if each of them waits for a row in flight.
-    ///
-    /// `may_share` returns `true` if the operations of two owners may share a batch. The first operation that may be
-    /// sent decides on the others.
-    pub(crate) fn take(&mut self, limits: BatchLimits, may_share: impl Fn(&T, &T) -> bool) -> Option<Vec<Queued<T>>> {
-        let mut taken: Vec<Queued<T>> = Vec::with_capacity(limits.operations.min(self.waiting.len()));
+    pub(crate) fn take(&mut self, limits: BatchLimits) -> Option<Vec<Queued>> {
+        let mut taken: Vec<Queued> = Vec::with_capacity(limits.operations.min(self.waiting.len()));
         let mut left = VecDeque::new();
-        let mut rows_left = Vec::new();
         let mut bytes = 0;
         self.rows.reserve(taken.capacity());
         while taken.len() < limits.operations
@@ -145,17 +127,8 @@ impl<T> PartitionQueue<T> {
                 left.push_back(next);
                 continue;
             }
-            if taken.first().is_some_and(|first| !may_share(&first.owner, &next.owner)) {
-                // Later operations on its row wait for it.
-                rows_left.push(next.row);
-                left.push_back(next);
-                continue;
-            }
             bytes += next.bytes_in_batch();
             taken.push(next);
-        }
-        for row in rows_left {
-            self.rows.remove(&row);
         }
         while let Some(next) = left.pop_back() {
             self.waiting.push_front(next);
@@ -188,13 +161,13 @@ impl<T> PartitionQueue<T> {
     }
 
     /// Returns the only waiting operation, if it may be sent.
-    pub(crate) fn only(&self) -> Option<&Queued<T>> {
+    pub(crate) fn only(&self) -> Option<&Queued> {
         let only = self.waiting.front().filter(|_| self.waiting.len() == 1)?;
         (!self.rows.contains(&only.row)).then_some(only)
     }
 
     /// Puts the [only](Self::only) waiting operation into a composed batch.
-    pub(crate) fn compose_only(&mut self) -> Option<Queued<T>> {
+    pub(crate) fn compose_only(&mut self) -> Option<Queued> {
         let only = self.waiting.pop_front()?;
         self.bytes -= only.bytes_in_batch();
         self.compose(only.row);
@@ -221,23 +194,15 @@ impl<T> PartitionQueue<T> {
     }
 
     /// Puts operations before all that wait.
-    pub(crate) fn push_front(&mut self, operations: impl DoubleEndedIterator<Item = Queued<T>>) {
+    pub(crate) fn push_front(&mut self, operations: impl DoubleEndedIterator<Item = Queued>) {
         for queued in operations.rev() {
             self.bytes += queued.bytes_in_batch();
             self.waiting.push_front(queued);
         }
     }
 
-    /// Removes and returns the waiting operation of this number.
-    pub(crate) fn remove(&mut self, index: u64) -> Option<Queued<T>> {
-        let place = self.waiting.binary_search_by_key(&index, |queued| queued.index).ok()?;
-        let removed = self.waiting.remove(place)?;
-        self.bytes -= removed.bytes_in_batch();
-        Some(removed)
-    }
-
     /// Removes and returns all waiting operations.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Queued<T>> {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Queued> {
         self.bytes = 0;
         self.waiting.drain(..)
     }

@@ -25,7 +25,7 @@ use crate::client::ops::submit_batch::SubmitBatch;
 use crate::client::ops::write_entity::ExecuteOperation;
 use crate::client::partition_writes::failed_batch::{ErrorScope, FailedBatch, Recovery, RecoveryStep, recovery_step};
 use crate::client::partition_writes::held_operations::HeldOperations;
-use crate::client::partition_writes::outcomes::Outcomes;
+use crate::client::partition_writes::outcomes::SharedOutcomes;
 use crate::client::sending_rate::{SendingRate, is_throttled};
 use crate::client::total_timeout::TotalTimeout;
 use crate::doubt::facts::AmbiguousAttempts;
@@ -35,7 +35,7 @@ use crate::write::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
 use crate::write::table_result::TableResult;
 
 /// Operations on distinct rows of one partition, any number of them.
-pub(crate) struct PartitionWrite<O> {
+pub(crate) struct PartitionWrite {
     pipeline: Arc<Pipeline>,
     table: TableName,
     /// The options of its calls, the client's included.
@@ -44,7 +44,7 @@ pub(crate) struct PartitionWrite<O> {
     pub(crate) total: TotalTimeout,
     operations: HeldOperations,
     partition_key: Arc<str>,
-    outcomes: O,
+    outcomes: SharedOutcomes,
     /// The operations to send, each list in one batch if it fits. The last list is next.
     waiting: Vec<Vec<usize>>,
     /// The maximum number of operations in the next batch.
@@ -61,7 +61,7 @@ pub(crate) struct PartitionWrite<O> {
     throttled_since: Option<Instant>,
 }
 
-impl<O: Outcomes> PartitionWrite<O> {
+impl PartitionWrite {
     /// Creates the write. Its calls have these `options`, and `outcomes` receives the outcome of each operation.
     pub(crate) fn new(
         pipeline: &Arc<Pipeline>,
@@ -69,7 +69,7 @@ impl<O: Outcomes> PartitionWrite<O> {
         partition_key: Arc<str>,
         options: CallOptions,
         operations: HeldOperations,
-        outcomes: O,
+        outcomes: SharedOutcomes,
     ) -> Self {
         let count = operations.lock().len();
         Self {
@@ -96,12 +96,8 @@ impl<O: Outcomes> PartitionWrite<O> {
     /// Returns that error: it concerns no single row, and further writes would fail with it too. `composed` is the
     /// batch that already contains all operations, if any.
     pub(crate) async fn run(mut self, mut composed: Option<SubmitBatch>) -> Option<Arc<Error>> {
-        while let Some(mut next) = self.waiting.pop() {
+        while let Some(next) = self.waiting.pop() {
             let sent_at = self.wait_for_rate(&next).await;
-            self.outcomes.claim(&mut next);
-            if next.is_empty() {
-                continue;
-            }
             let (sent, batch) = self.compose(next, composed.take());
             let result = match self.send(&sent, batch, sent_at).await {
                 // The batch was throttled, and is sent again at the rate.
@@ -179,11 +175,10 @@ impl<O: Outcomes> PartitionWrite<O> {
         // Releases the lock before reporting.
         drop(operations);
         for (index, error) in invalid {
-            self.outcomes.failed(&[index], &Arc::new(error), 1);
+            self.outcomes.failed(&[index], &Arc::new(error));
         }
         let rest = indices.split_off(end);
         if !rest.is_empty() {
-            self.outcomes.release(&rest);
             self.waiting.push(rest);
         }
         let batch = SubmitBatch::new(&self.pipeline, &self.table, change_set);
@@ -214,11 +209,8 @@ impl<O: Outcomes> PartitionWrite<O> {
             match &result {
                 Err(e) if is_throttled(e) => {
                     if rate.throttled(&self.partition_key, sent_at, &mut self.throttled_since, e) {
-                        let error = Arc::new(e.copy());
-                        if error.may_have_applied() {
-                            self.doubt(sent, error);
-                        } else {
-                            self.outcomes.release(sent);
+                        if e.may_have_applied() {
+                            self.doubt(sent, Arc::new(e.copy()));
                         }
                         return None;
                     }
@@ -262,7 +254,7 @@ impl<O: Outcomes> PartitionWrite<O> {
         let attempts = AmbiguousAttempts::of_error(&error);
         self.in_doubt
             .extend(sent.iter().copied().zip(attempts.into_iter().cycle()));
-        self.outcomes.in_doubt(sent, &error);
+        self.outcomes.failed(sent, &error);
     }
 
     /// Sets the outcomes of operations that were sent together and failed, or sends them again.
@@ -275,9 +267,8 @@ impl<O: Outcomes> PartitionWrite<O> {
         if !error.may_have_applied() {
             self.in_doubt.retain(|index, _| !sent.contains(index));
         }
-        let together = sent.len();
         let failed = FailedBatch {
-            operations: together,
+            operations: sent.len(),
             index: batch_index,
             scope: ErrorScope::of(&error),
             in_doubt: error.may_have_applied(),
@@ -288,18 +279,12 @@ impl<O: Outcomes> PartitionWrite<O> {
             RecoveryStep::Stop => return Some(Arc::new(error)),
             RecoveryStep::Fail | RecoveryStep::FailAndStop => {
                 let error = Arc::new(error);
-                self.outcomes.failed(&sent, &error, together);
+                self.outcomes.failed(&sent, &error);
                 return (next == RecoveryStep::FailAndStop).then_some(error);
-            }
-            RecoveryStep::FailBeside(at) => {
-                let index = sent.remove(at);
-                let others = Arc::new(lost_beside_another(&error));
-                self.outcomes.failed(&[index], &Arc::new(error), together);
-                self.outcomes.failed(&sent, &others, together);
             }
             RecoveryStep::Remove(at) => {
                 self.most_operations = (self.most_operations / 2).max(1);
-                self.failed_alone(sent.remove(at), error, together);
+                self.failed_alone(sent.remove(at), error);
                 if !sent.is_empty() {
                     self.waiting.push(sent);
                 }
@@ -316,26 +301,17 @@ impl<O: Outcomes> PartitionWrite<O> {
         None
     }
 
-    /// Sets the outcome of the operation that made its request of `together` operations fail.
-    fn failed_alone(&self, index: usize, error: Error, together: usize) {
+    /// Sets the outcome of the operation that made its request fail.
+    fn failed_alone(&self, index: usize, error: Error) {
         let is_gone = error.cause_kind() == ErrorKind::NotFound && self.is_delete(index);
         if is_gone && error.may_have_applied() {
-            self.outcomes.gone(index, error.maybe_applied(true))
+            self.outcomes.gone(index);
         } else {
-            let error = if is_gone { error.maybe_applied(false) } else { error };
-            self.outcomes.failed(&[index], &Arc::new(error), together);
+            self.outcomes.failed(&[index], &Arc::new(error));
         }
     }
 
     fn is_delete(&self, index: usize) -> bool {
         self.operations.lock()[index].kind() == OperationKind::Delete
     }
-}
-
-/// Returns the error of writes whose batch is in doubt, and whose repetition failed because of another caller's row.
-fn lost_beside_another(error: &Error) -> Error {
-    let why = "the response of its batch was lost, and the batch failed at another row when it was sent again";
-    let mut lost = Error::new(ErrorKind::Connection, why).maybe_applied(true);
-    lost.parts_mut().diagnostics = error.diagnostics().clone();
-    lost
 }

@@ -35,26 +35,12 @@ struct Log {
     diagnostics: Diagnostics,
     /// Includes the attempts that were omitted.
     request_charge: Option<f64>,
-    /// The contexts that record each attempt too.
-    followers: Vec<OperationContext>,
 }
 
 impl OperationContext {
     /// Creates an empty record.
     pub fn new() -> Self {
         Self::default()
-    }
-
-    /// Creates a record whose attempts are added to all of these as well, for a batch of several callers.
-    pub(crate) fn of_all(followers: Vec<Self>) -> Self {
-        let context = Self::new();
-        context.log().followers = followers;
-        context
-    }
-
-    /// Returns `true` if both are clones of one context.
-    pub(crate) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.log, &other.log)
     }
 
     /// Returns the attempts in the order in which they ended.
@@ -78,9 +64,6 @@ impl OperationContext {
 
     pub(crate) fn add(&self, attempt: Attempt) {
         let mut log = self.log();
-        for follower in &log.followers {
-            follower.add(attempt.clone());
-        }
         if let Some(charge) = attempt.request_charge() {
             log.request_charge = Some(log.request_charge.unwrap_or_default() + charge);
         }

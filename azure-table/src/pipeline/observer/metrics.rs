@@ -18,9 +18,6 @@ const ROW_BUCKETS: [f64; 13] = [
     1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1_000.0, 2_000.0, 5_000.0, 10_000.0,
 ];
 
-/// Bucket boundaries in operations: a batch has at most 100.
-const BATCH_BUCKETS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
-
 /// An [`Observer`] that records a client's calls as OpenTelemetry metrics. Feature `opentelemetry-033`.
 ///
 /// It records these instruments:
@@ -30,8 +27,6 @@ const BATCH_BUCKETS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
 /// - `azure.cosmosdb.client.operation.request_charge`, on Cosmos DB
 /// - `azure.table.client.retries`, a metric of this crate
 /// - `azure.table.client.hedges`, a metric of this crate, with `azure.table.hedge.cancelled`
-/// - `azure.table.client.group.batch_size`, a metric of this crate: the writes of each batch of a
-///   [grouped](crate::TableClient::grouped) table
 ///
 /// ```
 /// use azure_table::{Emulator, TableServiceClient};
@@ -48,7 +43,6 @@ pub struct OtelMetrics {
     charge: Histogram<f64>,
     retries: Counter<u64>,
     hedges: Counter<u64>,
-    batches: Histogram<u64>,
 }
 
 impl OtelMetrics {
@@ -81,12 +75,6 @@ impl OtelMetrics {
                 .u64_counter("azure.table.client.hedges")
                 .with_unit("{request}")
                 .with_description("Second requests of hedged reads.")
-                .build(),
-            batches: meter
-                .u64_histogram("azure.table.client.group.batch_size")
-                .with_unit("{operation}")
-                .with_description("Writes in a batch of a group.")
-                .with_boundaries(BATCH_BUCKETS.to_vec())
                 .build(),
         }
     }
@@ -137,11 +125,6 @@ impl Observer for OtelMetrics {
                     KeyValue::new("db.collection.name", (*table).to_owned()),
                 ];
                 self.rows.record(rows, &labels);
-            }
-            Event::GroupedBatch(batch) => {
-                let writes = u64::try_from(batch.writes).unwrap_or(u64::MAX);
-                let table = KeyValue::new("db.collection.name", batch.table.to_owned());
-                self.batches.record(writes, &[table]);
             }
             _ => {}
         }

@@ -1,8 +1,7 @@
 //! The spans of calls and attempts, in the terms of OpenTelemetry. Without the feature `tracing` they are empty types.
 //!
 //! Each call is a span, named `{operation} {table}`. Each attempt is a span inside it, without the wait before the next
-//! one. A batch of grouped writes has its own span, which follows from the spans of its callers. A write that was sent
-//! alone is in its caller's span.
+//! one.
 //!
 //! A retry and the end of a failed call are events of level WARN; the end of any other call is an event of level DEBUG.
 //! A rejection that is a valid result, such as the 404 of a `get`, is not a failure. Spans and events never contain
@@ -59,10 +58,6 @@ mod disabled {
             Self
         }
 
-        pub(crate) fn of_group<'a>(_: &str, _: impl ExactSizeIterator<Item = &'a Self>) -> Self {
-            Self
-        }
-
         pub(crate) fn of_attempt(_: u32, _: bool) -> Self {
             Self
         }
@@ -70,8 +65,6 @@ mod disabled {
         pub(crate) fn around<F: Future>(&self, work: F) -> F {
             work
         }
-
-        pub(crate) fn in_batch(&self, _: &'static str, _: usize) {}
 
         pub(crate) fn failed(self, _: &Error) {}
 

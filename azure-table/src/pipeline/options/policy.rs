@@ -43,8 +43,7 @@ pub type PolicyResult = std::result::Result<(), Box<dyn StdError + Send + Sync>>
 ///   [`Other`](ErrorKind::Other), and [`get_ref`](Error::get_ref) returns the hook's error. If an earlier request of
 ///   the call may have been applied, the kind is [`InDoubt`](ErrorKind::InDoubt). An error before a read-back means
 ///   that it has no verdict; an error before a hedge that it is not sent.
-/// - **Shared requests**: reads share one, and grouped writes a batch, only if they have the same policies. The hooks
-///   see the batch.
+/// - **Shared requests**: reads share one only if they have the same policies.
 ///
 /// ```
 /// use azure_table::policy::{PolicyRequest, PolicyResult, RequestPolicy};

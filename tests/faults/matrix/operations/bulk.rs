@@ -283,7 +283,7 @@ pub(super) fn reported_of_one(ended: Ended) -> Reported {
     }
 }
 
-fn left_over(why: &LeftoverReason) -> Claim {
+pub(super) fn left_over(why: &LeftoverReason) -> Claim {
     match why {
         LeftoverReason::Rejected(e) if e.may_have_applied() => Claim::OfWrongKind,
         LeftoverReason::InDoubt(e) if !e.may_have_applied() => Claim::OfWrongKind,

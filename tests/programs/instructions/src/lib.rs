@@ -6,7 +6,6 @@
 pub mod indexes;
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{DateTime, Guid, TableClient, TableEntity, TableServiceClient};
@@ -156,13 +155,11 @@ pub enum Operation {
     Batch,
     /// The inserts of a bulk, in the number of a batch.
     Bulk,
-    /// An insert of a group's only caller.
-    Grouped,
 }
 
 impl Operation {
     /// All of them, with their names and the rows of one.
-    pub const ALL: [(&str, Self, usize); 8] = [
+    pub const ALL: [(&str, Self, usize); 7] = [
         ("get", Self::Get, 1),
         ("insert", Self::Insert, 1),
         ("merge", Self::Merge, 1),
@@ -170,15 +167,13 @@ impl Operation {
         ("rows", Self::Rows, PAGE),
         ("batch", Self::Batch, BATCH),
         ("bulk", Self::Bulk, BATCH),
-        ("grouped", Self::Grouped, 1),
     ];
 }
 
 /// A client on prepared responses, with its entities.
 pub struct Client {
     table: TableClient<Order>,
-    grouped: TableClient<Order>,
-    orders: Arc<[Order]>,
+    orders: Vec<Order>,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -192,7 +187,6 @@ impl Client {
         let service = service.transport(Prepared::new());
         let table: TableClient<Order> = service.table("Things").expect("a name of a table");
         Self {
-            grouped: table.grouped(),
             table,
             orders: (0..ORDERS).map(order).collect(),
             runtime: tokio::runtime::Builder::new_current_thread()
@@ -204,14 +198,7 @@ impl Client {
 
     /// Executes the operation this many times, one after the other.
     pub fn run(&self, operation: Operation, times: usize) {
-        if operation != Operation::Grouped {
-            return self.runtime.block_on(operation.run(&self.table, times, &self.orders));
-        }
-        // The callers of a group are mostly tasks. One that is none starts a task of its partition for each write.
-        let (table, orders) = (self.grouped.clone(), Arc::clone(&self.orders));
-        let caller = async move { operation.run(&table, times, &orders).await };
-        let ended = self.runtime.block_on(async { tokio::spawn(caller).await });
-        ended.expect("a result");
+        self.runtime.block_on(operation.run(&self.table, times, &self.orders));
     }
 }
 
@@ -226,7 +213,7 @@ impl Operation {
                     assert_eq!(order.expect("a row").discount, 5);
                 }
             }
-            Self::Insert | Self::Grouped => {
+            Self::Insert => {
                 for order in &orders[..times] {
                     table.insert(order).await.expect("a response");
                 }

@@ -6,9 +6,10 @@ use azure_table::bulk::{LeftoverReason, WriteReport};
 use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::{Simulation, explore};
 use azure_table::{
-    DynamicEntity, ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation, TableServiceClient,
+    DynamicEntity, Error, ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation, TableServiceClient,
 };
-use futures::future::{join, try_join};
+use azure_table_patterns::Grouped;
+use futures::future::{join, join_all, try_join};
 
 use super::{CrashCase, Number, TABLE, behind, settle, stored, table};
 
@@ -27,7 +28,7 @@ pub(super) const ALL: [CrashCase; 9] = [
     },
     // Callers of a group share memory, so every order is run.
     CrashCase {
-        name: "`grouped`: two callers of a process, then a change of one row",
+        name: "`Grouped`: the callers of a process, then a change of one row",
         slow: false,
         processes: 1,
         explore: |bounds| bounds.of(explore(grouped)).run(),
@@ -179,14 +180,17 @@ async fn load_beside_another(
 async fn grouped(simulation: Simulation) -> Result<()> {
     let behind = behind(&simulation, &[TABLE]);
     let live = async |service: TableServiceClient| -> Result<()> {
-        let group = table::<Counter>(&service).grouped();
-        let [m, n, other] = <[Counter; 3]>::try_from(counters()).unwrap();
-        let (own, other) = join(
-            join(group.insert_if_not_exists(&m), group.insert_if_not_exists(&n)),
-            group.insert_if_not_exists(&other),
-        )
-        .await;
-        let _ = (own.0?, own.1?, other?);
+        let (group, driver) = Grouped::new(&table::<Counter>(&service));
+        let writes = async move { join_all(counters().iter().map(|row| group.write(TableOperation::insert(row)))).await };
+        let ((), outcomes) = join(driver, writes).await;
+        for outcome in outcomes {
+            // It was inserted before the crash.
+            if let Err(error) = outcome
+                && error.error().map(Error::kind) != Some(ErrorKind::AlreadyExists)
+            {
+                return Err(Error::other(error));
+            }
+        }
         note(service).await
     };
     simulation.process("a", live).await?;

@@ -1,8 +1,8 @@
 //! The decision table. Each row is a failed request, the recovery of its write and the next step.
 
-use super::ErrorScope::{Any, Permission, Row};
-use super::Recovery::{FailTogether as Together, PerCaller, RemoveFailed as Removing};
-use super::RecoveryStep::{Fail, FailAndStop, FailBeside, Halve, Remove, SendAlone, Stop};
+use super::ErrorScope::{Any, Row};
+use super::Recovery::{FailTogether as Together, RemoveFailed as Removing};
+use super::RecoveryStep::{Fail, FailAndStop, Halve, Remove, SendAlone, Stop};
 use super::*;
 
 /// The columns: the recovery, the number of operations, the index that the service names, the scope of the error, the
@@ -13,49 +13,32 @@ fn failed_batch_has_the_next_step_of_the_table() {
     #[rustfmt::skip]
     let table = [
         // The failed operation is removed. Without its index it is searched for.
-        (Removing,  3, Some(1), Row,        sure,  writes,  Remove(1)),
-        (Removing,  3, Some(3), Row,        sure,  writes,  Halve),
-        (Removing,  3, None,    Row,        sure,  writes,  Halve),
-        (Removing,  2, None,    Row,        sure,  deletes, Halve),
-        (Removing,  1, None,    Row,        sure,  writes,  Remove(0)),
-        (Removing,  1, Some(5), Row,        sure,  writes,  Remove(0)),
-        (PerCaller, 3, Some(1), Row,        sure,  writes,  Remove(1)),
-        (PerCaller, 3, None,    Row,        sure,  writes,  Halve),
-        (PerCaller, 1, None,    Row,        sure,  writes,  Remove(0)),
-        (Together,  3, Some(1), Row,        sure,  writes,  Fail),
-        (Together,  1, None,    Row,        sure,  writes,  Fail),
+        (Removing, 3, Some(1), Row, sure,  writes,  Remove(1)),
+        (Removing, 3, Some(3), Row, sure,  writes,  Halve),
+        (Removing, 3, None,    Row, sure,  writes,  Halve),
+        (Removing, 2, None,    Row, sure,  deletes, Halve),
+        (Removing, 1, None,    Row, sure,  writes,  Remove(0)),
+        (Removing, 1, Some(5), Row, sure,  writes,  Remove(0)),
+        (Together, 3, Some(1), Row, sure,  writes,  Fail),
+        (Together, 1, None,    Row, sure,  writes,  Fail),
         // Writes in doubt are not sent again. Whether they failed at their own row, only one of them knows.
-        (Removing,  3, Some(1), Row,        doubt, writes,  Fail),
-        (Removing,  1, None,    Row,        doubt, writes,  Fail),
-        (PerCaller, 3, Some(1), Row,        doubt, writes,  FailBeside(1)),
-        (PerCaller, 3, Some(3), Row,        doubt, writes,  Fail),
-        (PerCaller, 3, None,    Row,        doubt, writes,  Fail),
-        (PerCaller, 1, Some(0), Row,        doubt, writes,  FailBeside(0)),
-        (Together,  3, Some(1), Row,        doubt, writes,  Fail),
+        (Removing, 3, Some(1), Row, doubt, writes,  Fail),
+        (Removing, 1, None,    Row, doubt, writes,  Fail),
+        (Together, 3, Some(1), Row, doubt, writes,  Fail),
         // Deletes in doubt are repeated, each alone.
-        (Removing,  3, Some(1), Row,        doubt, deletes, SendAlone),
-        (Removing,  3, None,    Row,        doubt, deletes, SendAlone),
-        (Removing,  1, None,    Row,        doubt, deletes, Remove(0)),
-        (PerCaller, 3, Some(1), Row,        doubt, deletes, SendAlone),
-        (PerCaller, 1, None,    Row,        doubt, deletes, Remove(0)),
-        (Together,  3, Some(1), Row,        doubt, deletes, Fail),
-        // A missing permission may concern one of several callers.
-        (Removing,  3, Some(1), Permission, sure,  writes,  Stop),
-        (Together,  3, Some(1), Permission, sure,  writes,  Stop),
-        (PerCaller, 3, Some(1), Permission, sure,  writes,  Remove(1)),
-        (PerCaller, 3, None,    Permission, sure,  writes,  Halve),
-        (PerCaller, 3, None,    Permission, doubt, writes,  Fail),
-        (Removing,  3, None,    Permission, doubt, deletes, FailAndStop),
-        // Any other error would recur: it ends the write of one caller.
-        (Removing,  3, None,    Any,        sure,  writes,  Stop),
-        (Removing,  1, Some(0), Any,        sure,  deletes, Stop),
-        (Removing,  3, None,    Any,        doubt, writes,  FailAndStop),
-        (Removing,  3, Some(1), Any,        doubt, deletes, FailAndStop),
-        (Together,  3, None,    Any,        sure,  writes,  Stop),
-        (Together,  3, None,    Any,        doubt, writes,  FailAndStop),
-        (PerCaller, 3, None,    Any,        sure,  writes,  Fail),
-        (PerCaller, 3, Some(1), Any,        sure,  writes,  Fail),
-        (PerCaller, 3, Some(1), Any,        doubt, deletes, Fail),
+        (Removing, 3, Some(1), Row, doubt, deletes, SendAlone),
+        (Removing, 3, None,    Row, doubt, deletes, SendAlone),
+        (Removing, 1, None,    Row, doubt, deletes, Remove(0)),
+        (Together, 3, Some(1), Row, doubt, deletes, Fail),
+        // Any other error would recur.
+        (Removing, 3, Some(1), Any, sure,  writes,  Stop),
+        (Together, 3, Some(1), Any, sure,  writes,  Stop),
+        (Removing, 3, None,    Any, sure,  writes,  Stop),
+        (Removing, 1, Some(0), Any, sure,  deletes, Stop),
+        (Removing, 3, None,    Any, doubt, writes,  FailAndStop),
+        (Removing, 3, Some(1), Any, doubt, deletes, FailAndStop),
+        (Together, 3, None,    Any, sure,  writes,  Stop),
+        (Together, 3, None,    Any, doubt, writes,  FailAndStop),
     ];
     for (recovery, operations, index, scope, in_doubt, only_deletes, next) in table {
         let failed = FailedBatch {
@@ -81,7 +64,7 @@ fn scope_of_an_error_depends_on_its_status_and_code() {
         (409, Some("TableBeingDeleted"),                 Any),
         (409, None,                                      Any),
         (412, Some("UpdateConditionNotSatisfied"),       Row),
-        (403, Some("AuthorizationPermissionMismatch"),   Permission),
+        (403, Some("AuthorizationPermissionMismatch"),   Any),
         (403, Some("AuthenticationFailed"),              Any),
         (500, Some("InternalError"),                     Any),
         (503, Some("ServerBusy"),                        Any),

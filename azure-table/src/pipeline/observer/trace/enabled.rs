@@ -8,7 +8,7 @@ use azure_table_wire::error::diagnostics::Attempt;
 use azure_table_wire::error::{Error, ErrorKind};
 use tracing::field::{Empty, Value, display};
 use tracing::instrument::{Instrument as _, Instrumented};
-use tracing::{Span, debug, info_span, warn};
+use tracing::{Span, info_span, warn};
 
 use crate::pipeline::attempt_end::AttemptEnd;
 use crate::pipeline::observer::Completed;
@@ -154,28 +154,6 @@ impl TraceSpan {
         Self(Span::current())
     }
 
-    /// Creates the span around the calls of a batch of grouped writes.
-    pub(crate) fn of_group<'a>(table: &str, mut callers: impl ExactSizeIterator<Item = &'a Self>) -> Self {
-        let writes = callers.len();
-        if writes == 1
-            && let Some(caller) = callers.next()
-        {
-            return Self(caller.0.clone());
-        }
-        let span = info_span!(
-            target: "azure_table",
-            parent: None,
-            "group",
-            "otel.name" = format!("GROUP {table}"),
-            "db.collection.name" = table,
-            "db.operation.batch.size" = writes,
-        );
-        for caller in callers {
-            span.follows_from(&caller.0);
-        }
-        Self(span)
-    }
-
     /// Creates the span of an attempt, inside its call's span.
     pub(crate) fn of_attempt(number: u32, is_hedge: bool) -> Self {
         Self(info_span!(
@@ -195,17 +173,6 @@ impl TraceSpan {
     /// Runs the work in the span.
     pub(crate) fn around<F: Future>(&self, work: F) -> Instrumented<F> {
         work.instrument(self.0.clone())
-    }
-
-    /// Names a grouped write and its batch, as an event in the span.
-    pub(crate) fn in_batch(&self, operation: &'static str, batch_size: usize) {
-        debug!(
-            target: "azure_table",
-            parent: &self.0,
-            operation,
-            batch_size,
-            "the grouped {operation} was in a batch of {batch_size}",
-        );
     }
 
     /// Records that the attempt failed without a response, or before it was sent, and closes the span.

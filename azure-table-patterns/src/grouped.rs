@@ -1,0 +1,197 @@
+//! The single writes of many tasks, in batches: a group commit.
+//!
+//! Defines [`Grouped`] and its [`GroupedError`]. The driver is a bulk over the queue of the writes. A bulk that ends
+//! early is followed by another one.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use azure_table::bulk::{BulkOutcome, LeftoverReason};
+use azure_table::{ETag, Error, TableClient, TableOperation};
+use futures_util::stream;
+use tokio::sync::{mpsc, oneshot};
+
+/// The number of writes that wait until the bulk reads them. Further callers wait for room.
+const QUEUED: usize = 1_000;
+
+/// Sends the writes of concurrent tasks in batches, each of one partition.
+///
+/// Clone it, and share it among all tasks that write. A write is sent immediately if no batch of its partition is in
+/// flight. Writes that arrive meanwhile form the next batch, of up to 100 operations. There is no timer.
+///
+/// **Promise.** Each write has its own outcome, as in a [bulk](TableClient::bulk): a row that fails its batch is removed,
+/// and the others are sent again. Two writes to one row are applied in the order in which their futures were first
+/// polled.
+///
+/// **Cost.** One request for each batch. Throttled batches are sent again at a rate that adapts to the service.
+///
+/// **Crash.** A write whose caller has no result may have been applied.
+///
+/// A dropped future of [`write`](Self::write) withdraws nothing: its write may be sent until the driver ends.
+/// ```
+/// use azure_table::{Emulator, TableEntity, TableOperation, TableServiceClient};
+/// use azure_table_patterns::Grouped;
+/// use futures::future::try_join_all;
+/// # #[derive(TableEntity)]
+/// # struct Visit { #[table(partition_key)] page: String, #[table(row_key)] id: u32 }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let table = TableServiceClient::from_transport(Emulator::new()).table::<Visit>("Visits")?;
+/// # table.create_table().await?;
+/// let (visits, driver) = Grouped::new(&table);
+/// let driver = tokio::spawn(driver);
+/// let writes = (0..250).map(|id| {
+///     let visits = visits.clone();
+///     async move { visits.write(TableOperation::insert(&Visit { page: "home".into(), id })).await }
+/// });
+/// let etags = try_join_all(writes).await?;
+/// assert_eq!(etags.len(), 250);
+///
+/// drop(visits);
+/// driver.await?; // after the last clone is dropped, and all writes are done
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Grouped {
+    queue: mpsc::Sender<Write>,
+}
+
+struct Write {
+    operation: TableOperation,
+    caller: Caller,
+}
+
+type Caller = oneshot::Sender<Result<Option<ETag>, GroupedError>>;
+
+impl Grouped {
+    /// Creates a group of writes to a table, and the future that sends them: spawn it.
+    ///
+    /// The future ends when the last clone of the group is dropped and each write has its outcome.
+    pub fn new<E: 'static>(table: &TableClient<E>) -> (Self, impl Future<Output = ()> + Send + 'static) {
+        let (queue, writes) = mpsc::channel(QUEUED);
+        (Self { queue }, drive(table.clone(), writes))
+    }
+
+    /// Writes one entity. Returns its new ETag, or `None` after a delete.
+    ///
+    /// Requests: 1 per batch.
+    ///
+    /// # Errors
+    /// See [`GroupedError`].
+    pub async fn write(&self, operation: TableOperation) -> Result<Option<ETag>, GroupedError> {
+        let (caller, outcome) = oneshot::channel();
+        let write = Write { operation, caller };
+        if self.queue.send(write).await.is_err() {
+            let error = Error::other("the driver of the group has ended");
+            return Err(GroupedError::not_attempted(Arc::new(error)));
+        }
+        outcome.await.unwrap_or_else(|_| {
+            let error = Error::other("the driver of the group ended before the write had an outcome");
+            Err(GroupedError::of(LeftoverReason::InDoubt(Arc::new(error))))
+        })
+    }
+}
+
+impl fmt::Debug for Grouped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Grouped").finish_non_exhaustive()
+    }
+}
+
+/// Sends the writes in one bulk after the other, until the queue is closed.
+async fn drive<E>(table: TableClient<E>, mut writes: mpsc::Receiver<Write>) {
+    while !(writes.is_closed() && writes.is_empty()) {
+        let callers = Mutex::new(HashMap::new());
+        let lock = || callers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut index = 0_u64;
+        let operations = stream::poll_fn(|cx| {
+            writes.poll_recv(cx).map(|write| {
+                let Write { operation, caller } = write?;
+                lock().insert(index, caller);
+                index += 1;
+                Some(operation)
+            })
+        });
+        let bulk = table.bulk().max_failures(usize::MAX).write_stream(operations);
+        let mut outcomes = bulk.outcomes();
+        let mut not_attempted: Vec<Caller> = Vec::new();
+        while let Some(outcome) = outcomes.next().await {
+            let (index, result) = match outcome {
+                BulkOutcome::Applied(applied) => (applied.index(), Ok(applied.etag().cloned())),
+                BulkOutcome::Leftover(left) => (left.index(), Err(left.reason().clone())),
+                _ => continue,
+            };
+            let Some(caller) = lock().remove(&index) else { continue };
+            match result {
+                Err(LeftoverReason::NotAttempted) => not_attempted.push(caller),
+                // The caller may be gone.
+                result => drop(caller.send(result.map_err(GroupedError::of))),
+            }
+        }
+        if let Err(interrupted) = outcomes.finish() {
+            let error = Arc::new(interrupted.into_error());
+            for caller in not_attempted {
+                drop(caller.send(Err(GroupedError::not_attempted(Arc::clone(&error)))));
+            }
+        }
+    }
+}
+
+/// The error of a write of a group.
+///
+/// The writes of one batch share an error, so it may name another row than theirs.
+#[derive(Clone, Debug)]
+pub struct GroupedError {
+    reason: LeftoverReason,
+    /// The error that ended the bulk before the write was sent.
+    ended: Option<Arc<Error>>,
+}
+
+impl GroupedError {
+    fn of(reason: LeftoverReason) -> Self {
+        Self { reason, ended: None }
+    }
+
+    fn not_attempted(ended: Arc<Error>) -> Self {
+        Self {
+            reason: LeftoverReason::NotAttempted,
+            ended: Some(ended),
+        }
+    }
+
+    /// Returns the reason. A write that was not attempted may be sent again.
+    pub fn reason(&self) -> &LeftoverReason {
+        &self.reason
+    }
+
+    /// Returns `true` if the write may have been applied, or may still be.
+    pub fn may_have_applied(&self) -> bool {
+        !matches!(self.reason, LeftoverReason::Rejected(_) | LeftoverReason::NotAttempted)
+    }
+
+    /// Returns the error of the write or of its batch, or the one that ended the group's other writes before this
+    /// write was sent.
+    pub fn error(&self) -> Option<&Error> {
+        match &self.reason {
+            LeftoverReason::Rejected(error) | LeftoverReason::InDoubt(error) => Some(error),
+            _ => self.ended.as_deref(),
+        }
+    }
+}
+
+impl fmt::Display for GroupedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.ended {
+            Some(ended) => write!(f, "not attempted, since earlier writes failed: {ended}"),
+            None => self.reason.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for GroupedError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error().map(|error| error as _)
+    }
+}
