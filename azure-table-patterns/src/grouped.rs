@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use azure_table::bulk::{BulkOutcome, LeftoverReason};
-use azure_table::{ETag, Error, TableClient, TableOperation};
+use azure_table::bulk::LeftoverReason;
+use azure_table::{BulkOutcome, ETag, Error, TableClient, TableOperation};
 use futures_util::stream;
 use tokio::sync::{mpsc, oneshot};
 

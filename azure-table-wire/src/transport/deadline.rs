@@ -13,10 +13,6 @@ impl Deadline {
         Self(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
     }
 
-    pub fn at(end: Instant) -> Self {
-        Self(Some(end))
-    }
-
     pub fn remaining(&self) -> Option<Duration> {
         self.0.map(|end| end.saturating_duration_since(Instant::now()))
     }

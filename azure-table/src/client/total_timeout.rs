@@ -8,7 +8,7 @@ use std::time::Duration;
 use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::transport::deadline::Deadline;
-use azure_table_wire::value::clock::{self, Instant};
+use azure_table_wire::value::clock;
 
 use crate::pipeline::options::CallOptions;
 
@@ -26,14 +26,6 @@ impl TotalTimeout {
         Self {
             limit: Some(limit),
             end: None,
-        }
-    }
-
-    /// Returns the limit of a call that ends at this time.
-    pub(crate) fn until(end: Instant, limit: Option<Duration>) -> Self {
-        Self {
-            limit,
-            end: Some(Deadline::at(end)),
         }
     }
 

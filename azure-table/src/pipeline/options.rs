@@ -131,10 +131,6 @@ impl CallOptions {
         self
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.values.is_none()
-    }
-
     pub(crate) fn get(&self) -> &OptionValues {
         self.values.as_deref().unwrap_or(&NONE)
     }

@@ -2,7 +2,6 @@
 //!
 //! Defines [`ClientSettings`], which the setters of the clients change.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table_wire::error::Result;

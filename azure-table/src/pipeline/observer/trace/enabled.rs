@@ -8,7 +8,7 @@ use azure_table_wire::error::diagnostics::Attempt;
 use azure_table_wire::error::{Error, ErrorKind};
 use tracing::field::{Empty, Value, display};
 use tracing::instrument::{Instrument as _, Instrumented};
-use tracing::{Span, info_span, warn};
+use tracing::{Span, debug, info_span, warn};
 
 use crate::pipeline::attempt_end::AttemptEnd;
 use crate::pipeline::observer::Completed;
