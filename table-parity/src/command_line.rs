@@ -1,6 +1,7 @@
-//! The command line: the facts on an endpoint, or the comparison of an account.
+//! The command line: the facts on an endpoint, the comparison of an account, or a page of results.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
@@ -23,6 +24,11 @@ pub(crate) struct CommandLine {
 #[derive(Subcommand)]
 pub(crate) enum Way {
     Account(Box<comparison::Arguments>),
+    /// Draw the page of results that --json has written, on standard output
+    Page {
+        /// The file
+        results: PathBuf,
+    },
 }
 
 /// A command line that is not accepted.

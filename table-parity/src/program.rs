@@ -58,6 +58,13 @@ async fn run(arguments: CommandLine, stop: &Stop) -> Result<(Exit, ()), String> 
             let options = comparison::options::Options::of(*arguments, |name| std::env::var(name).ok())?;
             comparison::run::run(&options, None, stop, streams).await?.0
         }
+        Some(Way::Page { results }) => {
+            let named = |why: String| format!("{}: {why}", results.display());
+            let text = std::fs::read_to_string(&results).map_err(|e| named(e.to_string()))?;
+            let page = parity::page::page(&parity::json::read(&text).map_err(named)?);
+            streams.out.write_all(page.as_bytes()).map_err(|e| format!("standard output: {e}"))?;
+            Exit::NoDifference
+        }
         None => {
             let options = parity::options::Options::of(arguments.facts)?;
             parity::run::run(&options, None, stop, streams).await?.0

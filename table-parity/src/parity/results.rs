@@ -10,12 +10,12 @@ pub(crate) struct Results {
     /// The day of the run.
     pub(crate) date: String,
     /// The emulated service.
-    pub(crate) service: &'static str,
+    pub(crate) service: String,
     /// The name and version that the endpoint states.
     pub(crate) product: Option<String>,
     pub(crate) facts: Vec<Measured>,
     /// The functions of the conformance suite that ran, each with the reason for its failure.
-    pub(crate) suite: Vec<(&'static str, Result<(), String>)>,
+    pub(crate) suite: Vec<(String, Result<(), String>)>,
     /// Faults of the run itself: it is not finished.
     pub(crate) problems: Vec<String>,
 }

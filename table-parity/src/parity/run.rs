@@ -47,8 +47,8 @@ pub(crate) async fn run(
     let results = Mutex::new(Results {
         date: format!("{:.10}", DateTime::now().to_string()),
         service: match run.account.is_cosmos {
-            true => "Cosmos DB for Table",
-            false => "Azure Table storage",
+            true => "Cosmos DB for Table".to_owned(),
+            false => "Azure Table storage".to_owned(),
         },
         product: options.name.clone(),
         ..Results::default()
@@ -123,7 +123,7 @@ async fn measure(side: &Side, plan: &Plan, results: &Mutex<Results>, mut progres
         if keeps_properties(test.changes_properties()).await {
             let outcome = test.run(&side.backend).await;
             let outcome = outcome.map_err(|why| side.mask.hide(&why));
-            lock(results).suite.push((test.name, outcome));
+            lock(results).suite.push((test.name.to_owned(), outcome));
         }
         progress(side.guard.sent());
     }
