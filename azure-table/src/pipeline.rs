@@ -1,9 +1,8 @@
 //! One call, attempt by attempt: authorize, send, classify, wait.
 //!
 //! All calls of a client share its [`Pipeline`]. `retry_loop` runs the attempts of a call, and `attempt` runs one of
-//! them. `hedged_attempt` sends a slow read twice. `next_step` decides what follows an attempt, and `reconciliation`
-//! reads back a lost write. `shared_read` lets equal reads share a call, and `shared_fetch` the fetch of a
-//! credential.
+//! them. `next_step` decides what follows an attempt, and `reconciliation` reads back a lost write. `shared_fetch` lets
+//! calls share the fetch of a credential.
 //!
 //! `transport` of azure-table-wire is the seam to the network, which the folder `transport` implements. `notifications`
 //! reports each step to the receivers in `observer`. `auth` holds the credentials, `retry` the policies, `options` and
@@ -15,21 +14,17 @@ use azure_table_wire::account::endpoint::Endpoint;
 
 use crate::entity::variant_mark::MarkedVariant;
 use crate::pipeline::auth::Credential;
-use crate::pipeline::hedge::Hedging;
 use crate::pipeline::observer::Observers;
 use crate::pipeline::retry::RetryPolicy;
 use crate::pipeline::retry::budget::RetryBudget;
 use crate::pipeline::retry::exponential::ExponentialRetry;
 use crate::pipeline::settings::ClientSettings;
-use crate::pipeline::shared_read::SharedReads;
 use crate::pipeline::skew::ServiceClock;
 use crate::pipeline::transport::default_transport::MaybeTransport;
 
 mod attempt;
 mod attempt_end;
 pub(crate) mod auth;
-pub(crate) mod hedge;
-mod hedged_attempt;
 pub(crate) mod location;
 pub(crate) mod next_step;
 mod notifications;
@@ -40,7 +35,6 @@ pub(crate) mod retry;
 mod retry_loop;
 pub(crate) mod settings;
 pub(crate) mod shared_fetch;
-pub(crate) mod shared_read;
 mod skew;
 pub(crate) mod transport;
 
@@ -54,8 +48,6 @@ pub(crate) struct Pipeline {
     pub(crate) settings: ClientSettings,
     pub(crate) retry: Arc<dyn RetryPolicy>,
     pub(crate) clock: Arc<ServiceClock>,
-    pub(crate) hedging: Arc<Hedging>,
-    pub(crate) shared_reads: Arc<SharedReads>,
     pub(crate) observers: Observers,
 }
 
@@ -68,8 +60,6 @@ impl Pipeline {
             settings: ClientSettings::default(),
             retry: Arc::new(ExponentialRetry::default().budget(RetryBudget::default())),
             clock: Arc::default(),
-            hedging: Arc::default(),
-            shared_reads: Arc::default(),
             observers: Observers::default(),
         }
     }

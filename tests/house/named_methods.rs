@@ -9,11 +9,10 @@ use xtask::pages;
 use xtask::sources::{Sources, root};
 
 /// Functions of other crates, and fields.
-const FOREIGN: [&str; 13] = [
+const FOREIGN: [&str; 12] = [
     "assert_snapshot",
     "default",
     "default_provider",
-    "hedges",
     "install_default",
     "keepalive",
     "min",

@@ -6,7 +6,6 @@ use std::fmt::Debug;
 use std::sync::Once;
 use std::time::Duration;
 
-use azure_table::retry::Hedge;
 use azure_table::telemetry::OtelMetrics;
 use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
@@ -538,38 +537,6 @@ async fn retry_event_is_in_the_callers_span_if_only_warnings_are_recorded() {
         unreachable!("{:?}", spans.named(EVENT))
     };
     has(event, &[("level", "WARN"), ("span", "request")]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn second_request_of_a_hedged_read_is_a_span_and_counted() {
-    let entity = || Step::response(200, &[], r#"{"PartitionKey":"p","RowKey":"r"}"#);
-    let canned = Canned::new([entity(), entity(), entity()]);
-    let faults = Faults::new(canned.clone());
-    let exporter = InMemoryMetricExporter::default();
-    let provider = SdkMeterProvider::builder()
-        .with_periodic_exporter(exporter.clone())
-        .build();
-    let service = canned.service().transport(faults.clone());
-    let service = service.observer(OtelMetrics::new(&provider.meter("tests")));
-    let hedge = Hedge::after(Duration::from_millis(50)).share(1.0);
-    let table = service.hedge(hedge).dynamic_table("Things").unwrap();
-    // A new client has no extra request.
-    table.get(("p", "r")).await.unwrap();
-    faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(1))).at_most(1));
-    let spans = spans_of(async { assert!(table.get(("p", "r")).await.unwrap().is_some()) }).await;
-    let [first, second] = &spans.named("attempt")[..] else {
-        unreachable!("{:?}", spans.named("attempt"))
-    };
-    has(first, &[("azure.table.cancelled", "true")]);
-    assert!(!first.contains_key("azure.table.hedge") && !first.contains_key("error.type"));
-    has(
-        second,
-        &[("azure.table.hedge", "true"), ("http.response.status_code", "200")],
-    );
-    provider.force_flush().unwrap();
-    let shown = format!("{:?}", exporter.get_finished_metrics().unwrap());
-    assert!(shown.contains("azure.table.client.hedges"), "{shown}");
-    assert!(shown.contains("azure.table.hedge.cancelled"), "{shown}");
 }
 
 #[tokio::test]

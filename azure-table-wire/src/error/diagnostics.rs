@@ -28,8 +28,6 @@ pub struct AttemptParts {
     pub table: Option<Arc<str>>,
     pub number: u32,
     pub location: Location,
-    pub is_hedge: bool,
-    pub is_cancelled: bool,
     pub started: SystemTime,
     pub elapsed: Duration,
     pub status: Option<u16>,
@@ -69,8 +67,7 @@ impl Attempt {
         self.parts.table.as_deref()
     }
 
-    /// Returns the number of the attempt within its call, from 1. Both requests of a hedged attempt have the same
-    /// number.
+    /// Returns the number of the attempt within its call, from 1.
     pub fn number(&self) -> u32 {
         self.parts.number
     }
@@ -78,19 +75,6 @@ impl Attempt {
     /// Returns the location that the request was sent to.
     pub fn location(&self) -> Location {
         self.parts.location
-    }
-
-    /// Returns `true` for the second request of a hedged attempt: see `retry::Hedge`.
-    pub fn is_hedge(&self) -> bool {
-        self.parts.is_hedge
-    }
-
-    /// Returns `true` if the client cancelled the request, because the other request of the hedged attempt got its
-    /// response first.
-    ///
-    /// The service may still have answered it, and bills it.
-    pub fn is_cancelled(&self) -> bool {
-        self.parts.is_cancelled
     }
 
     /// Returns the time of the response by the service's clock, truncated to seconds.
@@ -177,8 +161,6 @@ impl fmt::Debug for Attempt {
             .field("operation", &parts.operation)
             .field("table", &parts.table)
             .field("number", &parts.number)
-            .field("is_hedge", &parts.is_hedge)
-            .field("is_cancelled", &parts.is_cancelled)
             .field("location", &parts.location)
             .field("started", &parts.started)
             .field("elapsed", &parts.elapsed)
@@ -199,9 +181,6 @@ impl fmt::Debug for Attempt {
 impl fmt::Display for Attempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} attempt {} ", self.operation(), self.parts.number)?;
-        if self.parts.is_hedge {
-            f.write_str("(hedge) ")?;
-        }
         match (self.parts.status, &self.parts.failure) {
             (Some(status), _) => write!(f, "{status}")?,
             (None, Some(failure)) => write!(f, "{}", OneLine(failure))?,

@@ -1,4 +1,4 @@
-//! Retry policies decide which failed attempts are retried, and when. Hedging sends a slow read twice.
+//! Retry policies decide which failed attempts are retried, and when.
 //!
 //! The policies of most programs are at the root: [`ExponentialRetry`](crate::ExponentialRetry) (the default),
 //! [`LinearRetry`](crate::LinearRetry), [`NoRetry`](crate::NoRetry). This module has their decorators, and the parts
@@ -8,7 +8,6 @@
 //! |---|---|
 //! | [`LimitAttempts`], [`LimitElapsed`] | bound any policy by number or by time |
 //! | [`WithBudget`], [`RetryBudget`] | a share of retries for the whole client, against retry storms |
-//! | [`Hedge`] | a second request for a read whose response is late |
 //! | [`FailedAttempt`], [`Decision`] | the input and the output of a policy of your own |
 //!
 //! # Examples
@@ -39,7 +38,6 @@
 //!
 //! What is safe to repeat: [the guide to retries](crate::guide::retries).
 
-pub use crate::pipeline::hedge::Hedge;
 pub use crate::pipeline::retry::budget::RetryBudget;
 pub use crate::pipeline::retry::decorator::{LimitAttempts, LimitElapsed, WithBudget};
 pub use crate::pipeline::retry::{Decision, FailedAttempt};

@@ -12,7 +12,6 @@ use azure_table_wire::request::http_request::DELEGATION_VERSION;
 use azure_table_wire::transport::connection_limit::ConnectionLimit;
 
 use crate::pipeline::Pipeline;
-use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::options::OptionValues;
 use crate::pipeline::settings::WORKING_TIME;
@@ -112,16 +111,6 @@ impl EffectiveSettings {
         self.defaults().location_mode.unwrap_or_default()
     }
 
-    /// Returns the hedging of reads.
-    pub fn hedge(&self) -> Hedge {
-        self.defaults().hedge.unwrap_or_else(Hedge::off)
-    }
-
-    /// Returns `true` if equal reads of one entity share a request.
-    pub fn shares_reads(&self) -> bool {
-        self.defaults().shared_reads.unwrap_or_default()
-    }
-
     /// Returns `true` if the client rejects writes.
     pub fn is_read_only(&self) -> bool {
         self.pipeline.settings.is_read_only
@@ -179,9 +168,6 @@ impl Display for EffectiveSettings {
         writeln!(f, "max in flight: {}", or(self.max_in_flight(), "no limit"))?;
         writeln!(f, "max connections: {}", or(self.max_connections(), "no limit"))?;
         writeln!(f, "location mode: {:?}", self.location_mode())?;
-        writeln!(f, "hedged reads: {}", self.hedge())?;
-        let reads = either(self.shares_reads(), "shared", "a request each");
-        writeln!(f, "reads of one entity: {reads}")?;
         let single = either(defaults.via_batch, "as batches", "as single requests");
         writeln!(f, "single operations: {single}")?;
         writeln!(f, "writes: {}", either(self.is_read_only(), "rejected", "allowed"))?;

@@ -434,9 +434,6 @@ impl TableServiceClient {
     /// Returns the same client with a changed pipeline.
     pub(crate) fn changed(&self, change: impl FnOnce(&mut Pipeline)) -> Self {
         let mut pipeline = Pipeline::clone(&self.pipeline);
-        // The client that sends a shared request uses its own transport and observers, so a changed client must not
-        // share it.
-        pipeline.shared_reads = Arc::default();
         change(&mut pipeline);
         Self {
             pipeline: Arc::new(pipeline),

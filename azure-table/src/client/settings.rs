@@ -12,7 +12,6 @@ use crate::client::effective_settings::{EffectiveSettings, Scope};
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
 use crate::filter::access::AccessPath;
-use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::Observer;
 use crate::pipeline::options::CallOptions;
@@ -184,22 +183,6 @@ impl TableServiceClient {
     #[must_use]
     pub fn location_mode(&self, mode: LocationMode) -> Self {
         self.changed(|pipeline| pipeline.settings.defaults.get_mut().location_mode = Some(mode))
-    }
-
-    /// Sets the hedging of slow reads: a second request for a read whose response is late. Off by default.
-    ///
-    /// See [`Hedge`] for its cost and its limits.
-    #[must_use]
-    pub fn hedge(&self, hedge: Hedge) -> Self {
-        self.changed(|pipeline| pipeline.settings.defaults.get_mut().hedge = Some(hedge))
-    }
-
-    /// Lets equal reads of one entity share a request. Off by default.
-    ///
-    /// See [`CallOptions::shared_reads`] for the reads that can share a request, and for the cost.
-    #[must_use]
-    pub fn shared_reads(&self, shares: bool) -> Self {
-        self.changed(|pipeline| pipeline.settings.defaults.get_mut().shared_reads = Some(shares))
     }
 
     /// Adds an observer that is notified of all calls.

@@ -1,7 +1,5 @@
 //! One request of a call: acquire permits, authorize, send, read the response.
 //!
-//! An attempt is one request, or two if it is hedged: `hedged_attempt.rs`.
-//!
 //! The client signs a request again until the credential is stable: it reads the credential's generation before and
 //! after. A fetch for this attempt or a rotation may change the generation in between. The client would then not know
 //! which authorization it sent, and would misjudge its rejection.
@@ -213,9 +211,6 @@ impl Pipeline {
         AttemptEnd {
             started,
             elapsed,
-            location,
-            is_hedge: false,
-            is_cancelled: false,
             signed_at,
             generation,
             rejection: outcome.as_ref().ok().and_then(|response| Rejection::of(call, response)),

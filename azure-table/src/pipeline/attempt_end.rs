@@ -10,7 +10,6 @@ use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::response::{self, batch_parts};
 use azure_table_wire::transport::Delivery;
 use azure_table_wire::value::clock;
-use azure_table_wire::value::location::Location;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 
@@ -22,15 +21,10 @@ use crate::write::call::Call;
 /// The end of a call that does not fail: a response, or the rows of a write that was read back and found applied.
 pub(crate) type CallEnd = (Response<Bytes>, Option<Vec<WrittenRow>>);
 
-/// The end of an attempt, or of one of the two requests of a hedged attempt.
+/// The end of an attempt.
 pub(crate) struct AttemptEnd {
     pub(crate) started: SystemTime,
     pub(crate) elapsed: Duration,
-    pub(crate) location: Location,
-    /// `true` for the second request of a hedged attempt.
-    pub(crate) is_hedge: bool,
-    /// `true` if the client cancelled the request, because the other request of the attempt got its response first.
-    pub(crate) is_cancelled: bool,
     /// The time that the request was signed with.
     pub(crate) signed_at: SystemTime,
     /// The generation of the credential that authorized it.

@@ -38,12 +38,7 @@ impl<'a> Notifications<'a> {
     pub(crate) fn starting(&mut self, location: Location) -> TraceSpan {
         self.history.attempts += 1;
         self.history.location = location;
-        TraceSpan::of_attempt(self.history.attempts, false)
-    }
-
-    /// Reports that the second request of a hedged attempt starts, with its permit and its authorization.
-    pub(crate) fn hedging(&self) -> TraceSpan {
-        TraceSpan::of_attempt(self.history.attempts, true)
+        TraceSpan::of_attempt(self.history.attempts)
     }
 
     /// Reports that the attempt ended before anything was sent.
@@ -53,13 +48,12 @@ impl<'a> Notifications<'a> {
     }
 
     /// Reports that a request of the attempt is being sent.
-    pub(crate) fn sending(&self, location: Location, is_hedge: bool) {
+    pub(crate) fn sending(&self, location: Location) {
         self.observers().notify(&Event::Sending(Sending {
             operation: self.call.operation.name(),
             table: self.history.table.as_deref(),
             attempt: self.history.attempts,
             location,
-            is_hedge,
             client_request_id: &self.history.client_request_id,
             bytes: self.call.request.body().len(),
         }));
@@ -68,11 +62,6 @@ impl<'a> Notifications<'a> {
     /// Reports that the attempt ended. Its span ends too, without the wait before the next attempt.
     pub(crate) fn received(&mut self, span: TraceSpan, ended: &AttemptEnd) {
         self.history.read(ended, self.call);
-        self.record(span, ended);
-    }
-
-    /// Reports that a request of a hedged attempt ended, when the attempt ends with the other request.
-    pub(crate) fn record(&mut self, span: TraceSpan, ended: &AttemptEnd) {
         let context = self.options.get().context.as_ref();
         let keeps_headers = context.is_some() || self.observers().read_headers();
         let attempt = self

@@ -114,9 +114,9 @@ impl fmt::Debug for Observers {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// An attempt starts, or the second request of a hedged one.
+    /// An attempt starts.
     Sending(Sending<'a>),
-    /// An attempt ended, with or without a response. A hedged attempt has one event per request.
+    /// An attempt ended, with or without a response.
     Received(&'a Attempt),
     /// An attempt failed, and the client retries after a wait.
     Retrying {
@@ -170,8 +170,6 @@ pub struct Sending<'a> {
     pub attempt: u32,
     /// The location that the attempt is sent to.
     pub location: Location,
-    /// `true` for the second request of a hedged attempt: see [`Hedge`](crate::retry::Hedge).
-    pub is_hedge: bool,
     /// The client's id of the call.
     pub client_request_id: &'a str,
     /// The size of the request body in bytes.

@@ -13,7 +13,6 @@ use azure_table_wire::value::clock::Instant;
 use azure_table_wire::value::location::Location;
 
 use crate::doubt::facts::AmbiguousAttempts;
-use crate::pipeline::hedge::Hedge;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::context::OperationContext;
 use crate::pipeline::options::headers::Headers;
@@ -64,7 +63,6 @@ pub(crate) struct OptionValues {
     pub(crate) context: Option<OperationContext>,
     pub(crate) retry: Option<Arc<dyn RetryPolicy>>,
     pub(crate) location_mode: Option<LocationMode>,
-    pub(crate) hedge: Option<Hedge>,
     /// The location that a continued query started at.
     pub(crate) pinned: Option<Location>,
     /// Sends operations on one entity as batches.
@@ -73,8 +71,6 @@ pub(crate) struct OptionValues {
     pub(crate) is_for_write: bool,
     /// The attempts of an earlier call that sent the same write.
     pub(crate) earlier: Option<AmbiguousAttempts>,
-    /// Equal reads of one entity share a request.
-    pub(crate) shared_reads: Option<bool>,
     pub(crate) policies: Policies,
 }
 
@@ -176,12 +172,6 @@ impl CallOptions {
         self
     }
 
-    /// Sets the hedging of slow reads: see [`Hedge`]. Off by default. Has no effect on writes.
-    pub fn hedge(mut self, hedge: Hedge) -> Self {
-        self.get_mut().hedge = Some(hedge);
-        self
-    }
-
     /// Sets the caller's own id for a call, sent as `x-ms-client-request-id`.
     ///
     /// By default the client generates one. The id appears in the service's logs and in errors. It has at most 1,024
@@ -268,50 +258,6 @@ impl CallOptions {
         self
     }
 
-    /// Lets equal reads of one entity share a request. Off by default.
-    ///
-    /// At most one request is in flight for equal reads. A read that starts meanwhile waits for the next request, which
-    /// it shares with all others that wait. It never gets the response of a request that was sent before it started, so
-    /// it sees every write that ended before it started. A thousand concurrent reads of a hot row take two requests.
-    ///
-    /// - **Calls**: `get` in all its forms, `exists`, `get_many`, and a
-    ///   [`TableOperation::get`](crate::TableOperation::get) in `execute`. Only reads of the primary share: with
-    ///   another [`LocationMode`], each read is a request.
-    /// - **Equal reads**: of the same entity and columns, by handles of one client, with equal options. `timeout` and
-    ///   `context` may differ. Retry policies are equal only if they are one instance, such as a policy set on a client
-    ///   or in one `CallOptions`.
-    /// - **Cost**: a read waits for at most one request before its own. Requests run on spawned tasks.
-    /// - **Errors**: each caller gets the error of the request, with its attempts and its client request ID. A call
-    ///   whose `timeout` elapses fails alone, with the attempts that ended before.
-    /// - **Dropped calls**: the request continues while another caller waits. Otherwise the client cancels it.
-    /// - **Telemetry**: observers, metrics and spans see the request as one call, the first caller's. Each caller
-    ///   has an [`Event::Read`](crate::telemetry::Event::Read) and its own `context`.
-    ///
-    /// A client with a changed setting, such as another [`observer`](crate::TableServiceClient::observer), shares no
-    /// requests with the original client.
-    ///
-    /// ```
-    /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
-    /// use azure_table::telemetry::CostMeter;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> azure_table::Result<()> {
-    /// let meter = CostMeter::new();
-    /// let service = TableServiceClient::from_transport(Emulator::new()).observer(meter.clone()).shared_reads(true);
-    /// let table = service.dynamic_table("Blogs")?;
-    /// table.create_table().await?;
-    /// table.insert(&DynamicEntity::new("Channel9", "1")).await?;
-    /// let reads = (0..1_000).map(|_| table.get(("Channel9", "1")));
-    /// let rows = futures::future::try_join_all(reads).await?;
-    /// assert!(rows.iter().all(Option::is_some));
-    /// assert!(meter.of("get").requests <= 2);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn shared_reads(mut self, shares: bool) -> Self {
-        self.get_mut().shared_reads = Some(shares);
-        self
-    }
-
     /// Returns these options, overridden by those set in `other`.
     ///
     /// Headers are merged by name.
@@ -333,11 +279,9 @@ impl CallOptions {
         values.context = other.context.or(values.context.take());
         values.retry = other.retry.or(values.retry.take());
         values.location_mode = other.location_mode.or(values.location_mode);
-        values.hedge = other.hedge.or(values.hedge);
         values.pinned = other.pinned.or(values.pinned);
         values.via_batch |= other.via_batch;
         values.is_for_write |= other.is_for_write;
-        values.shared_reads = other.shared_reads.or(values.shared_reads);
         self
     }
 }

@@ -1,8 +1,8 @@
 //! The retry loop: all attempts of one call.
 //!
 //! A call prepares its request, then sends, classifies, asks the policy, waits and reads back as needed. `attempt.rs`
-//! sends one request, `hedged_attempt.rs` one or two. `next_step.rs` decides what follows, and `reconciliation.rs`
-//! reads back a lost write. `notifications.rs` reports the steps.
+//! sends one request. `next_step.rs` decides what follows, and `reconciliation.rs` reads back a lost write.
+//! `notifications.rs` reports the steps.
 
 use std::mem;
 use std::pin::pin;
@@ -21,8 +21,6 @@ use crate::doubt::read_back::Verdict;
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt::Limits;
 use crate::pipeline::attempt_end::{AttemptEnd, CallEnd};
-use crate::pipeline::hedge::Hedge;
-use crate::pipeline::hedged_attempt::HedgedAttempt;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::next_step::{CallState, Next, classify, plan, rules_out_earlier_attempts};
 use crate::pipeline::notifications::Notifications;
@@ -111,7 +109,7 @@ impl Pipeline {
 
     /// Returns the locations that the call may be sent to. Only a GET may leave the primary, and only if no write
     /// depends on it.
-    pub(super) fn mode(&self, call: &Call, options: &CallOptions) -> LocationMode {
+    fn mode(&self, call: &Call, options: &CallOptions) -> LocationMode {
         if call.location == Location::Secondary {
             return LocationMode::SecondaryOnly;
         }
@@ -151,8 +149,6 @@ impl Attempts<'_, '_> {
                 Ok(ended) => ended,
                 Err(e) => return Err(self.not_started(e)),
             };
-            // A hedged read may have the response of the other location.
-            self.state.location = ended.location;
             if ended.failure().is_none() {
                 self.retry.succeeded(self.state.attempt);
                 return ended.into_call_end();
@@ -183,7 +179,7 @@ impl Attempts<'_, '_> {
         error
     }
 
-    /// Sends the request once, or twice if it is hedged, and reports it.
+    /// Sends the request, and reports it.
     async fn attempt(&mut self) -> Result<AttemptEnd> {
         let (pipeline, call, location) = (self.pipeline, self.call, self.state.location);
         let span = self.notifications.starting(location);
@@ -196,17 +192,7 @@ impl Attempts<'_, '_> {
             }
         };
         self.retry.sent();
-        self.notifications.sending(location, false);
-        if let Some(hedge) = hedge_of(call, self.options) {
-            let attempt = HedgedAttempt {
-                pipeline,
-                call,
-                limits: &self.limits,
-                hedge,
-                mode: self.state.mode,
-            };
-            return Ok(attempt.run(span, ready, location, self.notifications).await);
-        }
+        self.notifications.sending(location);
         let ended = span.around(pin!(pipeline.exchange(call, ready))).await;
         self.notifications.received(span, &ended);
         Ok(ended)
@@ -294,12 +280,6 @@ impl Attempts<'_, '_> {
         };
         (next, failed.is_ambiguous())
     }
-}
-
-/// Returns the hedge of a call: only a GET is sent twice.
-fn hedge_of<'a>(call: &Call, options: &'a CallOptions) -> Option<&'a Hedge> {
-    let hedge = options.get().hedge.as_ref()?;
-    (call.effect == Effect::Read && *call.request.method() == Method::GET && !hedge.is_off()).then_some(hedge)
 }
 
 /// The policy of a call, and the retry that it decided. Reports a retry that is never sent as cancelled.

@@ -1,7 +1,4 @@
-//! Work on a task whose outcome its callers share, such as the fetch of a token.
-//!
-//! Defines [`SharedFetch`], which lets concurrent callers share one fetch, and its channel [`Outcome`], which the reads
-//! of `shared_read.rs` use too.
+//! Work on a task whose outcome its callers share: the fetch of a token.
 //!
 //! The work runs on a task as long as a caller waits for it. If a caller drove it, a caller that stops polling would
 //! block all others. The callers share the receiver of a channel. Once all of them are dropped, the task cancels the
@@ -26,13 +23,10 @@ use crate::pipeline::observer::trace::TraceSpan;
 const JOINABLE: Duration = Duration::from_secs(30);
 
 /// The outcome as its callers receive it. The channel closes without one if the work panics or its runtime shuts down.
-pub(crate) type Receiver<T> = Shared<oneshot::Receiver<Arc<Result<T>>>>;
-
-/// The receiver as those see it who do not wait. `None` only for a receiver that has ended.
-pub(crate) type WeakReceiver<T> = Option<WeakShared<oneshot::Receiver<Arc<Result<T>>>>>;
+type Receiver<T> = Shared<oneshot::Receiver<Arc<Result<T>>>>;
 
 /// Work whose outcome is sent to its callers.
-pub(crate) struct Outcome<T> {
+struct Outcome<T> {
     sender: oneshot::Sender<Arc<Result<T>>>,
     /// The span of the caller that came first.
     span: TraceSpan,
@@ -40,14 +34,14 @@ pub(crate) struct Outcome<T> {
 
 impl<T> Outcome<T> {
     /// Creates the channel of an outcome, with its first caller.
-    pub(crate) fn channel() -> (Self, Receiver<T>) {
+    fn channel() -> (Self, Receiver<T>) {
         let (sender, receiver) = oneshot::channel();
         let span = TraceSpan::current();
         (Self { sender, span }, receiver.shared())
     }
 
     /// Runs the work if a caller waits for it. Cancels it once no caller waits.
-    pub(crate) async fn run(mut self, work: impl Future<Output = Result<T>>) {
+    async fn run(mut self, work: impl Future<Output = Result<T>>) {
         let work = self.span.around(work);
         let outcome = match select(pin!(self.sender.closed()), pin!(work)).await {
             Either::Left(_) => return,
@@ -55,14 +49,6 @@ impl<T> Outcome<T> {
         };
         // The callers may be dropped meanwhile.
         let _ = self.sender.send(Arc::new(outcome));
-    }
-}
-
-/// Returns a caller's own copy of a shared outcome.
-pub(crate) fn own<T: Clone>(outcome: &Result<T>) -> Result<T> {
-    match outcome {
-        Ok(value) => Ok(value.clone()),
-        Err(e) => Err(e.copy()),
     }
 }
 
@@ -80,8 +66,8 @@ struct Fetches<T> {
 struct Running<T> {
     number: u64,
     since: Instant,
-    /// Lives as long as one of its callers.
-    receiver: WeakReceiver<T>,
+    /// Lives as long as one of its callers. `None` only for a receiver that has ended.
+    receiver: Option<WeakShared<oneshot::Receiver<Arc<Result<T>>>>>,
     /// Lets a fetch continue without a caller, until a later one replaces it.
     _kept: Option<Receiver<T>>,
 }
@@ -161,7 +147,10 @@ async fn outcome<T: Clone, F: Future<Output = Result<T>>>(
     if let Some(receiver) = receiver
         && let Ok(outcome) = receiver.await
     {
-        return own(&outcome);
+        return match &*outcome {
+            Ok(value) => Ok(value.clone()),
+            Err(e) => Err(e.copy()),
+        };
     }
     fetch().await
 }

@@ -8,7 +8,7 @@
 //! that insert were lost, nothing stored would show it, and it would be applied again (the guide `retries`).
 //!
 //! A seed determines a history step by step: one thread, a paused clock. `AZURE_TABLE_HISTORY_SEEDS` is the number of
-//! histories. In separate histories the clients also hedge or share their reads.
+//! histories.
 
 mod check;
 mod client;
@@ -18,7 +18,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::emulator::EmulatorClock;
-use azure_table::retry::Hedge;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::Transport;
 use azure_table::{CallOptions, Emulator, LocationMode, TableServiceClient};
@@ -29,7 +28,7 @@ use self::client::{Client, FIRST_SLOT, Notes};
 use super::matrix::model::{Cell, PARTITION};
 use azure_table_tests::scenario::BlindResend;
 
-/// The number of histories besides the regressions. With hedged or shared reads, only the regressions run.
+/// The number of histories besides the regressions.
 const SEEDS: u64 = 1;
 /// Seeds of histories that were once wrong. In these, a row was deleted after a `modify`, while its insert was in
 /// flight.
@@ -65,7 +64,7 @@ fn add_rules(faults: &Faults) {
 }
 
 /// Runs the history of a seed and checks it. Two groups of clients share a handle each.
-fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions, is_grouped: bool) -> Findings {
+fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, is_grouped: bool) -> Findings {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -79,10 +78,7 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, options: &CallOptions
     let faults = Faults::with_seed(emulator, seed);
     add_rules(&faults);
     let notes = Arc::new(Mutex::new(Notes::default()));
-    let service = truth
-        .transport(over(faults))
-        .timeout(Duration::from_secs(30))
-        .with(options);
+    let service = truth.transport(over(faults)).timeout(Duration::from_secs(30));
     let table = service.table("Things").unwrap();
     let tables = [LocationMode::PrimaryOnly, LocationMode::SecondaryThenPrimary]
         .map(|mode| table.with(&CallOptions::new().location_mode(mode)));
@@ -157,13 +153,13 @@ struct Findings {
     unknown: i64,
 }
 
-/// Checks the histories of this many seeds, or of the number that the environment sets.
-fn check_histories(of: &str, seeds: u64, options: &CallOptions, is_grouped: bool) {
-    let seeds = std::env::var("AZURE_TABLE_HISTORY_SEEDS").map_or(seeds, |seeds| seeds.parse().unwrap());
+/// Checks the histories of `SEEDS` seeds, or of the number that the environment sets.
+fn check_histories(of: &str, is_grouped: bool) {
+    let seeds = std::env::var("AZURE_TABLE_HISTORY_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
     let started = std::time::Instant::now();
     let (mut calls, mut unknown, mut failed) = (0, 0, Vec::new());
     for seed in REGRESSIONS.into_iter().chain(0..seeds) {
-        let findings = history(seed, |faults| faults, options, is_grouped);
+        let findings = history(seed, |faults| faults, is_grouped);
         (calls, unknown) = (calls + findings.calls, unknown + findings.unknown);
         if !findings.wrong.is_empty() {
             azure_table_tests::report::print(&format!("seed {seed}: {:#?}", findings.wrong));
@@ -181,30 +177,19 @@ fn check_histories(of: &str, seeds: u64, options: &CallOptions, is_grouped: bool
 
 #[test]
 fn history_of_sixteen_clients_is_linearizable_under_faults() {
-    check_histories("plain", SEEDS, &CallOptions::new(), false);
-}
-
-#[test]
-fn history_with_hedged_reads_is_linearizable() {
-    let hedge = Hedge::after(Duration::from_millis(100)).share(1.0);
-    check_histories("hedged reads", 0, &CallOptions::new().hedge(hedge), false);
-}
-
-#[test]
-fn history_with_shared_reads_is_linearizable() {
-    check_histories("shared reads", 0, &CallOptions::new().shared_reads(true), false);
+    check_histories("plain", false);
 }
 
 #[test]
 fn history_of_two_groups_is_linearizable_under_faults() {
-    check_histories("grouped writes", SEEDS, &CallOptions::new(), true);
+    check_histories("grouped writes", true);
 }
 
 /// The check can fail: it does with a retry that sends every failed write again.
 #[test]
 fn history_check_finds_a_blind_retry() {
     let wrong = (0..10)
-        .filter(|seed| !history(*seed, BlindResend, &CallOptions::new(), false).wrong.is_empty())
+        .filter(|seed| !history(*seed, BlindResend, false).wrong.is_empty())
         .count();
     assert!(wrong > 5, "{wrong} of 10");
 }

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::retry::Hedge;
 use azure_table::telemetry::OperationContext;
 use azure_table::testing::Faults;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
@@ -18,8 +17,6 @@ use super::operation::Entry;
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(20);
 /// The timeout that a nearer option overrides.
 const OVERRIDDEN: Duration = Duration::from_secs(300);
-/// The delay of the second request, in cases with hedged reads.
-const HEDGE_DELAY: Duration = Duration::from_millis(50);
 const LEVELS: [&str; 3] = ["client", "table", "call"];
 
 #[derive(Debug)]
@@ -79,13 +76,6 @@ impl Options {
             set(holds, &|options| options.retry(NoRetry), &|options| {
                 options.retry(ExponentialRetry::default())
             })
-        }
-        if fastrand::u8(..4) == 0 {
-            set(
-                holds,
-                &|options| options.hedge(Hedge::after(HEDGE_DELAY).share(1.0)),
-                &|options| options.hedge(Hedge::off()),
-            );
         }
         let id = fastrand::bool().then(|| format!("case-{seed}"));
         if let Some(id) = &id {

@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use azure_table::retry::Hedge;
-use azure_table::telemetry::OperationContext;
 use azure_table::transport::{HttpTransport, Transport as _};
 use azure_table::{CallOptions, DynamicEntity, ErrorKind, NoRetry, TableServiceClient};
 use azure_table_tests::canned::CONTOSO;
@@ -18,7 +16,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::runtime::Builder;
 use tokio::time::sleep;
 
-use super::sockets::{Sockets, WRITTEN, entity};
+use super::sockets::{Sockets, WRITTEN};
 use super::transport_settings::{Identity, TlsFront};
 
 on_both_networks! {
@@ -26,8 +24,7 @@ on_both_networks! {
     certificate_that_is_no_x509_is_rejected_by_build,
     connection_that_cannot_be_secured_in_time_sends_nothing,
     idle_connection_is_closed_after_its_timeout,
-    second_request_of_a_hedged_read_has_another_connection,
-    dropped_call_cancels_both_requests_of_a_hedged_read,
+    dropped_call_closes_its_connection,
 }
 
 /// The same certificates fail again. With TLS 1.3, the server rejects the client's after the request was sent.
@@ -112,71 +109,29 @@ async fn idle_connection_is_closed_after_its_timeout(network: Network) {
     assert_eq!(server.connections(), 2);
 }
 
-/// The server answers every request but the second. Its connection is closed once the hedge has its response.
-async fn second_request_of_a_hedged_read_has_another_connection(network: Network) {
-    let (requests, closed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let counters = (Arc::clone(&requests), Arc::clone(&closed));
+/// The server answers no request. The client closes the connection of a call that is dropped.
+async fn dropped_call_closes_its_connection(network: Network) {
+    let counters = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let [requests, closed] = counters.clone();
     let server = Sockets::doing(network, move |mut connection| {
-        let (requests, closed) = (Arc::clone(&counters.0), Arc::clone(&counters.1));
+        let [requests, closed] = counters.clone();
         async move {
             while connection.request().await {
-                match requests.fetch_add(1, Ordering::SeqCst) {
-                    // The next read ends here, because the client closes the connection.
-                    1 => continue,
-                    _ => connection.write(&entity()).await,
-                }
+                requests.fetch_add(1, Ordering::SeqCst);
             }
             closed.fetch_add(1, Ordering::SeqCst);
         }
     })
     .await;
-    let hedge = Hedge::after(Duration::from_millis(50)).share(1.0);
-    let context = OperationContext::new();
-    let table = server.service.with(&CallOptions::new().hedge(hedge).context(&context));
-    let table = table.dynamic_table("Things").unwrap();
-    for _ in 0..3 {
-        assert!(table.get(("p", "r")).await.unwrap().is_some());
-    }
-    let cancelled: Vec<_> = context
-        .attempts()
-        .iter()
-        .map(|attempt| attempt.is_cancelled())
-        .collect();
-    assert_eq!(cancelled, [false, true, false, false]);
-    assert_eq!((requests.load(Ordering::SeqCst), server.connections()), (4, 2));
-    while closed.load(Ordering::SeqCst) == 0 {
-        sleep(Duration::from_millis(5)).await;
-    }
-}
-
-/// The server answers the first request, then none.
-async fn dropped_call_cancels_both_requests_of_a_hedged_read(network: Network) {
-    let (requests, closed) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let counters = (Arc::clone(&requests), Arc::clone(&closed));
-    let server = Sockets::doing(network, move |mut connection| {
-        let (requests, closed) = (Arc::clone(&counters.0), Arc::clone(&counters.1));
-        async move {
-            while connection.request().await {
-                if requests.fetch_add(1, Ordering::SeqCst) == 0 {
-                    connection.write(&entity()).await;
-                }
-            }
-            closed.fetch_add(1, Ordering::SeqCst);
-        }
-    })
-    .await;
-    let hedge = Hedge::after(Duration::from_millis(50)).share(1.0);
-    let table = server.table().with(&CallOptions::new().hedge(hedge));
-    table.get(("p", "r")).await.unwrap();
-    let call = tokio::spawn(table.get(("p", "r")));
-    while requests.load(Ordering::SeqCst) < 3 {
+    let call = tokio::spawn(server.table().get(("p", "r")));
+    while requests.load(Ordering::SeqCst) == 0 {
         sleep(Duration::from_millis(5)).await;
     }
     call.abort();
-    while closed.load(Ordering::SeqCst) < 2 {
+    while closed.load(Ordering::SeqCst) == 0 {
         sleep(Duration::from_millis(5)).await;
     }
-    assert_eq!((requests.load(Ordering::SeqCst), server.connections()), (3, 2));
+    assert_eq!((requests.load(Ordering::SeqCst), server.connections()), (1, 1));
 }
 
 /// A runtime that does not run drives no connection.

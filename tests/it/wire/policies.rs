@@ -477,28 +477,6 @@ async fn log_hides_what_may_be_secret() {
     );
 }
 
-#[tokio::test]
-async fn shared_reads_have_the_same_policies() {
-    let emulator = Emulator::new();
-    let service = TableServiceClient::from_transport(emulator).with(&CallOptions::new().shared_reads(true));
-    let table = service.dynamic_table("Things").unwrap();
-    table.create_table().await.unwrap();
-    table.insert(&DynamicEntity::new("p", "r")).await.unwrap();
-    let recorders = [(), ()].map(|()| Recorder::new(|_| Ok(())));
-    let options = recorders.each_ref().map(Recorder::options);
-    let reads = options.iter().cycle().take(20);
-    let reads = reads.map(|options| table.get(("p", "r")).with(options));
-    futures::future::try_join_all(reads).await.unwrap();
-    for recorder in recorders {
-        let attempts = recorder
-            .hooks()
-            .iter()
-            .filter(|hook| hook.starts_with("attempt"))
-            .count();
-        assert!((1..=2).contains(&attempts), "{attempts}");
-    }
-}
-
 #[cfg(feature = "full")]
 #[tokio::test]
 async fn trace_context_of_the_current_span_is_sent_with_each_attempt() {

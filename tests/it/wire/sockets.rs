@@ -162,7 +162,7 @@ on_both_networks! {
     a_call_ends_in_time_on_a_server_that_never_answers,
 }
 
-pub(super) fn entity() -> String {
+fn entity() -> String {
     format!(
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{ENTITY}",
         ENTITY.len()

@@ -1,5 +1,5 @@
 //! Mixed load through faults, over HTTP to the emulator on a port, for a given time. Nothing is lost, a tail of changes
-//! observes every last version, and memory, sockets and tasks do not grow. Reads are hedged and shared.
+//! observes every last version, and memory, sockets and tasks do not grow.
 //!
 //! `cargo program soak -- 600` runs for ten minutes, the default, and prints its counts every ten
 //! seconds. Client and service are one process, so the figures include both. Contains the figures and their bounds;
@@ -19,10 +19,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use azure_table::retry::Hedge;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::HttpTransport;
-use azure_table::{CallOptions, Emulator, EmulatorServer, TableServiceClient};
+use azure_table::{Emulator, EmulatorServer, TableServiceClient};
 use tokio::runtime::Handle;
 
 use self::tail::{SKEW, Tail, TailCounts};
@@ -81,12 +80,6 @@ impl Figures {
     }
 }
 
-/// Hedged reads, and one request for equal reads.
-fn hedged_and_shared() -> CallOptions {
-    let hedge = Hedge::after_percentile(95);
-    CallOptions::new().hedge(hedge).shared_reads(true)
-}
-
 fn add_rules(faults: &Faults) {
     let millis = Duration::from_millis;
     let internal = ResponseTemplate::internal_error;
@@ -124,7 +117,7 @@ async fn main() {
 
     let handles = Handles {
         writes: service.table("Soak").unwrap(),
-        reads: service.table("Soak").unwrap().with(&hedged_and_shared()),
+        reads: service.table("Soak").unwrap(),
     };
     let counts = Counts::default();
     let [is_over, are_writes_over] = [false; 2].map(|is_over| Arc::new(AtomicBool::new(is_over)));

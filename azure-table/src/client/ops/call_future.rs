@@ -219,16 +219,7 @@ pub(crate) fn start(
     if pipeline.settings.creates_missing_tables && call.effect == Effect::Write {
         return run_and_make_table(pipeline, call, options);
     }
-    if pipeline.shares(&call, &options) {
-        return run_shared(pipeline, call, options);
-    }
     Box::pin(async move { pipeline.run(&mut call, &options).await })
-}
-
-/// Runs a call that shares its request. This is a separate function because few clients need its code.
-#[cold]
-fn run_shared(pipeline: Arc<Pipeline>, call: Call, options: CallOptions) -> BoxFuture<'static, Result<CallResponse>> {
-    Box::pin(async move { pipeline.run_shared(call, options).await })
 }
 
 /// Runs the call. If its table is missing, creates the table and repeats the call.

@@ -11,7 +11,6 @@ use futures_util::stream::FuturesUnordered;
 use crate::client::ops::call_future::operation;
 use crate::client::ops::procedure::{Arguments, Procedure, Steps};
 use crate::pipeline::Pipeline;
-use crate::pipeline::hedge::Hedge;
 use crate::request::service_operations;
 use crate::write::call::Call;
 
@@ -25,9 +24,7 @@ struct Connections(Result<usize>);
 
 impl WarmUp {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, connections: usize) -> Self {
-        let mut operation = Procedure::new(pipeline, Connections(within_limits(pipeline, connections)));
-        // A hedge would cancel a request, which closes its connection.
-        operation.options.get_mut().hedge = Some(Hedge::off());
+        let operation = Procedure::new(pipeline, Connections(within_limits(pipeline, connections)));
         Self { operation }
     }
 }

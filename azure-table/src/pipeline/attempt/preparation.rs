@@ -27,9 +27,6 @@ impl Pipeline {
     /// Completes the request of a call, except for its authorization. Returns the id of the call.
     pub(crate) fn prepare(&self, call: &mut Call, options: &CallOptions) -> Result<Arc<str>> {
         self.settings.check_variant()?;
-        if let Some(hedge) = &options.get().hedge {
-            hedge.check()?;
-        }
         if options.get().via_batch {
             via_batch::enclose(call, &self.endpoint)?;
         }

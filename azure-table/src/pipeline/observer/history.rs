@@ -24,7 +24,7 @@ use crate::pipeline::skew::seconds_between;
 use crate::write::call::{Call, RowWrites};
 
 /// A complete response of any status, and the history of its call.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct CallResponse {
     pub(crate) response: Response<Bytes>,
     pub(crate) call: CallHistory,
@@ -36,7 +36,7 @@ pub(crate) struct CallResponse {
 }
 
 /// The history of a call.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct CallHistory {
     pub(crate) operation: OperationKind,
     pub(crate) table: Option<Arc<str>>,
@@ -80,7 +80,6 @@ impl CallHistory {
 
     /// Reads the end of an attempt, which replaces the end of the previous attempt.
     pub(crate) fn read(&mut self, ended: &AttemptEnd, call: &Call) {
-        self.location = ended.location;
         let response = ended.outcome.as_ref().ok();
         self.advice = response.and_then(|response| address_advice(call, response));
         let rejecting = response.filter(|_| ended.rejection.is_some());
@@ -95,9 +94,7 @@ impl CallHistory {
             operation: self.operation,
             table: self.table.clone(),
             number: self.attempts,
-            location: ended.location,
-            is_hedge: ended.is_hedge,
-            is_cancelled: ended.is_cancelled,
+            location: self.location,
             started: ended.started,
             elapsed: ended.elapsed,
             status: response.map(|response| response.status().as_u16()),

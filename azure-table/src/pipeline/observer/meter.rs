@@ -51,10 +51,6 @@ pub struct Cost {
     ///
     /// An estimate of the transactions on the bill of Storage: see [`CostMeter`].
     pub requests: u64,
-    /// The number of requests that were the second one of a hedged read.
-    ///
-    /// Both requests of such a read are billed, including the one that the client cancelled.
-    pub hedges: u64,
     /// The number of attempts that the service throttled or could not serve (429, 503).
     pub throttled: u64,
     /// The number of entities read, or written by calls that did not fail.
@@ -80,7 +76,6 @@ impl CostMeter {
         let costs = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
         costs.values().fold(Cost::default(), |sum, cost| Cost {
             requests: sum.requests + cost.requests,
-            hedges: sum.hedges + cost.hedges,
             throttled: sum.throttled + cost.throttled,
             entities: sum.entities + cost.entities,
             bytes_sent: sum.bytes_sent + cost.bytes_sent,
@@ -116,7 +111,6 @@ impl Observer for CostMeter {
             // A call that is dropped receives nothing, but its request may be billed.
             Event::Sending(sending) => self.add(sending.operation, |cost| {
                 cost.requests += 1;
-                cost.hedges += u64::from(sending.is_hedge);
                 cost.bytes_sent += size(sending.bytes);
             }),
             Event::Received(attempt) => self.add(attempt.operation(), |cost| {

@@ -26,7 +26,6 @@ const ROW_BUCKETS: [f64; 13] = [
 /// - `db.client.response.returned_rows`
 /// - `azure.cosmosdb.client.operation.request_charge`, on Cosmos DB
 /// - `azure.table.client.retries`, a metric of this crate
-/// - `azure.table.client.hedges`, a metric of this crate, with `azure.table.hedge.cancelled`
 ///
 /// ```
 /// use azure_table::{Emulator, TableServiceClient};
@@ -42,7 +41,6 @@ pub struct OtelMetrics {
     rows: Histogram<u64>,
     charge: Histogram<f64>,
     retries: Counter<u64>,
-    hedges: Counter<u64>,
 }
 
 impl OtelMetrics {
@@ -70,11 +68,6 @@ impl OtelMetrics {
                 .u64_counter("azure.table.client.retries")
                 .with_unit("{retry}")
                 .with_description("Attempts after the first.")
-                .build(),
-            hedges: meter
-                .u64_counter("azure.table.client.hedges")
-                .with_unit("{request}")
-                .with_description("Second requests of hedged reads.")
                 .build(),
         }
     }
@@ -109,10 +102,6 @@ impl Observer for OtelMetrics {
         let operation = |name: &str| KeyValue::new("db.operation.name", name.to_owned());
         match event {
             Event::Completed(call) => self.completed(call),
-            Event::Received(attempt) if attempt.is_hedge() => {
-                let cancelled = KeyValue::new("azure.table.hedge.cancelled", attempt.is_cancelled());
-                self.hedges.add(1, &[operation(attempt.operation()), cancelled]);
-            }
             Event::Retrying { telemetry_name, .. } => self.retries.add(1, &[operation(telemetry_name)]),
             Event::Read {
                 operation: name,

@@ -58,7 +58,7 @@ mod disabled {
             Self
         }
 
-        pub(crate) fn of_attempt(_: u32, _: bool) -> Self {
+        pub(crate) fn of_attempt(_: u32) -> Self {
             Self
         }
 

@@ -11,7 +11,7 @@ use http::HeaderMap;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, DATE, HOST, HeaderName, IF_MATCH, IF_NONE_MATCH, TRANSFER_ENCODING};
 
 /// The caller's headers, with one value per name. `Debug` shows only the names, because a value may be a secret.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Headers(Vec<(String, String)>);
 
 impl Headers {

@@ -30,7 +30,7 @@ pub type PolicyResult = std::result::Result<(), Box<dyn StdError + Send + Sync>>
 /// | hook | when |
 /// |---|---|
 /// | [`call`](Self::call) | before the first request of a call, of a page of a stream, or of a batch of a bulk |
-/// | [`attempt`](Self::attempt) | before each request: a retry, a hedge and the read-back of a lost write too |
+/// | [`attempt`](Self::attempt) | before each request: a retry and the read-back of a lost write too |
 /// | [`ended`](Self::ended) | after each request, with its response or its error |
 ///
 /// Each hook does nothing by default. A policy is added with [`CallOptions::policy`](crate::CallOptions::policy), for
@@ -42,8 +42,7 @@ pub type PolicyResult = std::result::Result<(), Box<dyn StdError + Send + Sync>>
 /// - **An error** of a hook ends the call, without a retry. The call's error has the kind
 ///   [`Other`](ErrorKind::Other), and [`get_ref`](Error::get_ref) returns the hook's error. If an earlier request of
 ///   the call may have been applied, the kind is [`InDoubt`](ErrorKind::InDoubt). An error before a read-back means
-///   that it has no verdict; an error before a hedge that it is not sent.
-/// - **Shared requests**: reads share one only if they have the same policies.
+///   that it has no verdict.
 ///
 /// ```
 /// use azure_table::policy::{PolicyRequest, PolicyResult, RequestPolicy};
@@ -100,8 +99,8 @@ pub trait RequestPolicy: fmt::Debug + Send + Sync + 'static {
 
     /// Runs after each request. It should return quickly: the call waits for it, and its response is already here.
     ///
-    /// A request that is dropped, such as the slower one of a hedged read, has no end. Neither has one that cannot be
-    /// signed, that a later policy rejects, or whose call ends while it waits for a connection or a permit.
+    /// A request that is dropped has no end. Neither has one that cannot be signed, that a later policy rejects, or
+    /// whose call ends while it waits for a connection or a permit.
     fn ended(&self, request: &PolicyRequest<'_>, end: &RequestEnd<'_>) {
         let _ = (request, end);
     }
@@ -223,7 +222,7 @@ impl Policies {
     }
 
     /// Returns the addresses of the policies, which tell them apart.
-    pub(crate) fn addresses(&self) -> Vec<usize> {
+    fn addresses(&self) -> Vec<usize> {
         self.all.iter().map(|policy| Arc::as_ptr(policy).addr()).collect()
     }
 

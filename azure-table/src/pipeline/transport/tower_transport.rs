@@ -24,7 +24,7 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// A [`Transport`] on a tower service: the layers of a program under the client. Feature `tower`.
 ///
 /// The service takes an `http::Request<Bytes>` with a full URL, signed, and returns a response with any body. Each
-/// attempt is one request, so layers see retries, hedges and read-backs.
+/// attempt is one request, so layers see retries and read-backs.
 ///
 /// - **No redirects, and no retries of writes**: the service sends each request once, to its URL. A write that it sends
 ///   twice may be applied twice.

@@ -155,7 +155,7 @@ impl TraceSpan {
     }
 
     /// Creates the span of an attempt, inside its call's span.
-    pub(crate) fn of_attempt(number: u32, is_hedge: bool) -> Self {
+    pub(crate) fn of_attempt(number: u32) -> Self {
         Self(info_span!(
             target: "azure_table",
             "attempt",
@@ -165,8 +165,6 @@ impl TraceSpan {
             "http.request.resend_count" = (number > 1).then(|| number - 1),
             "http.response.status_code" = Empty,
             "azure.service.request.id" = Empty,
-            "azure.table.hedge" = is_hedge.then_some(true),
-            "azure.table.cancelled" = Empty,
         ))
     }
 
@@ -189,10 +187,6 @@ impl TraceSpan {
             self.0.record("azure.service.request.id", id);
         }
         match (&ended.outcome, &ended.rejection) {
-            // This is not a failure: its response was no longer needed.
-            _ if ended.is_cancelled => {
-                self.0.record("azure.table.cancelled", true);
-            }
             (Err((_, e)), _) => self.failed(e),
             (Ok(_), Some(rejection)) if call.expects(rejection.status, rejection.code.as_deref()) => {}
             (Ok(_), Some(rejection)) => match &rejection.code {

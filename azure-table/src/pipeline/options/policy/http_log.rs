@@ -27,7 +27,7 @@ const SECRET: [&str; 7] = [
     "token",
 ];
 
-/// A policy that writes a line for each request, retries and hedges included:
+/// A policy that writes a line for each request, retries included:
 ///
 /// ```text
 /// GET /account/Blogs(…)?$select=… 200 in 4.1 ms, 0 bytes sent, 312 received

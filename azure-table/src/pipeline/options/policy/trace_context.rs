@@ -14,8 +14,7 @@ use crate::pipeline::options::policy::{PolicyRequest, PolicyResult, RequestPolic
 /// program's global propagator writes them, so nothing is sent without one, such as the `TraceContextPropagator` of
 /// `opentelemetry_sdk`. With `tracing-opentelemetry`, and its context activated, the span is that of the attempt.
 ///
-/// Requests on tasks of the client, such as those of `get_many`, have the context of their caller. Shared reads
-/// have none: they belong to several callers.
+/// Requests on tasks of the client, such as those of `get_many`, have the context of their caller.
 ///
 /// Nothing is sent unless the policy is added: features of Cargo are those of all crates of a program.
 ///
