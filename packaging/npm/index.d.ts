@@ -11,7 +11,6 @@ export interface Options {
   timestampSkew?: number;
   /** The seed of the worst that the service may do. */
   adverse?: number;
-  model?: "today" | "2010";
   /** Folder of the tables; by default they are in memory. */
   data?: string;
   sync?: "always" | "interval" | "never";

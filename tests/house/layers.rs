@@ -72,7 +72,6 @@ fn imports_of_the_program_point_downwards() {
             "control",
             "options",
             "token",
-            "preset",
             "stop",
             "output",
         ],

@@ -8,7 +8,6 @@ mod access;
 mod connections;
 mod fault_rules;
 mod json;
-mod load;
 mod page;
 mod request;
 mod request_log;
@@ -39,11 +38,9 @@ use tower_service::Service as _;
 use crate::control::access::Access;
 use crate::control::connections::{Connections, Place};
 use crate::control::fault_rules::FaultRules;
-use crate::control::load::Load;
 pub(crate) use crate::control::request_log::RequestLog;
 use crate::control::steered::{Steered, TIMEOUT};
 use crate::options::ControlOptions;
-use crate::preset::Preset;
 
 /// The maximum head of a request, in bytes.
 const MAX_HEAD: usize = 16 << 10;
@@ -82,24 +79,21 @@ impl Control {
         format!("http://{address}")
     }
 
-    /// Puts faults and load in front of a server's emulator, and returns the service of the port.
+    /// Puts faults in front of a server's emulator, and returns the service of the port.
     pub(crate) fn steer(
         self,
         emulator: Emulator,
         server: EmulatorServer,
-        model: Option<Preset>,
     ) -> (EmulatorServer, impl Future<Output = Infallible> + Send + 'static) {
-        let load = Load::new(emulator.clone(), model);
-        let faults = Faults::new(load.clone());
+        let mut faults = Faults::new(emulator.clone());
         let server = server.through(|behind| {
-            load.respond_by(behind);
+            faults = Faults::new(behind);
             faults.clone()
         });
         let steered = Steered {
             access: self.access,
             faults: FaultRules::new(faults, emulator.clone()),
             emulator,
-            load,
             log: self.log,
             bodies: Semaphore::new(steered::MAX_BODIES as usize),
         };

@@ -15,7 +15,6 @@ mod folder;
 mod introduction;
 mod options;
 mod output;
-mod preset;
 mod serve;
 mod stop;
 mod token;

@@ -19,7 +19,6 @@ pub(crate) use crate::options::account::Account;
 pub(crate) use crate::options::arguments::Arguments;
 use crate::options::arguments::{Host, HttpsArguments, Service, StorageArguments, Sync};
 pub(crate) use crate::options::control::ControlOptions;
-use crate::preset::Preset;
 
 /// The account that all emulators have.
 pub(crate) const DEVELOPMENT_ACCOUNT: &str = "devstoreaccount1";
@@ -63,7 +62,6 @@ pub(crate) struct Options {
     pub(crate) strict_versions: bool,
     pub(crate) timestamp_skew: Duration,
     pub(crate) adverse: Option<u64>,
-    pub(crate) model: Option<Preset>,
     pub(crate) control: Option<ControlOptions>,
     pub(crate) max_connections: Option<usize>,
     pub(crate) max_body_bytes: Option<usize>,
@@ -106,7 +104,6 @@ impl Options {
             strict_versions: arguments.service.strict_versions,
             timestamp_skew: Duration::from_millis(arguments.service.timestamp_skew.unwrap_or_default() as u64),
             adverse: arguments.service.adverse,
-            model: arguments.service.model,
             control: ControlOptions::of(arguments.control)?,
             max_connections: arguments.limits.max_connections,
             max_body_bytes: arguments

@@ -14,7 +14,6 @@ use crate::folder;
 use crate::introduction::{self, Ports};
 use crate::options::Options;
 use crate::output::{People, Result, Stream, because, of};
-use crate::preset::Preset;
 use crate::stop::Ends;
 
 /// The time limit for requests in flight after the first end. Containers are killed 10 s after the request to stop, and
@@ -63,7 +62,7 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
     introduction::introduce(&emulator, &ports, &options, &people)?;
     let (server, steering) = match control {
         Some(control) => {
-            let (server, steering) = control.steer(emulator.clone(), server, options.model);
+            let (server, steering) = control.steer(emulator.clone(), server);
             (server, Some(tokio::spawn(steering)))
         }
         None => (server, None),
@@ -104,7 +103,6 @@ fn emulator(options: &Options, people: &People, log: &RequestLog) -> Result<Emul
     if let Some(seed) = options.adverse {
         emulator = emulator.adverse(seed);
     }
-    emulator = emulator.service_model(options.model.map(Preset::model));
     let people = (!options.quiet).then(|| people.clone());
     let log = options.control.is_some().then(|| log.clone());
     if people.is_some() || log.is_some() {

@@ -158,7 +158,7 @@ fn program_reads_the_routes_and_their_methods() {
     assert!(
         port.rejected("GET /nothing", "")
             .1
-            .ends_with("/clock/advance, /load, /requests")
+            .ends_with("/clock/advance, /requests")
     );
 }
 
@@ -329,51 +329,6 @@ async fn clock_is_set_advanced_and_reset() {
     ] {
         let (status, error) = port.rejected(request, body);
         assert!(status == 400 && error.contains(why), "{request} {body}: {error}");
-    }
-}
-
-#[tokio::test]
-async fn load_throttles_until_the_initial_model_is_restored() {
-    let running = Running::start(&["--port=0", "--control=0", "-q", "--model=today"]);
-    let port = Port::of(&running);
-    assert_eq!(port.json("GET /load", "")["model"], "today");
-    let model = "{\"model\":\"today\",\"writeLatencyMilliseconds\":0,\"partitionEntitiesPerSecond\":1}";
-    port.ok("PUT /load", model);
-    let blogs = service(&running).dynamic_table("Blogs").unwrap();
-    blogs.create_table().await.unwrap();
-    blogs.insert(&DynamicEntity::new("p", "1")).await.unwrap();
-    let throttled = blogs.insert(&DynamicEntity::new("p", "2")).await.unwrap_err();
-    assert_eq!(throttled.code(), Some("ServerBusy"));
-    let load = port.json("GET /load", "");
-    assert_eq!(load["partitionEntitiesPerSecond"], 1);
-    assert_eq!(
-        (&load["load"]["acceptedRequests"], &load["load"]["throttledRequests"]),
-        (&1.into(), &1.into())
-    );
-    port.ok("PUT /load", &load.to_string());
-    port.ok("DELETE /load", "");
-    let load = port.json("GET /load", "");
-    assert_eq!(
-        (&load["model"], &load["partitionEntitiesPerSecond"]),
-        (&"today".into(), &Value::Null)
-    );
-    for n in 3..30 {
-        blogs.insert(&DynamicEntity::new("p", n.to_string())).await.unwrap();
-    }
-    for (body, why) in [
-        ("{\"model\":\"2011\"}", "model: 2011: it must be today or 2010"),
-        (
-            "{\"maxWaitMilliseconds\":-1}",
-            "maxWaitMilliseconds: -1, it must be 0 to 86400000",
-        ),
-        (
-            "{\"accountEntitiesPerSecond\":0}",
-            "accountEntitiesPerSecond: 0, it must be 1 to 4294967295",
-        ),
-        ("{\"speed\":1}", "unknown field `speed`"),
-    ] {
-        let (status, error) = port.rejected("PUT /load", body);
-        assert!(status == 400 && error.contains(why), "{body}: {error}");
     }
 }
 

@@ -380,7 +380,6 @@ fn error_names_the_value_and_sets_the_exit_code() {
             2,
             "'-1' for '--timeout <SECONDS>': it must be 1 to 1000000",
         ),
-        (&["--model", "slow"], 2, "[possible values: today, 2010]"),
         (&["--certificate", "c.pem"], 2, "--certificate needs --key"),
         (
             &["--port", "0", "--certificate", "/no/c.pem", "--key", "/no/k.pem"],

@@ -6,7 +6,6 @@
 
 mod clock;
 mod faults;
-mod load;
 mod requests;
 mod tables;
 
@@ -45,7 +44,7 @@ const fn route(path: &'static str, methods: &'static [&'static str], content: &'
 }
 
 /// All routes.
-static ROUTES: [Route; 12] = [
+static ROUTES: [Route; 11] = [
     route(
         "/",
         &["GET"],
@@ -64,7 +63,6 @@ static ROUTES: [Route; 12] = [
     route("/faults/ID", &["DELETE"], "a fault rule"),
     route("/clock", &["GET", "PUT", "DELETE"], "the emulator's time"),
     route("/clock/advance", &["POST"], "moves the emulator's time"),
-    route("/load", &["GET", "PUT", "DELETE"], "latency and throttling"),
     route(
         "/requests",
         &["GET", "DELETE"],
@@ -89,7 +87,6 @@ pub(super) fn router(steered: Arc<Steered>) -> Router {
         .route("/faults/{id}", delete(faults::remove))
         .route("/clock", get(clock::get).put(clock::set).delete(clock::reset))
         .route("/clock/advance", post(clock::advance))
-        .route("/load", get(load::get).put(load::set).delete(load::reset))
         .route_layer(middleware::from_fn(reject_parameters));
     Router::new()
         .route("/tables", get(tables::list).delete(tables::clear))

@@ -7,7 +7,6 @@ use tokio::sync::Semaphore;
 
 use crate::control::access::Access;
 use crate::control::fault_rules::FaultRules;
-use crate::control::load::Load;
 use crate::control::request_log::RequestLog;
 
 /// The time limit for the head of a request, for its body, and for each piece of its response.
@@ -20,7 +19,6 @@ pub(super) struct Steered {
     pub(super) access: Access,
     pub(super) emulator: Emulator,
     pub(super) faults: FaultRules,
-    pub(super) load: Load,
     pub(super) log: RequestLog,
     /// The memory of request bodies, in KiB.
     pub(super) bodies: Semaphore,

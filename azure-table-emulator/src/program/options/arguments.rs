@@ -8,8 +8,6 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, ValueEnum};
 
-use crate::preset::Preset;
-
 /// The maximum of every number: a million connections, a tebibyte of bodies, eleven days.
 const MAX_NUMBER: usize = 1_000_000;
 
@@ -103,9 +101,6 @@ pub(super) struct ServiceArguments {
     /// short and empty pages, 500 and 503, lost responses; --timestamp-skew is then ignored
     #[arg(long, value_name = "SEED", verbatim_doc_comment)]
     pub(super) adverse: Option<u64>,
-    /// Simulate latency and throttling of the service: today or 2010 [default: none]
-    #[arg(long, value_name = "MODEL", hide_possible_values = true)]
-    pub(super) model: Option<Preset>,
 }
 
 #[derive(Args)]
@@ -147,8 +142,8 @@ pub(super) struct HttpsArguments {
 #[command(next_help_heading = "Control port")]
 pub(super) struct ControlArguments {
     /// Serve a control API on this port, 0 for any free one: tables, snapshots, faults, the
-    /// clock, the load and the log of requests, as JSON over HTTP. GET / is a page for a browser,
-    /// and with Accept: application/json the list of all routes
+    /// clock and the log of requests, as JSON over HTTP. GET / is a page for a browser, and with
+    /// Accept: application/json the list of all routes
     #[arg(id = "control", long, value_name = "PORT", value_parser = port, allow_negative_numbers = true, verbatim_doc_comment)]
     pub(super) port: Option<u16>,
     /// Address of the control port [default: 127.0.0.1]; others require a token

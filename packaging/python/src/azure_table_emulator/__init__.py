@@ -49,7 +49,6 @@ class Options(TypedDict, total=False):
     strict_versions: bool
     timestamp_skew: int
     adverse: int
-    model: Literal["today", "2010"]
     data: str | Path
     sync: Literal["always", "interval", "never"]
     snapshot: str | Path
