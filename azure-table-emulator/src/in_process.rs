@@ -204,8 +204,8 @@ impl Emulator {
     /// Sets a random difference between the Timestamp of each write and the clock: up to `most`, earlier or later.
     ///
     /// In the service, Timestamps come from the clocks of many servers, and need not be in the order of the writes. A
-    /// tail of changes (`TableClient::changes`) allows for that, and a program that reads by Timestamp should too. By
-    /// default Timestamps follow the clock. They never repeat in either case, so that no two versions share an ETag.
+    /// program that reads by Timestamp should allow for that, as `Changes` of `azure-table-patterns` does. By default
+    /// Timestamps follow the clock. They never repeat in either case, so that no two versions share an ETag.
     ///
     /// The differences are drawn from `seed`, one for each entity of a batch. Rows of `SeedEntities::seed`
     /// and the header `Date` are not affected. The patterns `Leases` and `Queue` measure time from Timestamps, so their

@@ -17,6 +17,8 @@
 //! | [`IndexBuild`], [`IndexFaults`], [`IndexFault`] | the building of an index, and the check of its rows |
 //! | [`remove_index`] | the removal of the last index of a type |
 //! | [`Grouped`], [`GroupedError`] | the single writes of many tasks, in batches |
+//! | [`Changes`], [`ChangeStream`], [`ChangePosition`] | inserted and updated rows, each at least once in its last version |
+//! | [`ChangeProgress`] | the progress of such a stream |
 //! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |
 //! | [`TablePerPeriod`] | a table for each month or day, dropped as a whole |
 //!
@@ -43,6 +45,7 @@
 //! # }
 //! ```
 
+mod changes;
 mod conflict;
 mod expiry;
 mod fence;
@@ -66,6 +69,8 @@ mod term;
 mod tests;
 mod unique_in_table;
 
+pub use self::changes::change_stream::{ChangeProgress, ChangeStream};
+pub use self::changes::{ChangePosition, Changes};
 pub use self::expiry::{Expiring, TablePerPeriod};
 pub use self::fence::Fence;
 pub use self::grouped::{Grouped, GroupedError};

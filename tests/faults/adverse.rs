@@ -65,7 +65,6 @@ const CALLS: &[&str] = &[
     "insert",
     "drop_before",
     "scan",
-    "changes",
     "resumed delete_where",
     "resumed update_where",
     "gather",

@@ -1,5 +1,4 @@
-//! A tail of changes with concurrent writers, skewed Timestamps, lost responses and restarts. The example `tail` runs
-//! the same with 100,000 writes.
+//! A tail of changes with concurrent writers, skewed Timestamps, lost responses and restarts.
 
 use std::time::Duration;
 

@@ -1,8 +1,7 @@
 //! A tail of changes with concurrent writers, on a service with skewed Timestamps and lost responses.
 //!
-//! Defines [`TailStudy`] and its counts. `tests/faults/tail.rs` runs it at a small size, the example `tail` at full
-//! size. Both run on a paused clock, which the service's clock follows: a run of a minute takes seconds, and the same
-//! seed draws the same delays and faults.
+//! Defines [`TailStudy`] and its counts. `tests/faults/tail.rs` runs it on a paused clock, which the service's clock
+//! follows: a run of a minute takes seconds, and the same seed draws the same delays and faults.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,10 +10,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use azure_table::emulator::{EmulatorClock, PageEnds};
-use azure_table::query::ChangeProgress;
 use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{DateTime, ETag, Emulator, LinearRetry, TableClient, TableEntity, TableServiceClient};
+use azure_table_patterns::{ChangeProgress, Changes};
 use bytes::Bytes;
 use http::{Request, Response};
 use tokio::time::{Instant, sleep};
@@ -201,14 +200,12 @@ impl TailStudy {
         let mut position: Option<String> = None;
         loop {
             let is_last = left.load(Ordering::Relaxed) == 0;
-            let changes = cells
-                .changes()
-                .overlap(self.overlap)
-                .interval(Duration::from_millis(500));
+            let changes = Changes::new(cells.query());
+            let changes = changes.overlap(self.overlap).interval(Duration::from_millis(500));
             let changes = changes.max_interval(Duration::from_millis(500)).max_polls(self.polls);
             let mut stream = match &position {
-                None => changes.stream(),
-                Some(text) => changes.resume_from(text.parse().unwrap()).stream(),
+                None => changes.stream().unwrap(),
+                Some(text) => changes.resume_from(text.parse().unwrap()).stream().unwrap(),
             };
             loop {
                 match stream.try_next().await {

@@ -4,7 +4,7 @@
 //! its fact.
 //!
 //! 1. a Timestamp is up to 29 s before or after the clock, by partition; `Date` omits the fraction (not measured;
-//!    `changes` allows for 30 s)
+//!    `Changes` of `azure-table-patterns` allows for 30 s)
 //! 2. a page ends anywhere, also before its first row (REST "Query timeout and pagination"; azure-cosmos-table-dotnet
 //!    issue 54)
 //! 3. a continuation leads to no further row (recorded of azure-data-tables, `query_tables_with_marker`; recorded last

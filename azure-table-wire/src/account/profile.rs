@@ -67,8 +67,6 @@ pub struct ProfileRules {
     pub features: &'static [Feature],
     /// Pages are in the order of the keys.
     pub is_ordered: bool,
-    /// A filter on Timestamp selects the rows that meet it.
-    pub filters_timestamps: bool,
     /// A read may miss an earlier write ("Consistency levels in Azure Cosmos DB").
     pub reads_may_lag: bool,
     /// The account has roles of its own, apart from Azure's roles.
@@ -123,7 +121,6 @@ const STORAGE: ProfileRules = ProfileRules {
         Feature::UserDelegation,
     ],
     is_ordered: true,
-    filters_timestamps: true,
     reads_may_lag: false,
     has_own_roles: false,
     // Source: the audiences that the official SDKs request, by cloud.
@@ -154,7 +151,6 @@ const COSMOS: ProfileRules = ProfileRules {
     features: &[],
     is_ordered: false,
     // Such filters return wrong rows or none (azure-sdk-for-net#31171, #32468).
-    filters_timestamps: false,
     reads_may_lag: true,
     has_own_roles: true,
     token_audiences: &[

@@ -240,14 +240,6 @@ pub fn append(diagnostics: &mut Diagnostics, inner: &Diagnostics) {
     }
 }
 
-/// Returns the service's time at which the call was sent, or a little earlier.
-///
-/// It is the time of a response less the duration of its attempt. `None` if no response has a `Date`.
-pub fn sent_at(diagnostics: &Diagnostics) -> Option<SystemTime> {
-    let sent_at = |attempt: &Attempt| attempt.service_time()?.checked_sub(attempt.elapsed());
-    diagnostics.attempts.iter().filter_map(sent_at).min()
-}
-
 /// Takes the request ID of the last attempt.
 pub fn take_request_id(diagnostics: &mut Diagnostics) -> Option<String> {
     diagnostics.attempts.last_mut()?.parts.request_id.take()

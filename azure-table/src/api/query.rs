@@ -10,8 +10,6 @@
 //! | [`fan_out(..)`](crate::TableQuery::fan_out) | [`FanOut`]: the same query over several partitions in parallel |
 //! | [`scan()`](crate::TableQuery::scan) | [`Scan`], [`ScanStream`]: a whole table in parallel ranges that it finds |
 //! | | [`ScanProgress`], and [`ScanPosition`] to resume from |
-//! | [`changes()`](crate::TableQuery::changes) | [`Changes`], [`ChangeStream`]: new and updated rows |
-//! | | [`ChangeProgress`], and [`ChangePosition`] to resume from |
 //! | [`last_rows(..)`](crate::TableQuery::last_rows) | the last rows, such as those before a [`Cursor`] |
 //! | [`plan()`](crate::TableQuery::plan) | [`QueryPlan`]: the request and its cost, without sending it |
 //!
@@ -48,9 +46,6 @@
 //!
 //! More: [the guide to queries](crate::guide::queries).
 
-pub use crate::client::query::changes::Changes;
-pub use crate::client::query::changes::change_position::ChangePosition;
-pub use crate::client::query::changes::change_stream::{ChangeProgress, ChangeStream};
 pub use crate::client::query::cursor::Cursor;
 pub use crate::client::query::entity_stream::EntityStream;
 pub use crate::client::query::fan_out::FanOut;

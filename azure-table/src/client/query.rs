@@ -7,7 +7,6 @@ pub(crate) mod table_query;
 
 mod results;
 
-pub(crate) mod changes;
 pub(crate) mod concurrent;
 pub(crate) mod cursor;
 pub(crate) mod entity_stream;

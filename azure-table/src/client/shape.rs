@@ -21,7 +21,7 @@ use crate::entity::row::members::RowMembers;
 use crate::entity::row::{Row, RowProperty};
 use crate::entity::table_entity::ReadEntity;
 use crate::entity::variant_mark::{MarkedVariant, VariantMark};
-use crate::entity::versioned::{self, Versioned};
+use crate::entity::versioned::Versioned;
 use crate::filter::select::Columns;
 use crate::key::entity_key::{self, Key};
 use crate::request::query::TABLE_NAME;
@@ -208,18 +208,6 @@ impl<P> Shape<P> {
         self.form.variant = None;
         Shape::valued(self.form.select.clone(), self.form.metadata, move |row| {
             Ok((key(row)?, self.read(row)?))
-        })
-    }
-
-    /// Returns the shape of the same rows, each with its key, its ETag and its Timestamp.
-    pub(crate) fn keyed_versions(mut self) -> Shape<(Key<P>, Versioned<P>)>
-    where
-        P: 'static,
-    {
-        self.form.add_names(&["PartitionKey", "RowKey", "Timestamp"]);
-        self.form.variant = None;
-        Shape::valued(self.form.select.clone(), MetadataLevel::Minimal, move |row| {
-            Ok((key(row)?, versioned::read_with(row, |row| self.read(row))?))
         })
     }
 

@@ -37,7 +37,7 @@ use crate::entity::dynamic::DynamicEntity;
 
 /// The maximum difference between the clocks of the service: a Timestamp comes from another one than a `Date`.
 ///
-/// It is not documented. The tail of changes assumes the same.
+/// It is not documented.
 const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(30);
 /// The drift between two readings of the clocks, and the fraction that a `Date` omits.
 const DRIFT: Duration = Duration::from_secs(2);

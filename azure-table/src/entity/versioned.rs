@@ -77,17 +77,6 @@ impl<E> Versioned<E> {
     }
 }
 
-/// Reads the ETag and the Timestamp of a row, and the entity by `read`.
-pub(crate) fn read_with<E>(row: &Row<'_>, read: impl FnOnce(&Row<'_>) -> Result<E>) -> Result<Versioned<E>> {
-    let entity = read(row)?;
-    let (etag, timestamp) = version(row)?;
-    Ok(Versioned {
-        entity,
-        etag,
-        timestamp,
-    })
-}
-
 fn version(row: &Row<'_>) -> Result<(ETag, DateTime)> {
     let missing = |what| Error::invalid_response(format!("the entity has no {what}"));
     let etag = row.etag().ok_or_else(|| missing("ETag"))?;
@@ -143,7 +132,13 @@ impl<E: ReadEntity> ReadEntity for Versioned<E> {
     const IS_OF_MEMBERS: bool = E::IS_OF_MEMBERS;
 
     fn read(row: &Row<'_>) -> Result<Self> {
-        read_with(row, E::read)
+        let entity = E::read(row)?;
+        let (etag, timestamp) = version(row)?;
+        Ok(Self {
+            entity,
+            etag,
+            timestamp,
+        })
     }
 
     fn read_members(members: &mut RowMembers<'_, '_>) -> Result<Self> {

@@ -13,19 +13,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The owner of a [`Continuation`](crate::Continuation).
 pub(crate) const QUERY: u8 = 0;
-/// The owner of a `ChangePosition`.
-pub(crate) const CHANGES: u8 = 1;
 /// The owner of a `ScanPosition`.
-pub(crate) const SCAN: u8 = 2;
+pub(crate) const SCAN: u8 = 1;
 /// The owner of a `WritePosition`.
-pub(crate) const WRITES: u8 = 3;
+pub(crate) const WRITES: u8 = 2;
 /// The owner of a `Cursor`.
-pub(crate) const CURSOR: u8 = 4;
+pub(crate) const CURSOR: u8 = 3;
 
 /// The stored names of the owners, in their order, with the names in errors.
-const OWNERS: [(&str, &str); 5] = [
+const OWNERS: [(&str, &str); 4] = [
     ("query", "the continuation of a query"),
-    ("changes", "a position of `changes`"),
     ("scan", "a position of `scan`"),
     ("writes", "a position of a write over a query, such as `delete_where`"),
     ("cursor", "a cursor"),

@@ -1,22 +1,15 @@
 //! Reads and writes over many pages, each resumed by another process after every page or failure.
 
-use std::collections::HashSet;
-use std::time::Duration;
-
 use azure_table::emulator::SeedEntities as _;
-use azure_table::{DynamicEntity, Error, TableEntity, Versioned};
+use azure_table::{DynamicEntity, Error, TableEntity};
 use azure_table_tests::promises::{Place, Promise};
 
 use super::{Counter, TABLE, counted, rows};
 
-pub(super) const PROMISES: [Promise; 6] = [
+pub(super) const PROMISES: [Promise; 5] = [
     Promise {
         name: "`scan` reads each row once",
         hold: |place| Box::pin(scan(place)),
-    },
-    Promise {
-        name: "`changes` yield the last version of each row",
-        hold: |place| Box::pin(changes(place)),
     },
     Promise {
         name: "`delete_where`, resumed, deletes what it selects",
@@ -73,43 +66,6 @@ async fn scan(place: Place) {
                 break;
             }
             Err(_) => {}
-        }
-    }
-}
-
-async fn changes(place: Place) {
-    let [tail, writer] = place.clients::<Counter>(TABLE);
-    let (mut position, mut seen) = (None::<String>, HashSet::new());
-    let mut is_complete = false;
-    for round in 0..8 {
-        for group in ["a", "b", "c", "d"].into_iter().filter(|_| round < 5) {
-            let counter = Counter {
-                count: round,
-                ..Counter::new(group)
-            };
-            let _ = writer.insert_or_replace(&counter).await;
-        }
-        let changes = tail.query().page_size(2).changes().max_polls(1);
-        let mut changes = match &position {
-            Some(text) => changes.resume_from(text.parse().unwrap()).stream(),
-            None => changes.stream(),
-        };
-        is_complete = loop {
-            match changes.try_next().await {
-                Ok(Some(row)) => _ = seen.insert(row.etag.clone()),
-                Ok(None) => break true,
-                Err(_) => break false,
-            }
-        };
-        position = Some(changes.position().to_string());
-        tokio::time::sleep(Duration::from_secs(7)).await;
-    }
-    if is_complete {
-        counted(&place, "changes", Ok::<_, Error>(()));
-        let behind = place.behind().table::<Counter>(TABLE).unwrap();
-        let stored: Vec<Versioned<Counter>> = behind.query().versioned().all().await.unwrap();
-        for row in stored {
-            assert!(seen.contains(&row.etag), "{} was missed", row.group);
         }
     }
 }

@@ -13,6 +13,7 @@ use azure_table::{
     CallOptions, Credential, DateTime, Emulator, Error, LinearRetry, Result, TableClient, TableEntity, TableOperation,
     TableServiceClient,
 };
+use azure_table_patterns::Changes;
 use bytes::Bytes;
 use futures::TryStreamExt;
 use http::Request;
@@ -225,7 +226,9 @@ operations! {
     };
     Yes "scan that finds its ranges" => |c| c.things.query().scan().stream().try_collect::<Vec<_>>();
     Yes "partition_keys" => |c| c.things.query().scan().partition_keys().try_collect::<Vec<_>>();
-    Yes "changes" => |c| c.things.changes().max_polls(1).stream().try_collect::<Vec<_>>();
+    Yes "changes" => |c| async move {
+        Changes::new(c.things.query()).max_polls(1).stream()?.try_collect::<Vec<_>>().await
+    };
     No "bulk" => |c| c.things.bulk().batch_size(2).insert(many());
     No "bulk outcomes" => |c| {
         let mut outcomes = c.things.bulk().insert(many()).outcomes();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use azure_table::entity::Row;
 use azure_table::{CallOptions, Emulator, ReadEntity, Result, TableClient, TableServiceClient};
+use azure_table_patterns::Changes;
 use azure_table_tests::entity::Tracked;
 use futures::stream::FusedStream;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -83,7 +84,7 @@ async fn clients_builders_and_streams_move_between_threads() {
     assert_send(table.query().scan().on_progress(|_, _| ()).stream());
     assert_send(table.query().scan().count());
     assert_send(table.query().scan().partition_keys());
-    assert_send(table.changes().stream());
+    assert_send(Changes::new(table.query()).stream().unwrap());
     assert_send(table.get_many([("g", 1)]));
     assert_send(table.delete_where(Tracked::NUMBER.eq(1)));
     assert_send(table.update_where(Tracked::NUMBER.eq(1), |row| row.number = 1));
@@ -149,7 +150,7 @@ async fn streams_are_fused() {
     assert_eq!(read(query().scan().ranges(["f"]).stream()).await, 5);
     assert_eq!(read(query().scan().stream()).await, 5);
     assert_eq!(read(query().scan().partition_keys()).await, 1);
-    assert_eq!(read(query().changes().max_polls(1).stream()).await, 5);
+    assert_eq!(read(Changes::new(query()).max_polls(1).stream().unwrap()).await, 5);
     assert_eq!(read(table.get_many([("g", 1), ("g", 9)])).await, 2);
 }
 

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 mod attribute;
+mod changes;
 mod explorations;
 mod explore;
 mod explore_complete;

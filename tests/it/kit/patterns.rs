@@ -7,8 +7,8 @@ use azure_table::testing::{Exchange, Fault, FaultRule, Faults, Spy};
 use azure_table::{
     DateTime, DynamicEntity, Emulator, ErrorKind, Guid, LocationMode, Result, TableClient, TableEntity, TableOperation,
 };
-use azure_table::{TableServiceClient, Versioned};
-use azure_table_patterns::{Expiring, Fence, Leases, Log, Queue, Revision, Sequence};
+use azure_table::{TableQuery, TableServiceClient, Versioned};
+use azure_table_patterns::{Changes, Expiring, Fence, Leases, Log, Queue, Revision, Sequence};
 use azure_table_patterns::{TablePerPeriod, UniqueInTable};
 use futures::TryStreamExt;
 use tokio::time::Instant;
@@ -189,6 +189,28 @@ async fn log_has_the_documented_cost() -> Result<()> {
     assert_eq!(costs.of("`reader`, `position`", reader.position()).await?, 0..8);
     assert_eq!(costs.of("`trim`, 8 events and a key", log.trim(8)).await?, 9);
     costs.check("log.rs");
+    Ok(())
+}
+
+#[tokio::test]
+async fn changes_have_the_documented_cost() -> Result<()> {
+    let mut costs = Costs::new().await?;
+    let rows = costs.rows.clone();
+    for id in ["a", "b"] {
+        rows.insert(&row(id)).await?;
+    }
+    let poll = async |query: TableQuery<Row>| {
+        let changes = Changes::new(query).max_polls(1).stream()?;
+        changes.try_collect::<Vec<_>>().await
+    };
+    let read = costs.of("`try_next` to the end of a poll, 2 rows", poll(rows.query()));
+    assert_eq!(read.await?.len(), 2);
+    let read = costs.of(
+        "`try_next` to the end of a poll, 2 pages of 1 row",
+        poll(rows.query().page_size(1)),
+    );
+    assert_eq!(read.await?.len(), 2);
+    costs.check("changes.rs");
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use azure_table::filter::AccessPath;
 use azure_table::{
     Continuation, Emulator, Error, ErrorKind, Guid, Result, TableClient, TableEntity, TableQuery, TableServiceClient,
 };
-use azure_table_patterns::{Fence, Indexed, Leases, Queue, Sequence, UniqueInTable};
+use azure_table_patterns::{Changes, Fence, Indexed, Leases, Queue, Sequence, UniqueInTable};
 use futures::TryStreamExt;
 use std::time::Duration;
 
@@ -92,7 +92,8 @@ async fn check(users: &TableClient<User>, query: TableQuery<User>, others: usize
     assert_eq!(query.clone().scan().ranges(["m"]).count().await?, 5);
     let scanned: Vec<User> = query.clone().scan().stream().try_collect().await?;
     assert_eq!(ids(scanned), IDS);
-    let changed: Vec<_> = of_tenant.clone().changes().max_polls(1).stream().try_collect().await?;
+    let changes = Changes::new(of_tenant.clone()).max_polls(1).stream()?;
+    let changed: Vec<_> = changes.try_collect().await?;
     assert_eq!(changed.len(), 5);
     let fan_out = query.clone().fan_out().partitions(["t", "u"]);
     assert_eq!(fan_out.plan()?.requests(), 2, "a part is split");

@@ -4,6 +4,7 @@
 use std::time::SystemTime;
 
 use azure_table::{Column, DateTime, DynamicEntity, EdmValue, ErrorKind, Guid, ReadEntity, TableEntity};
+use azure_table_patterns::Changes;
 
 use super::fresh_table;
 
@@ -136,7 +137,8 @@ async fn every_read_of_a_row_has_the_same_result() -> azure_table::Result<()> {
     assert_eq!(stored.to_entity::<Row<DateTime>>()?.value, date);
     let resolved = table.get(("g", "r")).resolve(|row| row.property::<DateTime>("value"));
     assert_eq!(resolved.await?, Some(date));
-    let changed = table.changes().max_polls(1).stream().try_next().await?.unwrap();
+    let mut changes = Changes::new(table.query()).max_polls(1).stream()?;
+    let changed = changes.try_next().await?.unwrap();
     assert_eq!(changed.entity.value, date);
 
     // Only filters see the type, until an upgrade stores the field's type.

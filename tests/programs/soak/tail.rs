@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::query::ChangeProgress;
 use azure_table::{ETag, TableClient};
+use azure_table_patterns::{ChangeProgress, Changes};
 
 use super::worker::Cell;
 
@@ -39,8 +39,9 @@ impl Tail {
 
     /// Follows the table until a poll that began after the end is complete.
     pub(crate) async fn follow(mut self, is_over: Arc<AtomicBool>) -> Self {
-        let changes = self.cells.changes().overlap(OVERLAP).interval(INTERVAL);
-        let mut changes = changes.max_interval(INTERVAL).stream();
+        let changes = Changes::new(self.cells.query()).overlap(OVERLAP);
+        let changes = changes.interval(INTERVAL).max_interval(INTERVAL);
+        let mut changes = changes.stream().unwrap();
         let mut last_poll = None;
         while last_poll.is_none_or(|last| changes.progress().polls < last) {
             // Wakes up at intervals, because the stream has no end.

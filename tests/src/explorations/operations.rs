@@ -1,7 +1,5 @@
 //! Concurrent operations of the client, in every order and with every fault.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use azure_table::emulator::SeedEntities as _;
@@ -43,7 +41,7 @@ impl Counter {
 const TABLE: &str = "Counters";
 
 /// Returns every operation that coordinates with others.
-pub const ALL: [Case; 14] = [
+pub const ALL: [Case; 13] = [
     Case {
         name: "`modify` by two tasks",
         slow_with: None,
@@ -99,14 +97,6 @@ pub const ALL: [Case; 14] = [
         slow_with: None,
         explore: |faults| explore(at(transfer)).isolated().faults(faults).run(),
     },
-    Case {
-        name: "a poll of `changes` in pages, beside writes of its rows and a clock that jumps",
-        slow_with: None,
-        explore: |faults| {
-            let jump = Duration::from_secs(2);
-            explore(at(changes)).advance(jump).faults(faults).run()
-        },
-    },
     // Callers of a group share memory, so every order is run.
     Case {
         name: "two callers of a group, and an insert of one of their rows",
@@ -128,7 +118,7 @@ macro_rules! promises {
     };
 }
 
-/// The promises of these operations, for services with other faults. A short overlap of `changes` is not among them.
+/// The promises of these operations, for services with other faults.
 pub const PROMISES: [Promise; 13] = promises![
     "`modify` by two tasks": modify_by_two,
     "`modify` by three tasks": modify_by_three,
@@ -355,48 +345,6 @@ async fn get_after_insert(place: Place) {
         (Ok(_), Ok(row)) => assert!(row.is_some(), "an insert succeeded, and its row is not there"),
         (Err(e), Ok(Some(_))) => assert!(e.may_have_applied(), "{e}, and its row is there"),
         _ => {}
-    }
-}
-
-/// Each poll is a separate process, which resumes from the text that the previous one stored.
-async fn changes(place: Place) {
-    let (_, clients) = start(&place, &["m", "n"], &["writer", "tail"]);
-    let (position, seen) = (RefCell::new(None), RefCell::new(BTreeMap::new()));
-    let poll = async |table: &TableClient<Counter>| {
-        let changes = table
-            .query()
-            .page_size(1)
-            .changes()
-            .overlap(Duration::ZERO)
-            .max_polls(1);
-        let from: Option<String> = position.borrow().clone();
-        let mut changes = match from {
-            Some(text) => changes.resume_from(text.parse().unwrap()).stream(),
-            None => changes.stream(),
-        };
-        while let Some(row) = changes.try_next().await.unwrap() {
-            seen.borrow_mut().insert(row.name.clone(), row.etag.clone());
-        }
-        position.replace(Some(changes.position().to_string()));
-    };
-    poll(&clients[1]).await;
-    let write = async {
-        for name in ["m", "n"] {
-            let _ = clients[0].insert_or_replace(&Counter::new(name)).await;
-        }
-    };
-    join(write, poll(&clients[1])).await;
-    // Without the gate, so that no write arrives during the last poll.
-    poll(&place.behind().table(TABLE).unwrap()).await;
-    let stored = place
-        .behind()
-        .table::<Counter>(TABLE)
-        .unwrap()
-        .query()
-        .versioned()
-        .all();
-    for row in stored.await.unwrap() {
-        assert_eq!(seen.borrow().get(&row.name), Some(&row.etag), "{} was missed", row.name);
     }
 }
 

@@ -12,6 +12,7 @@ macro_rules! slow_with {
     };
 }
 
+mod changes;
 mod expiry;
 mod index_calls;
 mod index_queries;
@@ -39,7 +40,8 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
     let second = first.chain(&log::ALL).chain(&queue::ALL);
     let third = second.chain(&expiry::ALL).chain(&snapshot::ALL);
     let fourth = third.chain(indexes::ALL).chain(indexes::deployment::ALL);
-    fourth.chain(&index_calls::ALL).chain(&index_queries::ALL)
+    let fifth = fourth.chain(&index_calls::ALL).chain(&index_queries::ALL);
+    fifth.chain(&changes::ALL)
 }
 
 /// Returns the promises of every pattern.
@@ -50,6 +52,7 @@ pub fn promises() -> impl Iterator<Item = &'static Promise> {
         .chain(&queue::PROMISES)
         .chain(&expiry::PROMISES)
         .chain(&snapshot::PROMISES)
+        .chain(&changes::PROMISES)
         .chain(indexes::PROMISES)
 }
 

@@ -1,7 +1,5 @@
 //! A page of a query.
 
-use azure_table_wire::value::datetime::DateTime;
-
 use crate::request::continuation::Continuation;
 
 /// One page of a query.
@@ -19,8 +17,6 @@ pub(crate) struct PageEnd {
     pub(super) continuation: Continuation,
     pub(super) request_id: Option<String>,
     pub(super) request_charge: Option<f64>,
-    /// The service's time at which it was requested, or a little earlier.
-    pub(super) requested_at: Option<DateTime>,
     /// A row of the page cannot be read. These are the rows before it, and the error follows. It is never public.
     pub(crate) is_cut: bool,
 }

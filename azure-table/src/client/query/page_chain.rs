@@ -356,7 +356,6 @@ impl PageChain {
         let mut page = PageEnd {
             rows,
             continuation: next.unwrap_or_else(|| continuation::end(self.identity())),
-            requested_at: diagnostics::sent_at(&call.diagnostics).and_then(|at| at.try_into().ok()),
             request_id: diagnostics::take_request_id(&mut call.diagnostics),
             request_charge: call.diagnostics.request_charge(),
             is_cut: false,

@@ -152,17 +152,6 @@ pub(super) const ENTRIES: &[Entry] = &[
     })
     .pages(PAGES + FOUND)
     .concurrent(),
-    Entry::new("changes", &["Changes::stream", "ChangeStream::try_next"], |_| {
-        Chosen::read(Origin::Primary, Parts::One, all, |on| async move {
-            let changes = on.table.query().with(&on.call).prefetch(0).changes().max_polls(1);
-            let (mut changes, mut view) = (changes.stream(), View::new());
-            while let Some(row) = changes.try_next().await? {
-                view.push(shown(&row));
-            }
-            Ok(view)
-        })
-    })
-    .pages(PAGES),
     Entry::new("count of a scan", &["Scan::count"], |_| {
         count(Parts::Partitions, |on| async move {
             query(&on).scan().ranges([OTHER_PARTITION]).count().await

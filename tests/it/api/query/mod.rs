@@ -1,6 +1,5 @@
 //! Queries: plans, ranges of keys, positions, and streams over several requests.
 
-mod change_tail;
 mod cursors;
 mod fan_out;
 mod found_ranges;

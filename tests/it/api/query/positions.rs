@@ -1,7 +1,7 @@
 //! The positions from which reads and writes resume: their text, and positions of another method.
 
 use azure_table::bulk::WritePosition;
-use azure_table::query::{ChangePosition, ScanPosition};
+use azure_table::query::ScanPosition;
 use azure_table::testing::{Fault, FaultRule, Faults, Spy};
 use azure_table::{
     AccountKey, Continuation, DynamicEntity, Emulator, ErrorKind, NoRetry, Result, TableClient, TableServiceClient,
@@ -18,7 +18,6 @@ struct Positions {
     table: TableClient<DynamicEntity>,
     query: Continuation,
     scan: ScanPosition,
-    changes: ChangePosition,
     write: WritePosition,
 }
 
@@ -40,15 +39,12 @@ impl Positions {
         for _ in 0..2 {
             scan.try_next().await?.unwrap();
         }
-        let mut changes = table.changes().max_polls(1).stream();
-        while changes.try_next().await?.is_some() {}
         let failing = faults.add(FaultRule::new(Fault::NoConnection).on_writes().nth(2));
         let deleted = table.delete_where(table.query().page_size(2)).concurrency(1).await;
         faults.remove(&failing);
         Ok(Self {
             query: page.continuation().clone(),
             scan: scan.position().clone(),
-            changes: changes.position().clone(),
             write: deleted.unwrap_err().position(),
             service,
             table,
@@ -77,13 +73,6 @@ async fn position_of_another_account_or_service_is_rejected() -> Result<()> {
         let errors = [
             query().resume_from(all.query.clone()).all().await.unwrap_err(),
             query().scan().resume_from(all.scan.clone()).count().await.unwrap_err(),
-            other
-                .changes()
-                .resume_from(all.changes.clone())
-                .stream()
-                .try_next()
-                .await
-                .unwrap_err(),
             other
                 .delete_where(query())
                 .resume_from(all.write.clone())
@@ -114,14 +103,6 @@ async fn position_of_a_table_in_another_case_is_accepted_if_it_names_the_same_ta
         let results = [
             query().resume_from(all.query.clone()).all().await.map(drop),
             query().scan().resume_from(all.scan.clone()).count().await.map(drop),
-            other
-                .changes()
-                .max_polls(1)
-                .resume_from(all.changes.clone())
-                .stream()
-                .try_next()
-                .await
-                .map(drop),
             write.map(drop).map_err(|interrupted| interrupted.into_error()),
         ];
         for result in results {
@@ -168,7 +149,6 @@ async fn every_position_resumes_from_its_text() -> Result<()> {
         table,
         query,
         scan,
-        changes,
         write,
         ..
     } = Positions::new().await?;
@@ -177,9 +157,6 @@ async fn every_position_resumes_from_its_text() -> Result<()> {
     assert_eq!(table.query().page_size(2).resume_from(from_query).all().await?.len(), 3);
     let scan = table.query().page_size(2).scan().resume_from(from_scan);
     assert_eq!(scan.count().await?, 3);
-    let position: ChangePosition = changes.to_string().parse()?;
-    let mut tail = table.changes().resume_from(position).max_polls(1).stream();
-    assert!(tail.try_next().await?.is_some());
     let position: WritePosition = write.to_string().parse()?;
     let deleted = table.delete_where(table.query().page_size(2)).resume_from(position);
     assert_eq!(deleted.await?.applied(), 3);
@@ -276,23 +253,20 @@ async fn limit_of_no_rows_has_no_first_row() -> Result<()> {
 async fn position_of_another_type_is_named() -> Result<()> {
     const QUERY: &str = "the continuation of a query";
     const SCAN: &str = "a position of `scan`";
-    const CHANGES: &str = "a position of `changes`";
     const WRITE: &str = "a position of a write over a query, such as `delete_where`";
     let all = Positions::new().await?;
     let positions = [
         (stored(&all.query), QUERY),
         (stored(&all.scan), SCAN),
-        (stored(&all.changes), CHANGES),
         (stored(&all.write), WRITE),
     ];
     for (position, found) in &positions {
-        for expected in [QUERY, SCAN, CHANGES, WRITE] {
+        for expected in [QUERY, SCAN, WRITE] {
             let names = [*found, expected];
             match expected {
                 _ if expected == *found => {}
                 QUERY => reject::<Continuation>(position, names),
                 SCAN => reject::<ScanPosition>(position, names),
-                CHANGES => reject::<ChangePosition>(position, names),
                 _ => reject::<WritePosition>(position, names),
             }
         }

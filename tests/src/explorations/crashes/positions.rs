@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use azure_table::emulator::SeedEntities as _;
-use azure_table::query::{ChangePosition, ScanPosition};
+use azure_table::query::ScanPosition;
 use azure_table::testing::{Simulation, explore};
 use azure_table::{Continuation, DynamicEntity, Result, TableServiceClient};
+use azure_table_patterns::{ChangePosition, Changes};
 use futures::future::try_join;
 use tokio::time::sleep;
 
@@ -25,7 +26,7 @@ pub(super) const ALL: [CrashCase; 3] = [
         explore: |bounds| bounds.of(explore(scan)).isolated().run(),
     },
     CrashCase {
-        name: "`changes`, resumed at their position, beside a writer",
+        name: "`Changes`, resumed at their position, beside a writer",
         slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(changes)).isolated().run(),
@@ -134,10 +135,10 @@ async fn changes(simulation: Simulation) -> Result<()> {
     // The rows are older than the overlap, in which a resumed poll reads again.
     sleep(Duration::from_secs(3_600)).await;
     let poll = async |service: TableServiceClient| -> Result<()> {
-        let changes = table::<Number>(&service).query().page_size(2).changes().max_polls(1);
+        let changes = Changes::new(table::<Number>(&service).query().page_size(2)).max_polls(1);
         let mut changes = match saved(&service).await? {
-            Some(text) => changes.resume_from(text.parse::<ChangePosition>().unwrap()).stream(),
-            None => changes.stream(),
+            Some(text) => changes.resume_from(text.parse::<ChangePosition>().unwrap()).stream()?,
+            None => changes.stream()?,
         };
         while let Some(row) = changes.try_next().await? {
             save(&service, &[row.entity], Some(changes.position().to_string())).await?;

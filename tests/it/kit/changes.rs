@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
+use azure_table::bulk::WritePosition;
 use azure_table::emulator::{EmulatorClock, PageEnds};
 use azure_table::filter::AccessPath;
 use azure_table::operation::OperationKind;
-use azure_table::query::{ChangePosition, ChangeStream, Changes};
+use azure_table::query::ScanPosition;
 use azure_table::testing::{Fault, FaultRule, Faults, Spy};
 use azure_table::{
-    CallOptions, Column, DateTime, Emulator, ErrorKind, Key, KeyPrefix, LocationMode, NoRetry, TableClient,
-    TableEntity, TableServiceClient,
+    AccountKey, CallOptions, Column, Continuation, DateTime, DynamicEntity, Emulator, ErrorKind, Key, KeyPrefix,
+    LocationMode, NoRetry, TableClient, TableEntity, TableServiceClient,
 };
+use azure_table_patterns::{ChangePosition, ChangeStream, Changes};
 use azure_table_tests::canned::{Canned, Step};
 use tokio::time::Instant;
 
@@ -40,6 +42,13 @@ struct Fixture {
     spy: Spy,
     truth: TableClient<Blog>,
     blogs: TableClient<Blog>,
+}
+
+impl Fixture {
+    /// The changes of the whole table.
+    fn changes(&self) -> Changes<Blog> {
+        Changes::new(self.blogs.query())
+    }
 }
 
 async fn fixture(emulator: Emulator) -> Fixture {
@@ -106,7 +115,7 @@ async fn last_row_is_not_yielded_again_by_each_poll() {
         "a watermark in milliseconds returns them forever"
     );
 
-    let mut changes = table.blogs.changes().interval(SECOND).max_polls(5).stream();
+    let mut changes = table.changes().interval(SECOND).max_polls(5).stream().unwrap();
     for id in 0..3 {
         assert_eq!(changes.try_next().await.unwrap().unwrap().id, id);
     }
@@ -124,7 +133,7 @@ async fn last_row_is_not_yielded_again_by_each_poll() {
 async fn inserts_and_updates_are_yielded_in_their_last_version_and_deletes_are_not() {
     let table = fixture(Emulator::new()).await;
     table.write("a", 1, 1).await;
-    let mut changes = table.blogs.changes().stream();
+    let mut changes = table.changes().stream().unwrap();
     assert_eq!(next_rows(&mut changes).await, "a1=1");
     for rating in 2..5 {
         table.write("a", 1, rating).await;
@@ -155,24 +164,22 @@ async fn changes_of_a_partition_a_prefix_a_range_and_a_filter() {
     let query = || table.blogs.query();
     let partitions = |prefix: &str| KeyPrefix::<Blog>::from_text(prefix, "").unwrap();
     for (changes, expected) in [
-        (query().partition("ab").changes(), "ab1=1 ab2=2"),
-        (query().key_prefix(Key::prefix(("ab", 2)).unwrap()).changes(), "ab2=2"),
+        (Changes::new(query().partition("ab")), "ab1=1 ab2=2"),
         (
-            query().between(partitions("ab"), partitions("b")).changes(),
+            Changes::new(query().key_prefix(Key::prefix(("ab", 2)).unwrap())),
+            "ab2=2",
+        ),
+        (
+            Changes::new(query().between(partitions("ab"), partitions("b"))),
             "ab1=1 ab2=2 b1=1",
         ),
-        (query().filter(Blog::RATING.ge(2)).changes(), "ab2=2"),
-        (query().limit(2).changes(), "a1=1 ab1=1"),
-        (table.blogs.changes().since(table.clock.now() + SECOND), ""),
+        (Changes::new(query().filter(Blog::RATING.ge(2))), "ab2=2"),
+        // A poll that ends at a limit would lose the other rows.
+        (Changes::new(query().partition("ab").limit(1)), "ab1=1 ab2=2"),
+        (table.changes().since(table.clock.now() + SECOND), ""),
     ] {
-        assert_eq!(rest(changes.max_polls(2).stream()).await, expected);
+        assert_eq!(rest(changes.max_polls(2).stream().unwrap()).await, expected);
     }
-    let mut keys = query().partition("ab").keys().changes().max_polls(1).stream();
-    let changed = keys.try_next().await.unwrap().unwrap();
-    assert_eq!(
-        (changed.row_key(), changed.timestamp <= table.clock.now() + SECOND),
-        ("0000000001", true)
-    );
     let sent = table.spy.of(OperationKind::Query);
     let filters: Vec<_> = sent.iter().filter_map(|sent| sent.parameter("$filter")).collect();
     assert!(
@@ -192,11 +199,11 @@ async fn tail_that_resumes_from_any_position_loses_nothing() {
         for id in 0..5 {
             table.write("a", (round * 3 + id) % 11, round as i32).await;
         }
-        let mut changes = table.blogs.changes().overlap(10 * SECOND).max_polls(1);
+        let mut changes = table.changes().overlap(10 * SECOND).max_polls(1);
         if let Some(text) = &stored {
             changes = changes.resume_from(text.parse().unwrap());
         }
-        let mut changes = changes.stream();
+        let mut changes = changes.stream().unwrap();
         // The last round reads to the end.
         let stop = if round == 11 { u32::MAX } else { round };
         let mut taken = 0;
@@ -221,7 +228,7 @@ async fn position_moves_with_the_last_row_of_a_poll_to_its_start_less_the_overla
     for id in 0..3 {
         table.write("a", id, 1).await;
     }
-    let mut changes = table.blogs.changes().overlap(10 * SECOND).max_polls(2).stream();
+    let mut changes = table.changes().overlap(10 * SECOND).max_polls(2).stream().unwrap();
     let started = table.clock.now();
     for _ in 0..2 {
         changes.try_next().await.unwrap().unwrap();
@@ -251,7 +258,7 @@ async fn write_during_a_slow_page_is_yielded_by_the_next_poll() {
     let slow = Faults::new(table.faults.clone());
     slow.add(FaultRule::new(Fault::DelayResponse(5 * SECOND)).first(1));
     let blogs = TableServiceClient::from_transport(slow).table::<Blog>("Blogs").unwrap();
-    let mut changes = blogs.changes().overlap(Duration::ZERO).stream();
+    let mut changes = Changes::new(blogs.query()).overlap(Duration::ZERO).stream().unwrap();
     let write = async {
         tokio::time::sleep(2 * SECOND).await;
         table.clock.advance(2 * SECOND);
@@ -268,58 +275,90 @@ async fn write_during_a_slow_page_is_yielded_by_the_next_poll() {
 async fn position_of_another_table_or_query_is_rejected_before_anything_is_sent() {
     let table = fixture(Emulator::new()).await;
     table.write("a", 1, 1).await;
-    let mut changes = table.blogs.query().partition("a").changes().max_polls(1).stream();
+    let of_partition = |key: &str| Changes::new(table.blogs.query().partition(key));
+    let mut changes = of_partition("a").max_polls(1).stream().unwrap();
     changes.try_next().await.unwrap().unwrap();
-    let position = changes.position().clone();
+    let position = *changes.position();
     let service = TableServiceClient::from_transport(table.faults.clone());
     let others = service.table::<Blog>("Others").unwrap();
     let requests = table.faults.requests();
-    for (changes, expected) in [
-        (
-            others.query().partition("a").changes(),
-            "the position belongs to the table Blogs, not to Others",
-        ),
-        (
-            table.blogs.query().partition("b").changes(),
-            "the position belongs to another query",
-        ),
-        (table.blogs.changes(), "the position belongs to another query"),
+    for changes in [
+        Changes::new(others.query().partition("a")),
+        of_partition("b"),
+        table.changes(),
     ] {
-        let mut changes = changes.resume_from(position.clone()).stream();
-        let error = changes.try_next().await.unwrap_err();
+        let error = changes.resume_from(position).stream().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
-        assert!(error.to_string().contains(expected), "{error}");
-        assert_eq!(*changes.position(), position);
-        assert_eq!(changes.try_next().await.unwrap(), None);
+        assert!(
+            error.to_string().contains("the position belongs to another query"),
+            "{error}"
+        );
     }
     assert_eq!(table.faults.requests(), requests);
     table.write("a", 2, 1).await;
-    let page = table
-        .blogs
-        .query()
-        .page_size(1)
-        .pages()
-        .try_next()
-        .await
-        .unwrap()
-        .unwrap();
+    let mut pages = table.blogs.query().page_size(1).pages();
+    let page = pages.try_next().await.unwrap().unwrap();
     let of_page = table.blogs.query().resume_from(page.continuation().clone());
-    let error = of_page.changes().stream().try_next().await.unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("resume a tail of changes with `.resume_from(position)`"),
-        "{error}"
-    );
-    let mut same = table
-        .blogs
-        .query()
-        .partition("a")
-        .changes()
-        .resume_from(position)
-        .max_polls(1)
-        .stream();
+    let error = Changes::new(of_page).stream().unwrap_err();
+    let why = "resume a tail of changes with `.resume_from(position)`";
+    assert!(error.to_string().contains(why), "{error}");
+    let mut same = of_partition("a").resume_from(position).max_polls(1).stream().unwrap();
     assert_eq!(same.try_next().await.unwrap().unwrap().id, 1);
+}
+
+/// Otherwise a tail that is resumed after a failover to another account would miss rows.
+#[tokio::test]
+async fn position_of_another_account_or_service_is_rejected() {
+    const KEY: &str = "AAECAwQFBgc=";
+    let client = |name: &str, url: &str, emulator: Emulator| {
+        let faults = Faults::new(emulator.account(name, KEY).unwrap());
+        let service = TableServiceClient::new(url, AccountKey::new(name, KEY).unwrap()).unwrap();
+        let blogs = service.transport(faults.clone()).table::<Blog>("Blogs").unwrap();
+        (Changes::new(blogs.query()), faults)
+    };
+    let (own, _) = client("contoso", "https://contoso.table.core.windows.net", Emulator::new());
+    let position = *own.stream().unwrap().position();
+    for (name, url, emulator) in [
+        ("fabrikam", "https://fabrikam.table.core.windows.net", Emulator::new()),
+        ("contoso", "https://contoso.table.cosmos.azure.com", Emulator::cosmos()),
+    ] {
+        let (other, faults) = client(name, url, emulator);
+        let error = other.resume_from(position).stream().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+        assert!(error.to_string().contains("account"), "{error}");
+        assert_eq!(faults.requests(), 0);
+    }
+}
+
+/// `Blogs` and `bLOGS` name one table on Table storage, and two on Cosmos DB.
+#[tokio::test]
+async fn position_of_a_table_in_another_case_is_accepted_if_it_names_the_same_table() {
+    for (emulator, is_same) in [(Emulator::new(), true), (Emulator::cosmos(), false)] {
+        let service = TableServiceClient::from_transport(emulator);
+        let of = |name: &str| Changes::new(service.table::<Blog>(name).unwrap().query());
+        let position = *of("Blogs").stream().unwrap().position();
+        let resumed = of("bLOGS").resume_from(position).stream();
+        assert_eq!(resumed.is_ok(), is_same, "{resumed:?}");
+    }
+}
+
+#[tokio::test]
+async fn position_of_another_method_is_rejected() {
+    let table = fixture(Emulator::new()).await;
+    table.write("a", 1, 1).await;
+    let mut pages = table.blogs.query().pages();
+    let page = pages.try_next().await.unwrap().unwrap();
+    let scan = table.blogs.query().scan().stream();
+    for text in [page.continuation().to_string(), scan.position().to_string()] {
+        assert_eq!(
+            text.parse::<ChangePosition>().unwrap_err().kind(),
+            ErrorKind::InvalidInput
+        );
+    }
+    let text = table.changes().stream().unwrap().position().to_string();
+    assert!(text.parse::<Continuation>().is_err());
+    assert!(text.parse::<ScanPosition>().is_err());
+    assert!(text.parse::<WritePosition>().is_err());
 }
 
 #[tokio::test(start_paused = true)]
@@ -329,7 +368,7 @@ async fn tail_goes_on_at_the_page_that_failed() {
         table.write("a", id, 1).await;
     }
     table.faults.add(FaultRule::new(Fault::Reset).nth(3));
-    let mut changes = table.blogs.changes().interval(10 * SECOND).max_polls(1).stream();
+    let mut changes = table.changes().interval(10 * SECOND).max_polls(1).stream().unwrap();
     for id in 0..4 {
         assert_eq!(changes.try_next().await.unwrap().unwrap().id, id);
     }
@@ -346,7 +385,12 @@ async fn tail_goes_on_at_the_page_that_failed() {
 async fn wait_doubles_while_nothing_changes() {
     let table = fixture(Emulator::new()).await;
     let started = Instant::now();
-    let mut changes = table.blogs.changes().interval(SECOND).max_interval(6 * SECOND).stream();
+    let mut changes = table
+        .changes()
+        .interval(SECOND)
+        .max_interval(6 * SECOND)
+        .stream()
+        .unwrap();
     // Polls at 0, 2, 6, 12 and 18 s.
     assert_eq!(next_rows(&mut changes).await, "");
     let at_20 = tokio::time::timeout_at(started + 20 * SECOND, changes.try_next());
@@ -367,7 +411,7 @@ async fn rows_per_second_are_bounded() {
         table.write("a", id, 1).await;
     }
     let started = Instant::now();
-    let read = rest(table.blogs.changes().max_rate(20).max_polls(1).stream()).await;
+    let read = rest(table.changes().max_rate(20).max_polls(1).stream().unwrap()).await;
     assert_eq!(read.split(' ').count(), 100);
     let seconds = started.elapsed().as_secs_f64();
     assert!(
@@ -376,29 +420,25 @@ async fn rows_per_second_are_bounded() {
     );
 }
 
+/// Dropping the future of `try_next` loses nothing, so a caller may limit the time of each.
 #[tokio::test(start_paused = true)]
-async fn total_timeout_ends_the_stream_while_it_waits() {
+async fn tail_goes_on_after_a_wait_that_was_dropped() {
     let table = fixture(Emulator::new()).await;
     table.write("a", 1, 1).await;
     let started = Instant::now();
-    let mut changes = table
-        .blogs
-        .changes()
-        .interval(60 * SECOND)
-        .total_timeout(10 * SECOND)
-        .stream();
+    let mut changes = table.changes().interval(60 * SECOND).stream().unwrap();
     changes.try_next().await.unwrap().unwrap();
-    let error = changes.try_next().await.unwrap_err();
-    assert_eq!((error.kind(), started.elapsed().as_secs()), (ErrorKind::Timeout, 10));
-    assert!(error.to_string().contains("`total_timeout` of 10s"), "{error}");
-    assert_eq!(changes.try_next().await.unwrap(), None);
+    table.write("a", 2, 1).await;
+    assert!(tokio::time::timeout(10 * SECOND, changes.try_next()).await.is_err());
     assert!(changes.position().since().is_some());
+    assert_eq!(changes.try_next().await.unwrap().unwrap().id, 2);
+    assert_eq!(started.elapsed().as_secs(), 60);
 }
 
 #[tokio::test(start_paused = true)]
 async fn memory_is_that_of_the_overlap() {
     let table = fixture(Emulator::new()).await;
-    let mut changes = table.blogs.changes().overlap(10 * SECOND).interval(SECOND).stream();
+    let mut changes = table.changes().overlap(10 * SECOND).interval(SECOND).stream().unwrap();
     for round in 0..10 {
         for id in 0..20 {
             table.write("a", 20 * round + id, 1).await;
@@ -417,12 +457,9 @@ async fn polls_read_the_primary_in_every_location_mode() {
     table.write("a", 1, 1).await;
     for mode in [LocationMode::SecondaryOnly, LocationMode::SecondaryThenPrimary] {
         table.spy.clear();
-        let changes = table
-            .blogs
-            .changes()
-            .with(&CallOptions::new().location_mode(mode))
-            .max_polls(2);
-        assert_eq!(rest(changes.stream()).await, "a1=1");
+        let query = table.blogs.query().with(&CallOptions::new().location_mode(mode));
+        let changes = Changes::new(query).max_polls(2);
+        assert_eq!(rest(changes.stream().unwrap()).await, "a1=1");
         let sent = table.spy.of(OperationKind::Query);
         assert!(sent.len() == 2 && !sent.iter().any(|sent| sent.is_secondary()));
     }
@@ -437,90 +474,71 @@ async fn changes_of_cosmos_db_are_not_filtered_by_the_service() {
     table.write("a", 2, 1).await;
     let since = table.clock.now() - SECOND;
     assert_eq!(
-        rest(table.blogs.changes().since(since).max_polls(3).stream()).await,
+        rest(table.changes().since(since).max_polls(3).stream().unwrap()).await,
         "a2=1"
     );
-    let plan = table.blogs.changes().since(since).plan().unwrap();
-    assert!(!plan.request_text().contains("Timestamp"), "{plan}");
     let sent = table.spy.of(OperationKind::Query);
     assert!(sent.len() == 3 && sent.iter().all(|sent| sent.parameter("$filter").is_none()));
 }
 
+/// One request per page of examined rows, even if no row is new.
 #[tokio::test(start_paused = true)]
-async fn plan_names_the_rows_of_a_poll_and_its_limits() {
+async fn poll_without_changes_reads_the_whole_range() {
     let table = fixture(Emulator::new().page_ends(PageEnds::new().examined(10))).await;
     for id in 0..95 {
         table.write("a", id, 1).await;
     }
     table.clock.advance(600 * SECOND);
     let since = table.clock.now();
-    let plan = table.blogs.changes().since(since).plan().unwrap();
-    assert_eq!(plan.path(), AccessPath::TableScan);
-    let text = plan.to_string();
-    for expected in [
-        "Timestamp has no index",
-        "deletes are not seen",
-        "`Log` of azure-table-patterns",
-        "Timestamp%20ge%20datetime",
-    ] {
-        assert!(text.contains(expected), "{expected}: {text}");
-    }
-    let of_partition = table.blogs.query().partition("a").changes().plan().unwrap();
-    assert_eq!(of_partition.path(), AccessPath::Partition);
-    // As the notes say: one request per page of examined rows, even if no row is new.
-    let mut changes = table.blogs.changes().since(since).max_polls(1).stream();
+    let mut changes = table.changes().since(since).max_polls(1).stream().unwrap();
     assert_eq!(changes.try_next().await.unwrap(), None);
     assert_eq!((changes.progress().pages, changes.progress().rows), (10, 0));
+}
 
+#[tokio::test]
+async fn tail_of_a_table_is_denied_as_its_query_is() {
+    let table = fixture(Emulator::new()).await;
+    table.write("a", 1, 1).await;
     let service = TableServiceClient::from_transport(table.faults.clone()).deny_access(AccessPath::TableScan);
     let blogs = service.table::<Blog>("Blogs").unwrap();
-    let error = blogs.changes().stream().try_next().await.unwrap_err();
+    let error = Changes::new(blogs.query()).stream().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    let allowed: Changes<Blog> = blogs.query().allow_table_scan().changes();
-    assert!(allowed.max_polls(1).stream().try_next().await.unwrap().is_some());
+    let allowed = Changes::new(blogs.query().allow_table_scan()).max_polls(1);
+    assert!(allowed.stream().unwrap().try_next().await.unwrap().is_some());
 }
 
 #[tokio::test]
 async fn response_without_the_services_time_is_an_error() {
     let canned = Canned::new([Step::response(200, &[], r#"{"value":[]}"#)]);
-    let mut changes = canned.service().table::<Blog>("Blogs").unwrap().changes().stream();
+    let blogs = canned.service().table::<Blog>("Blogs").unwrap();
+    let mut changes = Changes::new(blogs.query()).stream().unwrap();
     let error = changes.try_next().await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.table()),
-        (ErrorKind::InvalidResponse, Some("Blogs"))
-    );
+    assert_eq!(error.kind(), ErrorKind::Other);
     assert!(error.to_string().contains("no header `Date`"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn row_that_does_not_fit_is_skipped_or_shown() {
+async fn row_that_does_not_fit_fails_its_page_until_it_is_skipped() {
     let table = fixture(Emulator::new()).await;
     table.write("a", 1, 1).await;
     let dynamic = TableServiceClient::from_transport(table.faults.clone())
         .dynamic_table("Blogs")
         .unwrap();
-    dynamic
-        .insert(&azure_table::DynamicEntity::new("a", "0000000002"))
-        .await
-        .unwrap();
-    // The rows before it are yielded once, even if they are older than the overlap.
+    dynamic.insert(&DynamicEntity::new("a", "0000000002")).await.unwrap();
+    // The rows of the first page are older than the overlap.
     table.clock.advance(600 * SECOND);
-    let mut failing = table.blogs.changes().max_polls(1).stream();
+    let query = table.blogs.query().page_size(1);
+    let mut failing = Changes::new(query).max_polls(1).stream().unwrap();
     assert_eq!(failing.try_next().await.unwrap().unwrap().id, 1);
     for _ in 0..3 {
         assert_eq!(failing.try_next().await.unwrap_err().kind(), ErrorKind::InvalidResponse);
     }
-    let skipping = table
-        .blogs
-        .query()
-        .skip_bad_rows(|_| ())
-        .changes()
-        .max_polls(2)
-        .stream();
+    assert_eq!(failing.position().since(), None);
+    let (sender, skipped) = std::sync::mpsc::channel();
+    let query = table.blogs.query();
+    let query = query.skip_bad_rows(move |bad| sender.send(bad.row().unwrap().row_key.clone()).unwrap());
+    let skipping = Changes::new(query).max_polls(2).stream().unwrap();
     assert_eq!(rest(skipping).await, "a1=1");
-    let mut lenient = table.blogs.query().lenient().changes().max_polls(3).stream();
-    assert!(lenient.try_next().await.unwrap().unwrap().entity.is_ok());
-    let bad = lenient.try_next().await.unwrap().unwrap();
-    assert!(bad.entity.is_err() && !bad.etag.as_str().is_empty());
-    assert!(lenient.try_next().await.unwrap().is_none());
+    // The second poll reads from a later time.
+    assert_eq!(skipped.iter().collect::<Vec<_>>(), ["0000000002"]);
 }

@@ -1,0 +1,114 @@
+//! The promises of a tail of changes.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use azure_table::emulator::SeedEntities as _;
+use azure_table::testing::explore;
+use azure_table::{TableClient, TableEntity};
+use azure_table_patterns::Changes;
+use futures::future::join;
+
+use super::{Case, Place, Promise, TABLE, at, clients, count};
+
+pub(super) const ALL: [Case; 1] = [Case {
+    name: "`Changes`: a poll in pages, beside writes of its rows and a clock that jumps",
+    slow_with: None,
+    explore: |faults| {
+        let jump = Duration::from_secs(2);
+        explore(at(polls)).advance(jump).faults(faults).run()
+    },
+}];
+
+// A short overlap is not among them.
+pub(super) const PROMISES: [Promise; 1] = [Promise {
+    name: "`Changes` yield the last version of each row",
+    hold: |place| Box::pin(last_versions(place)),
+}];
+
+#[derive(TableEntity, Clone, Debug)]
+struct Counter {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    name: String,
+    count: i64,
+}
+
+impl Counter {
+    fn new(name: &str, count: i64) -> Self {
+        let (group, name) = ("g".to_owned(), name.to_owned());
+        Self { group, name, count }
+    }
+}
+
+/// Each poll is a separate process, which resumes from the text that the previous one stored.
+async fn polls(place: Place) {
+    let [writer, tail] = clients::<Counter>(&place);
+    let seeds = ["m", "n"].map(|name| Counter::new(name, 0));
+    place.emulator().seed(TABLE, seeds).unwrap();
+    let (position, seen) = (RefCell::new(None), RefCell::new(BTreeMap::new()));
+    let poll = async |table: &TableClient<Counter>| {
+        let changes = Changes::new(table.query().page_size(1));
+        let changes = changes.overlap(Duration::ZERO).max_polls(1);
+        let from: Option<String> = position.borrow().clone();
+        let mut changes = match from {
+            Some(text) => changes.resume_from(text.parse().unwrap()).stream().unwrap(),
+            None => changes.stream().unwrap(),
+        };
+        while let Some(row) = changes.try_next().await.unwrap() {
+            seen.borrow_mut().insert(row.name.clone(), row.etag.clone());
+        }
+        position.replace(Some(changes.position().to_string()));
+    };
+    poll(&tail).await;
+    let write = async {
+        for name in ["m", "n"] {
+            let _ = writer.insert_or_replace(&Counter::new(name, 0)).await;
+        }
+    };
+    join(write, poll(&tail)).await;
+    // Without the gate, so that no write arrives during the last poll.
+    let behind = place.behind().table::<Counter>(TABLE).unwrap();
+    poll(&behind).await;
+    for row in behind.query().versioned().all().await.unwrap() {
+        assert_eq!(seen.borrow().get(&row.name), Some(&row.etag), "{} was missed", row.name);
+    }
+}
+
+async fn last_versions(place: Place) {
+    let [tail, writer] = clients::<Counter>(&place);
+    let (mut position, mut seen) = (None::<String>, HashSet::new());
+    let mut is_complete = false;
+    for round in 0..8 {
+        for name in ["a", "b", "c", "d"].into_iter().filter(|_| round < 5) {
+            let _ = writer.insert_or_replace(&Counter::new(name, round)).await;
+        }
+        let changes = Changes::new(tail.query().page_size(2)).max_polls(1);
+        let mut changes = match &position {
+            Some(text) => changes.resume_from(text.parse().unwrap()).stream().unwrap(),
+            None => changes.stream().unwrap(),
+        };
+        is_complete = loop {
+            match changes.try_next().await {
+                Ok(Some(row)) => _ = seen.insert((row.name.clone(), row.etag.clone())),
+                Ok(None) => break true,
+                Err(_) => break false,
+            }
+        };
+        position = Some(changes.position().to_string());
+        tokio::time::sleep(Duration::from_secs(7)).await;
+    }
+    if is_complete {
+        count([&Ok::<_, azure_table::Error>(())]);
+        let behind = place.behind().table::<Counter>(TABLE).unwrap();
+        for row in behind.query().versioned().all().await.unwrap() {
+            assert!(
+                seen.contains(&(row.name.clone(), row.etag.clone())),
+                "{} was missed",
+                row.name
+            );
+        }
+    }
+}
