@@ -58,8 +58,6 @@ pub enum OperationKind {
     Modify,
     /// Reads again an entity that the caller holds.
     Refresh,
-    /// Reads again the ETag of an entity that the caller holds.
-    RefreshEtag,
     /// Deletes the entities of a query.
     DeleteWhere,
     /// Patches the entities of a query.
@@ -197,7 +195,6 @@ impl OperationKind {
             Self::Bulk => Facts::write("bulk", Entity, &[]),
             Self::Modify => Facts::write("modify", Entity, &[]),
             Self::Refresh => Facts::read("refresh", Entity, &[]),
-            Self::RefreshEtag => Facts::read("refresh_etag", Entity, &[]),
             Self::DeleteWhere => Facts::write("delete where", Entity, &[]),
             Self::PatchWhere => Facts::write("patch where", Entity, &[]),
             Self::UpdateWhere => Facts::write("update where", Entity, &[]),

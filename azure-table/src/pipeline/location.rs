@@ -8,8 +8,8 @@ use azure_table_wire::value::location::Location;
 ///
 /// - Only a GET may leave the primary. Writes, reads inside a batch and user delegation keys are sent to the primary.
 /// - A read that the client makes for a write is sent to the primary. This applies to `modify`, `refresh`,
-///   `refresh_etag`, `delete_where`, `patch_where`, `update_where`, `upgrade_where`, `ensure_tables` and
-///   the changes of access policies. It also applies when the client reads back a write in doubt.
+///   `delete_where`, `patch_where`, `update_where`, `upgrade_where`, `ensure_tables` and the changes of access
+///   policies. It also applies when the client reads back a write in doubt.
 ///
 /// Your own `get` and queries follow the mode, and may return a state of minutes ago. A later replace without its ETag
 /// then undoes newer writes, without an error. Read with `versioned`: the primary rejects the ETag of an old state with

@@ -207,10 +207,6 @@ operations! {
         let mut read = c.things.get(("a", 0)).versioned().await?.unwrap();
         c.things.refresh(&mut read).await
     };
-    Yes "refresh_etag" => |c| async move {
-        let mut read = c.things.get(("a", 0)).versioned().await?.unwrap();
-        c.things.refresh_etag(&mut read).await
-    };
     Yes "get_many" => |c| c.things.get_many((0..3).map(|id| ("a", id))).all();
     Yes "query all" => |c| c.things.query().all();
     Yes "query count" => |c| c.things.query().count();

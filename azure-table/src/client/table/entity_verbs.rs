@@ -227,38 +227,11 @@ impl<E> TableClient<E> {
     {
         let key = Key::of(&entity.entity)?;
         let read = self.get(&key).versioned().with(&CallOptions::new().for_write()).await?;
-        *entity = read.ok_or_else(|| self.gone(OperationKind::Refresh, &key))?;
+        *entity = read.ok_or_else(|| {
+            Error::new(ErrorKind::NotFound, "the entity no longer exists")
+                .in_operation(OperationKind::Refresh, Some(self.name().as_str()))
+                .at_entity(key.partition_key(), key.row_key())
+        })?;
         Ok(())
-    }
-
-    /// Reads the stored ETag and timestamp into `entity`, and keeps its other content.
-    ///
-    /// The next write then overwrites changes that others made in the meantime.
-    ///
-    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
-    ///
-    /// # Errors
-    /// - `NotFound`: the entity no longer exists. `entity` keeps its content.
-    pub async fn refresh_etag(&self, entity: &mut Versioned<E>) -> Result<()>
-    where
-        E: TableEntity + ReadEntity + AsEntity<E>,
-    {
-        let key = Key::of(&entity.entity)?;
-        let version = self.get(&key).resolve(|row| Ok((row.etag(), row.timestamp()?)));
-        let version = version.with(&CallOptions::new().for_write());
-        if let (Some(etag), Some(timestamp)) = version
-            .await?
-            .ok_or_else(|| self.gone(OperationKind::RefreshEtag, &key))?
-        {
-            entity.set_etag(&etag);
-            entity.timestamp = timestamp;
-        }
-        Ok(())
-    }
-
-    fn gone(&self, operation: OperationKind, key: &Key<E>) -> Error {
-        Error::new(ErrorKind::NotFound, "the entity no longer exists")
-            .in_operation(operation, Some(self.name().as_str()))
-            .at_entity(key.partition_key(), key.row_key())
     }
 }

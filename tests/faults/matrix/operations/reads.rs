@@ -71,24 +71,6 @@ pub(super) const ENTRIES: &[Entry] = &[
         })
     })
     .without_options(),
-    Entry::new("refresh etag", &["TableClient::refresh_etag"], |given| {
-        let row = given.row();
-        let of = row.clone();
-        let view = move |state: &State| {
-            let stored = state.rows.get(&of).and_then(|stored| stored.etag.as_ref());
-            vec![format!("{stored:?}")]
-        };
-        Chosen::read(Origin::Primary, Parts::One, view, |on| async move {
-            let mut held = held(&row);
-            let etag = match on.table.refresh_etag(&mut held).await {
-                Ok(()) => Some(&held.etag),
-                Err(e) if e.kind() == azure_table::ErrorKind::NotFound && e.status().is_none() => None,
-                Err(e) => return Err(e),
-            };
-            Ok(vec![format!("{etag:?}")])
-        })
-    })
-    .without_options(),
     Entry::new("get many", &["TableClient::get_many", "GetMany::all"], |given| {
         many(given, |on, rows| async move {
             let many = on.table.get_many(rows.iter().map(|row| key(row))).versioned();
