@@ -9,7 +9,7 @@
 //! | [`Escaped`], [`PercentEscaped`], [`Base64Url`] | text and bytes with characters that keys forbid |
 //! | [`DescendingKey`] | key types for [`Descending`](crate::Descending) |
 //! | [`ReadTableKey`] | key types that read back from their text |
-//! | [`IntoKey`], [`IntoPartitionKey`], [`IntoRowKey`] | the forms in which calls accept keys |
+//! | [`IntoKey`], [`IntoPartitionKey`] | the forms in which calls accept keys |
 //! | [`KeyFieldsFrom`], [`KeyPrefixFrom`] | the forms in which calls accept key fields and prefixes |
 //! | [`KeyShape`], [`KeyPiece`], [`KeyParts`], [`KeyWriter`] | keys of several fields, for handwritten entities |
 //! | [`prefix_range`] | the range of keys that begin with a text |
@@ -53,7 +53,6 @@ pub(crate) mod key_texts;
 pub(crate) mod operand;
 pub(crate) mod partition;
 pub(crate) mod prefix;
-pub(crate) mod row_key;
 pub(crate) mod string;
 pub(crate) mod table_key;
 pub(crate) mod tuple;
@@ -70,5 +69,4 @@ pub use self::escaped::{Escaped, PercentEscaped};
 pub use self::key_shape::{KeyParts, KeyPiece, KeyShape, KeyWriter, MAX_KEY_FIELDS};
 pub use self::partition::IntoPartitionKey;
 pub use self::prefix::KeyPrefixFrom;
-pub use self::row_key::IntoRowKey;
 pub use self::table_key::{ReadTableKey, prefix_range};

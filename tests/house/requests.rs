@@ -266,9 +266,7 @@ fn docs_state_the_requests_of_each_method() {
     assert!(requests.len() > 90, "{} rows: {requests:#?}", requests.len());
     let mut wrong = String::new();
     for (name, method) in &methods {
-        // A method of a partition has the row of the method of the table.
-        let of_table = name.replace("PartitionClient::", "TableClient::");
-        let expected = requests.get(&of_table).map(String::as_str);
+        let expected = requests.get(name).map(String::as_str);
         if !method.states(expected) {
             let line = expected.map_or("no line about requests".to_owned(), |text| format!("/// {text}"));
             wrong += &format!("{}: {name}\n    {line}\n", method.place);

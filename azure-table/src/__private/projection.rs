@@ -13,7 +13,6 @@ use crate::filter::column::{Column, InKey, Stored};
 use crate::filter::nested::Nested;
 use crate::filter::projection::ProjectedValues;
 use crate::filter::rejected::Opaque;
-use crate::key::row_key::OneMore;
 use crate::key::table_key::{ReadTableKey, TableKey};
 
 /// The stored names that a projection selects. A separate trait, because only a constant can hold them.
@@ -190,8 +189,20 @@ pub fn select_found<E, T, C: ColumnOf<E, T>>(column: C, row: &Row<'_>) -> Result
 )]
 pub trait SoleRowField<P, T> {}
 
-#[diagnostic::do_not_recommend]
-impl<P, K, T> SoleRowField<P, T> for K where (P, K): OneMore<Last = T> {}
+macro_rules! sole_row_field {
+    ($($field:ident)*) => {
+        #[diagnostic::do_not_recommend]
+        impl<$($field,)* T> SoleRowField<($($field,)*), T> for ($($field,)* T,) {}
+    };
+}
+sole_row_field! {}
+sole_row_field! { A }
+sole_row_field! { A B }
+sole_row_field! { A B C }
+sole_row_field! { A B C D }
+sole_row_field! { A B C D E }
+sole_row_field! { A B C D E F }
+sole_row_field! { A B C D E F G }
 
 /// Returns the only field of the PartitionKey.
 pub fn partition_field<E: TableEntity<PartitionFields = (T,)>, T: ReadTableKey>(row: &Row<'_>) -> Result<T> {

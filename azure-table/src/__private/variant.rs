@@ -9,26 +9,12 @@ use crate::entity::table_entity::TableEntity;
 use crate::entity::variant_mark::tag_found;
 use crate::key::entity_key::{PlainFields, key_texts};
 use crate::key::key_shape::KeyWriter;
-use crate::key::row_key::IntoRowKey;
 
 /// The key fields of an enum, whose variants differ: no tuple matches it.
 #[derive(Debug)]
 pub enum KeysDifferByVariant {}
 
 impl PlainFields for KeysDifferByVariant {}
-
-/// Implements the key of a row of any variant, whose RowKey is text.
-macro_rules! row_key_texts {
-    ($($text:ty),+) => {$(
-        #[diagnostic::do_not_recommend]
-        impl<P> IntoRowKey<P, KeysDifferByVariant> for $text {
-            fn write_row_key(self, key: &mut KeyWriter) -> Result<()> {
-                key.field::<str>(self.as_ref())
-            }
-        }
-    )+};
-}
-row_key_texts! { &str, String, &String }
 
 /// The types that the variant marked with `other` may hold.
 #[diagnostic::on_unimplemented(

@@ -13,7 +13,6 @@
 //! | [`last_rows(..)`](crate::TableQuery::last_rows) | the last rows, such as those before a [`Cursor`] |
 //! | [`plan()`](crate::TableQuery::plan) | [`QueryPlan`]: the request and its cost, without sending it |
 //!
-//! [`TableClient::partition`](crate::TableClient::partition) returns a [`PartitionClient`], a handle to one partition.
 //! [`TableClient::get_many`](crate::TableClient::get_many) reads many keys ([`GetMany`]). [`Gather`] sorts the rows of
 //! a mixed partition into a struct, and [`Families`] joins parents to their children. [`BadRow`] is a row of a lenient
 //! query that does not fit. Writes by query accept a [`RowSelection`]: a filter or a query.
@@ -59,4 +58,3 @@ pub use crate::client::query::scan::scan_position::ScanPosition;
 pub use crate::client::query::scan::scan_stream::{ScanProgress, ScanStream};
 pub use crate::client::query::selection::RowSelection;
 pub use crate::client::shape::bad_row::BadRow;
-pub use crate::client::table::partition::PartitionClient;

@@ -17,7 +17,6 @@ mod entity_verbs;
 
 mod access_policies;
 mod lifecycle;
-pub(crate) mod partition;
 mod query_writes;
 mod typed_handles;
 

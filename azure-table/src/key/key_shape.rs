@@ -95,15 +95,6 @@ impl KeyWriter {
         }
     }
 
-    /// Writes the RowKey of an entity in the partition of this PartitionKey.
-    pub(crate) fn in_partition(shape: &KeyShape, partition_key: &str) -> Self {
-        let mut writer = Self::new(shape);
-        writer.texts.text().push_str(partition_key);
-        writer.texts.end_partition_key();
-        writer.key = 1;
-        writer
-    }
-
     /// Adds the next field, in the order of the shape: PartitionKey first, then RowKey.
     ///
     /// # Errors

@@ -133,11 +133,6 @@ impl<E> KeyPrefix<E> {
     }
 }
 
-/// Creates the prefix of all rows of a partition, whose key was checked.
-pub(crate) fn of_partition<E>(partition_key: String) -> KeyPrefix<E> {
-    KeyPrefix::new(Start::Whole(partition_key), Some(Start::Prefix(String::new())))
-}
-
 impl<E> Clone for KeyPrefix<E> {
     fn clone(&self) -> Self {
         Self {

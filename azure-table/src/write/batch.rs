@@ -43,8 +43,6 @@ const MAX_EXPECTED: usize = 256 << 10;
 pub(crate) struct ChangeSet {
     endpoint: Endpoint,
     table: String,
-    /// The partition of all operations, if it is known before the first one.
-    partition_key: Option<Box<str>>,
     /// `None` if the caller knows that the rows are distinct.
     rows: Option<RowHashes>,
     operations: SentBatch,
@@ -134,7 +132,6 @@ impl ChangeSet {
         Self {
             endpoint: endpoint.clone(),
             table: table.to_owned(),
-            partition_key: None,
             rows: Some(RowHashes::default()),
             operations: SentBatch::new(endpoint.profile().rules().names_missing_tables),
             body: changes(),
@@ -147,12 +144,6 @@ impl ChangeSet {
     /// Sets a smaller limit for the body than the service's.
     pub(crate) fn at_most(mut self, bytes: Option<usize>) -> Self {
         self.most_bytes = bytes;
-        self
-    }
-
-    /// Restricts the batch to this partition, before its first operation.
-    pub(crate) fn in_partition(mut self, partition_key: &str) -> Self {
-        self.partition_key = Some(partition_key.into());
         self
     }
 
@@ -219,7 +210,7 @@ impl ChangeSet {
     }
 
     /// Returns an operation that is not added.
-    pub(crate) fn reject(&self, operation: TableOperation, rule: BatchRule, error: Error) -> RejectedOperation {
+    fn reject(&self, operation: TableOperation, rule: BatchRule, error: Error) -> RejectedOperation {
         RejectedOperation(Box::new(RejectedInner {
             rule,
             index: self.len(),
@@ -403,13 +394,8 @@ impl ChangeSet {
         (partition_key, row_key): (&str, &str),
         row: Option<RowHash>,
     ) -> Option<(BatchRule, String)> {
-        let of_other_partition = |first: &str| {
-            let why = format!("all operations of a batch have one PartitionKey, this batch has {first:?}; use `bulk`");
-            (BatchRule::OnePartition, why)
-        };
         if self.len() == 0 {
-            let own = self.partition_key.as_deref().filter(|own| *own != partition_key);
-            return own.map(of_other_partition);
+            return None;
         }
         let first = &*self.operations.partition_key;
         if self.operations.is_retrieve() || kind == OperationKind::Get {
@@ -421,7 +407,8 @@ impl ChangeSet {
             return Some((BatchRule::GetAlone, why.to_owned()));
         }
         if first != partition_key {
-            return Some(of_other_partition(first));
+            let why = format!("all operations of a batch have one PartitionKey, this batch has {first:?}; use `bulk`");
+            return Some((BatchRule::OnePartition, why));
         }
         let may_have_row = matches!((&self.rows, row), (Some(rows), Some(row)) if rows.contains(&row));
         let has_row = || self.operations().any(|(_, _, other)| other == row_key);

@@ -13,7 +13,6 @@ mod handwritten;
 pub(crate) mod interceptor;
 mod modify_and_refresh;
 mod operations;
-mod partition_client;
 mod query;
 mod query_writes;
 mod response_headers;

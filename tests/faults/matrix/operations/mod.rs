@@ -10,10 +10,9 @@ mod service;
 mod tables;
 mod writes;
 
-use azure_table::query::PartitionClient;
 use azure_table::{ETag, TableClient, TableOperation};
 
-use super::model::{Cell, Demand, State, Write, key, partition_of};
+use super::model::{Cell, Demand, State, Write, key};
 use super::operation::{Entry, Given};
 
 pub(crate) use self::policies::policy;
@@ -71,11 +70,6 @@ impl Given<'_> {
     fn write(&self, kind: Kind) -> Write {
         write(kind, self.state, self.row(), self.value)
     }
-}
-
-/// A handle to the partition of a row.
-fn partition(table: &TableClient<Cell>, row: &str) -> PartitionClient<Cell> {
-    table.partition(partition_of(row)).unwrap()
 }
 
 fn pick(all: &[&str], exists: impl Fn(&str) -> bool, wanted: bool) -> String {

@@ -4,17 +4,11 @@ use azure_table::{CallOptions, Key, TableOperation, Versioned};
 
 use super::super::model::{Cell, ROWS, State, key};
 use super::super::operation::{Chosen, Entry, Given, On, Origin, Parts, View, shown, stored};
-use super::partition;
 
 pub(super) const ENTRIES: &[Entry] = &[
-    Entry::new("get", &["TableClient::get", "PartitionClient::get"], |given| {
+    Entry::new("get", &["TableClient::get"], |given| {
         one(given, Origin::Any, |on, row| async move {
-            let get = if fastrand::bool() {
-                on.table.get(key(&row))
-            } else {
-                partition(&on.table, &row).get(&row)
-            };
-            let read = get.versioned().with(&on.call).await?;
+            let read = on.table.get(key(&row)).versioned().with(&on.call).await?;
             Ok(read.as_ref().map(shown))
         })
     }),
@@ -45,17 +39,12 @@ pub(super) const ENTRIES: &[Entry] = &[
         })
     })
     .batches(),
-    Entry::new("exists", &["TableClient::exists", "PartitionClient::exists"], |given| {
+    Entry::new("exists", &["TableClient::exists"], |given| {
         let row = given.row();
         let shown = row.clone();
         let view = move |state: &State| vec![state.rows.contains_key(&shown).to_string()];
         Chosen::read(Origin::Any, Parts::One, view, |on| async move {
-            let exists = if fastrand::bool() {
-                on.table.exists(key(&row))
-            } else {
-                partition(&on.table, &row).exists(&row)
-            };
-            let exists = exists.with(&on.call).await?;
+            let exists = on.table.exists(key(&row)).with(&on.call).await?;
             Ok(vec![exists.to_string()])
         })
     }),

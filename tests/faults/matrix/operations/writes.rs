@@ -5,7 +5,7 @@ use azure_table::{Change, DateTime, ETag, ErrorKind, Versioned};
 use super::super::check::MAX_ATTEMPTS;
 use super::super::model::{Cell, Demand, ROWS_OF_BATCH, State, Write, key};
 use super::super::operation::{Chosen, Entry, Given, On, Reported};
-use super::{KINDS, Kind, operation, partition, pick, write};
+use super::{KINDS, Kind, operation, pick, write};
 
 pub(super) const ENTRIES: &[Entry] = &[
     Entry::new("insert", &["TableClient::insert"], |given| single(given, Kind::Insert)).inserts(),
@@ -36,12 +36,8 @@ pub(super) const ENTRIES: &[Entry] = &[
         })
     })
     .without_options(),
-    Entry::new("delete", &["TableClient::delete", "PartitionClient::delete"], |given| {
-        single(given, Kind::Delete)
-    }),
-    Entry::new("patch", &["TableClient::patch", "PartitionClient::patch"], |given| {
-        single(given, Kind::Patch)
-    }),
+    Entry::new("delete", &["TableClient::delete"], |given| single(given, Kind::Delete)),
+    Entry::new("patch", &["TableClient::patch"], |given| single(given, Kind::Patch)),
     Entry::new("write via batch", &[], |given| {
         let kind = *fastrand::choice(&KINDS).unwrap();
         let given = Given {
@@ -95,38 +91,23 @@ pub(super) const ENTRIES: &[Entry] = &[
         }
     })
     .inserts(),
-    Entry::new(
-        "delete if exists",
-        &["TableClient::delete_if_exists", "PartitionClient::delete_if_exists"],
-        |given| {
-            let row = given.row();
-            let mut after = given.state.clone();
-            let existed = after.rows.remove(&row).is_some();
-            Chosen::change(Ok(after), existed, false, move |on| async move {
-                let delete = if fastrand::bool() {
-                    on.table.delete_if_exists(key(&row))
-                } else {
-                    partition(&on.table, &row).delete_if_exists(&row)
-                };
-                Reported::of(delete.with(&on.call).await, Reported::Deleted)
-            })
-        },
-    ),
-    Entry::new("modify", &["TableClient::modify", "PartitionClient::modify"], |given| {
+    Entry::new("delete if exists", &["TableClient::delete_if_exists"], |given| {
+        let row = given.row();
+        let mut after = given.state.clone();
+        let existed = after.rows.remove(&row).is_some();
+        Chosen::change(Ok(after), existed, false, move |on| async move {
+            let delete = on.table.delete_if_exists(key(&row)).with(&on.call);
+            Reported::of(delete.await, Reported::Deleted)
+        })
+    }),
+    Entry::new("modify", &["TableClient::modify"], |given| {
         let (row, a) = (given.row(), given.value);
         Chosen::write(
             given,
             Write::Patch(row.clone(), a, Demand::Exists),
             move |on| async move {
-                let change = |cell: &mut Cell| cell.a = a;
-                let modify = if fastrand::bool() {
-                    on.table.modify(key(&row), change)
-                } else {
-                    partition(&on.table, &row).modify(&row, change)
-                };
-                Reported::of(modify.with(&on.call).await, |stored| {
-                    Reported::Written(vec![Some(stored.etag)])
-                })
+                let modify = on.table.modify(key(&row), |cell: &mut Cell| cell.a = a).with(&on.call);
+                Reported::of(modify.await, |stored| Reported::Written(vec![Some(stored.etag)]))
             },
         )
     })
@@ -187,21 +168,11 @@ async fn send(on: On, write: Write) -> Reported {
         Write::Replace(cell, demand) => Reported::etag(update(table.replace(cell), demand).with(&call).await),
         Write::Merge(cell, demand) => Reported::etag(update(table.merge(cell), demand).with(&call).await),
         Write::Patch(row, a, demand) => {
-            let columns = [Cell::A.set(*a)];
-            let patch = if fastrand::bool() {
-                table.patch(key(row), columns)
-            } else {
-                partition(&table, row).patch(row, columns)
-            };
+            let patch = table.patch(key(row), [Cell::A.set(*a)]);
             Reported::etag(update(patch, demand).with(&call).await)
         }
         Write::Delete(row, demand) => {
-            let delete = if fastrand::bool() {
-                table.delete(key(row))
-            } else {
-                partition(&table, row).delete(row)
-            };
-            let delete = delete.with(&call);
+            let delete = table.delete(key(row)).with(&call);
             let delete = match unconditional(demand) {
                 Some(etag) => delete.if_match(etag),
                 None => delete,
