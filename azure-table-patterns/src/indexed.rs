@@ -98,8 +98,7 @@ const OF_NO_ROW: &str = "W/\"datetime'2000-01-01T00%3A00%3A00.0000000Z'\"";
 /// `repair`.
 ///
 /// **Crash.** Entity and index rows are written in one transaction, so nothing needs repair. Writers that do not know
-/// an index leave holes and values that two entities have, which [`verify`](Self::verify) names. A handle of
-/// [`variant`](TableClient::variant) is such a writer: open the table as the type itself.
+/// an index leave holes and values that two entities have, which [`verify`](Self::verify) names.
 pub struct Indexed<E> {
     pub(super) table: TableClient<E>,
     pub(super) states: States,

@@ -7,7 +7,7 @@
 //! | [`PropertyWriter`], [`Row`], [`RowProperty`] | properties of a handwritten [`TableEntity`](crate::TableEntity) |
 //! | [`ReadProperty`], [`WireValue`] | read a [`Property`](crate::Property) type of your own |
 //! | [`ReadPropertyGroup`] | read a flattened group |
-//! | [`VariantOf`], [`MarkedVariantOf`], [`VariantMark`] | the variants of an enum of entities |
+//! | [`VariantOf`] | the variants of an enum of entities |
 //! | [`AsEntity`] | an entity or a versioned one |
 //! | [`NamedTable`] | an entity type that names its table |
 //! | [`EntitySchema`], [`PropertySchema`], [`GroupSchema`] | stored names and types, known at compile time |
@@ -82,5 +82,4 @@ pub use self::row::{Row, RowProperty};
 pub use self::schema::{EntitySchema, GroupSchema, PropertySchema};
 pub use self::serde_entity::{AnnotatedEntity, SerdeEntity};
 pub use self::table_entity::{AsEntity, NamedTable, ReadPropertyGroup, assert_reads};
-pub use self::variant::{MarkedVariantOf, VariantOf};
-pub use self::variant_mark::VariantMark;
+pub use self::variant::VariantOf;

@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use azure_table_wire::account::endpoint::Endpoint;
 
-use crate::entity::variant_mark::MarkedVariant;
 use crate::pipeline::auth::Credential;
 use crate::pipeline::observer::Observers;
 use crate::pipeline::retry::RetryPolicy;
@@ -62,17 +61,5 @@ impl Pipeline {
             clock: Arc::default(),
             observers: Observers::default(),
         }
-    }
-
-    /// Returns the pipeline of a handle to the rows of a variant. `outer` is the variant of the original handle.
-    pub(crate) fn of_variant(
-        &self,
-        variant: Option<&'static MarkedVariant>,
-        outer: Option<&'static MarkedVariant>,
-    ) -> Self {
-        let mut pipeline = self.clone();
-        pipeline.settings.variant = variant;
-        pipeline.settings.outer_variant = outer;
-        pipeline
     }
 }

@@ -56,9 +56,9 @@ pub(crate) async fn show(changes: &TableClient<Change>) -> Result<(), Box<dyn Er
         }
     }
     // The paper queries a range from `…_Photo` to `…_Photo`. It limits the times, not the kind: that needs a filter.
-    let photos = changes.variant::<Photo>().query().partition("joe");
+    let photos = changes.query().partition("joe").filter(Change::UPLOADED.only());
     println!("\nphotos only, {:?}:", photos.plan()?.path());
-    for Photo { created, caption, .. } in photos.all().await? {
+    for Photo { created, caption, .. } in photos.gather::<Vec<Photo>>().await? {
         println!("  {created}  Photo  {caption}");
     }
     Ok(())

@@ -34,15 +34,17 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     store.create_table().await?;
     for kind in ["home", "office"] {
         let [customer, kind, city] = ["c7", kind, "Oslo"].map(String::from);
-        store.variant().insert(&Address { customer, kind, city }).await?;
+        store
+            .insert(&StoreRow::Address(Address { customer, kind, city }))
+            .await?;
     }
-    let new = Customer {
+    let new = StoreRow::Customer(Customer {
         id: "c7".into(),
         name: "Ada".into(),
         orders: 0,
         last_write: None,
-    };
-    let mut customer = Fence::open(&store.variant(), &new).await?;
+    });
+    let mut customer = Fence::open(&store, &new).await?;
     place(&mut customer, "2026-11-02T09:00:00Z", &[("tea", 450), ("cup", 900)]).await?;
     place(&mut customer, "2026-11-09T18:30:00Z", &[("kettle", 3_900)]).await?;
     place(
@@ -53,11 +55,11 @@ async fn work(service: &TableServiceClient) -> Result<(), Box<dyn Error>> {
     .await?;
 
     everything(&store).await?;
-    indexes(&store).await
+    indexes(&store, &service.table("Store")?).await
 }
 
 /// Places an order: its rows, both indexes and the count of the customer are one transaction.
-async fn place(customer: &mut Fence<Customer>, time: &str, items: &[(&str, i64)]) -> Result<(), Box<dyn Error>> {
+async fn place(customer: &mut Fence<StoreRow>, time: &str, items: &[(&str, i64)]) -> Result<(), Box<dyn Error>> {
     if items.len() > MAX_LINES {
         return Err(format!(
             "an order of {} lines, at most {MAX_LINES} fit a transaction",
@@ -68,6 +70,9 @@ async fn place(customer: &mut Fence<Customer>, time: &str, items: &[(&str, i64)]
     let placed: DateTime = time.parse()?;
     // Runs again, on the customer as stored, if another order was placed meanwhile.
     let written = customer.transact(|header| {
+        let StoreRow::Customer(header) = header else {
+            return Err(azure_table::Error::other("the header is no customer"));
+        };
         header.orders += 1;
         let rows = order(&header.id, header.orders, placed, items);
         Ok(rows.iter().map(TableOperation::insert).collect())
@@ -101,28 +106,22 @@ async fn everything(store: &TableClient<StoreRow>) -> Result<(), Box<dyn Error>>
 }
 
 /// Two more ways to the orders: by time from the second copies, by item from the slim index rows.
-async fn indexes(store: &TableClient<StoreRow>) -> Result<(), Box<dyn Error>> {
-    let latest = store
-        .variant::<LatestOrder>()
-        .query()
-        .key_prefix(Key::<LatestOrder>::prefix(("c7",))?);
+///
+/// `orders` is the same table: it reads orders by their key, and would store them without their tag.
+async fn indexes(store: &TableClient<StoreRow>, orders: &TableClient<Order>) -> Result<(), Box<dyn Error>> {
+    let latest = Key::<LatestOrder>::prefix(("c7",))?.into_enum();
+    let latest = store.query().key_prefix(latest);
     println!("\nlatest first, {:?}:", latest.plan()?.path());
-    for order in latest.limit(2).all().await? {
+    for order in latest.limit(2).gather::<Vec<LatestOrder>>().await? {
         print_order(order.number, order.placed.0, order.cents);
     }
 
-    let with_tea = store
-        .variant::<ItemIndex>()
-        .query()
-        .key_prefix(Key::<ItemIndex>::prefix(("c7", "tea"))?);
+    let with_tea = Key::<ItemIndex>::prefix(("c7", "tea"))?.into_enum();
+    let with_tea = store.query().key_prefix(with_tea);
     println!("\norders with tea, {:?}, then one get each:", with_tea.plan()?.path());
-    let keys: Vec<_> = with_tea
-        .all()
-        .await?
-        .into_iter()
-        .map(|index| (index.customer, index.number))
-        .collect();
-    for (_, order) in store.variant::<Order>().get_many(keys).all().await? {
+    let keys = with_tea.gather::<Vec<ItemIndex>>().await?;
+    let keys = keys.into_iter().map(|index| (index.customer, index.number));
+    for (_, order) in orders.get_many(keys).all().await? {
         let order = order.ok_or("an index row without its order")?;
         print_order(order.number, order.placed, order.cents);
     }

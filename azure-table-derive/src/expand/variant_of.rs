@@ -1,4 +1,4 @@
-//! The impls of `VariantOf` and `MarkedVariantOf` for the entities of an enum.
+//! The impls of `VariantOf` for the entities of an enum, and the marks of its variants.
 //!
 //! Decides which types have an impl: the types that occur in exactly one variant. An impl for another type would
 //! conflict with a second one, or with a type that a parameter of the enum may stand for.
@@ -8,7 +8,7 @@ use quote::{ToTokens, quote};
 use syn::{Generics, PathSegment, Type, TypePath};
 
 use crate::ast::{Mark, Variant, Variants, borrows};
-use crate::bound::{mentions, parameters, variant_generics};
+use crate::bound::{mentions, parameters};
 use crate::place::{Generated, Paths, Place, local};
 
 /// Generates the impls. Types that borrow are not read, so they have none.
@@ -27,11 +27,9 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
         others.all(|(_, (_, other))| are_apart(ty, other, generics)) && !is_parameter(ty, generics)
     });
 
-    let Paths { krate, private } = variants.paths();
+    let krate = variants.paths().krate;
     let ident = &variants.input.ident;
-    // A mark by the form of the keys requires that the types are entities.
-    let bounded = matches!(variants.mark, Mark::KeyForm).then(|| variant_generics(variants, &TokenStream::new()));
-    let (impl_generics, ty_generics, where_clause) = bounded.as_ref().unwrap_or(generics).split_for_impl();
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let entity = local("entity");
     let impls = alone.map(|(_, (variant, ty))| {
         let (variant_ident, name) = (variant.ident, variant.name());
@@ -48,20 +46,9 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
         // If the derive mistook two names of one type for two types, the compiler points at them.
         let place = Place::of(*ty);
         let (begin, body) = (place.derived(quote!(impl)), place.derived(body));
-        // No mark distinguishes the rows of the variant for all other rows.
-        let marked = variant.attrs.other.is_none().then(|| {
-            let mark = mark(variants, variant, ty);
-            quote! {
-                #Generated
-                impl #impl_generics #krate::entity::MarkedVariantOf<#ident #ty_generics> for #ty #where_clause {
-                    const MARK: #private::VariantMark = #mark;
-                }
-            }
-        });
         quote! {
             #Generated
             #begin #impl_generics #krate::entity::VariantOf<#ident #ty_generics> for #ty #where_clause #body
-            #marked
         }
     });
     impls.collect()

@@ -264,17 +264,6 @@ fn entity_of_exactly_one_variant_is_identified_by_its_type() {
         }",
     );
     assert!(of(&code, "a::X") && of(&code, "Z") && !of(&code, "Y"), "{code}");
-    has(
-        &code,
-        "impl ::azure_table::entity::MarkedVariantOf<E> for X {
-            const MARK: ::azure_table::__private::VariantMark =
-                ::azure_table::__private::VariantMark::Tag { property: \"Kind\", tag: \"One\" };
-        }",
-    );
-    assert!(
-        !code.contains("MarkedVariantOf<E>forZ"),
-        "nothing marks the other rows\n{code}"
-    );
 
     // Two types that a parameter may make equal are as uncertain as a type that is a parameter.
     let code = expansion("enum E<T, U> where T: Copy { One(X<T>), Two(X<u8>), Three(Y<U>), Four(u::Z), Five(U::Out) }");

@@ -4,7 +4,6 @@
 //!
 //! | item | use |
 //! |---|---|
-//! | [`VariantBatch`] | a batch of an enum's table, for the rows of one variant |
 //! | [`RejectedOperation`] | the operation that breaks a rule, for the next batch |
 //! | [`BatchRule`] | the rules of the service |
 //! | [`MAX_BATCH_OPERATIONS`] | the limit of operations in a batch |
@@ -36,5 +35,4 @@
 //!
 //! More: [the guide to batches](crate::guide::batches).
 
-pub use crate::client::batch::VariantBatch;
 pub use crate::write::batch::{BatchRule, MAX_BATCH_OPERATIONS, RejectedOperation};

@@ -1,21 +1,18 @@
 //! The builder of one entity group transaction.
 
+use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::{fmt, mem};
 
 use azure_table_wire::error::operation_kind::OperationKind;
 
 use crate::account::table_name::TableName;
 use crate::client::ops::submit_batch::SubmitBatch;
-use crate::entity::table_entity::{AsEntity, TableEntity};
-use crate::entity::variant::{MarkedVariantOf, VariantIn};
-use crate::entity::variant_mark::AsVariant;
+use crate::entity::table_entity::AsEntity;
 use crate::filter::assignment::Assignments;
 use crate::key::entity_key::IntoKey;
 use crate::pipeline::Pipeline;
-use crate::write::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS, RejectedOperation};
+use crate::write::batch::{ChangeSet, MAX_BATCH_OPERATIONS, RejectedOperation};
 use crate::write::operation::TableOperation;
 
 /// Operations on one partition that the service applies atomically: all of them, or none.
@@ -72,11 +69,10 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// - [`RejectedOperation`]: the operation breaks a rule of batches, or is itself invalid.
     pub fn insert(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        let written = self.written(entity);
-        if self.pipeline.settings.check_variant().is_ok() && self.change_set.insert(&written) {
+        if self.change_set.insert(entity) {
             Ok(self)
         } else {
-            self.push(TableOperation::insert(&written))
+            self.push(TableOperation::insert(entity))
         }
     }
 
@@ -85,7 +81,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn insert_returning(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.push(TableOperation::insert_returning(&self.written(entity)))
+        self.push(TableOperation::insert_returning(entity))
     }
 
     /// Adds a replace.
@@ -95,7 +91,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn replace(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.push(TableOperation::replace(&self.written(entity)))
+        self.push(TableOperation::replace(entity))
     }
 
     /// Adds a merge.
@@ -105,7 +101,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn merge(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.push(TableOperation::merge(&self.written(entity)))
+        self.push(TableOperation::merge(entity))
     }
 
     /// Adds an insert-or-replace: inserts the entity, or replaces the stored one.
@@ -113,7 +109,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn insert_or_replace(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.push(TableOperation::insert_or_replace(&self.written(entity)))
+        self.push(TableOperation::insert_or_replace(entity))
     }
 
     /// Adds an insert-or-merge: inserts the entity, or merges it into the stored one.
@@ -121,7 +117,7 @@ impl<E> TableBatch<E> {
     /// # Errors
     /// See [`insert`](Self::insert).
     pub fn insert_or_merge(&mut self, entity: &impl AsEntity<E>) -> Result<&mut Self, RejectedOperation> {
-        self.push(TableOperation::insert_or_merge(&self.written(entity)))
+        self.push(TableOperation::insert_or_merge(entity))
     }
 
     /// Adds a patch: a write of single columns of a stored entity.
@@ -158,8 +154,7 @@ impl<E> TableBatch<E> {
     ///
     /// The batch fails if the entity is absent, or if its ETag differs from the one that `key` holds.
     ///
-    /// Writes by key check only the key. They change the row with this key whatever its variant, even through the
-    /// handle of a [`variant`](crate::TableClient::variant).
+    /// Writes by key check only the key. They change the row with this key whatever its variant.
     ///
     /// # Errors
     /// See [`insert`](Self::insert).
@@ -181,8 +176,7 @@ impl<E> TableBatch<E> {
 
     /// Adds any operation, of any entity type.
     ///
-    /// The operation is sent as it was encoded. The handle of a [`variant`](crate::TableClient::variant) does not add a
-    /// missing tag.
+    /// The operation is sent as it was encoded. The batch of an enum's table does not add a missing tag.
     ///
     /// A bulk's [leftover](crate::bulk::Leftover) that is in doubt may have been applied before. So after a lost
     /// response, its `write_id` does not show that this batch was applied, unless all rows are as the batch leaves
@@ -192,10 +186,7 @@ impl<E> TableBatch<E> {
     /// See [`insert`](Self::insert).
     #[doc(alias = "add")]
     pub fn push(&mut self, operation: TableOperation) -> Result<&mut Self, RejectedOperation> {
-        match self.pipeline.settings.check_variant() {
-            Ok(()) => self.change_set.add_own(operation)?,
-            Err(e) => return Err(self.change_set.reject(operation, BatchRule::Valid, e)),
-        }
+        self.change_set.add_own(operation)?;
         Ok(self)
     }
 
@@ -256,42 +247,6 @@ impl<E> TableBatch<E> {
     #[doc(alias("commit", "submit_transaction"))]
     pub fn submit(self) -> SubmitBatch {
         SubmitBatch::new(&self.pipeline, &self.table, self.change_set)
-    }
-}
-
-/// A [`TableBatch`] for the rows of one variant of its enum. Created by [`TableBatch::variant`].
-///
-/// It borrows that batch: operations added through it remain in the batch.
-#[must_use = "nothing is added until a method is called"]
-pub struct VariantBatch<'b, V> {
-    /// The operations of the batch, exchanged with the operations of `batch` until this value is dropped.
-    outer: &'b mut ChangeSet,
-    batch: TableBatch<V>,
-}
-
-impl<V> Deref for VariantBatch<'_, V> {
-    type Target = TableBatch<V>;
-
-    fn deref(&self) -> &TableBatch<V> {
-        &self.batch
-    }
-}
-
-impl<V> DerefMut for VariantBatch<'_, V> {
-    fn deref_mut(&mut self) -> &mut TableBatch<V> {
-        &mut self.batch
-    }
-}
-
-impl<V> Drop for VariantBatch<'_, V> {
-    fn drop(&mut self) {
-        mem::swap(self.outer, &mut self.batch.change_set);
-    }
-}
-
-impl<V> fmt::Debug for VariantBatch<'_, V> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.batch.fmt(f)
     }
 }
 

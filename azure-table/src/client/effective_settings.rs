@@ -146,9 +146,6 @@ impl Display for EffectiveSettings {
         let timeout = self.timeout().map(|timeout| format!("{timeout:?}"));
         let headers: Vec<&str> = defaults.headers.names().collect();
         let headers = (!headers.is_empty()).then(|| headers.join(", "));
-        let rows = settings
-            .variant
-            .map(|variant| format!("of the variant {}", variant.name));
         writeln!(f, "endpoint: {}", self.endpoint())?;
         writeln!(f, "secondary: {}", or(self.secondary(), "none"))?;
         writeln!(f, "service: {}", self.profile())?;
@@ -179,7 +176,6 @@ impl Display for EffectiveSettings {
             "not created",
         );
         writeln!(f, "missing tables: {missing}")?;
-        writeln!(f, "rows: {}", or(rows, "all"))?;
         let clock = either(settings.keeps_clock, "of this machine", "corrected by the service's");
         writeln!(f, "clock of signatures: {clock}")?;
         writeln!(f, "observers: {:?}", self.pipeline.observers)?;

@@ -156,10 +156,9 @@ impl TableServiceClient {
 
     /// Returns a client for the table of this name, whose rows are entities of type `E`. Nothing is sent.
     ///
-    /// For a table with rows of several kinds, `E` is their enum. [`variant`](TableClient::variant) returns a handle to
-    /// the rows of one variant.
+    /// For a table with rows of several kinds, `E` is their enum.
     ///
-    /// If `E` is the variant itself, the handle knows nothing of the enum. It reads and deletes any row that fits, its
+    /// If `E` is one variant of it, the handle knows nothing of the enum. It reads and deletes any row that fits, its
     /// queries select rows of all kinds, and its writes lack the tag.
     ///
     /// # Errors

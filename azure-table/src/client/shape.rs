@@ -20,7 +20,6 @@ use crate::entity::dynamic::DynamicEntity;
 use crate::entity::row::members::RowMembers;
 use crate::entity::row::{Row, RowProperty};
 use crate::entity::table_entity::ReadEntity;
-use crate::entity::variant_mark::{MarkedVariant, VariantMark};
 use crate::entity::versioned::Versioned;
 use crate::filter::select::Columns;
 use crate::key::entity_key::{self, Key};
@@ -44,8 +43,6 @@ pub(crate) struct RowForm {
     pub(crate) metadata: MetadataLevel,
     /// The callback for rows that do not fit, if they are skipped.
     pub(crate) on_bad_row: Option<Arc<OnBadRow>>,
-    /// The only variant that is read.
-    variant: Option<&'static MarkedVariant>,
     /// Notes the keys of each row.
     mark: Option<KeyMark>,
 }
@@ -87,25 +84,14 @@ impl RowForm {
         }
     }
 
-    /// Returns `true` if the client may drop rows that the filter selects.
-    ///
-    /// A filter selects exactly the rows of a tag or a prefix, but not those of a form of keys.
-    pub(crate) fn may_drop_rows(&self) -> bool {
-        let mark = self.variant.map(|variant| variant.mark);
-        self.on_bad_row.is_some() || matches!(mark, Some(VariantMark::KeyForm { .. }))
-    }
-
     /// Returns `true` if each row is read, and an error of it stops the query.
     fn is_plain(&self) -> bool {
-        self.on_bad_row.is_none() && self.variant.is_none() && self.mark.is_none()
+        self.on_bad_row.is_none() && self.mark.is_none()
     }
 
     /// Notes the keys of a row, if they are wanted. Returns `false` if the row is skipped.
     fn note(&self, row: &Row<'_>) -> bool {
-        match &self.mark {
-            Some(mark) if self.variant.is_none_or(|variant| variant.check(row).is_ok()) => mark.note(row),
-            _ => true,
-        }
+        self.mark.as_ref().is_none_or(|mark| mark.note(row))
     }
 
     /// Skips a row that does not fit, if the caller wants that.
@@ -124,7 +110,6 @@ impl<P> Shape<P> {
             select,
             metadata,
             on_bad_row: None,
-            variant: None,
             mark: None,
         };
         Self { form, reader }
@@ -147,15 +132,6 @@ impl<P> Shape<P> {
     {
         let select = P::SELECT.map(|names| names.join(","));
         Self::new(select, P::METADATA, Reader::Typed(P::read_members, P::IS_OF_MEMBERS))
-    }
-
-    /// Restricts the shape to the rows of a variant.
-    pub(crate) fn of_variant(mut self, variant: Option<&'static MarkedVariant>) -> Self {
-        if let Some(variant) = variant {
-            self.form.add_names(variant.names());
-        }
-        self.form.variant = variant;
-        self
     }
 
     /// Returns the shape of the same properties and those that a [`Versioned`] adds to them.
@@ -189,11 +165,10 @@ impl<P> Shape<P> {
     }
 
     /// Returns the shape of the same rows, with a [`BadRow`] for each that does not fit.
-    pub(crate) fn lenient(mut self) -> Shape<Result<P, BadRow>>
+    pub(crate) fn lenient(self) -> Shape<Result<P, BadRow>>
     where
         P: 'static,
     {
-        self.form.variant = None;
         Shape::valued(self.form.select.clone(), MetadataLevel::Minimal, move |row| {
             Ok(self.read(row).map_err(|e| BadRow::of(row, e)))
         })
@@ -205,7 +180,6 @@ impl<P> Shape<P> {
         P: 'static,
     {
         self.form.add_names(&KEYS);
-        self.form.variant = None;
         Shape::valued(self.form.select.clone(), self.form.metadata, move |row| {
             Ok((key(row)?, self.read(row)?))
         })
@@ -250,28 +224,15 @@ impl<P> Shape<P> {
         if !self.form.note(row) {
             return Ok(None);
         }
-        let read = match self.form.variant {
-            None => self.pick(row),
-            // The filter may select more rows than the variant has, for example if only the form of its keys
-            // distinguishes it.
-            Some(variant) if variant.check(row).is_err() => Ok(None),
-            Some(variant) => variant.read(row, |row| self.pick(row)),
-        };
-        read.or_else(|e| self.form.skip(row, e).map(|()| None))
+        self.pick(row).or_else(|e| self.form.skip(row, e).map(|()| None))
     }
 
     pub(crate) fn read(&self, row: &Row<'_>) -> Result<P> {
-        let read = match self.form.variant {
-            None => self.pick(row),
-            Some(variant) => {
-                variant.check(row)?;
-                variant.read(row, |row| self.pick(row))
-            }
-        };
-        read?.ok_or_else(|| Error::invalid_response("the row was not requested"))
+        self.pick(row)?
+            .ok_or_else(|| Error::invalid_response("the row was not requested"))
     }
 
-    /// Reads a row of any variant, or returns `None` if it is unwanted.
+    /// Reads a row, or returns `None` if it is unwanted.
     fn pick(&self, row: &Row<'_>) -> Result<Option<P>> {
         match &self.reader {
             Reader::Typed(read, _) => read(&mut RowMembers::of(row)).map(Some),

@@ -11,7 +11,6 @@ use azure_table_wire::error::Result;
 
 use crate::account::table_name::TableName;
 use crate::entity::dynamic::DynamicEntity;
-use crate::entity::variant_mark::AsVariant;
 use crate::key::entity_key::IntoKey;
 use crate::pipeline::Pipeline;
 use crate::write::path;
@@ -117,11 +116,6 @@ impl<E> TableClient<E> {
         let mut pipeline = Pipeline::clone(&self.pipeline);
         change(&mut pipeline);
         Self::new(&Arc::new(pipeline), self.table.clone())
-    }
-
-    /// Returns the entity as it is written. A handle to the rows of a variant adds the mark of the variant.
-    pub(crate) fn written<'e, T>(&self, entity: &'e T) -> AsVariant<'e, T> {
-        AsVariant::new(entity, self.pipeline.settings.variant)
     }
 }
 

@@ -166,8 +166,7 @@ pub trait ReadEntity: Sized {
     message = "`{Self}` is not an entity that a table of `{E}` stores",
     label = "expected an entity: `{E}` or `Versioned<{E}>`",
     note = "#[derive(TableEntity)] makes a struct an entity",
-    note = "where `{E}` is an enum of entities: write `{E}::Variant(entity)`, or use the handle of the variant, \
-            `table.variant::<{Self}>()`",
+    note = "where `{E}` is an enum of entities: write `{E}::Variant(entity)`",
     note = "elsewhere `table.typed::<{Self}>()` is the same table with this entity type"
 )]
 pub trait AsEntity<E>: TableEntity {}

@@ -1,12 +1,8 @@
 //! The variants of an enum of entities.
 //!
-//! Defines [`VariantOf`] and [`MarkedVariantOf`]. The enum's `ReadEntity` reads rows as the enum, `filter/nested.rs`
+//! Defines [`VariantOf`]. The enum's `ReadEntity` reads rows as the enum, `filter/nested.rs`
 //! selects them by variant, and `client/query/gather.rs` sorts the rows of a query by variant.
 
-use std::marker::PhantomData;
-
-use crate::entity::table_entity::TableEntity;
-use crate::entity::variant_mark::{MarkedVariant, VariantMark};
 use crate::entity::versioned::Versioned;
 
 /// The entity that one variant of the enum `E` holds.
@@ -47,50 +43,6 @@ pub trait VariantOf<E>: Sized {
     /// # Errors
     /// The unchanged value, if it is of another variant.
     fn of(entity: E) -> Result<Self, E>;
-}
-
-/// The entity of a variant whose rows have a mark, which distinguishes them from the rows of other variants.
-///
-/// Derived like [`VariantOf`], except for the variant marked `other`. Handles of `TableClient::variant` and
-/// `TableBatch::variant` write the mark:
-/// ```
-/// use azure_table::entity::{MarkedVariantOf, VariantMark};
-///
-/// # use azure_table::entity::VariantOf;
-/// # struct Customer;
-/// # enum Item { Customer(Customer) }
-/// # impl VariantOf<Item> for Customer {
-/// #     const VARIANT: &'static str = "Customer";
-/// #     fn of(entity: Item) -> Result<Self, Item> { let Item::Customer(customer) = entity; Ok(customer) }
-/// # }
-/// impl MarkedVariantOf<Item> for Customer {
-///     const MARK: VariantMark = VariantMark::Tag { property: "Kind", tag: "Customer" };
-/// }
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a variant of `{E}` that `variant` accepts",
-    label = "expected a type that one variant of `{E}` holds, and not the variant marked `other`",
-    note = "if no variant holds `{Self}`, add one; if two hold it, give each a struct of its own",
-    note = "nothing marks the rows of the variant `other`: read them through the enum, or as rows of any kind by \
-            `table.typed::<DynamicEntity>()`"
-)]
-pub trait MarkedVariantOf<E>: VariantOf<E> {
-    /// The mark.
-    const MARK: VariantMark;
-}
-
-/// The variant `V` of `E`, as a constant.
-#[doc(hidden)]
-#[derive(Debug)]
-pub(crate) struct VariantIn<E, V>(PhantomData<fn() -> (E, V)>);
-
-impl<E: TableEntity, V: MarkedVariantOf<E>> VariantIn<E, V> {
-    /// The variant as a value.
-    pub(crate) const MARKED: &'static MarkedVariant = &MarkedVariant {
-        name: V::VARIANT,
-        of: E::SCHEMA.name,
-        mark: V::MARK,
-    };
 }
 
 impl<E, V: VariantOf<E>> VariantOf<Versioned<E>> for Versioned<V> {

@@ -38,7 +38,7 @@ pub struct Assignment<E> {
     message = "`{Self}` sets no columns of `{E}`",
     label = "expected an `Assignment<{E}>`, or several in an array or another iterator",
     note = "set columns of `{E}`, as in `{E}::COLUMN.set(value)`; pass several in an array, `[a, b]`",
-    note = "the columns of a variant are set by its own handle, `table.variant::<Variant>()`"
+    note = "the columns of a variant are set by `table.execute(TableOperation::patch(key, columns))`"
 )]
 pub trait Assignments<E> {
     #[doc(hidden)]

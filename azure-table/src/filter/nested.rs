@@ -143,13 +143,6 @@ impl<E, V> Variant<E, V> {
     /// described above. Queries accept such a filter. `delete_where` and its siblings reject it with `InvalidInput`.
     /// The same holds for [`filter`](Self::filter) and [`field`](Self::field).
     pub fn only(self) -> Filter<E> {
-        let mut filter = self.unchecked();
-        filter.is_wide = matches!(self.mark, VariantMark::KeyForm { .. });
-        filter
-    }
-
-    /// Selects the same rows, for a caller that checks the variant of each.
-    pub(crate) fn unchecked(self) -> Filter<E> {
         let prefix = match self.mark {
             VariantMark::Tag { property, tag } => {
                 return Filter::of(Expression::comparison(property, Comparison::Eq, EdmValue::from(tag)));
@@ -160,7 +153,9 @@ impl<E, V> Variant<E, V> {
                 _ => "",
             },
         };
-        Column::<E, String, InKey>::row_key().starts_with(prefix)
+        let mut filter = Column::<E, String, InKey>::row_key().starts_with(prefix);
+        filter.is_wide = matches!(self.mark, VariantMark::KeyForm { .. });
+        filter
     }
 
     /// Selects the rows of the variant that meet a condition on it.

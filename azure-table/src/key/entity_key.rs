@@ -170,7 +170,7 @@ impl<E> fmt::Debug for Key<E> {
     message = "`{Self}` is not the key of `{E}`",
     label = "not a key of `{E}`",
     note = "pass a tuple of its key fields, a reference to an entity, or `Key::from_text(..)?`",
-    note = "an enum of entities has no key tuple, since its variants' keys differ: use the last, or `variant::<V>()`"
+    note = "an enum of entities has no key tuple, since its variants' keys differ: use the last"
 )]
 pub trait IntoKey<E> {
     /// Returns the key.
@@ -278,8 +278,8 @@ impl<E: TableEntity<KeyFields = ()>> IntoKey<E> for () {
 #[diagnostic::on_unimplemented(
     message = "a key with the fields `{Self}` does not accept `{G}`",
     label = "expected the tuple of the key's fields, PartitionKey first",
-    note = "an enum of entities has no key tuple, since its variants' keys differ: use a reference to an entity, \
-            `Key::from_text(..)?`, or `variant::<V>()`"
+    note = "an enum of entities has no key tuple, since its variants' keys differ: use a reference to an entity, or \
+            `Key::from_text(..)?`"
 )]
 pub trait KeyFieldsFrom<G> {
     #[doc(hidden)]

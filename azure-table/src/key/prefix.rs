@@ -207,7 +207,7 @@ impl<E: TableEntity> Key<E> {
     message = "`{G}` is not the beginning of a key with the fields `{Self}`",
     label = "expected a tuple of its leading fields",
     note = "an enum of entities has no key tuple, since its variants' keys differ: use `Key::<V>::prefix(..)?.into_enum()` of a \
-            variant `V`, `KeyPrefix::from_text(..)?`, or `variant::<V>()`"
+            variant `V`, or `KeyPrefix::from_text(..)?`"
 )]
 pub trait KeyPrefixFrom<G> {
     #[doc(hidden)]

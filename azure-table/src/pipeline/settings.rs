@@ -9,7 +9,6 @@ use azure_table_wire::request::http_request::{check_version, header_value};
 use azure_table_wire::transport::connection_limit::ConnectionLimit;
 use http::HeaderValue;
 
-use crate::entity::variant_mark::MarkedVariant;
 use crate::filter::access::AccessPath;
 use crate::pipeline::options::CallOptions;
 
@@ -43,24 +42,12 @@ pub(crate) struct ClientSettings {
     pub(crate) denied: Option<AccessPath>,
     /// `true` if a write creates a missing table.
     pub(crate) creates_missing_tables: bool,
-    /// The only variant of an enum of entities that the table's handle reads and writes.
-    pub(crate) variant: Option<&'static MarkedVariant>,
-    /// The variant that the enum of `variant` itself is. No call of such a handle is sent.
-    pub(crate) outer_variant: Option<&'static MarkedVariant>,
 }
 
 impl ClientSettings {
     /// Returns the timeout of an attempt whose call sets none.
     pub(crate) fn attempt_time(&self) -> Duration {
         self.defaults.get().attempt_timeout.unwrap_or(ATTEMPT_TIMEOUT)
-    }
-
-    /// Checks that the handle can write its rows.
-    pub(crate) fn check_variant(&self) -> Result<()> {
-        match (self.variant, self.outer_variant) {
-            (Some(variant), Some(outer)) => Err(variant.within(outer)),
-            _ => Ok(()),
-        }
     }
 
     pub(crate) fn set_application_id(&mut self, id: &str) {

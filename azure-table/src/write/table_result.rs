@@ -21,10 +21,8 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 
 use crate::entity::read_json;
-use crate::entity::row::Row;
 use crate::entity::row::context::RowContext;
 use crate::entity::table_entity::ReadEntity;
-use crate::entity::variant_mark::MarkedVariant;
 use crate::write::requested_key;
 use crate::write::row_write::WrittenRow;
 
@@ -106,8 +104,6 @@ pub struct TableResult {
     is_read_back: bool,
     /// The entity as JSON, at minimal metadata.
     entity: Option<Bytes>,
-    /// The variant that the entity is read as.
-    variant: Option<&'static MarkedVariant>,
     /// The RowKey of an operation of a batch.
     row_key: Option<BatchRowKey>,
     context: RowContext,
@@ -134,7 +130,6 @@ impl TableResult {
             etag,
             is_read_back: false,
             entity,
-            variant: None,
             row_key: None,
             context,
         })
@@ -148,7 +143,6 @@ impl TableResult {
             etag: None,
             is_read_back: false,
             entity: None,
-            variant: None,
             row_key: None,
             context: RowContext::default(),
         }
@@ -192,14 +186,7 @@ impl TableResult {
     pub fn entity<E: ReadEntity>(&self) -> Result<Option<E>> {
         let Some(body) = &self.entity else { return Ok(None) };
         let etag = self.etag.as_ref().map(ETag::as_str);
-        let read = |row: &Row<'_>| match self.variant {
-            None => E::read(row),
-            Some(variant) => {
-                variant.check(row)?;
-                variant.read(row, E::read)
-            }
-        };
-        read_json::entity_in(Some(&self.context), body, MetadataLevel::Minimal, etag, read)
+        read_json::entity_in(Some(&self.context), body, MetadataLevel::Minimal, etag, E::read)
             .map(Some)
             .map_err(|e| e.in_operation(self.kind, None))
     }
@@ -220,15 +207,9 @@ impl TableResult {
             etag: row.etag.map(ETag::new),
             is_read_back: true,
             entity: row.entity,
-            variant: None,
             row_key: None,
             context: row.context,
         }
-    }
-
-    /// Returns this result for a handle to the rows of a variant.
-    pub(crate) fn of_variant(self, variant: Option<&'static MarkedVariant>) -> Self {
-        Self { variant, ..self }
     }
 
     /// Returns this result as that of one operation of a batch.

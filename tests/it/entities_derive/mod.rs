@@ -9,7 +9,7 @@ mod properties;
 mod schema_changes;
 mod shapes;
 mod strict;
-mod variant_handle;
+mod tagged_writes;
 mod variants;
 mod whole_rows;
 

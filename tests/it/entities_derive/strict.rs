@@ -281,7 +281,7 @@ async fn derived_code_works_in_strict_surroundings() {
     };
     assert_eq!(plain, all);
     let filter = All::NAME.field(Group::TYPE).eq(1) & All::PROPERTY.eq(Level::High) & All::KEY.eq(Mood::Good);
-    let rows = table.variant::<All>();
+    let rows = table.typed::<azure_table::DynamicEntity>().typed::<All>();
     let projected = rows.query().filter(filter).project::<Projected>().all().await.unwrap();
     assert_eq!(
         projected,
@@ -322,7 +322,8 @@ async fn the_crate_may_have_another_name() {
         .unwrap();
     assert_eq!(rows, [Rows::Row(row)]);
     let max = table
-        .variant::<Row>()
+        .typed::<azure_table::DynamicEntity>()
+        .typed::<Row>()
         .get((Kind::First, 1))
         .project::<Max>()
         .await

@@ -93,7 +93,7 @@ async fn customers_and_orders_share_a_table_and_a_batch() {
     let customers = store.query().filter(Item::CUSTOMER.only()).all().await.unwrap();
     assert_eq!(customers.len(), 1);
 
-    let table = store.variant::<Order>();
+    let table = service.table::<Order>("Store").unwrap();
     let key = ("fabrikam", orders[1].placed, 2);
     assert_eq!(table.get(key).await.unwrap().as_ref(), Some(&orders[1]));
     assert_eq!(

@@ -18,7 +18,6 @@ use crate::client::bulk::inserts::Inserts;
 use crate::client::partition_writes::failed_batch::Recovery;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::total_timeout;
-use crate::entity::variant_mark::{AsVariant, MarkedVariant};
 use crate::filter::assignment::Assignments;
 use crate::key::entity_key::IntoKey;
 use crate::pipeline::options::{CallOptions, call_options};
@@ -161,7 +160,7 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
-        let inserts = Inserts::new(entities.into_iter(), self.variant());
+        let inserts = Inserts::new(entities.into_iter());
         BulkWrite::of_inserts(self.run(), inserts)
     }
 
@@ -172,9 +171,7 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
-        let variant = self.variant();
-        let make = move |entity: T| TableOperation::insert_or_replace(&AsVariant::new(entity.written(), variant));
-        self.start(entities, make)
+        self.start(entities, |entity| TableOperation::insert_or_replace(entity.written()))
     }
 
     /// Inserts entities, or merges them into the stored ones.
@@ -184,9 +181,7 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
-        let variant = self.variant();
-        let make = move |entity: T| TableOperation::insert_or_merge(&AsVariant::new(entity.written(), variant));
-        self.start(entities, make)
+        self.start(entities, |entity| TableOperation::insert_or_merge(entity.written()))
     }
 
     /// Replaces stored entities.
@@ -198,9 +193,7 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
-        let variant = self.variant();
-        let make = move |entity: T| TableOperation::replace(&AsVariant::new(entity.written(), variant));
-        self.start(entities, make)
+        self.start(entities, |entity| TableOperation::replace(entity.written()))
     }
 
     /// Merges entities into stored ones.
@@ -212,9 +205,7 @@ impl<E> Bulk<E> {
         self,
         entities: impl IntoIterator<Item = T>,
     ) -> BulkWrite<'static, impl Stream<Item = Result<TableOperation>>> {
-        let variant = self.variant();
-        let make = move |entity: T| TableOperation::merge(&AsVariant::new(entity.written(), variant));
-        self.start(entities, make)
+        self.start(entities, |entity| TableOperation::merge(entity.written()))
     }
 
     /// Writes single columns of stored entities.
@@ -252,7 +243,7 @@ impl<E> Bulk<E> {
     /// Deletes entities by key.
     ///
     /// An entity that is absent is rejected (`NotFound`), or counts as applied if an earlier response was lost. The row
-    /// of the key is deleted whatever its [`variant`](TableClient::variant) is.
+    /// of the key is deleted whatever its variant is.
     ///
     /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn delete<K: IntoKey<E>>(
@@ -304,11 +295,6 @@ impl<E> Bulk<E> {
         X: From<Error>,
     {
         BulkWrite::new(self.run(), operations)
-    }
-
-    /// Returns the variant to which the handle's writes are restricted.
-    pub(crate) fn variant(&self) -> Option<&'static MarkedVariant> {
-        self.table.pipeline().settings.variant
     }
 
     /// Writes the operations that `make` encodes. Each is encoded when its item is read.

@@ -8,8 +8,7 @@ use crate::entity::versioned::Versioned;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an entity that a table of `{E}` stores",
     label = "expected `{E}`, `Versioned<{E}>` or a reference to one",
-    note = "where `{E}` is an enum of entities: write `{E}::Variant(entity)`, or use the handle of the variant, \
-            `table.variant::<{Self}>().bulk()`",
+    note = "where `{E}` is an enum of entities: write `{E}::Variant(entity)`",
     note = "operations of any entity type are written by `bulk().write(..)`"
 )]
 pub trait BulkEntity<E> {

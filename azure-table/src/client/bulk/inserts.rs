@@ -9,13 +9,11 @@ use futures_core::Stream;
 
 use crate::client::bulk::bulk_entity::BulkEntity;
 use crate::client::bulk::bulk_run::BulkRun;
-use crate::entity::variant_mark::{AsVariant, MarkedVariant};
 use crate::write::operation::TableOperation;
 
 /// The inserts of entities into a table of `E`.
 pub(super) struct Inserts<I, E> {
     entities: I,
-    variant: Option<&'static MarkedVariant>,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -23,10 +21,9 @@ impl<I, E> Inserts<I, E>
 where
     I: Iterator<Item: BulkEntity<E>>,
 {
-    pub(super) fn new(entities: I, variant: Option<&'static MarkedVariant>) -> Self {
+    pub(super) fn new(entities: I) -> Self {
         Self {
             entities,
-            variant,
             entity: PhantomData,
         }
     }
@@ -34,7 +31,7 @@ where
     /// Reads an entity, and pushes its insert.
     pub(super) fn push_next(self: Pin<&mut Self>, run: &mut BulkRun, _: &mut Context<'_>) -> Poll<Option<Result<()>>> {
         let this = self.get_mut();
-        let insert = |entity: I::Item| run.insert(&AsVariant::new(entity.written(), this.variant));
+        let insert = |entity: I::Item| run.insert(entity.written());
         Poll::Ready(this.entities.next().map(insert).map(Ok))
     }
 }
@@ -49,7 +46,7 @@ where
 
     fn poll_next(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
-        let insert = |entity: I::Item| TableOperation::insert(&AsVariant::new(entity.written(), this.variant));
+        let insert = |entity: I::Item| TableOperation::insert(entity.written());
         Poll::Ready(this.entities.next().map(insert).map(Ok))
     }
 }

@@ -16,7 +16,6 @@ use crate::client::bulk::interrupted::Interrupted;
 use crate::client::table_handle::TableClient;
 use crate::client::total_timeout::total_timeout;
 use crate::entity::table_entity::AsEntity;
-use crate::entity::variant_mark::{AsVariant, MarkedVariant};
 use crate::write::operation::TableOperation;
 
 /// The default time that an operation waits for others.
@@ -74,8 +73,6 @@ const LINGER: Duration = Duration::from_millis(200);
 #[must_use = "call `close()`: operations still pending when the writer is dropped are never sent"]
 pub struct Writer<E> {
     run: BulkRun,
-    /// The variant to which the writer is restricted.
-    variant: Option<&'static MarkedVariant>,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -96,13 +93,11 @@ impl<E> TableClient<E> {
 impl<E> Bulk<E> {
     /// Returns a [`Writer`] with these sizes, rates and limits.
     pub fn writer(self) -> Writer<E> {
-        let variant = self.variant();
         let mut run = self.run();
         run.engine.input = Input::Open;
         run.engine.settings.linger = Some(LINGER);
         Writer {
             run,
-            variant,
             entity: PhantomData,
         }
     }
@@ -166,8 +161,7 @@ impl<E> Writer<E> {
     /// # Errors
     /// See `send`.
     pub async fn insert(&mut self, entity: &impl AsEntity<E>) -> Result<()> {
-        let entity = AsVariant::new(entity, self.variant);
-        self.send(TableOperation::insert(&entity)).await
+        self.send(TableOperation::insert(entity)).await
     }
 
     /// Sends an insert-or-replace: see [`send`](Self::send).
@@ -177,8 +171,7 @@ impl<E> Writer<E> {
     /// # Errors
     /// See `send`.
     pub async fn insert_or_replace(&mut self, entity: &impl AsEntity<E>) -> Result<()> {
-        let entity = AsVariant::new(entity, self.variant);
-        self.send(TableOperation::insert_or_replace(&entity)).await
+        self.send(TableOperation::insert_or_replace(entity)).await
     }
 
     /// Sends an insert-or-merge: see [`send`](Self::send).
@@ -188,8 +181,7 @@ impl<E> Writer<E> {
     /// # Errors
     /// See `send`.
     pub async fn insert_or_merge(&mut self, entity: &impl AsEntity<E>) -> Result<()> {
-        let entity = AsVariant::new(entity, self.variant);
-        self.send(TableOperation::insert_or_merge(&entity)).await
+        self.send(TableOperation::insert_or_merge(entity)).await
     }
 
     /// Sends all pending operations, in batches that may not be full, and waits until each has its outcome.

@@ -38,7 +38,7 @@ impl<E, P: ReadEntity> GetEntity<E, P> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, key: Result<Key<E>>) -> Self {
         let spec = GetSpec {
             key: Some(key),
-            shape: Shape::of_type().of_variant(pipeline.settings.variant),
+            shape: Shape::of_type(),
         };
         Self {
             operation: CallFuture::new(pipeline, OperationKind::Get, Some(table), spec),
@@ -91,7 +91,6 @@ impl<E, P> GetEntity<E, P> {
     }
 
     fn shaped<Q>(self, shape: Shape<Q>) -> GetEntity<E, Q> {
-        let shape = shape.of_variant(self.operation.pipeline.settings.variant);
         let operation = self.operation.map_spec(|spec| GetSpec { key: spec.key, shape });
         GetEntity { operation }
     }
@@ -147,7 +146,7 @@ impl EntityExists {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, key: Result<(String, String)>) -> Self {
         let spec = ExistsSpec {
             key: Some(key),
-            shape: Shape::of_nothing().of_variant(pipeline.settings.variant),
+            shape: Shape::of_nothing(),
         };
         Self {
             operation: CallFuture::new(pipeline, OperationKind::Get, Some(table), spec),
@@ -172,14 +171,11 @@ impl Spec for ExistsSpec {
     }
 
     fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<bool> {
-        // For the handle of a variant, a row of another variant does not exist.
         let Some(Ok((partition_key, row_key))) = &self.key else {
             return Err(polled_again());
         };
         let key = (partition_key.as_str(), row_key.as_str());
-        let there = get::read_response(response, key, self.shape.form.metadata, false, |members| {
-            self.shape.read_or_skip(members.row())
-        })?;
-        Ok(there.flatten().is_some())
+        let there = get::read_response(response, key, self.shape.form.metadata, false, |_| Ok(()))?;
+        Ok(there.is_some())
     }
 }

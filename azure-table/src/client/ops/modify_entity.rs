@@ -214,8 +214,8 @@ where
         }
         let write = match inserts {
             // Another caller may insert the same content: only the write id distinguishes the two.
-            true => TableOperation::insert(&self.table.written(&entity.entity)).known_by_write_id(),
-            false => TableOperation::replace(&self.table.written(&entity)),
+            true => TableOperation::insert(&entity.entity).known_by_write_id(),
+            false => TableOperation::replace(&entity),
         };
         let write = WriteEntity::new(self.table.pipeline(), self.table.name(), write);
         self.state = State::Writing {

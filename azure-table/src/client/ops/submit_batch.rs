@@ -11,7 +11,6 @@ use http::Response;
 use crate::account::table_name::TableName;
 use crate::client::ops::call_future::{CallFuture, Spec, operation, polled_again};
 use crate::doubt::read_back::WrittenRow;
-use crate::entity::variant_mark::MarkedVariant;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::write::batch::ChangeSet;
@@ -29,8 +28,6 @@ struct SubmitSpec {
     /// The call, until it is sent.
     call: Option<Result<Call>>,
     sent: Arc<SentBatch>,
-    /// The variant that entities in the response are read as.
-    variant: Option<&'static MarkedVariant>,
 }
 
 impl SubmitBatch {
@@ -39,11 +36,7 @@ impl SubmitBatch {
         if sent.len() == 0 {
             call = Err(Error::invalid_input("the batch has no operations"));
         }
-        let spec = SubmitSpec {
-            call: Some(call),
-            sent,
-            variant: pipeline.settings.variant,
-        };
+        let spec = SubmitSpec { call: Some(call), sent };
         Self {
             operation: CallFuture::new(pipeline, OperationKind::Batch, Some(table), spec),
         }
@@ -63,12 +56,10 @@ impl SubmitBatch {
 }
 
 impl SubmitSpec {
-    /// Returns the results with their keys, as the handle reads their entities.
-    fn kept(&self, results: impl Iterator<Item = TableResult>) -> Vec<TableResult> {
+    /// Returns the results with their keys.
+    fn keyed(&self, results: impl Iterator<Item = TableResult>) -> Vec<TableResult> {
         let keyed = results.zip(self.sent.row_keys());
-        keyed
-            .map(|(result, row_key)| result.of_variant(self.variant).in_batch(row_key))
-            .collect()
+        keyed.map(|(result, row_key)| result.in_batch(row_key)).collect()
     }
 }
 
@@ -81,11 +72,11 @@ impl Spec for SubmitSpec {
 
     fn read_back(&mut self, rows: Vec<WrittenRow>) -> Result<Vec<TableResult>> {
         let applied = self.sent.requested().zip(rows);
-        Ok(self.kept(applied.map(|(requested, row)| TableResult::applied(requested.kind, Some(row)))))
+        Ok(self.keyed(applied.map(|(requested, row)| TableResult::applied(requested.kind, Some(row)))))
     }
 
     fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<Vec<TableResult>> {
         let results = batch_response::read_response(&self.sent, response)?;
-        Ok(self.kept(results.into_iter()))
+        Ok(self.keyed(results.into_iter()))
     }
 }

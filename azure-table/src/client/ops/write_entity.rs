@@ -14,7 +14,6 @@ use crate::account::table_name::TableName;
 use crate::client::ops::call_future::{CallFuture, Spec, operation, polled_again};
 use crate::doubt::read_back::WrittenRow;
 use crate::entity::table_entity::ReadEntity;
-use crate::entity::variant_mark::MarkedVariant;
 use crate::entity::versioned::Versioned;
 use crate::key::key_texts::KeyTexts;
 use crate::pipeline::Pipeline;
@@ -66,7 +65,6 @@ macro_rules! write_operation {
                     key: None,
                     output: $read,
                     rejection: None $(.or(Some(($status, $rejected))))?,
-                    variant: pipeline.settings.variant,
                 };
                 Self {
                     operation: CallFuture::new(pipeline, requested.kind, Some(table), spec),
@@ -175,8 +173,6 @@ struct WriteSpec<T> {
     output: fn(TableResult) -> Result<T>,
     /// The error status of a regular result, and the function that turns rejections into outputs.
     rejection: Option<(u16, Rejected<T>)>,
-    /// The variant that an entity in the response is read as.
-    variant: Option<&'static MarkedVariant>,
 }
 
 /// Turns a rejection into an output, if it is a regular result. The flag is `true` if an earlier attempt is in doubt.
@@ -186,10 +182,6 @@ impl<T> WriteSpec<T> {
     /// Changes the operation before it is sent.
     fn change(&mut self, change: impl FnOnce(TableOperation) -> TableOperation) {
         self.operation = self.operation.take().map(change);
-    }
-
-    fn applied(&self, result: TableResult) -> Result<T> {
-        (self.output)(result.of_variant(self.variant))
     }
 
     fn rejected(&self, error: Error, is_in_doubt: bool) -> Result<T> {
@@ -220,12 +212,12 @@ impl<T> Spec for WriteSpec<T> {
 
     fn read_response(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
         match table_result::read_response(self.requested, self.key.as_ref().map(KeyTexts::pair), response) {
-            Ok(result) => self.applied(result),
+            Ok(result) => (self.output)(result),
             Err(e) => self.rejected(e, is_in_doubt),
         }
     }
 
     fn read_back(&mut self, mut rows: Vec<WrittenRow>) -> Result<T> {
-        self.applied(TableResult::applied(self.requested.kind, rows.pop()))
+        (self.output)(TableResult::applied(self.requested.kind, rows.pop()))
     }
 }

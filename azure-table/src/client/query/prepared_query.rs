@@ -75,7 +75,7 @@ impl QuerySettings {
         form: &RowForm,
         prefetch: Prefetch,
     ) -> Result<PreparedQuery> {
-        let limit = self.limit.filter(|_| !form.may_drop_rows());
+        let limit = self.limit.filter(|_| form.on_bad_row.is_none());
         let top = top(self.page_size, limit)?;
         form.check_select()?;
         let request = QueryRequest {

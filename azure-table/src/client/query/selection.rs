@@ -16,7 +16,6 @@ use crate::client::total_timeout::TotalTimeout;
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::table_entity::TableEntity;
 use crate::filter::typed::Filter;
-use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::request::continuation::{self, Continuation};
 
@@ -77,7 +76,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
     /// Returns the pages of the query from `from`, or from its own continuation, with rows of this shape.
     ///
     /// # Errors
-    /// - `InvalidInput`: the query is of another table, or of other rows than the handle writes.
+    /// - `InvalidInput`: the query is of another table.
     /// - `InvalidInput`: its continuation is one of the secondary.
     pub(crate) fn walk<P>(
         mut self,
@@ -100,19 +99,8 @@ impl<E: TableEntity> TableQuery<E, ()> {
         if self.filter.as_ref().is_some_and(|filter| filter.is_wide) {
             return rejected(
                 "the filter selects a variant by the form of its keys, which rows of other variants may meet too: give the enum \
-                 a `tag` or each variant a `row_key_prefix`, write with the handle of the variant, or read the rows and use `bulk()`",
+                 a `tag` or each variant a `row_key_prefix`, or read the rows and use `bulk()`",
             );
-        }
-        if table.pipeline().settings.variant != self.settings.pipeline.settings.variant {
-            let rows = |pipeline: &Pipeline| match pipeline.settings.variant {
-                Some(variant) => format!("rows of the variant `{}` of `{}`", variant.name, variant.of),
-                None => "rows of any kind".to_owned(),
-            };
-            return rejected(&format!(
-                "the query selects {}, the handle writes {}: create the query with the handle that writes",
-                rows(&self.settings.pipeline),
-                rows(table.pipeline())
-            ));
         }
         self = self.with(options);
         self.settings.options = self.settings.options.for_write();

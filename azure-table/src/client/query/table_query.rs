@@ -25,7 +25,6 @@ use crate::entity::table_entity::{ReadEntity, TableEntity};
 use crate::entity::versioned::Versioned;
 use crate::filter::access::{Access, AccessPath};
 use crate::filter::exclusion::excluding;
-use crate::filter::nested::Variant;
 use crate::filter::projection::Projection;
 use crate::filter::select::Columns;
 use crate::filter::typed::{self, Filter, FilterOf};
@@ -96,7 +95,6 @@ pub(super) struct QuerySettings {
 
 impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName) -> Self {
-        let variant = pipeline.settings.variant;
         Self {
             settings: QuerySettings {
                 pipeline: Arc::clone(pipeline),
@@ -111,8 +109,8 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
                 options: CallOptions::new(),
                 total: TotalTimeout::default(),
             },
-            filter: variant.map(|variant| Variant::<E, E>::new(variant.mark).unchecked()),
-            shape: Shape::of_type().of_variant(variant),
+            filter: None,
+            shape: Shape::of_type(),
         }
     }
 }
@@ -443,8 +441,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         })
     }
 
-    pub(super) fn shaped<Q>(self, shape: Shape<Q>) -> TableQuery<E, Q> {
-        let mut shape = shape.of_variant(self.settings.pipeline.settings.variant);
+    pub(super) fn shaped<Q>(self, mut shape: Shape<Q>) -> TableQuery<E, Q> {
         shape.form.on_bad_row = self.shape.form.on_bad_row;
         if shape.form.on_bad_row.is_some() {
             shape.form.metadata = MetadataLevel::Minimal;

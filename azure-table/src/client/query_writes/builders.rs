@@ -16,7 +16,6 @@ use crate::client::query_writes::query_write::{QueryWrite, query_write};
 use crate::client::query_writes::row_plan::{Plan, PlanRows, RowVersion, TypedRow};
 use crate::client::table_handle::TableClient;
 use crate::entity::table_entity::{ReadEntity, TableEntity};
-use crate::entity::variant_mark::{AsVariant, MarkedVariant};
 use crate::filter::assignment::{AssignedProperties, Assignments};
 use crate::filter::projection::{UpdatableRow, Updated};
 use crate::key::entity_key::Key;
@@ -124,7 +123,6 @@ struct Update<P, F, R> {
     is_partial: bool,
     /// `true` if a row may be changed twice.
     is_repeatable: bool,
-    variant: Option<&'static MarkedVariant>,
     closure: PhantomData<fn(&mut P) -> R>,
 }
 
@@ -135,7 +133,6 @@ impl<E, P: ReadEntity, F, R> UpdateWhere<'_, E, P, F, R> {
             change,
             is_partial: select.is_some(),
             is_repeatable: false,
-            variant: table.pipeline().settings.variant,
             closure: PhantomData,
         };
         let mut rows = QueryWrite::new(table, query, OperationKind::UpdateWhere, update);
@@ -208,9 +205,7 @@ where
             return Err(Error::invalid_input(why).at_entity(partition_key, row_key).into());
         }
         let planned = now.and_then(|now| match read.row.updated() {
-            Updated::Entity(entity) if !self.is_partial => {
-                Ok(rewrite(entity, &read, &version, (&before, &now), self.variant))
-            }
+            Updated::Entity(entity) if !self.is_partial => Ok(rewrite(entity, &read, &version, (&before, &now))),
             _ => Ok(now.patch(&before, &version)?.map_or(Plan::Keep, Plan::Write)),
         });
         Ok(planned.unwrap_or_else(Plan::Reject))
@@ -231,15 +226,11 @@ atomic!(UpgradeWhere<'h>[E], Error, where E: TableEntity + ReadEntity);
 
 struct Upgrade {
     drops_unknown: bool,
-    variant: Option<&'static MarkedVariant>,
 }
 
 impl<E> UpgradeWhere<'_, E> {
     pub(crate) fn new(table: &TableClient<E>, query: TableQuery<E, ()>) -> Self {
-        let upgrade = Upgrade {
-            drops_unknown: false,
-            variant: table.pipeline().settings.variant,
-        };
+        let upgrade = Upgrade { drops_unknown: false };
         Self {
             rows: QueryWrite::new(table, query, OperationKind::Upgrade, upgrade),
         }
@@ -277,10 +268,10 @@ impl<E: TableEntity + ReadEntity> PlanRows<E> for Upgrade {
             return Ok(Plan::Keep);
         }
         Ok(if self.drops_unknown {
-            let replace = TableOperation::replace(&AsVariant::new(entity, self.variant));
+            let replace = TableOperation::replace(entity);
             Plan::Write(replace.if_match(row.version.etag))
         } else {
-            rewrite(entity, &read, &row.version, (&now, &now), self.variant)
+            rewrite(entity, &read, &row.version, (&now, &now))
         })
     }
 }

@@ -20,7 +20,6 @@ use crate::entity::dynamic::DynamicEntity;
 use crate::entity::property_writer::{self, Destination, PropertyWriter};
 use crate::entity::schema::{self, EntitySchema};
 use crate::entity::table_entity::TableEntity;
-use crate::entity::variant_mark::{AsVariant, MarkedVariant};
 use crate::filter::assignment::AssignedProperties;
 use crate::filter::projection::{ProjectedValues, UpdatableRow, Updated};
 use crate::key::entity_key::key_texts;
@@ -142,18 +141,16 @@ pub(crate) fn rewrite<E: TableEntity, P>(
     ReadRow { stored, removed, .. }: &ReadRow<P>,
     version: &RowVersion<E>,
     (before, now): (&Form, &Form),
-    variant: Option<&'static MarkedVariant>,
 ) -> Plan {
     let is_older = |name: &str| schema::has_older_name(E::SCHEMA, name) || removed.iter().any(|gone| gone == name);
     let goes = |name: &str| !now.has(name) && (before.has(name) || is_older(name));
     let unknown = stored.properties.iter();
     let unknown: BTreeMap<_, _> = unknown.filter(|(name, _)| !now.has(name) && !goes(name)).collect();
-    let marks = variant.map_or(&[][..], MarkedVariant::names);
-    let has_unknown = unknown.keys().any(|name| !marks.contains(&name.as_str()));
+    let has_unknown = !unknown.is_empty();
     let operation = if stored.properties.keys().any(|name| goes(name)) {
-        TableOperation::replace(&AsVariant::new(&WithUnknown { entity, unknown }, variant))
+        TableOperation::replace(&WithUnknown { entity, unknown })
     } else {
-        TableOperation::merge(&AsVariant::new(entity, variant))
+        TableOperation::merge(entity)
     };
     let operation = operation.if_match(version.etag.clone());
     if has_unknown {

@@ -18,8 +18,6 @@ use crate::write::operation::TableOperation;
 impl<E> TableClient<E> {
     /// Returns `true` if an entity has this key.
     ///
-    /// A handle to a [`variant`](Self::variant) sees only entities of the variant.
-    ///
     /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     ///
     /// Source: REST "Query Entities".
@@ -79,7 +77,7 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Insert Entity".
     pub fn insert_if_not_exists(&self, entity: &impl AsEntity<E>) -> InsertEntityIfNotExists {
-        let insert = TableOperation::insert(&self.written(entity));
+        let insert = TableOperation::insert(entity);
         InsertEntityIfNotExists::new(self.pipeline(), self.name(), insert)
     }
 

@@ -57,7 +57,7 @@ impl<E> TableClient<E> {
     /// Source: REST "Insert Entity".
     #[doc(alias = "AddEntity")]
     pub fn insert(&self, entity: &impl AsEntity<E>) -> WriteEntity {
-        let insert = TableOperation::insert(&self.written(entity));
+        let insert = TableOperation::insert(entity);
         WriteEntity::new(&self.pipeline, &self.table, insert)
     }
 
@@ -89,7 +89,7 @@ impl<E> TableClient<E> {
     where
         E: ReadEntity,
     {
-        let insert = TableOperation::insert_returning(&self.written(entity));
+        let insert = TableOperation::insert_returning(entity);
         InsertEntityReturning::new(&self.pipeline, &self.table, insert)
     }
 
@@ -103,7 +103,7 @@ impl<E> TableClient<E> {
     #[doc(alias = "UpsertEntity")]
     #[doc(alias = "upsert")]
     pub fn insert_or_replace(&self, entity: &impl AsEntity<E>) -> WriteEntity {
-        let upsert = TableOperation::insert_or_replace(&self.written(entity));
+        let upsert = TableOperation::insert_or_replace(entity);
         WriteEntity::new(&self.pipeline, &self.table, upsert)
     }
 
@@ -118,7 +118,7 @@ impl<E> TableClient<E> {
     #[doc(alias = "UpsertEntity")]
     #[doc(alias = "upsert")]
     pub fn insert_or_merge(&self, entity: &impl AsEntity<E>) -> WriteEntity {
-        let upsert = TableOperation::insert_or_merge(&self.written(entity));
+        let upsert = TableOperation::insert_or_merge(entity);
         WriteEntity::new(&self.pipeline, &self.table, upsert)
     }
 
@@ -137,7 +137,7 @@ impl<E> TableClient<E> {
     /// Source: REST "Update Entity".
     #[doc(alias = "UpdateEntity")]
     pub fn replace(&self, entity: &impl AsEntity<E>) -> UpdateEntity {
-        let replace = TableOperation::replace(&self.written(entity));
+        let replace = TableOperation::replace(entity);
         UpdateEntity::new(&self.pipeline, &self.table, replace)
     }
 
@@ -154,7 +154,7 @@ impl<E> TableClient<E> {
     /// Source: REST "Merge Entity".
     #[doc(alias = "UpdateEntity")]
     pub fn merge(&self, entity: &impl AsEntity<E>) -> UpdateEntity {
-        let merge = TableOperation::merge(&self.written(entity));
+        let merge = TableOperation::merge(entity);
         UpdateEntity::new(&self.pipeline, &self.table, merge)
     }
 

@@ -62,9 +62,9 @@ impl<E: TableEntity> TableClient<E> {
     /// - The error of a page: see [`TableQuery`](crate::TableQuery).
     /// - `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`, `ServerFault`, `TableNotFound`: a
     ///   write failed.
-    /// - `InvalidInput`: the query is of another table or [`variant`](Self::variant), it resumes from a continuation of
-    ///   the secondary location, or the client denies its access path. Or the filter selects a variant that only the
-    ///   form of its keys distinguishes: see [`Variant::only`](crate::filter::Variant::only).
+    /// - `InvalidInput`: the query is of another table, it resumes from a continuation of the secondary location, or the
+    ///   client denies its access path. Or the filter selects a variant that only the form of its keys distinguishes:
+    ///   see [`Variant::only`](crate::filter::Variant::only).
     /// - Any kind: more rows failed than [`max_failures`](DeleteWhere::max_failures) allows.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".

@@ -26,7 +26,6 @@ const MAX_CLIENT_REQUEST_ID: usize = 1_024;
 impl Pipeline {
     /// Completes the request of a call, except for its authorization. Returns the id of the call.
     pub(crate) fn prepare(&self, call: &mut Call, options: &CallOptions) -> Result<Arc<str>> {
-        self.settings.check_variant()?;
         if options.get().via_batch {
             via_batch::enclose(call, &self.endpoint)?;
         }

@@ -334,9 +334,9 @@ async fn variants_keep_their_versions() {
 
     let mut found = found.unwrap();
     found.name = "Grace".into();
-    let customers = items.variant::<Customer>();
-    customers.merge(&found).await.unwrap();
-    let error = customers.merge(&found).await.unwrap_err();
+    let found = found.map(Item::Customer);
+    items.merge(&found).await.unwrap();
+    let error = items.merge(&found).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConditionNotMet);
 
     let error = query().gather::<Option<Versioned<Order>>>().await.unwrap_err();

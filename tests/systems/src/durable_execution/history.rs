@@ -122,7 +122,8 @@ impl Histories {
             events: 0,
             write: None,
         };
-        let etag = self.rows.variant().insert_if_not_exists(&instance).await?;
+        let row = Row::Instance(instance.clone());
+        let etag = self.rows.insert_if_not_exists(&row).await?;
         Ok(etag.map(|etag| {
             self.history(Versioned {
                 entity: instance,
@@ -260,7 +261,7 @@ impl History {
             .await
             .map_err(Interrupted::into_error)?;
         deleted.ensure_no_leftovers()?;
-        match of.rows.variant::<Instance>().delete(&header).await {
+        match of.rows.delete(&header.map(Row::Instance)).await {
             Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConditionNotMet) => Err(e),
             _ => Ok(Some(deleted.applied())),
         }
@@ -296,9 +297,9 @@ impl History {
     }
 
     /// Returns a transaction of the header and the first events, and the number of events that it has.
-    fn batch(&self, header: &Instance, events: &[Event]) -> Result<(TableBatch<Instance>, usize)> {
-        let mut batch = self.of.rows.variant::<Instance>().batch();
-        batch.replace(&self.header.clone().map(|_| header.clone()))?;
+    fn batch(&self, header: &Instance, events: &[Event]) -> Result<(TableBatch<Row>, usize)> {
+        let mut batch = self.of.rows.batch();
+        batch.replace(&self.header.clone().map(|_| Row::Instance(header.clone())))?;
         for event in events {
             // An event of an earlier checkpoint that was not completed may be there.
             if let Err(rejected) = batch.push(TableOperation::insert_or_replace(event)) {
@@ -313,7 +314,7 @@ impl History {
     }
 
     /// Submits a transaction, whose first operation is the header.
-    async fn submit(mut self, header: Instance, batch: TableBatch<Instance>) -> Result<Option<Self>> {
+    async fn submit(mut self, header: Instance, batch: TableBatch<Row>) -> Result<Option<Self>> {
         // Its events may be deleted already.
         if self.header.status == Status::Purging {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Handles to an enum's table that compile.
+//! Handles with other entity types to an enum's table that compile.
 
 use azure_table::{DynamicEntity, TableClient, TableEntity};
 
@@ -8,6 +8,7 @@ struct Deposit {
     account: String,
     #[table(row_key)]
     at: u32,
+    cents: i64,
 }
 
 /// No variant, though its keys are the same.
@@ -17,6 +18,20 @@ struct Draft {
     account: String,
     #[table(row_key)]
     at: u32,
+}
+
+/// No variant, though its name and its keys are those of one: its properties have other types.
+mod elsewhere {
+    use azure_table::TableEntity;
+
+    #[derive(TableEntity)]
+    pub(super) struct Deposit {
+        #[table(partition_key)]
+        account: String,
+        #[table(row_key)]
+        at: u32,
+        cents: f64,
+    }
 }
 
 #[derive(TableEntity)]
@@ -31,11 +46,9 @@ fn main() {
     let key = azure_table::AccountKey::new("a", "AAAA").unwrap();
     let service = azure_table::TableServiceClient::new("https://a.table.core.windows.net", key).unwrap();
     let bookings: TableClient<Booking> = service.table("Bookings").unwrap();
-    let _: TableClient<Deposit> = bookings.variant();
-    let mut batch = bookings.batch();
-    batch.variant::<Deposit>().delete(("a", 1)).unwrap();
     let _: TableClient<DynamicEntity> = bookings.typed();
     let _: TableClient<Booking> = bookings.typed();
     let _: TableClient<Draft> = bookings.typed();
+    let _: TableClient<elsewhere::Deposit> = bookings.typed();
     let _: TableClient<Deposit> = service.table("Bookings").unwrap();
 }
