@@ -1,16 +1,18 @@
 //! A web service of notes for programs: ETags, statuses, and layers of tower-http on both sides.
 //!
 //! `cargo run -p azure-table-examples --features web --example web_service` starts it on a port of 127.0.0.1, with its
-//! table on an emulator on another port, makes four requests, and prints them with the spans of both layers. With
+//! table on an emulator on another port, makes some requests, and prints them with the spans of both layers. With
 //! `AZURE_STORAGE_CONNECTION_STRING` the notes are on that account. `… -- client` sends the requests to the tables by
 //! the `reqwest::Client` of the program instead, without layers.
 //!
-//! `service.rs` has the routes, the status of each error, and the two transports.
+//! `service.rs` has the routes, the status of each error, and the two transports. `page_token.rs` signs the links from
+//! page to page.
 //!
 //! Source: the guide "Web services".
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example talks to a person")]
 
+mod page_token;
 mod service;
 
 use std::error::Error;
@@ -19,6 +21,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use azure_table::TableServiceClient;
+use azure_table::filter::AccessPath;
 use azure_table::transport::{HttpTransport, ReqwestTransport};
 use azure_table_examples::{connect_on_port, finish, on_own_tables};
 use tokio::net::TcpListener;
@@ -28,6 +31,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use self::page_token::PageTokens;
 use self::service::{Note, client, layered, router};
 
 #[tokio::main]
@@ -44,7 +48,10 @@ async fn main() -> ExitCode {
 
 async fn run() -> Result<(), Box<dyn Error>> {
     let (service, _emulator) = connect_on_port().await?;
-    let service = service.timeout(Duration::from_secs(5));
+    // No route reads the whole table, also by mistake.
+    let service = service
+        .timeout(Duration::from_secs(5))
+        .deny_access(AccessPath::TableScan);
     // Shared with the rest of the program.
     let client = client()?;
     let service = match std::env::args().nth(1).as_deref() {
@@ -58,9 +65,13 @@ async fn run() -> Result<(), Box<dyn Error>> {
 async fn visits(service: &TableServiceClient, client: &reqwest::Client) -> Result<(), Box<dyn Error>> {
     let notes = service.table::<Note>("Notes")?;
     notes.create_table().await?;
+    // The first visitors do not wait for connections.
+    service.warm_up(4).await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let url = format!("http://{}/notes/kick-off", listener.local_addr()?);
-    let server = tokio::spawn(async { axum::serve(listener, router(notes)).await });
+    let site = format!("http://{}", listener.local_addr()?);
+    let url = format!("{site}/notes/kick-off");
+    let tokens = PageTokens::new([7; 64]); // in a service: random bytes from a secret store
+    let server = tokio::spawn(async { axum::serve(listener, router(notes, tokens)).await });
 
     let missing = client.get(&url).send().await?;
     println!("GET {}", missing.status());
@@ -73,6 +84,17 @@ async fn visits(service: &TableServiceClient, client: &reqwest::Client) -> Resul
     }
     let found = client.get(&url).send().await?;
     println!("GET {} {}", found.status(), found.text().await?);
+
+    for id in ["keeper", "kit"] {
+        client.put(format!("{site}/notes/{id}")).body(id).send().await?;
+    }
+    let first = client.get(format!("{site}/lists/k")).send().await?;
+    let link = first.headers()["link"].to_str()?;
+    let next = link.strip_prefix('<').and_then(|link| link.split_once('>'));
+    let next = first.url().join(next.ok_or("no link")?.0)?;
+    println!("GET the list {} {}", first.status(), first.text().await?);
+    let last = client.get(next).send().await?;
+    println!("GET the next page {} {}", last.status(), last.text().await?);
     server.abort();
     Ok(())
 }

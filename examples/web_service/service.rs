@@ -2,17 +2,22 @@
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use azure_table::transport::{Delivery, HttpTransport, TowerTransport, Transport, TransportError};
 use azure_table::{ETag, Error, ErrorKind, TableClient, TableEntity};
+use serde::Deserialize;
 use tower::ServiceBuilder;
 use tower_http::trace::TraceLayer;
 
+use super::page_token::PageTokens;
+
 /// The most requests to the tables at a time.
 const CONCURRENT: usize = 64;
+/// The most notes of a page.
+const PAGE: usize = 2;
 
 /// A note, in the partition of its first letter.
 #[derive(TableEntity, Clone, Debug)]
@@ -27,14 +32,21 @@ pub(crate) struct Note {
 /// An error as a status.
 pub(crate) struct Problem(Error);
 
-type Notes = State<TableClient<Note>>;
+type Site = State<(TableClient<Note>, PageTokens)>;
+
+/// The page of a list, or `None` for the first one.
+#[derive(Deserialize)]
+struct Position {
+    page: Option<String>,
+}
 
 /// Returns the service. Its clones share the client of the table.
-pub(crate) fn router(notes: TableClient<Note>) -> Router {
+pub(crate) fn router(notes: TableClient<Note>, tokens: PageTokens) -> Router {
     Router::new()
         .route("/notes/{id}", get(read).put(write))
+        .route("/lists/{letter}", get(list))
         .layer(TraceLayer::new_for_http().make_span_with(span_of_visit))
-        .with_state(notes)
+        .with_state((notes, tokens))
 }
 
 /// Returns the span of a visit, without the keys in its URL.
@@ -80,16 +92,38 @@ fn keys(id: &str) -> (String, String) {
     (id.chars().take(1).collect(), id.to_owned())
 }
 
-async fn read(State(notes): Notes, Path(id): Path<String>) -> Result<Response, Problem> {
+async fn read(State((notes, _)): Site, Path(id): Path<String>) -> Result<Response, Problem> {
     let Some(note) = notes.get(keys(&id)).versioned().await? else {
         return Ok(StatusCode::NOT_FOUND.into_response());
     };
     Ok(([(header::ETAG, note.etag.to_string())], note.entity.text).into_response())
 }
 
+/// Lists the ids of the notes with a first letter. The header `Link` of a page leads to the next one (RFC 8288).
+async fn list(
+    State((notes, tokens)): Site,
+    Path(letter): Path<String>,
+    Query(position): Query<Position>,
+) -> Result<Response, Problem> {
+    let mut query = notes.query().partition(letter.as_str()).page_size(PAGE);
+    if let Some(link) = position.page {
+        let Some(position) = tokens.verify(&letter, &link) else {
+            return Ok(StatusCode::BAD_REQUEST.into_response());
+        };
+        query = query.resume_from(position);
+    }
+    let Some(page) = query.keys().pages().try_next().await? else {
+        return Ok(StatusCode::NOT_FOUND.into_response());
+    };
+    let next = || format!("<?page={}>; rel=\"next\"", tokens.sign(&letter, page.continuation()));
+    let link = page.has_more().then(|| [(header::LINK, next())]);
+    let ids: Vec<&str> = page.items().iter().map(|key| key.row_key()).collect();
+    Ok((link, ids.join(" ")).into_response())
+}
+
 /// Saves a note: on the version that `If-Match` names, or in any case.
 async fn write(
-    State(notes): Notes,
+    State((notes, _)): Site,
     Path(id): Path<String>,
     headers: HeaderMap,
     text: String,

@@ -5,8 +5,8 @@
 //! A call of each promise, and each operation of this module, must succeed for at least one seed, or the promise holds
 //! by failing.
 
-mod cursors;
 mod positions;
+mod resumed;
 mod writes;
 
 use std::cell::RefCell;
@@ -34,7 +34,7 @@ fn promises_of_patterns_hold_on_adverse_services() {
 
 #[test]
 fn operations_of_several_requests_hold_on_adverse_services() {
-    let promises = OPERATIONS.iter().chain(&cursors::PROMISES).chain(&positions::PROMISES);
+    let promises = OPERATIONS.iter().chain(&resumed::PROMISES).chain(&positions::PROMISES);
     let promises = promises.chain(writes::PROMISES);
     let runs = on_adverse_services(promises.chain(&operations::PROMISES), adverse_seeds());
     assert!(runs.broken.is_empty() && runs.without_success.is_empty(), "{runs:#?}");

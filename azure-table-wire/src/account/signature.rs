@@ -27,12 +27,7 @@ impl SigningKey {
         if bytes.is_empty() {
             return Err(unusable("it is empty"));
         }
-        Self::from_bytes(&bytes)
-    }
-
-    /// Creates a key from its bytes.
-    pub fn from_bytes(key: &[u8]) -> Result<Self> {
-        let state = Hmac::new_from_slice(key).map_err(|_| Error::invalid_input("it has no usable length"))?;
+        let state = Hmac::new_from_slice(&bytes).map_err(|_| unusable("it has no usable length"))?;
         Ok(Self(state))
     }
 

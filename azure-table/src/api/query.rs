@@ -10,7 +10,7 @@
 //! | [`fan_out(..)`](crate::TableQuery::fan_out) | [`FanOut`]: the same query over several partitions in parallel |
 //! | [`scan()`](crate::TableQuery::scan) | [`Scan`], [`ScanStream`]: a whole table in parallel ranges that it finds |
 //! | | [`ScanProgress`], and [`ScanPosition`] to resume from |
-//! | [`last_rows(..)`](crate::TableQuery::last_rows) | the last rows, such as those before a [`Cursor`] |
+//! | [`last_rows(..)`](crate::TableQuery::last_rows) | the last rows, from all pages of the query |
 //! | [`plan()`](crate::TableQuery::plan) | [`QueryPlan`]: the request and its cost, without sending it |
 //!
 //! [`TableClient::get_many`](crate::TableClient::get_many) reads many keys ([`GetMany`]). [`Gather`] sorts the rows of
@@ -45,7 +45,6 @@
 //!
 //! More: [the guide to queries](crate::guide::queries).
 
-pub use crate::client::query::cursor::Cursor;
 pub use crate::client::query::entity_stream::EntityStream;
 pub use crate::client::query::fan_out::FanOut;
 pub use crate::client::query::gather::Gather;

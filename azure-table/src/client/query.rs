@@ -8,7 +8,6 @@ pub(crate) mod table_query;
 mod results;
 
 pub(crate) mod concurrent;
-pub(crate) mod cursor;
 pub(crate) mod entity_stream;
 pub(crate) mod fan_out;
 pub(crate) mod gather;

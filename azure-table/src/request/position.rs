@@ -17,15 +17,12 @@ pub(crate) const QUERY: u8 = 0;
 pub(crate) const SCAN: u8 = 1;
 /// The owner of a `WritePosition`.
 pub(crate) const WRITES: u8 = 2;
-/// The owner of a `Cursor`.
-pub(crate) const CURSOR: u8 = 3;
 
 /// The stored names of the owners, in their order, with the names in errors.
 const OWNERS: [(&str, &str); 4] = [
     ("query", "the continuation of a query"),
     ("scan", "a position of `scan`"),
     ("writes", "a position of a write over a query, such as `delete_where`"),
-    ("cursor", "a cursor"),
 ];
 
 /// The owner of a position. Positions that an earlier version stored have none.

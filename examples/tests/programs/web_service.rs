@@ -1,12 +1,15 @@
 //! The web service for programs: its statuses on both transports, and the events of its layers.
 
+#[path = "../../web_service/page_token.rs"]
+mod page_token;
 #[path = "../../web_service/service.rs"]
 mod service;
 
 use azure_table::transport::{HttpTransport, ReqwestTransport, Transport};
-use azure_table::{Emulator, EmulatorServer, NoRetry, RunningEmulator, TableClient, TableServiceClient};
+use azure_table::{Continuation, Emulator, EmulatorServer, NoRetry, RunningEmulator, TableClient, TableServiceClient};
 use tokio::net::TcpListener;
 
+use self::page_token::PageTokens;
 use self::service::{Note, client, layered, router};
 use crate::{output, process, program};
 
@@ -30,7 +33,7 @@ impl Site {
         notes.create_table().await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/notes/secret-id", listener.local_addr().unwrap());
-        let routes = router(notes.clone());
+        let routes = router(notes.clone(), PageTokens::new([1; 64]));
         tokio::spawn(async { axum::serve(listener, routes).await });
         Self {
             url,
@@ -89,6 +92,56 @@ async fn client_of_the_program_serves_both() {
     visit(ReqwestTransport::from_client(client.clone()), &client).await;
 }
 
+#[tokio::test]
+async fn link_of_a_page_is_valid_for_its_list_alone() {
+    let client = client().unwrap();
+    let site = Site::new(ReqwestTransport::from_client(client.clone())).await;
+    let url = |path: &str| site.url.replace("notes/secret-id", path);
+    for id in ["aa", "ab", "ac", "ba"] {
+        client
+            .put(url(&format!("notes/{id}")))
+            .body("a note")
+            .send()
+            .await
+            .unwrap();
+    }
+    let list = async |path: String| {
+        let page = client.get(url(&path)).send().await.unwrap();
+        let link = page.headers().get("link").map(|link| link.to_str().unwrap());
+        let token = link.map(|link| {
+            link.strip_prefix("<?page=")
+                .unwrap()
+                .split_once('>')
+                .unwrap()
+                .0
+                .to_owned()
+        });
+        (page.status().as_u16(), token, page.text().await.unwrap())
+    };
+    let (status, token, ids) = list("lists/a".into()).await;
+    let token = token.expect("a link to the next page");
+    assert_eq!((status, &*ids), (200, "aa ab"));
+    assert_eq!(list(format!("lists/a?page={token}")).await, (200, None, "ac".into()));
+
+    assert_eq!(
+        list(format!("lists/b?page={token}")).await.0,
+        400,
+        "the list of another letter"
+    );
+    let (position, signature) = token.split_once('.').unwrap();
+    let start = Continuation::default();
+    for forged in [
+        format!("{start}.{signature}"),
+        position.to_owned(),
+        format!("{position}."),
+        format!("{token}A"),
+    ] {
+        assert_eq!(list(format!("lists/a?page={forged}")).await.0, 400, "{forged}");
+    }
+    let other = PageTokens::new([2; 64]).sign("a", &position.parse().unwrap());
+    assert_eq!(list(format!("lists/a?page={other}")).await.0, 400, "another key");
+}
+
 #[test]
 fn program_prints_its_requests_and_the_events_of_both_layers() {
     let requests = |text: &str| {
@@ -107,6 +160,8 @@ fn program_prints_its_requests_and_the_events_of_both_layers() {
         "PUT with If-Match 204 No Content",
         "PUT with If-Match 412 Precondition Failed",
         "GET 200 OK second half",
+        "GET the list 200 OK keeper kick-off",
+        "GET the next page 200 OK kit",
     ];
     let text = output("web_service");
     assert_eq!(requests(&text), expected);

@@ -40,8 +40,7 @@ impl QuerySettings {
     fn condition(&mut self, filter: Option<Expression>) -> Result<Option<Expression>> {
         let keys = self.keys.take().transpose();
         let keys = keys.map_err(|why| Error::invalid_input(String::from(why)))?;
-        let range = self.cursor_condition(keys.iter().chain(&filter))?;
-        let condition = both(both(keys, range), filter);
+        let condition = both(keys, filter);
         let compares_time = |condition| compares(condition, "Timestamp");
         if self.pipeline.endpoint.profile().is_cosmos() && condition.as_ref().is_some_and(compares_time) {
             let why = "the filter compares the Timestamp, by which Cosmos DB finds no row: compare the Timestamps of \

@@ -1,7 +1,7 @@
 //! [`TableQuery`]: the rows that it selects, and the type of each row.
 //!
-//! `results.rs` runs it. `key_order.rs` selects the rows before or after a cursor, `key_condition.rs` builds the
-//! conditions on keys, and `gather.rs` sorts rows by variant.
+//! `results.rs` runs it. `key_order.rs` reads the last rows, `key_condition.rs` builds the conditions on keys, and
+//! `gather.rs` sorts rows by variant.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,6 @@ use azure_table_wire::filter::expression::Expression;
 use azure_table_wire::value::key_text::key_text_fault;
 
 use crate::account::table_name::TableName;
-use crate::client::query::cursor::Cursors;
 use crate::client::query::key_condition::{between, starts, under, under_any};
 use crate::client::query::query_plan::QueryPlan;
 use crate::client::shape::Shape;
@@ -81,7 +80,6 @@ pub(super) struct QuerySettings {
     pub(super) table: TableName,
     /// The condition on the keys, or the reason that it cannot be sent.
     pub(super) keys: Option<Result<Expression, Box<str>>>,
-    pub(super) cursors: Cursors,
     pub(super) page_size: Option<usize>,
     pub(super) limit: Option<usize>,
     pub(super) from: Option<Continuation>,
@@ -100,7 +98,6 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
                 pipeline: Arc::clone(pipeline),
                 table: table.clone(),
                 keys: None,
-                cursors: Cursors::default(),
                 page_size: None,
                 limit: None,
                 from: None,
