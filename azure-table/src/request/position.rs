@@ -19,7 +19,7 @@ pub(crate) const SCAN: u8 = 1;
 pub(crate) const WRITES: u8 = 2;
 
 /// The stored names of the owners, in their order, with the names in errors.
-const OWNERS: [(&str, &str); 4] = [
+const OWNERS: [(&str, &str); 3] = [
     ("query", "the continuation of a query"),
     ("scan", "a position of `scan`"),
     ("writes", "a position of a write over a query, such as `delete_where`"),

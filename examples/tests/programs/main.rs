@@ -12,6 +12,7 @@ mod delete_channel;
 #[cfg(feature = "entra")]
 mod entra;
 mod expenses;
+mod from_azure_data_tables;
 mod heartbeat_and_logs;
 mod latest_first;
 mod online_store;

@@ -416,7 +416,7 @@ async fn grouped_order(place: Place) {
         ..Counter::new("n")
     };
     let (first, second) = (version(1), version(2));
-    let writes = [&first, &second].map(|row| TableOperation::insert_or_replace(row));
+    let writes = [&first, &second].map(TableOperation::insert_or_replace);
     let reads = async {
         let before = clients[1].get(("g", "n")).await;
         (before, clients[1].get(("g", "n")).await)
