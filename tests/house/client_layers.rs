@@ -57,5 +57,5 @@ fn imports_of_the_pipeline_go_downward() {
             "transport",
         ],
     };
-    layers.check_imports(&Sources::read(root()), 60);
+    layers.check_imports(&Sources::read(root()), 50);
 }
