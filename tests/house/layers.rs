@@ -77,7 +77,7 @@ fn imports_of_the_program_point_downwards() {
         ],
     };
     let sources = Sources::read(root());
-    layers.check_imports(&sources, 20);
+    layers.check_imports(&sources, 15);
     layers.check_circles(&sources);
 }
 
