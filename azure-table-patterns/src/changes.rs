@@ -37,8 +37,8 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 /// no end, unless [`max_polls`](Self::max_polls) sets one.
 ///
 /// **Cost.** Timestamp has no index: each poll reads the whole range of the query, whatever has changed. Expect one
-/// request per 1,000 rows of the range, most of them with an empty page. Name a partition or a prefix where you can. The
-/// rows of the overlap are received again with each poll. In memory: a page, and the key and ETag of each row of the
+/// request per 1,000 rows of the range, most of them with an empty page. Name a partition or a prefix where you can.
+/// Each poll receives the rows of the overlap again. It keeps in memory a page, and the key and ETag of each row of the
 /// overlap.
 ///
 /// | call | requests | entities |
@@ -46,8 +46,8 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 /// | `try_next` to the end of a poll, 2 rows | Query | 2 |
 /// | `try_next` to the end of a poll, 2 pages of 1 row | Query, Query | 2 |
 ///
-/// **Crash.** The position is the service's time at the start of a poll, less the overlap. It moves once all rows of the
-/// poll were yielded. Nothing is lost if a program resumes from a position that it stored after it processed these
+/// **Crash.** The position is the service's time at the start of a poll, less the overlap. It moves once all rows of
+/// the poll were yielded. Nothing is lost if a program resumes from a position that it stored after it processed these
 /// rows. A resumed stream yields the rows of the overlap again: recognize them by key and ETag, or make the processing
 /// idempotent.
 ///
@@ -87,8 +87,8 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 /// - **A poll is the unit**: a tail that stops within a poll starts that poll again. Read a large table with
 ///   [`scan`](TableQuery::scan) first, then tail it [`since`](Self::since) a time before that scan.
 /// - **Filters**: a row that changes so that it no longer meets the query's conditions is not seen.
-/// - **Settings of the query**: its conditions, page size and options apply, and its `total_timeout` limits each poll. Its
-///   `limit`, its [`OperationContext`](azure_table::telemetry::OperationContext) and its location mode do not apply. Polls
+/// - **Settings of the query**: its conditions, page size and options apply, and its `total_timeout` limits each poll.
+///   Its `limit`, [`OperationContext`](azure_table::telemetry::OperationContext) and location mode do not apply. Polls
 ///   read the primary, because the secondary lags behind its own clock.
 /// - **Cosmos DB**: filters on Timestamp find no rows there. The stream therefore receives all rows of the range and
 ///   compares them itself. It is not confirmed that its Timestamps follow its `Date`.
@@ -240,9 +240,9 @@ fn identity(url: &str, ignores_case: bool) -> u64 {
 
 /// The position of a tail of [`Changes`]: the time from which its next poll reads.
 ///
-/// Store it as text that fits into a URL ([`Display`](fmt::Display) and [`FromStr`]), which is its serde form too. Pass it
-/// to [`Changes::resume_from`] on the same table with the same conditions, even in another process. Other settings may
-/// differ.
+/// Store it as text that fits into a URL ([`Display`](fmt::Display) and [`FromStr`]), which is its serde form too. Pass
+/// it to [`Changes::resume_from`] on the same table with the same conditions, even in another process. Other settings
+/// may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangePosition {
     /// The identity of the query without its time.
@@ -286,7 +286,8 @@ impl FromStr for ChangePosition {
     /// Parses the text of [`Display`](fmt::Display).
     ///
     /// # Errors
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): the text is not a position of [`Changes`], or one of a newer version.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the text is not a position of [`Changes`], or one of a newer
+    ///   version.
     fn from_str(text: &str) -> Result<Self> {
         let not_one = || Error::invalid_input("the text is not a position of `Changes`, or one of a newer version");
         Self::parse(text).ok_or_else(not_one)

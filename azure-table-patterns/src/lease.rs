@@ -1,6 +1,6 @@
 //! Leases: at most one holder at a time.
 //!
-//! Defines [`Leases`], [`Lease`] and the row of a lease. `lease_entry.rs` lets several holders share leases, and
+//! Defines [`Leases`], [`Lease`] and the row of a lease. `lease/lease_entry.rs` lets several holders share leases, and
 //! `term.rs` has the rule for their times.
 
 use std::pin::pin;
@@ -11,9 +11,11 @@ use azure_table::{CallOptions, DateTime, ErrorKind, Guid, Result, TableClient, T
 use futures_util::future::{Either, select};
 use tokio::time::Instant;
 
+use self::lease_entry::LeaseEntry;
 use super::conflict::on_primary;
-use super::lease_entry::LeaseEntry;
 use super::term::{Term, service_time};
+
+pub(super) mod lease_entry;
 
 /// The leases in a table, with their duration.
 ///

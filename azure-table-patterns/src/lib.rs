@@ -17,7 +17,7 @@
 //! | [`IndexBuild`], [`IndexFaults`], [`IndexFault`] | the building of an index, and the check of its rows |
 //! | [`remove_index`] | the removal of the last index of a type |
 //! | [`Grouped`], [`GroupedError`] | the single writes of many tasks, in batches |
-//! | [`Changes`], [`ChangeStream`], [`ChangePosition`] | inserted and updated rows, each at least once in its last version |
+//! | [`Changes`], [`ChangeStream`], [`ChangePosition`] | inserted and updated rows, in their last version |
 //! | [`ChangeProgress`] | the progress of such a stream |
 //! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |
 //! | [`TablePerPeriod`] | a table for each month or day, dropped as a whole |
@@ -59,7 +59,6 @@ mod index_state;
 mod index_where;
 mod indexed;
 mod lease;
-mod lease_entry;
 mod log;
 mod queue;
 mod revision;
@@ -80,8 +79,8 @@ pub use self::index_query::IndexQuery;
 pub use self::index_removal::remove_index;
 pub use self::index_where::IndexedReport;
 pub use self::indexed::Indexed;
+pub use self::lease::lease_entry::LeaseEntry;
 pub use self::lease::{Lease, Leases};
-pub use self::lease_entry::LeaseEntry;
 pub use self::log::{Log, LogReader, LogStream};
 pub use self::queue::{Item, Queue};
 pub use self::revision::Revision;

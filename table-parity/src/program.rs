@@ -62,7 +62,10 @@ async fn run(arguments: CommandLine, stop: &Stop) -> Result<(Exit, ()), String> 
             let named = |why: String| format!("{}: {why}", results.display());
             let text = std::fs::read_to_string(&results).map_err(|e| named(e.to_string()))?;
             let page = parity::page::page(&parity::json::read(&text).map_err(named)?);
-            streams.out.write_all(page.as_bytes()).map_err(|e| format!("standard output: {e}"))?;
+            streams
+                .out
+                .write_all(page.as_bytes())
+                .map_err(|e| format!("standard output: {e}"))?;
             Exit::NoDifference
         }
         None => {

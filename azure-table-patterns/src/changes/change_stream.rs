@@ -257,8 +257,8 @@ impl<E: TableEntity + ReadEntity> ChangeStream<E> {
     }
 }
 
-/// Returns the service's time at which the attempts began, or a little earlier: the time of a response less the duration
-/// of its attempt.
+/// Returns the service's time at which the attempts began, or a little earlier: the time of a response less the
+/// duration of its attempt.
 fn sent_at(context: &OperationContext) -> Result<DateTime> {
     let attempts = context.attempts();
     let sent = attempts

@@ -67,14 +67,19 @@ pub(crate) fn read(text: &str) -> Result<Results, String> {
     for fact in facts::all() {
         if list(&value["alike"]).iter().any(|known| known == fact.name) {
             facts.push(measured(fact, &Value::Null));
-        } else if let Some(found) = list(&value["different"]).iter().find(|found| found["name"] == fact.name) {
+        } else if let Some(found) = list(&value["different"])
+            .iter()
+            .find(|found| found["name"] == fact.name)
+        {
             facts.push(measured(fact, found));
         }
     }
     let known = list(&value["alike"]).len() + list(&value["different"]).len();
     if facts.len() != known || facts.is_empty() {
         let found = facts.len();
-        return Err(format!("{found} of its {known} facts are facts of this version of the program"));
+        return Err(format!(
+            "{found} of its {known} facts are facts of this version of the program"
+        ));
     }
     let alike = value["suite"]["alike"].as_u64().unwrap_or_default();
     let failed = list(&value["suite"]["failed"]).into_iter();
@@ -91,7 +96,9 @@ pub(crate) fn read(text: &str) -> Result<Results, String> {
 
 /// Returns a fact with what is written about it. `Null` is a fact as live.
 fn measured(fact: &'static Fact, written: &Value) -> Measured {
-    let responses = written["responses"].as_u64().and_then(|count| usize::try_from(count).ok());
+    let responses = written["responses"]
+        .as_u64()
+        .and_then(|count| usize::try_from(count).ok());
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mismatches = |index: usize| {
         let differences = written["differences"].as_array().into_iter().flatten();

@@ -151,7 +151,10 @@ async fn writes_during_a_batch_form_the_next_batch() {
     assert_eq!(sizes.iter().sum::<usize>(), 2_503);
     assert!(sizes.len() <= 30 && sizes.last() == Some(&100), "{sizes:?}");
     for (row, etag) in rows.iter().zip(etags) {
-        let read = slow.table().get((row.partition_key.as_str(), row.row_key.as_str())).await;
+        let read = slow
+            .table()
+            .get((row.partition_key.as_str(), row.row_key.as_str()))
+            .await;
         assert_eq!(read.unwrap().unwrap().etag, etag.unwrap());
     }
 }
@@ -178,14 +181,20 @@ async fn conflict_of_one_row_does_not_fail_the_others() {
         match result {
             Ok(_) => assert_ne!(n, 3),
             Err(e) => {
-                assert_eq!((n, kind(e), e.may_have_applied()), (3, Some(ErrorKind::AlreadyExists), false));
+                assert_eq!(
+                    (n, kind(e), e.may_have_applied()),
+                    (3, Some(ErrorKind::AlreadyExists), false)
+                );
                 assert_eq!(e.error().unwrap().entity(), Some(("p", "3")));
             }
         }
     }
     for result in rejected {
         let error = result.unwrap_err();
-        assert_eq!((kind(&error), error.may_have_applied()), (Some(ErrorKind::NotFound), false));
+        assert_eq!(
+            (kind(&error), error.may_have_applied()),
+            (Some(ErrorKind::NotFound), false)
+        );
     }
     assert_eq!(stored(&table, "7").await, Some(EdmValue::Int32(7)));
     assert_eq!(slow.sizes()[..2], [1, 11]);
@@ -250,7 +259,14 @@ async fn every_kind_of_write_shares_a_batch() {
     let etags: Vec<_> = results.into_iter().map(|result| result.unwrap().is_some()).collect();
     assert_eq!(etags, [true, true, true, true, true, true, false]);
     assert_eq!(slow.sizes(), [1, 7]);
-    for name in ["replaced", "merged", "patched", "upserted", "inserted or merged", "inserted"] {
+    for name in [
+        "replaced",
+        "merged",
+        "patched",
+        "upserted",
+        "inserted or merged",
+        "inserted",
+    ] {
         assert_eq!(stored(&table, name).await, Some(EdmValue::Int32(2)), "{name}");
     }
     assert_eq!(stored(&table, "deleted").await, None);
@@ -274,12 +290,18 @@ async fn throttled_batch_is_sent_again_whatever_the_policy() {
 #[tokio::test(start_paused = true)]
 async fn write_fails_after_it_was_throttled_for_a_minute() {
     let slow = Slow::new().await;
-    let busy = slow.faults.add(FaultRule::new(ResponseTemplate::new(503).code("ServerBusy")));
+    let busy = slow
+        .faults
+        .add(FaultRule::new(ResponseTemplate::new(503).code("ServerBusy")));
     let started = tokio::time::Instant::now();
     grouped(&slow.table(), async |group| {
         let error = group.write(insert(&row("p", "1", 1))).await.unwrap_err();
         assert_eq!(kind(&error), Some(ErrorKind::Throttled), "{error}");
-        assert!((60..70).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
+        assert!(
+            (60..70).contains(&started.elapsed().as_secs()),
+            "{:?}",
+            started.elapsed()
+        );
         busy.disable();
         group.write(insert(&row("p", "2", 1))).await.unwrap();
     })
@@ -386,7 +408,10 @@ async fn writes_after_one_without_permission_are_sent() {
     grouped(&table, async |group| {
         let (deleted, inserted) = join(group.write(delete("there")), group.write(insert(&row("p", "1", 1)))).await;
         for error in [deleted.unwrap_err(), inserted.unwrap_err()] {
-            assert_eq!((kind(&error), error.may_have_applied()), (Some(ErrorKind::Forbidden), false));
+            assert_eq!(
+                (kind(&error), error.may_have_applied()),
+                (Some(ErrorKind::Forbidden), false)
+            );
         }
         group.write(insert(&row("p", "1", 1))).await.unwrap();
     })

@@ -116,15 +116,15 @@ where
 }
 
 /// Inserts the next row until its task ends. A row that is rejected after all retries is left out.
-async fn insert_all<F, E>(insert: impl Fn(DynamicEntity) -> F, next: Arc<AtomicUsize>)
+async fn insert_all<F, E>(insert: impl Fn(DynamicEntity) -> F + Send, next: Arc<AtomicUsize>)
 where
     F: Future<Output = Result<(), E>>,
     E: std::error::Error,
 {
     loop {
-        let row = row(next.fetch_add(1, Ordering::Relaxed));
-        if let Err(error) = insert(row).await {
-            assert!(error.to_string().contains("ServerBusy"), "{error}");
+        let inserted = insert(row(next.fetch_add(1, Ordering::Relaxed))).await;
+        if let Err(error) = inserted.map_err(|e| e.to_string()) {
+            assert!(error.contains("ServerBusy"), "{error}");
             sleep(PAUSE).await;
         }
     }

@@ -463,8 +463,7 @@ mod tests {
     impl Model {
         fn push(&mut self, partition: u8, row: u8) {
             let entity = DynamicEntity::new(key(partition), key(row));
-            self.queue
-                .push(Queued::new(self.read, TableOperation::insert(&entity)));
+            self.queue.push(Queued::new(self.read, TableOperation::insert(&entity)));
             self.waiting.push((self.read, partition, row));
             self.read += 1;
         }

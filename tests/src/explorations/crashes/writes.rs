@@ -181,7 +181,8 @@ async fn grouped(simulation: Simulation) -> Result<()> {
     let behind = behind(&simulation, &[TABLE]);
     let live = async |service: TableServiceClient| -> Result<()> {
         let (group, driver) = Grouped::new(&table::<Counter>(&service));
-        let writes = async move { join_all(counters().iter().map(|row| group.write(TableOperation::insert(row)))).await };
+        let writes =
+            async move { join_all(counters().iter().map(|row| group.write(TableOperation::insert(row)))).await };
         let ((), outcomes) = join(driver, writes).await;
         for outcome in outcomes {
             // It was inserted before the crash.

@@ -6,7 +6,7 @@
 use azure_table::telemetry::OperationContext;
 use azure_table::{CallOptions, ErrorKind, Result, Versioned};
 
-use super::lease::{Lease, LeaseRow, Leases};
+use super::{Lease, LeaseRow, Leases};
 
 /// A lease as [`Leases::list`] read it.
 #[derive(Clone, Debug)]
