@@ -106,8 +106,8 @@ fn row(n: usize) -> DynamicEntity {
 
 fn insert_by_tasks<F, E>(writers: &mut JoinSet<()>, insert: impl Fn(DynamicEntity) -> F + Clone + Send + 'static)
 where
-    F: Future<Output = Result<(), E>> + Send,
-    E: std::error::Error,
+    F: Future<Output = Result<(), E>> + Send + 'static,
+    E: std::error::Error + 'static,
 {
     let next: Arc<AtomicUsize> = Arc::default();
     for _ in 0..TASKS {

@@ -10,7 +10,7 @@ mod service;
 mod tables;
 mod writes;
 
-use azure_table::{ETag, TableClient, TableOperation};
+use azure_table::{ETag, TableOperation};
 
 use super::model::{Cell, Demand, State, Write, key};
 use super::operation::{Entry, Given};
