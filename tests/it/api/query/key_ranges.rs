@@ -91,9 +91,7 @@ async fn range_over_the_fields_of_a_key_includes_both_ends() {
     assert_eq!(read, [Row::Item(item("ada", "e1", 2))]);
     let expenses = |from, to| {
         let prefix = |id: &str| Key::<Item>::prefix(("ada", id)).unwrap().into_enum();
-        rows.query()
-            .between(prefix(from), prefix(to))
-            .filter(Row::ITEM.only())
+        rows.query().between(prefix(from), prefix(to)).filter(Row::ITEM.only())
     };
     // The row order has `e10_` before `e1_`.
     assert_eq!(expenses("e1", "e2").all().await.unwrap().len(), 4);
