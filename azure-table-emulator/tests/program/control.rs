@@ -135,7 +135,7 @@ fn program_reads_the_routes_and_their_methods() {
     }
     let (_, _, text) = ask(&port.0, "GET /", &[("Accept", "application/json")], "");
     let routes: Vec<Value> = serde_json::from_str(&text).unwrap();
-    assert_eq!(routes.len(), 12);
+    assert_eq!(routes.len(), 11);
     for route in &routes {
         // A method that no path has: the header Allow lists the others.
         let path = route["path"].as_str().unwrap();
