@@ -87,7 +87,8 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 /// - **A poll is the unit**: a tail that stops within a poll starts that poll again. Read a large table with
 ///   [`scan`](TableQuery::scan) first, then tail it [`since`](Self::since) a time before that scan.
 /// - **Filters**: a row that changes so that it no longer meets the query's conditions is not seen.
-/// - **Settings of the query**: its conditions, page size and options apply, and its `total_timeout` limits each poll.
+/// - **Settings of the query**: its conditions, page size and options apply, and its `total_timeout` limits the pages of a
+///   poll up to an error.
 ///   Its `limit`, [`OperationContext`](azure_table::telemetry::OperationContext) and location mode do not apply. Polls
 ///   read the primary, because the secondary lags behind its own clock.
 /// - **Cosmos DB**: filters on Timestamp find no rows there. The stream therefore receives all rows of the range and

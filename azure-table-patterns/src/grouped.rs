@@ -12,17 +12,16 @@ use azure_table::{BulkOutcome, ETag, Error, TableClient, TableOperation};
 use futures_util::stream;
 use tokio::sync::{mpsc, oneshot};
 
-/// The number of writes that wait until the bulk reads them. Further callers wait for room.
-const QUEUED: usize = 1_000;
-
 /// Sends the writes of concurrent tasks in batches, each of one partition.
 ///
-/// Clone it, and share it among all tasks that write. A write is sent immediately if no batch of its partition is in
-/// flight. Writes that arrive meanwhile form the next batch, of up to 100 operations. There is no timer.
+/// Clone it, and share it among all tasks that write. A write is sent immediately if no batch of its partition, and
+/// fewer than 32 batches of all partitions, are in flight. Writes that arrive meanwhile form the next batch, of up to
+/// 100 operations. There is no timer.
 ///
 /// **Promise.** Each write has its own outcome, as in a [bulk](TableClient::bulk): a row that fails its batch is removed,
 /// and the others are sent again. Two writes to one row are applied in the order in which their futures were first
-/// polled.
+/// polled. An error that concerns no single row, such as `Forbidden` or a minute of throttling, also ends the writes of
+/// other partitions that wait. The next writes are sent again.
 ///
 /// **Cost.** One request for each batch. Throttled batches are sent again at a rate that adapts to the service.
 ///
@@ -55,7 +54,7 @@ const QUEUED: usize = 1_000;
 /// ```
 #[derive(Clone)]
 pub struct Grouped {
-    queue: mpsc::Sender<Write>,
+    queue: mpsc::UnboundedSender<Write>,
 }
 
 struct Write {
@@ -70,7 +69,7 @@ impl Grouped {
     ///
     /// The future ends when the last clone of the group is dropped and each write has its outcome.
     pub fn new<E: 'static>(table: &TableClient<E>) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        let (queue, writes) = mpsc::channel(QUEUED);
+        let (queue, writes) = mpsc::unbounded_channel();
         (Self { queue }, drive(table.clone(), writes))
     }
 
@@ -83,13 +82,15 @@ impl Grouped {
     pub async fn write(&self, operation: TableOperation) -> Result<Option<ETag>, GroupedError> {
         let (caller, outcome) = oneshot::channel();
         let write = Write { operation, caller };
-        if self.queue.send(write).await.is_err() {
+        if self.queue.send(write).is_err() {
             let error = Error::other("the driver of the group has ended");
             return Err(GroupedError::not_attempted(Arc::new(error)));
         }
         outcome.await.unwrap_or_else(|_| {
             let error = Error::other("the driver of the group ended before the write had an outcome");
-            Err(GroupedError::of(LeftoverReason::InDoubt(Arc::new(error))))
+            Err(GroupedError::of(LeftoverReason::InDoubt(Arc::new(
+                error.maybe_applied(true),
+            ))))
         })
     }
 }
@@ -101,7 +102,7 @@ impl fmt::Debug for Grouped {
 }
 
 /// Sends the writes in one bulk after the other, until the queue is closed.
-async fn drive<E>(table: TableClient<E>, mut writes: mpsc::Receiver<Write>) {
+async fn drive<E>(table: TableClient<E>, mut writes: mpsc::UnboundedReceiver<Write>) {
     while !(writes.is_closed() && writes.is_empty()) {
         let callers = Mutex::new(HashMap::new());
         let lock = || callers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -171,8 +172,7 @@ impl GroupedError {
         !matches!(self.reason, LeftoverReason::Rejected(_) | LeftoverReason::NotAttempted)
     }
 
-    /// Returns the error of the write or of its batch, or the one that ended the group's other writes before this
-    /// write was sent.
+    /// Returns the error of the write or of its batch, or the one that ended the writes before this one was sent.
     pub fn error(&self) -> Option<&Error> {
         match &self.reason {
             LeftoverReason::Rejected(error) | LeftoverReason::InDoubt(error) => Some(error),
@@ -184,7 +184,7 @@ impl GroupedError {
 impl fmt::Display for GroupedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.ended {
-            Some(ended) => write!(f, "not attempted, since earlier writes failed: {ended}"),
+            Some(ended) => write!(f, "not attempted: {ended}"),
             None => self.reason.fmt(f),
         }
     }

@@ -48,7 +48,7 @@ pub struct ChangeProgress {
 /// Dropping a pending `try_next` loses no row.
 ///
 /// # Errors
-/// The stream does not end: the next read waits for the interval, then requests the failed page again.
+/// The stream does not end: the next read waits as after a poll without changes, then requests the failed page again.
 /// - The errors of [`TableQuery`](azure_table::TableQuery). A row that does not fit the entity type fails its page each
 ///   time; [`skip_bad_rows`](azure_table::TableQuery::skip_bad_rows) on the query continues after it.
 /// - [`Other`](azure_table::ErrorKind::Other): the first response of a poll has no header `Date`.

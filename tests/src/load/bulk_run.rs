@@ -1,18 +1,16 @@
-//! A bulk that adapts its rate, sampled every second.
+//! A bulk that adapts its rate.
 
 use std::time::Duration;
 
 use azure_table::emulator::{ServiceLoad, ServiceModel};
 use azure_table::{DynamicEntity, Emulator, TableServiceClient};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
-use crate::load::{Check, Unit};
+use crate::load::check::{Check, Unit};
 
 /// The least used share of a limit, and the largest share of rejected requests.
 const LEAST_OF_LIMIT: f64 = 0.95;
 const MAX_REJECTED: f64 = 0.01;
-/// The interval of the samples.
-const WATCHED: Duration = Duration::from_secs(1);
 
 /// A bulk of inserts, and the limit that it meets.
 #[derive(Clone, Debug)]
@@ -95,22 +93,13 @@ impl ManyWrites {
             .bulk()
             .partition_concurrency(self.in_flight)
             .max_pending(self.entities.min(100 * partitions.max(self.in_flight)));
-        let mut write = bulk.insert(rows);
         let started = Instant::now();
-        let mut watched = vec![emulator.load()];
-        let report = loop {
-            let next = started + WATCHED * u32::try_from(watched.len()).unwrap();
-            match timeout_at(next, &mut write).await {
-                Ok(ended) => break ended.unwrap(),
-                Err(_) => watched.push(emulator.load()),
-            }
-        };
+        let report = bulk.insert(rows).await.unwrap();
         let elapsed = started.elapsed();
         let load = emulator.load();
         assert_eq!(report.applied() as usize, self.entities);
         assert_eq!(report.throttled(), load.throttled_requests);
-        let seconds = watched.windows(2).map(|pair| pair[1].since(&pair[0])).collect();
-        BulkRun { elapsed, load, seconds }
+        BulkRun { elapsed, load }
     }
 
     /// Returns the results and their bars. The entities of the initial burst are not counted for the bulk.
@@ -140,6 +129,4 @@ pub struct BulkRun {
     pub elapsed: Duration,
     /// The counts of the service.
     pub load: ServiceLoad,
-    /// The counts of each whole second.
-    pub seconds: Vec<ServiceLoad>,
 }

@@ -32,11 +32,6 @@ impl Check {
     pub fn is_held(&self) -> bool {
         self.bar.contains(&self.measured)
     }
-
-    /// Returns the headings of a line's columns.
-    pub fn heading() -> String {
-        format!("{:<48}{:>10}{:>10}   {}", "", "here", "reference", "bar")
-    }
 }
 
 impl fmt::Display for Check {
