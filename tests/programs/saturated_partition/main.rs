@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use azure_table::emulator::{ServiceLoad, ServiceModel};
-use azure_table::{DynamicEntity, Emulator, TableClient, TableOperation, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableOperation, TableServiceClient};
 use azure_table_patterns::Grouped;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -68,14 +68,17 @@ impl Way {
         match self {
             Self::Tasks => insert_by_tasks(&mut writers, move |row| {
                 let insert = table.insert(&row);
-                async move { insert.await.map(drop) }
+                async move { insert.await.map(drop).map_err(|e| Some(e.kind())) }
             }),
             Self::Grouped => {
                 let (group, driver) = Grouped::new(&table);
                 tokio::spawn(driver);
                 insert_by_tasks(&mut writers, move |row| {
                     let group = group.clone();
-                    async move { group.write(TableOperation::insert(&row)).await.map(drop) }
+                    async move {
+                        let written = group.write(TableOperation::insert(&row)).await;
+                        written.map(drop).map_err(|e| e.error().map(Error::kind))
+                    }
                 });
             }
             Self::Bulk => _ = writers.spawn(async move { _ = table.bulk().insert((0..).map(row)).await }),
@@ -104,10 +107,12 @@ fn row(n: usize) -> DynamicEntity {
     DynamicEntity::new("p", format!("{n:08}"))
 }
 
-fn insert_by_tasks<F, E>(writers: &mut JoinSet<()>, insert: impl Fn(DynamicEntity) -> F + Clone + Send + 'static)
+/// The end of an insert, with the kind of its error.
+type Inserted = Result<(), Option<ErrorKind>>;
+
+fn insert_by_tasks<F>(writers: &mut JoinSet<()>, insert: impl Fn(DynamicEntity) -> F + Clone + Send + 'static)
 where
-    F: Future<Output = Result<(), E>> + Send + 'static,
-    E: std::error::Error + 'static,
+    F: Future<Output = Inserted> + Send + 'static,
 {
     let next: Arc<AtomicUsize> = Arc::default();
     for _ in 0..TASKS {
@@ -116,15 +121,10 @@ where
 }
 
 /// Inserts the next row until its task ends. A row that is rejected after all retries is left out.
-async fn insert_all<F, E>(insert: impl Fn(DynamicEntity) -> F + Send, next: Arc<AtomicUsize>)
-where
-    F: Future<Output = Result<(), E>>,
-    E: std::error::Error,
-{
+async fn insert_all<F: Future<Output = Inserted>>(insert: impl Fn(DynamicEntity) -> F, next: Arc<AtomicUsize>) {
     loop {
-        let inserted = insert(row(next.fetch_add(1, Ordering::Relaxed))).await;
-        if let Err(error) = inserted.map_err(|e| e.to_string()) {
-            assert!(error.contains("ServerBusy"), "{error}");
+        if let Err(kind) = insert(row(next.fetch_add(1, Ordering::Relaxed))).await {
+            assert_eq!(kind, Some(ErrorKind::Throttled));
             sleep(PAUSE).await;
         }
     }
