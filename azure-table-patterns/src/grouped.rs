@@ -52,7 +52,7 @@ use tokio::sync::{mpsc, oneshot};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Grouped {
     queue: mpsc::UnboundedSender<Write>,
 }
@@ -75,7 +75,7 @@ impl Grouped {
 
     /// Writes one entity. Returns its new ETag, or `None` after a delete.
     ///
-    /// Requests: 1 per batch.
+    /// Requests: 1 per batch. Lost response: [reconciled](azure_table::guide::operations).
     ///
     /// # Errors
     /// See [`GroupedError`].
@@ -92,12 +92,6 @@ impl Grouped {
                 error.maybe_applied(true),
             ))))
         })
-    }
-}
-
-impl fmt::Debug for Grouped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Grouped").finish_non_exhaustive()
     }
 }
 
