@@ -126,7 +126,9 @@ async fn drive<E>(table: TableClient<E>, mut writes: mpsc::UnboundedReceiver<Wri
             }
         }
         if let Err(interrupted) = outcomes.finish() {
-            let error = Arc::new(interrupted.into_error());
+            // The doubt about an earlier write is not about those that wait.
+            let error = interrupted.into_error();
+            let error = Arc::new(error.last_failure().unwrap_or(error));
             for caller in not_attempted {
                 drop(caller.send(Err(GroupedError::not_attempted(Arc::clone(&error)))));
             }
