@@ -37,16 +37,7 @@ pub(crate) fn check_each(case: &Case<'_>, writes: &[Write]) -> Result<(), Broken
 
 /// Returns the writes of one row, which keep their order.
 fn check_row(case: &Case<'_>, row: &str, writes: &[(&Write, &Claim)]) -> Result<(), Broken> {
-    let only = |state: &State| State {
-        rows: state
-            .rows
-            .iter()
-            .filter(|(name, _)| *name == row)
-            .map(|(name, stored)| (name.clone(), stored.clone()))
-            .collect(),
-        ..State::default()
-    };
-    let (before, after) = (only(case.before), only(case.after));
+    let (before, after) = (case.before.only(row), case.after.only(row));
     let mut possible = vec![before.clone()];
     let mut etag = None;
     for (write, claim) in writes {

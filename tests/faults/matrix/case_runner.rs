@@ -7,7 +7,7 @@ use std::time::Duration;
 use azure_table::auth::AuthorizationContext;
 use azure_table::emulator::EmulatorClock;
 use azure_table::telemetry::OperationContext;
-use azure_table::transport::BoxFuture;
+use azure_table::transport::{BoxFuture, Transport};
 use azure_table::{Credential, Emulator, LocationMode, Result, TableClient, TableServiceClient};
 use bytes::Bytes;
 use http::HeaderValue;
@@ -63,15 +63,15 @@ impl Credential for Token {
 }
 
 pub(crate) struct CaseRunner<'a> {
-    entry: &'a Entry,
+    pub(crate) entry: &'a Entry,
     scenario: Scenario,
     between: Between,
-    emulator: Emulator,
+    pub(crate) emulator: Emulator,
     clock: EmulatorClock,
     applied: Arc<AtomicU64>,
     truth: TableServiceClient,
     rows: TableClient<Cell>,
-    state: State,
+    pub(crate) state: State,
     values: i64,
 }
 
@@ -102,13 +102,13 @@ impl<'a> CaseRunner<'a> {
         }
     }
 
-    fn value(&mut self) -> i64 {
+    pub(crate) fn value(&mut self) -> i64 {
         self.values += 1;
         self.values
     }
 
     /// Changes something, so that the secondary differs. Leaves about half of the rows or tables.
-    async fn prepare(&mut self, promise: &Promise) {
+    pub(crate) async fn prepare(&mut self, promise: &Promise) {
         let reads = matches!(promise, Promise::Read(_));
         let value = self.value();
         if matches!(promise, Promise::Selected(_)) {
@@ -164,7 +164,7 @@ impl<'a> CaseRunner<'a> {
         }
     }
 
-    async fn read(&mut self) {
+    pub(crate) async fn read(&mut self) {
         self.state.read(self.entry.subject, &self.truth).await.unwrap();
     }
 
@@ -233,7 +233,7 @@ impl<'a> CaseRunner<'a> {
         );
     }
 
-    fn choose(&self, value: i64) -> operation::Chosen {
+    pub(crate) fn choose(&self, value: i64) -> operation::Chosen {
         (self.entry.choose)(&Given {
             state: &self.state,
             value,
@@ -241,13 +241,17 @@ impl<'a> CaseRunner<'a> {
         })
     }
 
-    fn client(&self, inspector: &Inspector, options: &Options) -> On {
-        let service = if self.entry.by_token {
-            BY_TOKEN.transport(inspector.clone())
+    /// Returns the client that the operation needs.
+    pub(crate) fn service(&self, transport: impl Transport + 'static) -> TableServiceClient {
+        if self.entry.by_token {
+            BY_TOKEN.transport(transport)
         } else {
-            self.truth.transport(inspector.clone())
-        };
-        let service = service.with(options.of_client());
+            self.truth.transport(transport)
+        }
+    }
+
+    fn client(&self, inspector: &Inspector, options: &Options) -> On {
+        let service = self.service(inspector.clone()).with(options.of_client());
         let mut of_table = options.of_table().clone();
         if !self.entry.has_call {
             of_table = of_table.with(options.of_call());

@@ -13,13 +13,13 @@
 //! entry.
 
 mod bulk_promises;
-mod case_runner;
+pub(crate) mod case_runner;
 mod check;
 mod complete;
 pub(crate) mod model;
-mod operation;
-mod operations;
-mod options;
+pub(crate) mod operation;
+pub(crate) mod operations;
+pub(crate) mod options;
 mod report;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

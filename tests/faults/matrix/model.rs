@@ -139,6 +139,18 @@ impl State {
         }
     }
 
+    /// Returns the state of one row.
+    pub(crate) fn only(&self, row: &str) -> Self {
+        let rows = self.rows.get_key_value(row);
+        Self {
+            rows: rows
+                .into_iter()
+                .map(|(row, stored)| (row.clone(), stored.clone()))
+                .collect(),
+            ..Self::default()
+        }
+    }
+
     fn met(&self, row: &str, demand: &Demand) -> Result<&Stored, ErrorKind> {
         let stored = self.rows.get(row).ok_or(ErrorKind::NotFound)?;
         match demand {

@@ -125,7 +125,7 @@ pub(super) const ENTRIES: &[Entry] = &[
                     taken += 1;
                     match fastrand::u8(..4) {
                         0 => drop(writer.flush().await),
-                        1 => drop(tokio::time::timeout(Duration::from_millis(500), writer.run_pending()).await),
+                        1 => drop(tokio::time::timeout(Duration::from_millis(10), writer.run_pending()).await),
                         _ => {}
                     }
                 }
