@@ -5,12 +5,17 @@
 #![expect(clippy::print_stdout, reason = "a summary for a person")]
 
 /// Returns the kinds of ignored tests: whether they ran, their name, and the command that runs them.
-fn kinds() -> [(bool, &'static str, &'static str); 6] {
+fn kinds() -> [(bool, &'static str, &'static str); 7] {
     [
         (
             cfg!(feature = "full"),
-            "tests that take long, and types of other crates",
-            "cargo test -p azure-table-tests --features full --test it",
+            "types of other crates",
+            "cargo test -p azure-table-tests --features full --test foreign",
+        ),
+        (
+            false,
+            "tests that take long",
+            "cargo test --test it -- --ignored load:: api::bulk::",
         ),
         (
             // It always runs by itself, under a profile of its own.
@@ -26,7 +31,7 @@ fn kinds() -> [(bool, &'static str, &'static str); 6] {
         (
             cfg!(azurite_oauth),
             "conformance on Azurite by tokens",
-            "tests/external/azurite/run --oauth cargo test -p azure-table-tests --features full --test it with_token",
+            "tests/external/azurite/run --oauth cargo test -p azure-table-tests --features full --test foreign with_token",
         ),
         (
             cfg!(recordings),

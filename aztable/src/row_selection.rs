@@ -23,7 +23,7 @@ pub(crate) struct RowSelection {
 
 impl RowSelection {
     /// Returns the selection of a form, in which an empty text is no condition.
-    pub(crate) fn of_texts(partition: &str, prefix: &str, filter: &str) -> Self {
+    pub(crate) fn from_texts(partition: &str, prefix: &str, filter: &str) -> Self {
         let [partition, prefix, filter] =
             [partition, prefix, filter].map(|text| (!text.is_empty()).then(|| text.to_owned()));
         Self {

@@ -21,7 +21,7 @@ pub(crate) fn table_entity(input: &DeriveInput) -> TokenStream {
             Variants::read,
             check::variants,
             variants::expand,
-            fallback::of_variants,
+            fallback::for_variants,
         );
     }
     derive(
@@ -30,7 +30,7 @@ pub(crate) fn table_entity(input: &DeriveInput) -> TokenStream {
         Entity::read,
         check::entity,
         entity::expand,
-        fallback::of_entity,
+        fallback::for_entity,
     )
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn property_group(input: &DeriveInput) -> TokenStream {
         Struct::group,
         check::group,
         group::expand,
-        fallback::of_group,
+        fallback::for_group,
     )
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn table_property(input: &DeriveInput) -> TokenStream {
             Choice::read,
             check::choice,
             property::choice,
-            fallback::of_choice,
+            fallback::for_choice,
         );
     }
     derive(
@@ -64,7 +64,7 @@ pub(crate) fn table_property(input: &DeriveInput) -> TokenStream {
         Newtype::read,
         |_, _| {},
         property::newtype,
-        fallback::of_newtype,
+        fallback::for_newtype,
     )
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn projection(input: &DeriveInput) -> TokenStream {
         Struct::projection,
         check::projection,
         projection::expand,
-        fallback::of_projection,
+        fallback::for_projection,
     )
 }
 
@@ -101,7 +101,7 @@ fn derive<'a, T>(
             quote!(#errors #fallback)
         }
         (errors, None) => {
-            let fallback = fallback::of_unread(kind, input);
+            let fallback = fallback::for_unread(kind, input);
             quote!(#errors #fallback)
         }
     }

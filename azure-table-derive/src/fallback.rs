@@ -17,7 +17,7 @@ use crate::key::KeyName;
 use crate::place::{Paths, implement};
 
 /// Generates the impls of an entity, as far as it was parsed.
-pub(crate) fn of_entity(entity: &Entity<'_>) -> TokenStream {
+pub(crate) fn for_entity(entity: &Entity<'_>) -> TokenStream {
     let base = &entity.base;
     let [partition_fields, row_fields] = KeyName::BOTH.map(|key| {
         // A field with invalid attributes may not belong to the key at all.
@@ -34,7 +34,7 @@ pub(crate) fn of_entity(entity: &Entity<'_>) -> TokenStream {
 }
 
 /// Generates the impls of an enum of entities.
-pub(crate) fn of_variants(variants: &Variants<'_>) -> TokenStream {
+pub(crate) fn for_variants(variants: &Variants<'_>) -> TokenStream {
     let Paths { krate, private } = variants.paths();
     let generics = variant_generics(variants, &TokenStream::new());
     let impls = Impls::new(variants.input, &variants.attrs, &generics, &generics);
@@ -50,7 +50,7 @@ pub(crate) fn of_variants(variants: &Variants<'_>) -> TokenStream {
 }
 
 /// Generates the impls of a group of properties.
-pub(crate) fn of_group(base: &Struct<'_>) -> TokenStream {
+pub(crate) fn for_group(base: &Struct<'_>) -> TokenStream {
     let (write, read) = (write_generics(base), read_generics(base));
     let impls = Impls::new(base.input, &base.attrs, &write, &read);
     let (group, constants) = (impls.group(), constants(base, &write));
@@ -58,21 +58,21 @@ pub(crate) fn of_group(base: &Struct<'_>) -> TokenStream {
 }
 
 /// Generates the impls of an enum that is a property.
-pub(crate) fn of_choice(choice: &Choice<'_>) -> TokenStream {
-    of_property(choice.input, &choice.attrs)
+pub(crate) fn for_choice(choice: &Choice<'_>) -> TokenStream {
+    for_property(choice.input, &choice.attrs)
 }
 
 /// Generates the impls of a newtype.
-pub(crate) fn of_newtype(newtype: &Newtype<'_>) -> TokenStream {
-    of_property(newtype.input, &newtype.attrs)
+pub(crate) fn for_newtype(newtype: &Newtype<'_>) -> TokenStream {
+    for_property(newtype.input, &newtype.attrs)
 }
 
-fn of_property(input: &DeriveInput, attrs: &ContainerAttrs) -> TokenStream {
+fn for_property(input: &DeriveInput, attrs: &ContainerAttrs) -> TokenStream {
     Impls::new(input, attrs, &input.generics, &input.generics).property(attrs.key.is_some())
 }
 
 /// Generates the impls of a projection.
-pub(crate) fn of_projection(base: &Struct<'_>) -> TokenStream {
+pub(crate) fn for_projection(base: &Struct<'_>) -> TokenStream {
     let generics = &base.input.generics;
     let impls = Impls::new(base.input, &base.attrs, generics, generics);
     let read = impls.read_entity();
@@ -81,7 +81,7 @@ pub(crate) fn of_projection(base: &Struct<'_>) -> TokenStream {
 }
 
 /// Generates the impls of an item of the wrong kind.
-pub(crate) fn of_unread(kind: Kind, input: &DeriveInput) -> TokenStream {
+pub(crate) fn for_unread(kind: Kind, input: &DeriveInput) -> TokenStream {
     let impls = Impls::new(input, &ContainerAttrs::default(), &input.generics, &input.generics);
     match kind {
         Kind::Entity | Kind::Variants => impls.entity(&quote!(()), &quote!(())),

@@ -348,7 +348,7 @@ impl ServiceName {
 impl ServiceRules {
     /// Returns the rules of the service at a host.
     pub(crate) fn at(host: &str) -> &'static Self {
-        if Profile::of_host(host).is_cosmos() {
+        if Profile::from_host(host).is_cosmos() {
             &COSMOS
         } else {
             &STORAGE

@@ -146,7 +146,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// changed entities of those with it.
     async fn drop_left_over(&self, name: &str) -> Result<()> {
         let rows = self.table.typed::<IndexRowKey>();
-        let query = rows.query().filter(IndexRowKey::of_index(name));
+        let query = rows.query().filter(IndexRowKey::for_index(name));
         let rows = query.allow_table_scan().stream();
         rows.try_for_each_concurrent(self.concurrency, async |row| {
             if let Holder::Nobody(row) = self.holder(&row.partition, &row.index_row).await? {
@@ -171,7 +171,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             let Some(row) = row_of(&stored.to_entity()?)? else {
                 break;
             };
-            let row = of_stored(row, &stored);
+            let row = from_stored(row, &stored);
             match self.with_entity(&stored, row.write)?.submit().await {
                 Ok(_) => return Ok(RowWrite::Written),
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {
@@ -206,7 +206,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
 
 /// Returns the write of an index row of a stored entity. One that covers it has the stored properties without the
 /// fields of its key.
-pub(super) fn of_stored(mut row: IndexWrite, stored: &DynamicEntity) -> IndexWrite {
+pub(super) fn from_stored(mut row: IndexWrite, stored: &DynamicEntity) -> IndexWrite {
     if row.index.covers {
         let row_key = row.row_key.clone();
         let mut covering = DynamicEntity {

@@ -7,7 +7,7 @@ use azure_table::index::{INDEX_PREFIX, IndexedEntity};
 use azure_table::{DynamicEntity, Error, ReadEntity, Result, TableOperation, Versioned};
 
 use super::conflict::{CONFLICTS, Rounds, concerns_row, was_unchanged};
-use super::index_build::{RowWrite, of_stored};
+use super::index_build::{RowWrite, from_stored};
 use super::indexed::{Holder, Indexed, index_of, rows_of};
 
 /// An index row that disagrees with the entities.
@@ -336,7 +336,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     fn expected(&self, stored: &DynamicEntity) -> Result<Vec<Result<Expected>>> {
         let rows = stored.to_entity::<E>()?.index_rows().into_iter();
         let rows = rows.map(|write| {
-            let write = of_stored(write?, stored);
+            let write = from_stored(write?, stored);
             let row = write.write.entity().unwrap_or_default();
             let _ = self.with_entity(stored, write.write)?;
             Ok(Expected {

@@ -46,7 +46,7 @@ pub async fn remove_index<E: TableEntity>(table: &TableClient<E>, name: &str) ->
         }
     }
     let rows = table.typed::<IndexRowKey>();
-    let selected = rows.query().filter(IndexRowKey::of_index(name)).allow_table_scan();
+    let selected = rows.query().filter(IndexRowKey::for_index(name)).allow_table_scan();
     let report = rows.delete_where(selected).await.map_err(|e| e.into_error())?;
     report.ensure_no_leftovers()?;
     // Another call may have ended first.
@@ -65,7 +65,7 @@ pub(super) struct IndexRowKey {
 
 impl IndexRowKey {
     /// Returns the filter of all rows of an index.
-    pub(super) fn of_index(name: &str) -> Filter<Self> {
+    pub(super) fn for_index(name: &str) -> Filter<Self> {
         let first = Self::INDEX_ROW.ge(format!("{INDEX_PREFIX}{name} "));
         first.and(Self::INDEX_ROW.lt(format!("{INDEX_PREFIX}{name}!")))
     }

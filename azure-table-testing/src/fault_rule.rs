@@ -26,7 +26,7 @@ pub struct FaultRule {
     kinds: Vec<OperationKind>,
     table: Option<String>,
     when: When,
-    most_hits: u64,
+    max_hits: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl FaultRule {
             kinds: Vec::new(),
             table: None,
             when: When::Always,
-            most_hits: u64::MAX,
+            max_hits: u64::MAX,
         }
     }
 
@@ -108,7 +108,7 @@ impl FaultRule {
 
     /// Limits the total number of hits.
     pub fn at_most(mut self, hits: u64) -> Self {
-        self.most_hits = hits;
+        self.max_hits = hits;
         self
     }
 
@@ -131,7 +131,7 @@ impl FaultRule {
             // Drawn for each matching request, so that the draws do not depend on the hits.
             When::Chance(probability) => random.f64() < probability,
         };
-        chosen && hits < self.most_hits
+        chosen && hits < self.max_hits
     }
 }
 

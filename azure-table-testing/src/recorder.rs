@@ -167,7 +167,7 @@ impl Transport for Recorder {
             let host = request.uri().host().unwrap_or_default();
             let mut writing = Writing {
                 recorder: self,
-                cosmos: [self.profile(), Some(Profile::of_host(host))]
+                cosmos: [self.profile(), Some(Profile::from_host(host))]
                     .into_iter()
                     .flatten()
                     .any(Profile::is_cosmos),

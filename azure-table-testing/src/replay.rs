@@ -278,7 +278,7 @@ impl Transport for Replay {
             };
             match outcome {
                 Outcome::Responded(response) => {
-                    let mut response = of_today(response);
+                    let mut response = dated_today(response);
                     echo_id(&exchange, &mut response);
                     response.extensions_mut().insert(MaskedKeys);
                     Ok(response)
@@ -300,7 +300,7 @@ impl Transport for Replay {
 
 /// Sets the current date in a rejection of the authorization. With the recorded date this machine's clock would appear
 /// to be wrong.
-fn of_today(mut response: Response<Bytes>) -> Response<Bytes> {
+fn dated_today(mut response: Response<Bytes>) -> Response<Bytes> {
     let is_rejection = matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     if is_rejection
         && response.headers().contains_key(DATE)

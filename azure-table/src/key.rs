@@ -9,8 +9,7 @@
 //! | [`Escaped`], [`PercentEscaped`], [`Base64Url`] | text and bytes with characters that keys forbid |
 //! | [`DescendingKey`] | key types for [`Descending`](crate::Descending) |
 //! | [`ReadTableKey`] | key types that read back from their text |
-//! | [`IntoKey`], [`IntoPartitionKey`] | the forms in which calls accept keys |
-//! | [`KeyFieldsFrom`], [`KeyPrefixFrom`] | the forms in which calls accept key fields and prefixes |
+//! | [`IntoKey`], [`IntoFields`], [`KeyPrefixFrom`] | the forms in which calls accept keys, key fields and prefixes |
 //! | [`KeyShape`], [`KeyPiece`], [`KeyParts`], [`KeyWriter`] | keys of several fields, for handwritten entities |
 //! | [`prefix_range`] | the range of keys that begin with a text |
 //! | [`MAX_KEY_UNITS`], [`MAX_KEY_FIELDS`] | limits |
@@ -47,11 +46,11 @@ pub(crate) mod descending;
 pub(crate) mod digits;
 pub(crate) mod entity_key;
 pub(crate) mod escaped;
+pub(crate) mod fields;
 pub(crate) mod key_shape;
 pub(crate) mod key_start;
 pub(crate) mod key_texts;
 pub(crate) mod operand;
-pub(crate) mod partition;
 pub(crate) mod prefix;
 pub(crate) mod string;
 pub(crate) mod table_key;
@@ -64,9 +63,9 @@ pub use self::base64url::Base64Url;
 pub use self::bucket::Bucket;
 pub use self::calendar::{Day, Month, Week, Year};
 pub use self::descending::DescendingKey;
-pub use self::entity_key::{IntoKey, KeyFieldsFrom};
+pub use self::entity_key::IntoKey;
 pub use self::escaped::{Escaped, PercentEscaped};
+pub use self::fields::IntoFields;
 pub use self::key_shape::{KeyParts, KeyPiece, KeyShape, KeyWriter, MAX_KEY_FIELDS};
-pub use self::partition::IntoPartitionKey;
 pub use self::prefix::KeyPrefixFrom;
 pub use self::table_key::{ReadTableKey, prefix_range};

@@ -1,6 +1,7 @@
 //! Requests other than writes, and their responses: reads, queries, tables, the service.
 //!
-//! Each file converts its inputs to a [`Call`](crate::write::call::Call), and a response to an output or an error.
+//! Each file converts its inputs to an [`OperationRequest`](crate::write::operation_request::OperationRequest), and a
+//! response to an output or an error.
 
 pub(crate) mod continuation;
 pub(crate) mod get;

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::{DynamicEntity, ErrorKind, Result, TableClient, TableServiceClient};
+use azure_table::{DynamicEntity, Result, TableClient, TableServiceClient};
 use azure_table_examples::{connect_with_faults, finish, on_own_tables};
 
 use crate::film::{Film, FilmV1, VERSION};
@@ -106,9 +106,7 @@ async fn upgrade_all(films: TableClient<Film>) -> Result<()> {
     loop {
         let report = films.upgrade_where(Film::VERSION.lt(VERSION)).await?;
         println!("upgrade_where: {report}");
-        let left = report.leftovers();
-        let were_edited = left.iter().all(|row| row.error().kind() == ErrorKind::ConditionNotMet);
-        if left.is_empty() || !were_edited {
+        if report.changed() == 0 {
             return report.ensure_no_leftovers();
         }
     }

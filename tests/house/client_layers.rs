@@ -15,23 +15,27 @@ fn imports_of_the_client_go_downward() {
             "effective_settings",
             "table",
             "service",
-            "query_writes",
-            "bulk",
+            "batching",
             "batch",
             "query",
-            "partition_writes",
-            "sending_rate",
             "ops",
             "table_handle",
             "shape",
-            "task",
-            "total_timeout",
-            "turn",
+            "poll",
         ],
     };
     let sources = Sources::read(root());
     layers.check_imports(&sources, 100);
     layers.check_circles(&sources);
+}
+
+#[test]
+fn imports_of_batching_go_downward() {
+    let layers = Layers {
+        folder: "azure-table/src/client/batching",
+        names: &["batching", "source", "engine", "partition", "outcome"],
+    };
+    layers.check_imports(&Sources::read(root()), 20);
 }
 
 #[test]

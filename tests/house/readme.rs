@@ -207,7 +207,7 @@ fn readme_contributing_and_ci_have_the_two_commands_of_a_clone() {
     let all = members("members");
     let all = all.unwrap().replace("\"aztable\", ", "");
     assert_eq!(members("default-members"), Some(all));
-    assert!(ci.contains("step \"aztable\" cargo test -p aztable"));
+    assert!(ci.contains("step \"aztable\" aztable_tests"));
 }
 
 /// The columns of code that a page of the documentation shows.

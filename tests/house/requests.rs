@@ -16,7 +16,7 @@ const PATTERNS: &str = "azure-table-patterns/src/";
 const MAX_METHODS: usize = 6;
 
 /// The macros that declare a future of the client.
-const MACROS: [&str; 4] = ["operation!", "write_operation!", "single_request!", "query_write!"];
+const MACROS: [&str; 2] = ["call_future!", "query_write!"];
 
 fn guide() -> String {
     fs::read_to_string(root().join(GUIDE)).unwrap()

@@ -123,7 +123,7 @@ const ALLOWED: [(&str, &str, &str); 30] = [
         "how many crashes, 150 by default",
     ),
     (
-        "azure-table/src/client/bulk/queue.rs",
+        "azure-table/src/client/batching/engine/queue.rs",
         "no_partition_waits_forever",
         "the loop's success, before a panic",
     ),

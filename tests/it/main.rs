@@ -8,8 +8,6 @@
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
 mod api;
-#[cfg(feature = "full")]
-mod auth;
 mod conformance;
 mod emulator;
 mod entities_derive;
@@ -19,7 +17,5 @@ mod properties;
 mod recordings;
 mod samples;
 mod serde_entities;
-#[cfg(feature = "full")]
-mod telemetry;
 mod types;
 mod wire;

@@ -5,21 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-#[cfg(feature = "full")]
-use azure_table::EntraCredential;
 use azure_table::auth::{AccountPermissions, AccountResources, SharedKeyLite};
 use azure_table::testing::{Recorder, Replay};
-#[cfg(feature = "full")]
-use azure_table::transport::HttpTransport;
-use azure_table::transport::{BoxFuture, Transport, TransportError};
-use azure_table::{AccountSas, DateTime, SasToken, TablePermissions, TableSas};
+use azure_table::transport::{BoxFuture, HttpTransport, Transport, TransportError};
+use azure_table::{AccountSas, Credential, DateTime, SasToken, TablePermissions, TableSas};
 use azure_table::{Emulator, EmulatorServer, RunningEmulator, TableClient, TableServiceClient};
 use bytes::Bytes;
 use http::{Request, Response};
 
 use crate::network::{Network, NetworkTransport};
-#[cfg(feature = "full")]
-use crate::tokens::FakeTokens;
 
 /// A connection string of a running Azurite, which `tests/external/azurite/run` sets.
 pub const AZURITE: &str = "AZURE_TABLE_TEST_AZURITE";
@@ -161,19 +155,17 @@ impl Backend {
         }
     }
 
-    /// Returns the Azurite that the environment names, over HTTPS and with unsigned tokens.
+    /// Returns the Azurite that the environment names, over HTTPS and by a credential with tokens.
     ///
     /// # Panics
     /// The environment names none, or its certificate cannot be used. Tests that call it are ignored if none is named.
-    #[cfg(feature = "full")]
-    pub fn azurite_with_token() -> Self {
+    pub fn azurite_with_token(credential: impl Credential + 'static) -> Self {
         let endpoint = variable(AZURITE_OAUTH);
         let certificate = variable(AZURITE_CERTIFICATE);
         let transport = HttpTransport::builder()
             .root_certificates(std::fs::read(certificate).unwrap())
             .build()
             .unwrap();
-        let credential = EntraCredential::new(FakeTokens::default().source());
         Self {
             name: "Azurite",
             service: TableServiceClient::new(&endpoint, credential)

@@ -102,6 +102,7 @@ pub async fn failures_are_reported_row_by_row(backend: &Backend) {
             .clone()
             .all(|row| row.error().kind() == ErrorKind::ConditionNotMet)
     );
+    assert_eq!(first.changed() + second.changed(), failed.clone().count() as u64);
     assert_eq!(applied + failed.count() as u64, 80);
     let rows = renamed.query().partition("a").all().await.unwrap();
     assert_eq!(

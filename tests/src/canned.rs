@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use azure_table::TableServiceClient;
+use azure_table::auth::AuthorizationContext;
 use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
+use azure_table::{Credential, Result as ClientResult, TableServiceClient};
 use bytes::Bytes;
 use http::{Request, Response};
 
@@ -92,5 +93,25 @@ impl Transport for Canned {
                 None => panic!("the script has no step for this request"),
             }
         })
+    }
+}
+
+/// Sends this token, for example to an emulator that accepts it.
+#[derive(Clone, Copy, Debug)]
+pub struct BearerToken(pub &'static str);
+
+impl Credential for BearerToken {
+    fn authorize<'a>(
+        &'a self,
+        request: &'a mut Request<Bytes>,
+        _: &'a AuthorizationContext<'a>,
+    ) -> BoxFuture<'a, ClientResult<()>> {
+        let value = format!("Bearer {}", self.0).parse().unwrap();
+        request.headers_mut().insert("authorization", value);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn version(&self) -> &'static str {
+        "2020-12-06"
     }
 }

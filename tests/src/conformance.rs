@@ -93,3 +93,27 @@ macro_rules! conformance_suite {
         }
     };
 }
+
+/// Defines a module with one test per function, on a backend; ignored with the reason if that backend is missing.
+#[macro_export]
+macro_rules! on {
+    ($name:ident, $backend:expr; $($module:ident: $($test:ident),+;)+) => {
+        mod $name {
+            use super::*;
+            $($(#[tokio::test]
+            async fn $test() {
+                $module::$test(&$backend).await;
+            })+)+
+        }
+    };
+    (if $there:ident, or $reason:literal: $name:ident, $backend:expr; $($module:ident: $($test:ident),+;)+) => {
+        mod $name {
+            use super::*;
+            $($(#[tokio::test]
+            #[cfg_attr(not($there), ignore = $reason)]
+            async fn $test() {
+                $module::$test(&$backend).await;
+            })+)+
+        }
+    };
+}

@@ -1,7 +1,7 @@
 //! The conformance suite: the behaviour of a Table service, as observed through the client.
 //!
 //! Every function takes a [`Backend`] and panics if the service behaves differently. `tests/it/conformance` runs all of
-//! them on the emulator in the process, on the emulator over HTTP, on Azurite, and on a live account if one is named.
+//! them on the emulator in the process, on the emulator over HTTP, and on Azurite.
 //! The crate also owns the shared code of the test folders: the entities of the tests and the access to the fixtures.
 //!
 //! The suite needs the feature `suite`, which is on by default. Long runs do without it, and are built sooner.
@@ -29,6 +29,8 @@ pub mod explorations;
 pub mod filters;
 pub mod fixtures;
 #[cfg(feature = "suite")]
+pub mod key_order;
+#[cfg(feature = "suite")]
 pub mod keys;
 #[cfg(feature = "suite")]
 pub mod load;
@@ -49,8 +51,6 @@ pub mod service;
 pub mod tables;
 pub mod tail;
 pub mod texts;
-#[cfg(feature = "full")]
-pub mod tokens;
 pub mod untrusted;
 #[cfg(feature = "suite")]
 pub mod via_batch;

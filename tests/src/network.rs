@@ -1,5 +1,7 @@
 //! The two HTTP transports as one type, for tests that run on both.
 
+pub mod tls_front;
+
 use std::time::Duration;
 
 use azure_table::Result;

@@ -16,7 +16,7 @@ use crate::ui::site::{Shared, Site};
 const PAGE: usize = 50;
 impl Typed {
     fn selection(&self) -> RowSelection {
-        RowSelection::of_texts(&self.partition, &self.prefix, &self.filter)
+        RowSelection::from_texts(&self.partition, &self.prefix, &self.filter)
     }
 
     fn query(&self, site: &Site, table: &str) -> Result<TableQuery<DynamicEntity>, Problem> {

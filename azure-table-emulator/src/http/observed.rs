@@ -58,7 +58,7 @@ impl Emulator {
     pub(crate) fn show(&self, head: &Parts, response: &std::result::Result<Response<Bytes>, TransportError>) {
         if let Some(observe) = &self.observer {
             let head = (&head.method, &head.uri, &head.headers);
-            Seen::of_head(head, self.clock().now()).show(observe, response);
+            Seen::from_head(head, self.clock().now()).show(observe, response);
         }
     }
 }

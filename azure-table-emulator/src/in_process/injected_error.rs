@@ -9,7 +9,7 @@ use crate::access;
 use crate::head;
 use crate::in_process::Emulator;
 use crate::operations::batch;
-use crate::response::error::of_code;
+use crate::response::error::from_code;
 use crate::response::format::ErrorForm;
 use crate::response::observer::SenderRejected;
 use crate::response::{OperationResponse, Trace};
@@ -28,7 +28,7 @@ pub struct InjectedError {
 impl InjectedError {
     /// Returns the error with this code, or `None` if the service of this emulator has no such code.
     pub fn new(status: u16, code: &str, headers: HeaderMap, emulator: &Emulator) -> Option<Self> {
-        let error = of_code(code, emulator.settings().rules())?;
+        let error = from_code(code, emulator.settings().rules())?;
         Some(Self {
             error: ServiceError { status, ..error },
             headers,

@@ -134,7 +134,7 @@ impl<'a> BatchCalls<'a> {
         // Recorded of a C++ SDK that omitted the line end between two headers.
         let is_unreadable = batch.has_empty_part || operations.iter().any(has_invalid_length);
         if is_unreadable && !rules.rejects_whole_batches {
-            return Ok(vec![(OperationResponse::of_unreadable_part(trace), None)]);
+            return Ok(vec![(OperationResponse::unreadable_part(trace), None)]);
         }
         // A content id before the request line, as a header of the part, is not echoed (recorded of azure-data-tables,
         // 12 sessions of 2023 to 2026).

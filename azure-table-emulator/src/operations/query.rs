@@ -245,14 +245,14 @@ impl<'q> Page<'q> {
     /// Returns the position of a row, without its RowKey if a page ends with a partition.
     fn next_at(&self, place: u64, partition_key: &str, row_key: Option<&str>) -> Next {
         match self.from {
-            Position::Keys(_) => continuation::of_row(partition_key, row_key),
+            Position::Keys(_) => continuation::for_row(partition_key, row_key),
             Position::Place(..) => {
                 let page = continuation::Page {
                     earlier: self.query.earlier,
                     items: self.rows,
                     is_filtered: self.query.is_filtered,
                 };
-                continuation::of_place(place, self.origin, page)
+                continuation::for_place(place, self.origin, page)
             }
         }
     }

@@ -58,14 +58,14 @@ pub(crate) struct Page<'a> {
 }
 
 /// Returns the position of a row by its keys. `row_key` is `None` if a page ends with a partition.
-pub(crate) fn of_row(partition_key: &str, row_key: Option<&str>) -> Next {
+pub(crate) fn for_row(partition_key: &str, row_key: Option<&str>) -> Next {
     let row = row_key.map(|row_key| (NEXT_ROW, of_key(row_key)));
     let partition = [(NEXT_PARTITION, of_key(partition_key))];
     partition.into_iter().chain(row).collect()
 }
 
 /// Returns the position of a row by its place, among rows of this origin.
-pub(crate) fn of_place(place: u64, origin: i64, page: Page<'_>) -> Next {
+pub(crate) fn for_place(place: u64, origin: i64, page: Page<'_>) -> Next {
     let id = STANDARD.encode([origin.to_le_bytes(), place.to_le_bytes()].concat());
     let [before, behind] = AROUND_ROW;
     let token = match page {
@@ -220,10 +220,10 @@ mod tests {
             items: 2,
             is_filtered,
         };
-        let place = |page| of_place(0x0142_0902, 0, page)[0].1.clone();
+        let place = |page| for_place(0x0142_0902, 0, page)[0].1.clone();
         let id = "AAAAAAAAAAACCUIBAAAAAA==";
         let object = format!(r#"{{"token":"{id}","range":{{"min":"","max":"FF"}}}}"#);
-        assert_eq!(of_place(1, 0, page(None, false))[1].1, "NA");
+        assert_eq!(for_place(1, 0, page(None, false))[1].1, "NA");
         assert_eq!(place(page(None, false)), object);
         assert_eq!(place(page(Some("x"), false)), format!("[{object}]"));
         assert_eq!(
@@ -263,8 +263,8 @@ mod tests {
             };
             let created = DateTime::from_unix_seconds(time);
             let row = match rules.continuation {
-                Continuation::Keys => of_row("p", Some("r")),
-                Continuation::Places => of_place(7, created.ticks(), page),
+                Continuation::Keys => for_row("p", Some("r")),
+                Continuation::Places => for_place(7, created.ticks(), page),
             };
             let [partition, row] = [0, 1].map(|at| url::encode(&row[at].1).to_string());
             let table = url::encode(&of_table("t", created, page, rules)[0].1).to_string();
@@ -281,10 +281,10 @@ mod tests {
         #[test]
         fn any_position_survives_its_token(partition in any::<String>(), below in any::<String>()) {
             prop_assert_eq!(key(&of_key(&below)).unwrap(), below.clone());
-            let headers = of_row(&partition, Some(&below));
+            let headers = for_row(&partition, Some(&below));
             let read = row(Some(&headers[0].1), Some(&headers[1].1), &STORAGE).unwrap();
             prop_assert_eq!(read, Some(Position::Keys(RowId::new(partition.clone(), below))));
-            let half = of_row(&partition, None);
+            let half = for_row(&partition, None);
             let read = row(Some(&half[0].1), None, &STORAGE).unwrap();
             prop_assert_eq!((half.len(), read), (1, Some(Position::Keys(RowId::new(partition, "")))));
         }

@@ -33,7 +33,7 @@ impl OperationResponse {
 
     /// Creates the only part of the response to a change set with an empty or broken part: XML, and two headers
     /// (recorded of azure-data-tables, `empty_batch`, 2023, and of a C++ SDK).
-    pub(crate) fn of_unreadable_part(trace: &Trace) -> Self {
+    pub(crate) fn unreadable_part(trace: &Trace) -> Self {
         let service_error = ServiceError::UNREADABLE_VALUE;
         let document = xml::error_document("", service_error.code, &with_id_and_time(&service_error, trace));
         Self {
@@ -209,7 +209,7 @@ fn words(service_error: &ServiceError, id: Guid) -> (&'static str, String) {
 }
 
 /// Returns the most general error that a service reports with this code.
-pub(crate) fn of_code(code: &str, rules: &ServiceRules) -> Option<ServiceError> {
+pub(crate) fn from_code(code: &str, rules: &ServiceRules) -> Option<ServiceError> {
     let is_cosmos = !rules.has_storage_form;
     let reported = |known: &ServiceError| match is_cosmos {
         true => words(known, Guid::default()).0,

@@ -65,7 +65,7 @@ impl Level {
     pub(crate) fn parse(accept: &str) -> Result<Self> {
         let mut service_error = ServiceError::MEDIA_TYPE_NOT_SUPPORTED;
         for range in accept.split(',') {
-            match Self::of_media_type(range) {
+            match Self::from_media_type(range) {
                 Ok(level) => return Ok(level),
                 Err(why) => service_error = why,
             }
@@ -73,7 +73,7 @@ impl Level {
         Err(service_error)
     }
 
-    fn of_media_type(text: &str) -> Result<Self> {
+    fn from_media_type(text: &str) -> Result<Self> {
         let mut parts = text.split(';').map(str::trim);
         let media_type = parts.next().unwrap_or_default();
         let is_one_of = |names: &[&str]| names.iter().any(|name| media_type.eq_ignore_ascii_case(name));

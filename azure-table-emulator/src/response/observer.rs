@@ -208,12 +208,12 @@ impl Seen {
         let batch = BatchMessages::of(request, rules);
         Self {
             batch,
-            ..Self::of_head((request.method(), request.uri(), request.headers()), at)
+            ..Self::from_head((request.method(), request.uri(), request.headers()), at)
         }
     }
 
     /// A request whose body is not known.
-    pub(crate) fn of_head((method, uri, headers): (&Method, &Uri, &HeaderMap), at: DateTime) -> Self {
+    pub(crate) fn from_head((method, uri, headers): (&Method, &Uri, &HeaderMap), at: DateTime) -> Self {
         let text = |name: HeaderName| Some(on_one_line(headers.get(name)?.to_str().ok()?));
         Self {
             at,

@@ -45,7 +45,7 @@ impl Endpoint {
         if let Some(other) = other_service::fault(host) {
             return Err(invalid(&other));
         }
-        let profile = Profile::of_host(host);
+        let profile = Profile::from_host(host);
         let shown = AddressedAccount::of(host, &prefix).map(|account| account.name.to_owned());
         let is_cloud = shown.is_some() && prefix.is_empty();
         if (host.contains(".table.core.") || profile.is_cosmos()) && !prefix.is_empty() {
@@ -104,7 +104,7 @@ impl Endpoint {
             host: "127.0.0.1".to_owned(),
             secondary: Some(format!("{DEVELOPMENT_ENDPOINT}{SECONDARY}")),
             account: Some(DEVELOPMENT_ACCOUNT.to_owned()),
-            profile: Profile::of_host("127.0.0.1"),
+            profile: Profile::from_host("127.0.0.1"),
         }
     }
 

@@ -223,7 +223,7 @@ impl Profile {
     /// Returns the service at a host.
     ///
     /// Source: the host names of Cosmos DB for Table, today's and the older one.
-    pub fn of_host(host: &str) -> Self {
+    pub fn from_host(host: &str) -> Self {
         if host.contains(".table.cosmos.") || host.contains(".table.cosmosdb.") {
             Self::Cosmos
         } else {

@@ -1,7 +1,7 @@
 //! The number of connections that a transport may use concurrently.
 //!
 //! Attempts wait for a permit of the [`ConnectionLimit`]. An attempt holds it from before it sends until its response
-//! is read to the end. A connection that is idle in the pool needs none. [`of_attempts`] limits the attempts of a
+//! is read to the end. A connection that is idle in the pool needs none. [`for_attempts`] limits the attempts of a
 //! client in the same way.
 
 use std::error::Error as StdError;
@@ -68,7 +68,7 @@ impl ConnectionLimit {
 }
 
 /// Returns a limit on the attempts of a client, over all its transports' connections.
-pub fn of_attempts(attempts: usize) -> ConnectionLimit {
+pub fn for_attempts(attempts: usize) -> ConnectionLimit {
     ConnectionLimit::of(attempts, "permits; raise `max_in_flight` of the client")
 }
 
@@ -81,7 +81,7 @@ pub fn of_attempts(attempts: usize) -> ConnectionLimit {
 /// - `Timeout`: the deadline passed, or no permit was released for `patience`. Both name the limit.
 pub async fn acquire<'a>(
     limit: &'a ConnectionLimit,
-    deadline: &Deadline,
+    deadline: Option<Deadline>,
     patience: Duration,
 ) -> Result<ConnectionPermit<'a>> {
     let Slots { free, released, .. } = &*limit.0;
@@ -96,7 +96,7 @@ pub async fn acquire<'a>(
     let mut turn = pin!(free.acquire());
     loop {
         let before = released.load(Ordering::Relaxed);
-        let left = deadline.remaining().unwrap_or(Duration::MAX);
+        let left = deadline.map_or(Duration::MAX, |deadline| deadline.left());
         match clock::within(left.min(patience), &mut turn).await {
             Some(slot) => {
                 let permit = ConnectionPermit {

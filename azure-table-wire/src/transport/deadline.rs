@@ -1,19 +1,38 @@
-//! The deadline of a call.
+//! The time limit of a call, once it has begun.
 
 use std::time::Duration;
 
+use crate::error::{Error, ErrorKind};
 use crate::value::clock::Instant;
 
-/// The deadline of a call, if it has one.
+/// The end of a time limit, with the setting that states it.
 #[derive(Clone, Copy, Debug)]
-pub struct Deadline(Option<Instant>);
+pub struct Deadline {
+    end: Instant,
+    stated: Duration,
+    setting: &'static str,
+}
 
 impl Deadline {
-    pub fn new(timeout: Option<Duration>) -> Self {
-        Self(timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
+    /// Begins the limit that the setting states. Returns `None` if its end is beyond the clock.
+    pub fn after(setting: &'static str, stated: Duration) -> Option<Self> {
+        let end = Instant::now().checked_add(stated)?;
+        Some(Self { end, stated, setting })
     }
 
-    pub fn remaining(&self) -> Option<Duration> {
-        self.0.map(|end| end.saturating_duration_since(Instant::now()))
+    /// Returns the one that ends first.
+    pub fn min(self, other: Self) -> Self {
+        if other.end < self.end { other } else { self }
+    }
+
+    /// Returns the remaining time.
+    pub fn left(&self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
+
+    /// Returns the error of an action that the limit ended: what was not done.
+    pub fn error(&self, what: &str) -> Error {
+        let why = format!("{what} within the `{}` of {:?}", self.setting, self.stated);
+        Error::new(ErrorKind::Timeout, why)
     }
 }

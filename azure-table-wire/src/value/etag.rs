@@ -35,7 +35,7 @@ pub struct ETag {
 const OF_NO_ROW: &str = "W/\"datetime'2000-01-01T00%3A00%3A00.0000000Z'\"";
 
 /// Returns an ETag that no row has: a write under it fails.
-pub fn of_no_row() -> ETag {
+pub fn for_no_row() -> ETag {
     ETag::new(OF_NO_ROW)
 }
 

@@ -42,13 +42,13 @@
 //!
 //! More: [the guide to batches](crate::guide::batches).
 
-pub use crate::client::bulk::bulk_entity::BulkEntity;
-pub use crate::client::bulk::bulk_report::{AppliedOperation, Leftover};
-pub use crate::client::bulk::bulk_write::{BulkOutcomes, BulkWrite};
-pub use crate::client::bulk::interrupted::{Interrupted, Report};
-pub use crate::client::partition_writes::outcomes::LeftoverReason;
-pub use crate::client::query_writes::atomic::Atomic;
-pub use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeWhere};
-pub use crate::client::query_writes::write_position::WritePosition;
-pub use crate::client::query_writes::write_report::{RowError, WriteReport};
+pub use crate::client::batching::outcome::bulk_report::{AppliedOperation, Leftover};
+pub use crate::client::batching::outcome::interrupted::{Interrupted, Report};
+pub use crate::client::batching::outcome::outcomes::LeftoverReason;
+pub use crate::client::batching::outcome::write_position::WritePosition;
+pub use crate::client::batching::outcome::write_report::{RowError, WriteReport};
+pub use crate::client::batching::source::atomic::Atomic;
+pub use crate::client::batching::source::bulk_entity::BulkEntity;
+pub use crate::client::batching::source::bulk_write::{BulkOutcomes, BulkWrite};
+pub use crate::client::batching::source::query_write_builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeWhere};
 pub use crate::filter::projection::UpdatableRow;

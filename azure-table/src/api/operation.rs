@@ -5,32 +5,16 @@
 //!
 //! | method | future |
 //! |---|---|
+//! | most of them | [`Call`] of their output |
+//! | writes that can check the stored ETag: [`replace`](crate::TableClient::replace), `merge`, `patch`, `delete`, `delete_if_exists` | [`Call`] of their output and [`Conditional`] |
 //! | [`TableClient::get`](crate::TableClient::get) | [`GetEntity`] |
-//! | [`TableClient::exists`](crate::TableClient::exists) | [`EntityExists`] |
-//! | [`TableClient::insert`](crate::TableClient::insert) and the upserts | [`WriteEntity`] |
-//! | [`TableClient::insert_returning`](crate::TableClient::insert_returning) | [`InsertEntityReturning`] |
-//! | [`TableClient::insert_if_not_exists`](crate::TableClient::insert_if_not_exists) | [`InsertEntityIfNotExists`] |
-//! | [`TableClient::replace`](crate::TableClient::replace), `merge`, `patch` | [`UpdateEntity`] |
-//! | [`TableClient::delete`](crate::TableClient::delete) | [`DeleteEntity`] |
-//! | [`TableClient::delete_if_exists`](crate::TableClient::delete_if_exists) | [`DeleteEntityIfExists`] |
 //! | [`TableClient::modify`](crate::TableClient::modify) | [`ModifyEntity`]; its closure returns a [`ModifyOutcome`] |
-//! | [`TableClient::execute`](crate::TableClient::execute) | [`ExecuteOperation`] |
-//! | [`TableBatch::submit`](crate::TableBatch::submit) | [`SubmitBatch`] |
-//! | [`TableClient::create_table`](crate::TableClient::create_table) | [`CreateTable`], [`CreateTableIfNotExists`] |
-//! | [`TableClient::delete_table`](crate::TableClient::delete_table) | [`DeleteTable`], [`DeleteTableIfExists`] |
 //! | [`TableClient::recreate_table`](crate::TableClient::recreate_table) | [`RecreateTable`] |
-//! | [`TableClient::table_exists`](crate::TableClient::table_exists) | [`TableExists`] |
-//! | [`TableClient::access_policies`](crate::TableClient::access_policies) | [`GetAccessPolicies`] |
-//! | [`TableClient::add_access_policy`](crate::TableClient::add_access_policy) and others | [`ChangeAccessPolicies`] |
 //! | [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables) | [`ListTables`] |
-//! | [`TableServiceClient::ensure_tables`](crate::TableServiceClient::ensure_tables) | [`EnsureTables`] |
-//! | [`TableServiceClient::properties`](crate::TableServiceClient::properties) | [`GetServiceProperties`] |
-//! | [`TableServiceClient::set_properties`](crate::TableServiceClient::set_properties) | [`SetServiceProperties`] |
-//! | [`TableServiceClient::statistics`](crate::TableServiceClient::statistics) | [`GetServiceStatistics`] |
-//! | [`TableServiceClient::ping`](crate::TableServiceClient::ping) | [`Ping`] |
-//! | [`TableServiceClient::warm_up`](crate::TableServiceClient::warm_up) | [`WarmUp`] |
 //! | [`user_delegation_key`](crate::TableServiceClient::user_delegation_key) | [`GetUserDelegationKey`] |
-//! | [`resolve_doubt`](crate::TableServiceClient::resolve_doubt) of [`Doubt`] | [`ResolveDoubt`], [`Resolution`] |
+//!
+//! [`TableServiceClient::resolve_doubt`](crate::TableServiceClient::resolve_doubt) takes a [`Doubt`] and returns a
+//! [`Resolution`].
 //!
 //! [`OperationKind`] names every operation, for telemetry and tests.
 //!
@@ -65,21 +49,10 @@ pub use azure_table_wire::error::doubt::Doubt;
 #[doc(inline)]
 pub use azure_table_wire::error::operation_kind::OperationKind;
 
-pub use crate::client::ops::access_policies::ChangeAccessPolicies;
-pub use crate::client::ops::ensure_tables::EnsureTables;
-pub use crate::client::ops::get_entity::{EntityExists, GetEntity};
+pub use crate::client::ops::call::{Call, Conditional};
+pub use crate::client::ops::get_entity::GetEntity;
 pub use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 pub use crate::client::ops::recreate_table::RecreateTable;
-pub use crate::client::ops::resolve_doubt::ResolveDoubt;
-pub use crate::client::ops::single_request::{
-    CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, GetAccessPolicies, GetServiceProperties,
-    GetServiceStatistics, GetUserDelegationKey, Ping, SetServiceProperties, TableExists,
-};
-pub use crate::client::ops::submit_batch::SubmitBatch;
-pub use crate::client::ops::warm_up::WarmUp;
-pub use crate::client::ops::write_entity::{
-    DeleteEntity, DeleteEntityIfExists, ExecuteOperation, InsertEntityIfNotExists, InsertEntityReturning, UpdateEntity,
-    WriteEntity,
-};
+pub use crate::client::ops::user_delegation_key::GetUserDelegationKey;
 pub use crate::client::query::list_tables::ListTables;
 pub use crate::doubt::judge::Resolution;

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use azure_table_wire::error::operation_kind::OperationKind;
 
 use crate::account::table_name::TableName;
-use crate::client::ops::submit_batch::SubmitBatch;
+use crate::client::ops::call::Call;
+use crate::client::ops::submission::Submission;
 use crate::entity::table_entity::AsEntity;
 use crate::filter::assignment::Assignments;
 use crate::key::entity_key::IntoKey;
 use crate::pipeline::Pipeline;
 use crate::write::batch::{ChangeSet, MAX_BATCH_OPERATIONS, RejectedOperation};
 use crate::write::operation::TableOperation;
+use crate::write::table_result::TableResult;
 
 /// Operations on one partition that the service applies atomically: all of them, or none.
 ///
@@ -227,7 +229,7 @@ impl<E> TableBatch<E> {
     ///
     /// Source: REST "Performing entity group transactions"; "Azure Cosmos DB for Table FAQ".
     pub fn remaining_bytes(&self) -> usize {
-        self.change_set.most_bytes() - self.bytes()
+        self.change_set.max_bytes() - self.bytes()
     }
 
     /// Sends the batch. The service applies all operations, or none.
@@ -245,8 +247,8 @@ impl<E> TableBatch<E> {
     /// - `InvalidInput`: the batch is empty.
     /// - [`InDoubt`](crate::ErrorKind::InDoubt): the batch may have been applied. With all other kinds nothing was.
     #[doc(alias("commit", "submit_transaction"))]
-    pub fn submit(self) -> SubmitBatch {
-        SubmitBatch::new(&self.pipeline, &self.table, self.change_set)
+    pub fn submit(self) -> Call<Vec<TableResult>> {
+        Submission::new(&self.pipeline, &self.table, self.change_set).call
     }
 }
 

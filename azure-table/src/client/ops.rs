@@ -1,14 +1,16 @@
-//! The builders of single operations. Each builder is a future.
+//! The futures of single operations.
 
 pub(crate) mod access_policies;
+pub(crate) mod call;
 pub(crate) mod call_future;
 pub(crate) mod ensure_tables;
 pub(crate) mod get_entity;
 pub(crate) mod modify_entity;
-pub(crate) mod procedure;
 pub(crate) mod recreate_table;
 pub(crate) mod resolve_doubt;
-pub(crate) mod single_request;
-pub(crate) mod submit_batch;
+pub(crate) mod start;
+pub(crate) mod steps;
+pub(crate) mod submission;
+pub(crate) mod user_delegation_key;
 pub(crate) mod warm_up;
-pub(crate) mod write_entity;
+pub(crate) mod write_spec;

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::client::bulk::bulk_entity::BulkEntity;
+use crate::client::batching::source::bulk_entity::BulkEntity;
 use crate::client::table_handle::TableClient;
 use crate::entity::serde_entity::{AnnotatedEntity, SerdeEntity};
 

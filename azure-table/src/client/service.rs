@@ -7,28 +7,35 @@ use std::sync::Arc;
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::account::profile::Profile;
 use azure_table_wire::error::doubt::Doubt;
+use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::service::service_properties::ServiceProperties;
+use azure_table_wire::service::service_statistics::ServiceStatistics;
 use azure_table_wire::transport::Transport;
 use azure_table_wire::value::datetime::DateTime;
+use bytes::Bytes;
+use http::Response;
 
 use crate::account::account_key::{self, AccountKey};
 use crate::account::connection_string::{ConnectionString, Identity};
 use crate::account::table_name::TableName;
-use crate::client::ops::ensure_tables::EnsureTables;
-use crate::client::ops::resolve_doubt::ResolveDoubt;
-use crate::client::ops::single_request::{
-    GetServiceProperties, GetServiceStatistics, GetUserDelegationKey, Ping, SetServiceProperties,
-};
-use crate::client::ops::warm_up::WarmUp;
+use crate::client::ops::call::Call;
+use crate::client::ops::ensure_tables::ensure_tables;
+use crate::client::ops::resolve_doubt::resolve_doubt;
+use crate::client::ops::user_delegation_key::GetUserDelegationKey;
+use crate::client::ops::warm_up::warm_up;
 use crate::client::query::list_tables::ListTables;
 use crate::client::table_handle::TableClient;
+use crate::doubt::judge::Resolution;
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::table_entity::NamedTable;
 use crate::pipeline::Pipeline;
 use crate::pipeline::auth::Credential;
 use crate::pipeline::auth::shared_key::SharedKeyLite;
 use crate::pipeline::transport::default_transport::{MaybeTransport, default_transport};
+use crate::request::service_operations;
+use crate::request::tables::Creation;
+use crate::write::operation_request::OperationRequest;
 
 /// A client for the Table service of one account. Clones are cheap and share the connections and the credential.
 ///
@@ -258,9 +265,9 @@ impl TableServiceClient {
     /// - `InvalidInput`: the service does not accept a name, see [`TableName`]. Nothing is sent.
     /// - The errors of [`list_tables`](Self::list_tables) and
     ///   [`create_table_if_not_exists`](TableClient::create_table_if_not_exists). Tables created before the error stay.
-    pub fn ensure_tables<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> EnsureTables {
+    pub fn ensure_tables<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Call<Vec<(String, Creation)>> {
         let tables = names.into_iter().map(|name| self.full_name(name.as_ref())).collect();
-        EnsureTables::new(&self.pipeline, self.namespace(), tables)
+        ensure_tables(&self.pipeline, self.namespace(), tables)
     }
 
     /// Checks that the service is reachable and accepts the credential.
@@ -274,8 +281,9 @@ impl TableServiceClient {
     /// The errors of [`list_tables`](Self::list_tables).
     ///
     /// Source: REST "Query Tables".
-    pub fn ping(&self) -> Ping {
-        Ping::new(&self.pipeline, None)
+    pub fn ping(&self) -> Call<()> {
+        let ping = service_operations::ping(&self.pipeline.endpoint);
+        self.request(OperationKind::Ping, ping, service_operations::pinged)
     }
 
     /// Opens connections to the service, including TLS, before the first request needs them.
@@ -313,8 +321,8 @@ impl TableServiceClient {
     ///   connections of the other pings may be open.
     ///
     /// Source: REST "Query Tables".
-    pub fn warm_up(&self, connections: usize) -> WarmUp {
-        WarmUp::new(&self.pipeline, connections)
+    pub fn warm_up(&self, connections: usize) -> Call<usize> {
+        warm_up(&self.pipeline, connections)
     }
 
     /// Reads the settings of the service: logging, metrics, CORS.
@@ -326,8 +334,9 @@ impl TableServiceClient {
     ///
     /// Source: REST "Get Table Service Properties".
     #[doc(alias = "GetServiceProperties")]
-    pub fn properties(&self) -> GetServiceProperties {
-        GetServiceProperties::new(&self.pipeline, None)
+    pub fn properties(&self) -> Call<ServiceProperties> {
+        let get = service_operations::get_properties(&self.pipeline.endpoint);
+        self.request(OperationKind::GetServiceProperties, get, service_operations::properties)
     }
 
     /// Changes the settings of the service. Settings that are `None` keep their value.
@@ -340,8 +349,13 @@ impl TableServiceClient {
     ///
     /// Source: REST "Set Table Service Properties".
     #[doc(alias = "SetServiceProperties")]
-    pub fn set_properties(&self, properties: ServiceProperties) -> SetServiceProperties {
-        SetServiceProperties::new(&self.pipeline, &properties)
+    pub fn set_properties(&self, properties: ServiceProperties) -> Call<()> {
+        let set = service_operations::set_properties(&self.pipeline.endpoint, &properties);
+        self.request(
+            OperationKind::SetServiceProperties,
+            set,
+            service_operations::properties_set,
+        )
     }
 
     /// Reads the replication status of the secondary.
@@ -356,8 +370,9 @@ impl TableServiceClient {
     ///
     /// Source: REST "Get Table Service Stats".
     #[doc(alias = "GetServiceStats")]
-    pub fn statistics(&self) -> GetServiceStatistics {
-        GetServiceStatistics::new(&self.pipeline, None)
+    pub fn statistics(&self) -> Call<ServiceStatistics> {
+        let get = service_operations::get_statistics(&self.pipeline.endpoint);
+        self.request(OperationKind::GetServiceStatistics, get, service_operations::statistics)
     }
 
     /// Requests a key that signs shared access signatures until `expiry`, for at most 7 days.
@@ -404,8 +419,8 @@ impl TableServiceClient {
     /// - The errors of [`get`](TableClient::get). The doubt can be resolved again.
     ///
     /// Source: REST "Query Entities".
-    pub fn resolve_doubt(&self, doubt: &Doubt) -> ResolveDoubt {
-        ResolveDoubt::new(&self.pipeline, doubt)
+    pub fn resolve_doubt(&self, doubt: &Doubt) -> Call<Resolution> {
+        resolve_doubt(&self.pipeline, doubt)
     }
 
     /// Returns the account's name, or `None` if a custom domain hides it.
@@ -421,6 +436,16 @@ impl TableServiceClient {
     /// Returns the service behind the address: Storage or Cosmos DB.
     pub fn profile(&self) -> Profile {
         self.pipeline.endpoint.profile()
+    }
+
+    /// Returns the call of one request on the service.
+    fn request<T: 'static>(
+        &self,
+        kind: OperationKind,
+        request: Result<OperationRequest>,
+        read: fn(Response<Bytes>) -> Result<T>,
+    ) -> Call<T> {
+        Call::request(&self.pipeline, kind, None, request, move |response, _| read(response))
     }
 
     /// Returns the full name of a table, with the prefix of this client.

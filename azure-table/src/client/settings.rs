@@ -81,7 +81,7 @@ impl TableServiceClient {
     /// [`Timeout`](crate::ErrorKind::Timeout).
     #[must_use]
     pub fn max_in_flight(&self, attempts: usize) -> Self {
-        self.changed(|pipeline| pipeline.settings.in_flight = Some(connection_limit::of_attempts(attempts)))
+        self.changed(|pipeline| pipeline.settings.in_flight = Some(connection_limit::for_attempts(attempts)))
     }
 
     /// Sets the application name in front of this crate's name in the `User-Agent`, such as `orders/1.4`.

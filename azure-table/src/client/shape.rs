@@ -15,7 +15,7 @@ use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::value::name::{SYSTEM_PROPERTIES, property_name_fault};
 
 use crate::client::shape::bad_row::{BadRow, OnBadRow};
-use crate::client::shape::key_mark::KeyMark;
+use crate::client::shape::key_recorder::KeyRecorder;
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::row::members::RowMembers;
 use crate::entity::row::{Row, RowProperty};
@@ -26,7 +26,7 @@ use crate::key::entity_key::{self, Key};
 use crate::request::query::TABLE_NAME;
 
 pub(crate) mod bad_row;
-pub(crate) mod key_mark;
+pub(crate) mod key_recorder;
 pub(crate) mod key_split;
 
 /// The conversion of rows to `P`.
@@ -44,14 +44,18 @@ pub(crate) struct RowForm {
     /// The callback for rows that do not fit, if they are skipped.
     pub(crate) on_bad_row: Option<Arc<OnBadRow>>,
     /// Notes the keys of each row.
-    mark: Option<KeyMark>,
+    key_recorder: Option<KeyRecorder>,
 }
 
 type Pick<P> = dyn Fn(&Row<'_>) -> Result<Option<P>> + Send + Sync;
 
 enum Reader<P> {
-    /// Reads by the type alone. With `true` it needs no row.
-    Typed(fn(&mut RowMembers<'_, '_>) -> Result<P>, bool),
+    /// Reads by the type alone.
+    Typed {
+        read: fn(&mut RowMembers<'_, '_>) -> Result<P>,
+        /// It reads the members one by one, and needs no [`Row`].
+        reads_members: bool,
+    },
     /// Reads by a value, such as a tuple of columns. Returns `None` for an unwanted row.
     Valued(Arc<Pick<P>>),
 }
@@ -86,18 +90,18 @@ impl RowForm {
 
     /// Returns `true` if each row is read, and an error of it stops the query.
     fn is_plain(&self) -> bool {
-        self.on_bad_row.is_none() && self.mark.is_none()
+        self.on_bad_row.is_none() && self.key_recorder.is_none()
     }
 
     /// Notes the keys of a row, if they are wanted. Returns `false` if the row is skipped.
     fn note(&self, row: &Row<'_>) -> bool {
-        self.mark.as_ref().is_none_or(|mark| mark.note(row))
+        self.key_recorder.as_ref().is_none_or(|recorder| recorder.note(row))
     }
 
     /// Skips a row that does not fit, if the caller wants that.
     fn skip(&self, row: &Row<'_>, error: Error) -> Result<()> {
         let Some(seen) = &self.on_bad_row else {
-            return Err(unlike(error));
+            return Err(with_advice(error));
         };
         seen(&BadRow::of(row, error));
         Ok(())
@@ -110,7 +114,7 @@ impl<P> Shape<P> {
             select,
             metadata,
             on_bad_row: None,
-            mark: None,
+            key_recorder: None,
         };
         Self { form, reader }
     }
@@ -126,12 +130,19 @@ impl<P> Shape<P> {
     }
 
     /// Returns the shape of a type.
-    pub(crate) fn of_type() -> Self
+    pub(crate) fn for_type() -> Self
     where
         P: ReadEntity,
     {
         let select = P::SELECT.map(|names| names.join(","));
-        Self::new(select, P::METADATA, Reader::Typed(P::read_members, P::IS_OF_MEMBERS))
+        Self::new(
+            select,
+            P::METADATA,
+            Reader::Typed {
+                read: P::read_members,
+                reads_members: P::IS_OF_MEMBERS,
+            },
+        )
     }
 
     /// Returns the shape of the same properties and those that a [`Versioned`] adds to them.
@@ -139,14 +150,14 @@ impl<P> Shape<P> {
     where
         P: ReadEntity,
     {
-        let mut shape = Shape::<Versioned<P>>::of_type();
+        let mut shape = Shape::<Versioned<P>>::for_type();
         shape.form.select.clone_from(&self.form.select);
         shape.form.add_names(&["Timestamp"]);
         shape
     }
 
     /// Returns the shape of a tuple of columns.
-    pub(crate) fn of_columns<E, C: Columns<E, Values = P>>(columns: C) -> Self
+    pub(crate) fn for_columns<E, C: Columns<E, Values = P>>(columns: C) -> Self
     where
         P: 'static,
     {
@@ -160,7 +171,7 @@ impl<P> Shape<P> {
     }
 
     /// Returns the shape of whole rows that a closure reads.
-    pub(crate) fn of_closure(resolve: impl Fn(&Row<'_>) -> Result<P> + Send + Sync + 'static) -> Self {
+    pub(crate) fn for_closure(resolve: impl Fn(&Row<'_>) -> Result<P> + Send + Sync + 'static) -> Self {
         Self::valued(None, MetadataLevel::Minimal, resolve)
     }
 
@@ -185,18 +196,18 @@ impl<P> Shape<P> {
         })
     }
 
-    /// Notes the keys of each row in `mark`, and skips the rows that it does not want.
-    pub(crate) fn marked(mut self, mark: &KeyMark) -> Self {
-        self.form.mark = Some(mark.clone());
+    /// Records the keys of each row, and skips the rows that the recorder does not want.
+    pub(crate) fn recording(mut self, recorder: &KeyRecorder) -> Self {
+        self.form.key_recorder = Some(recorder.clone());
         self
     }
 
     /// Reads a row into `rows`. Returns `false` if it does not fit and is skipped.
     pub(crate) fn read_into(&self, members: &mut RowMembers<'_, '_>, rows: &mut Vec<P>) -> Result<bool> {
         match &self.reader {
-            Reader::Typed(read, _) if self.form.is_plain() => match read(members) {
+            Reader::Typed { read, .. } if self.form.is_plain() => match read(members) {
                 Ok(row) => rows.push(row),
-                Err(e) => return Err(unlike(e)),
+                Err(e) => return Err(with_advice(e)),
             },
             _ => match self.read_or_skip(members.row())? {
                 Some(row) => rows.push(row),
@@ -208,13 +219,20 @@ impl<P> Shape<P> {
 
     /// Returns `true` if [`read_members`](Self::read_members) needs no row.
     pub(crate) fn is_of_members(&self) -> bool {
-        self.form.is_plain() && matches!(self.reader, Reader::Typed(_, true))
+        self.form.is_plain()
+            && matches!(
+                self.reader,
+                Reader::Typed {
+                    reads_members: true,
+                    ..
+                }
+            )
     }
 
     /// Reads a row as [`read`](Self::read) does, without a row if [`is_of_members`](Self::is_of_members).
     pub(crate) fn read_members(&self, members: &mut RowMembers<'_, '_>) -> Result<P> {
         match &self.reader {
-            Reader::Typed(read, _) if self.form.is_plain() => read(members),
+            Reader::Typed { read, .. } if self.form.is_plain() => read(members),
             _ => self.read(members.row()),
         }
     }
@@ -235,7 +253,7 @@ impl<P> Shape<P> {
     /// Reads a row, or returns `None` if it is unwanted.
     fn pick(&self, row: &Row<'_>) -> Result<Option<P>> {
         match &self.reader {
-            Reader::Typed(read, _) => read(&mut RowMembers::of(row)).map(Some),
+            Reader::Typed { read, .. } => read(&mut RowMembers::of(row)).map(Some),
             Reader::Valued(read) => read(row),
         }
     }
@@ -248,7 +266,7 @@ fn key<E>(row: &Row<'_>) -> Result<Key<E>> {
 
 /// Adds the remedy to the error of a row that may be of another kind, such as one that a pattern stores beside the
 /// entities.
-fn unlike(error: Error) -> Error {
+fn with_advice(error: Error) -> Error {
     match error.kind() {
         ErrorKind::InvalidResponse => {
             let why = &error.parts().message;
@@ -275,14 +293,17 @@ fn add_names(select: &mut String, names: &[impl AsRef<str>]) {
 
 impl Shape<String> {
     /// Returns the shape of PartitionKeys.
-    pub(crate) fn of_partition_keys() -> Self {
+    pub(crate) fn for_partition_keys() -> Self {
         let select = Some("PartitionKey,RowKey".to_owned());
-        let reader = Reader::Typed(|members| members.row().partition_key().map(str::to_owned), false);
+        let reader = Reader::Typed {
+            read: |members| members.row().partition_key().map(str::to_owned),
+            reads_members: false,
+        };
         Self::new(select, MetadataLevel::None, reader)
     }
 
     /// Returns the shape of the names of tables in `namespace`, without that prefix.
-    pub(crate) fn of_tables(namespace: Arc<str>) -> Self {
+    pub(crate) fn for_tables(namespace: Arc<str>) -> Self {
         let pick = move |row: &Row<'_>| {
             let name = row.get(TABLE_NAME).map(RowProperty::read::<String>).transpose()?;
             let name = name.ok_or_else(|| Error::invalid_response("a table in the list has no name"))?;
@@ -297,11 +318,11 @@ impl Shape<String> {
 
 impl Shape<DynamicEntity> {
     /// Returns the shape of properties whose names are known at run time.
-    pub(crate) fn of_names(names: Vec<String>) -> Self {
+    pub(crate) fn for_names(names: Vec<String>) -> Self {
         // Without its keys a row has no identity.
         let mut select = "PartitionKey,RowKey".to_owned();
         add_names(&mut select, &names);
-        let mut shape = Self::of_type();
+        let mut shape = Self::for_type();
         shape.form.select = Some(select);
         shape
     }
@@ -309,28 +330,38 @@ impl Shape<DynamicEntity> {
 
 impl<E: 'static> Shape<Key<E>> {
     /// Returns the shape of keys alone.
-    pub(crate) fn of_keys() -> Self {
+    pub(crate) fn for_keys() -> Self {
         let select = Some("PartitionKey,RowKey".to_owned());
-        let reader = Reader::Typed(
-            |members| Key::from_text(members.row().partition_key()?, members.row().row_key()?),
-            false,
-        );
+        let reader = Reader::Typed {
+            read: |members| Key::from_text(members.row().partition_key()?, members.row().row_key()?),
+            reads_members: false,
+        };
         Self::new(select, MetadataLevel::None, reader)
     }
 }
 
 impl Shape<()> {
     /// Returns the shape of rows that are only counted.
-    pub(crate) fn of_nothing() -> Self {
+    pub(crate) fn for_nothing() -> Self {
         let select = Some("PartitionKey".to_owned());
-        Self::new(select, MetadataLevel::None, Reader::Typed(|_| Ok(()), false))
+        Self::new(
+            select,
+            MetadataLevel::None,
+            Reader::Typed {
+                read: |_| Ok(()),
+                reads_members: false,
+            },
+        )
     }
 }
 
 impl<P> Clone for Shape<P> {
     fn clone(&self) -> Self {
         let reader = match &self.reader {
-            Reader::Typed(read, is_of_members) => Reader::Typed(*read, *is_of_members),
+            Reader::Typed { read, reads_members } => Reader::Typed {
+                read: *read,
+                reads_members: *reads_members,
+            },
             Reader::Valued(read) => Reader::Valued(Arc::clone(read)),
         };
         let form = self.form.clone();

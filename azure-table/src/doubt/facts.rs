@@ -48,7 +48,7 @@ pub(crate) struct AmbiguousAttempts {
 
 impl AmbiguousAttempts {
     /// Returns the attempts of the call that failed with this error, if it is in doubt.
-    pub(crate) fn of_error(error: &Error) -> Option<Self> {
+    pub(crate) fn from_error(error: &Error) -> Option<Self> {
         let doubt = error.doubt()?;
         let parts = parts_of(&doubt);
         let (started, last_ended) = parts.here?;

@@ -75,7 +75,7 @@ impl<E> Assignment<E> {
     }
 
     /// Creates the assignment of a column with this name.
-    pub(crate) fn of_column(name: ColumnName, value: impl FnOnce() -> Result<EdmValue, ValueError>) -> Self {
+    pub(crate) fn from_column(name: ColumnName, value: impl FnOnce() -> Result<EdmValue, ValueError>) -> Self {
         let value = match name.fault() {
             Some(fault) => Err(ValueError::new(fault)),
             None => value(),
@@ -102,7 +102,7 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
     where
         Self: Settable,
     {
-        Assignment::of_column(self.stored_name(), || Ok(R::literal(&value.into_operand()?)?.0))
+        Assignment::from_column(self.stored_name(), || Ok(R::literal(&value.into_operand()?)?.0))
     }
 }
 

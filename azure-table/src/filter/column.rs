@@ -95,11 +95,11 @@ impl<T: Property> ColumnRole<T> for Stored {
 )]
 pub trait StartsWith {
     #[doc(hidden)]
-    fn of_prefix(prefix: &str) -> Self;
+    fn from_prefix(prefix: &str) -> Self;
 }
 
 impl StartsWith for String {
-    fn of_prefix(prefix: &str) -> Self {
+    fn from_prefix(prefix: &str) -> Self {
         prefix.to_owned()
     }
 }
@@ -246,8 +246,8 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
     where
         R::Compared: StartsWith,
     {
-        let from = self.ge(R::Compared::of_prefix(prefix));
-        let end = after_prefix(prefix).map(|end| self.lt(R::Compared::of_prefix(&end)));
+        let from = self.ge(R::Compared::from_prefix(prefix));
+        let end = after_prefix(prefix).map(|end| self.lt(R::Compared::from_prefix(&end)));
         end.into_iter().fold(from, Filter::and)
     }
 

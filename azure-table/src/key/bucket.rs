@@ -72,7 +72,7 @@ impl<const N: u16> Bucket<N> {
     ///
     /// # Errors
     /// The value has no key text.
-    pub fn of_key(value: &(impl TableKey + ?Sized)) -> Result<Self, ValueError> {
+    pub fn for_key(value: &(impl TableKey + ?Sized)) -> Result<Self, ValueError> {
         let mut text = String::new();
         value.write_key(&mut text)?;
         Ok(Self::of(text))
@@ -176,8 +176,8 @@ mod tests {
             Bucket::<10_000>::of("foobar").number(),
             (0x8594_4171_f739_67e8_u64 % 10_000) as u16
         );
-        assert_eq!(Bucket::<16>::of_key(&7_u32).unwrap(), Bucket::of(b"0000000007"));
-        assert!(Bucket::<16>::of_key(&("a b", "c")).is_err());
+        assert_eq!(Bucket::<16>::for_key(&7_u32).unwrap(), Bucket::of(b"0000000007"));
+        assert!(Bucket::<16>::for_key(&("a b", "c")).is_err());
     }
 
     #[test]

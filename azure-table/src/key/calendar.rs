@@ -105,7 +105,7 @@ pub struct Day([u16; 3]);
 impl Year {
     /// Creates a year. `None` outside of 1 to 9999.
     pub fn new(year: u16) -> Option<Self> {
-        Self::of_fields([year])
+        Self::from_fields([year])
     }
 
     /// Returns the first moment of the year.
@@ -117,7 +117,7 @@ impl Year {
 impl Month {
     /// Creates a month, 1 to 12, of a year. `None` if no such month exists.
     pub fn new(year: u16, month: u8) -> Option<Self> {
-        Self::of_fields([year, month.into()])
+        Self::from_fields([year, month.into()])
     }
 
     /// Returns the month, 1 to 12.
@@ -134,7 +134,7 @@ impl Month {
 impl Week {
     /// Creates a week, 1 to 5, of a month. `None` if no such week exists. February has a fifth week in leap years only.
     pub fn new(year: u16, month: u8, week: u8) -> Option<Self> {
-        Self::of_fields([year, month.into(), week.into()])
+        Self::from_fields([year, month.into(), week.into()])
     }
 
     /// Returns the month, 1 to 12.
@@ -156,7 +156,7 @@ impl Week {
 impl Day {
     /// Creates a day of a month, both from 1. `None` if no such day exists.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
-        Self::of_fields([year, month.into(), day.into()])
+        Self::from_fields([year, month.into(), day.into()])
     }
 
     /// Returns the month, 1 to 12.
@@ -194,7 +194,7 @@ macro_rules! calendar {
             const SEPARATOR: char = $separator;
             const MIRROR: [u16; $fields] = $mirror;
 
-            fn of_fields(fields: [u16; $fields]) -> Option<Self> {
+            fn from_fields(fields: [u16; $fields]) -> Option<Self> {
                 let exists: fn([u16; $fields]) -> bool = $exists;
                 ((1..=9_999).contains(&fields[0]) && exists(fields)).then_some(Self(fields))
             }
@@ -228,7 +228,7 @@ macro_rules! calendar {
 
             fn from_str(text: &str) -> Result<Self, ValueError> {
                 fields::read(text, Self::SEPARATOR)
-                    .and_then(Self::of_fields)
+                    .and_then(Self::from_fields)
                     .ok_or_else(|| expected(concat!("text such as ", $example), format_args!("{text:?}")))
             }
         }
@@ -271,7 +271,7 @@ macro_rules! calendar {
             fn read_descending(text: &str) -> Result<Self, ValueError> {
                 fields::read(text, Self::SEPARATOR)
                     .and_then(fields::mirrored::<$fields, Self>)
-                    .and_then(Self::of_fields)
+                    .and_then(Self::from_fields)
                     .ok_or_else(|| {
                         expected(concat!("the inverse of text such as ", $example), format_args!("{text:?}"))
                     })

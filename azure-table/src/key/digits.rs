@@ -29,7 +29,7 @@ trait Numbered: Copy {
     fn number(self) -> Result<u64, ValueError>;
 
     /// Returns the value with this number; `None` above `GREATEST`.
-    fn of_number(number: u64) -> Option<Self>;
+    fn from_number(number: u64) -> Option<Self>;
 }
 
 fn write<T: Numbered>(number: u64, text: &mut String) {
@@ -53,7 +53,7 @@ fn read<T: Numbered>(text: &str) -> Result<u64, ValueError> {
 }
 
 fn value<T: Numbered>(number: u64) -> Result<T, ValueError> {
-    T::of_number(number).ok_or_else(|| ValueError::new(format!("{number} is beyond the type's greatest number")))
+    T::from_number(number).ok_or_else(|| ValueError::new(format!("{number} is beyond the type's greatest number")))
 }
 
 macro_rules! numbered {
@@ -68,7 +68,7 @@ macro_rules! numbered {
 
             fn write_nearest(&self, text: &mut String) -> Result<Ordering, ValueError> {
                 self.write_key(text)?;
-                let stored = Self::of_number(self.number()?);
+                let stored = Self::from_number(self.number()?);
                 Ok(stored.is_some_and(|stored| stored != *self).cmp(&false))
             }
         }
@@ -114,7 +114,7 @@ macro_rules! unsigned {
                 Ok(self.into())
             }
 
-            fn of_number(number: u64) -> Option<Self> {
+            fn from_number(number: u64) -> Option<Self> {
                 number.try_into().ok()
             }
         }
@@ -132,7 +132,7 @@ macro_rules! signed {
                 Ok(self.wrapping_sub(Self::MIN).cast_unsigned().into())
             }
 
-            fn of_number(number: u64) -> Option<Self> {
+            fn from_number(number: u64) -> Option<Self> {
                 let number = <$unsigned>::try_from(number).ok()?;
                 Some(number.cast_signed().wrapping_add(Self::MIN))
             }
@@ -149,7 +149,7 @@ impl Numbered for DateTime {
         Ok(self.ticks().cast_unsigned())
     }
 
-    fn of_number(number: u64) -> Option<Self> {
+    fn from_number(number: u64) -> Option<Self> {
         Self::from_ticks(number.try_into().ok()?)
     }
 }
@@ -162,8 +162,8 @@ impl Numbered for Duration {
         duration::ticks(self).map(i64::cast_unsigned)
     }
 
-    fn of_number(number: u64) -> Option<Self> {
-        Some(duration::of_ticks(number))
+    fn from_number(number: u64) -> Option<Self> {
+        Some(duration::from_ticks(number))
     }
 }
 

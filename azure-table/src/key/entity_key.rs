@@ -14,10 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::entity::table_entity::{AsEntity, TableEntity};
 use crate::entity::versioned::Versioned;
+use crate::key::fields::IntoFields;
 use crate::key::key_shape::{KeyWriter, check_keys};
 use crate::key::key_texts::KeyTexts;
-use crate::key::operand::Operand;
-use crate::key::table_key::TableKey;
 
 /// The PartitionKey and RowKey of an entity of type `E`. Keys of different entity types are different types.
 ///
@@ -242,8 +241,6 @@ pub trait PlainFields {}
 #[derive(Debug)]
 pub struct VersionedFields<F>(PhantomData<fn() -> F>);
 
-impl PlainFields for () {}
-
 /// A text is the key of no entity: this impl exists for its message, which shows the key's fields.
 impl<E: TableEntity> IntoKey<E> for &str
 where
@@ -264,62 +261,46 @@ where
 #[doc(hidden)]
 pub trait IsOneText {}
 
-/// The key of an entity whose two keys are both constants.
-impl<E: TableEntity<KeyFields = ()>> IntoKey<E> for () {
+/// The key of an entity of type `E` with these fields.
+fn key_of_fields<E: TableEntity>(fields: impl IntoFields<E::KeyFields>) -> Result<Key<E>> {
+    let mut key = KeyWriter::new(&E::SCHEMA.key);
+    fields.write_fields(&mut key)?;
+    let (partition_key, row_key) = key.finish()?.into_pair();
+    Ok(checked(partition_key, row_key))
+}
+
+impl<E: TableEntity, A> IntoKey<E> for (A,)
+where
+    A: IntoFields<E::KeyFields>,
+{
     fn into_key(self) -> Result<Key<E>> {
-        let (partition_key, row_key) = KeyWriter::new(&E::SCHEMA.key).finish()?.into_pair();
-        Ok(checked(partition_key, row_key))
+        key_of_fields(self.0)
     }
 }
 
-/// A tuple of key fields for which a call accepts a `G`: all fields, PartitionKey first.
-///
-/// Implemented for tuples of field types; not meant to be implemented elsewhere.
-#[diagnostic::on_unimplemented(
-    message = "a key with the fields `{Self}` does not accept `{G}`",
-    label = "expected the tuple of the key's fields, PartitionKey first",
-    note = "an enum of entities has no key tuple, since its variants' keys differ: use a reference to an entity, or \
-            `Key::from_text(..)?`"
-)]
-pub trait KeyFieldsFrom<G> {
-    #[doc(hidden)]
-    fn write_fields(given: G, key: &mut KeyWriter) -> Result<()>;
-}
+impl<A> PlainFields for (A,) {}
 
 macro_rules! tuples {
-    ($(($($given:ident $field:ident $n:tt),+))*) => {$(
-        impl<E: TableEntity, $($given),+> IntoKey<E> for ($($given,)+)
+    ($(($($field:ident),*))*) => {$(
+        impl<E: TableEntity, $($field),*> IntoKey<E> for ($($field,)*)
         where
-            E::KeyFields: KeyFieldsFrom<Self>,
+            Self: IntoFields<E::KeyFields>,
         {
             fn into_key(self) -> Result<Key<E>> {
-                let mut key = KeyWriter::new(&E::SCHEMA.key);
-                E::KeyFields::write_fields(self, &mut key)?;
-                let (partition_key, row_key) = key.finish()?.into_pair();
-                Ok(checked(partition_key, row_key))
+                key_of_fields(self)
             }
         }
 
-        impl<$($field),+> PlainFields for ($($field,)+) {}
-
-        impl<$($given, $field),+> KeyFieldsFrom<($($given,)+)> for ($($field,)+)
-        where
-            $($given: Operand<$field>, $field: TableKey,)+
-        {
-            fn write_fields(given: ($($given,)+), key: &mut KeyWriter) -> Result<()> {
-                $(key.field_from::<$field, _>(given.$n)?;)+
-                Ok(())
-            }
-        }
+        impl<$($field),*> PlainFields for ($($field,)*) {}
     )*};
 }
 tuples! {
-    (A KA 0)
-    (A KA 0, B KB 1)
-    (A KA 0, B KB 1, C KC 2)
-    (A KA 0, B KB 1, C KC 2, D KD 3)
-    (A KA 0, B KB 1, C KC 2, D KD 3, F KF 4)
-    (A KA 0, B KB 1, C KC 2, D KD 3, F KF 4, G KG 5)
-    (A KA 0, B KB 1, C KC 2, D KD 3, F KF 4, G KG 5, H KH 6)
-    (A KA 0, B KB 1, C KC 2, D KD 3, F KF 4, G KG 5, H KH 6, I KI 7)
+    ()
+    (A, B)
+    (A, B, C)
+    (A, B, C, D)
+    (A, B, C, D, F)
+    (A, B, C, D, F, G)
+    (A, B, C, D, F, G, H)
+    (A, B, C, D, F, G, H, I)
 }

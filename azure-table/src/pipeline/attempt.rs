@@ -28,7 +28,7 @@ use crate::pipeline::options::policy::{Policies, RequestEnd};
 use crate::pipeline::retry::Failure;
 use crate::pipeline::settings::ClientSettings;
 use crate::pipeline::skew::is_far;
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 
 mod preparation;
 
@@ -39,10 +39,8 @@ const MAX_SERVICE_TIME: u64 = 30;
 
 /// The time limits of a call and of each of its attempts.
 pub(crate) struct Limits<'a> {
-    pub(crate) deadline: Deadline,
+    pub(crate) deadline: Option<Deadline>,
     pub(super) attempt_timeout: Duration,
-    /// The timeout that the caller set, for the text of an error: the deadline may be that of an earlier call.
-    timeout: Option<Duration>,
     /// The policies of the call, whose time is limited too.
     policies: &'a Policies,
 }
@@ -50,9 +48,8 @@ pub(crate) struct Limits<'a> {
 impl<'a> Limits<'a> {
     pub(crate) fn of(options: &'a CallOptions, settings: &ClientSettings) -> Self {
         Self {
-            deadline: Deadline::new(options.get().timeout),
+            deadline: options.deadline(),
             attempt_timeout: options.get().attempt_timeout.unwrap_or(settings.attempt_time()),
-            timeout: options.whole_timeout(),
             policies: &options.get().policies,
         }
     }
@@ -63,13 +60,13 @@ impl<'a> Limits<'a> {
 
     /// Runs the policies of a call on its request.
     #[cold]
-    pub(super) async fn police(&self, call: &mut Call) -> Result<()> {
+    pub(super) async fn police(&self, call: &mut OperationRequest) -> Result<()> {
         self.within(self.policies.call(call)).await
     }
 
     /// Runs the policies of a request.
     #[cold]
-    async fn policed(&self, call: &Call, location: Location) -> Result<Policed<'a>> {
+    async fn policed(&self, call: &OperationRequest, location: Location) -> Result<Policed<'a>> {
         let request = Box::new(self.within(self.policies.attempt(call, location)).await?);
         Ok(Policed {
             policies: self.policies,
@@ -80,7 +77,7 @@ impl<'a> Limits<'a> {
     async fn within<T>(&self, hooks: impl Future<Output = Result<T>>) -> Result<T> {
         let remaining = self.remaining()?;
         let ended = clock::within(remaining.left, pin!(hooks)).await;
-        ended.unwrap_or_else(|| Err(remaining.over("a policy did not return")))
+        ended.unwrap_or_else(|| Err(remaining.error("a policy did not return")))
     }
 
     /// Returns the remaining time of an attempt.
@@ -88,37 +85,44 @@ impl<'a> Limits<'a> {
     /// # Errors
     /// - The timeout of the call has elapsed.
     fn remaining(&self) -> Result<Remaining> {
-        let remaining = match (self.deadline.remaining(), self.timeout) {
-            (Some(left), timeout @ Some(_)) if left <= self.attempt_timeout => Remaining { left, timeout },
+        let call = self.deadline.map(|deadline| (deadline.left(), deadline));
+        let remaining = match call {
+            Some((left, deadline)) if left <= self.attempt_timeout => Remaining {
+                left,
+                deadline: Some(deadline),
+            },
             _ => Remaining {
                 left: self.attempt_timeout,
-                timeout: None,
+                deadline: None,
             },
         };
         if remaining.left.is_zero() {
-            Err(remaining.over("the request was not sent"))
+            Err(remaining.error("the request was not sent"))
         } else {
             Ok(remaining)
         }
     }
 }
 
-/// The remaining time of an attempt, and the limit that ends it.
+/// The remaining time of an attempt, and the limit that ends it. A clock that is read at each stage would cost
+/// hundreds of instructions.
 #[derive(Clone, Copy)]
 struct Remaining {
     left: Duration,
-    /// The timeout of the call, or `None` if the attempt's own ends it.
-    timeout: Option<Duration>,
+    /// The deadline of the call, or `None` if the attempt's own timeout ends it.
+    deadline: Option<Deadline>,
 }
 
 impl Remaining {
-    /// Returns the error of what the limit ended.
-    fn over(self, what: &str) -> Error {
-        let why = match self.timeout {
-            Some(timeout) => format!("{what} before the `timeout` of {timeout:?} ended"),
-            None => format!("{what} within the `attempt_timeout` of {:?}", self.left),
-        };
-        Error::new(ErrorKind::Timeout, why)
+    /// Returns the error of what the limit ended: what was not done.
+    fn error(self, what: &str) -> Error {
+        match self.deadline {
+            Some(deadline) => deadline.error(what),
+            None => {
+                let why = format!("{what} within the `attempt_timeout` of {:?}", self.left);
+                Error::new(ErrorKind::Timeout, why)
+            }
+        }
     }
 }
 
@@ -128,7 +132,12 @@ impl Pipeline {
     /// # Errors
     /// - The client has no transport, no credential is available, a policy rejects the request, or no time is left.
     ///   Nothing is sent.
-    pub(super) async fn ready<'a>(&'a self, call: &Call, location: Location, limits: &Limits<'a>) -> Result<Ready<'a>> {
+    pub(super) async fn ready<'a>(
+        &'a self,
+        call: &OperationRequest,
+        location: Location,
+        limits: &Limits<'a>,
+    ) -> Result<Ready<'a>> {
         let transport = self.transport.as_ref().map_err(|error| error.copy())?;
         let policed = if limits.has_policies() {
             Some(Box::pin(limits.policed(call, location)).await?)
@@ -136,9 +145,9 @@ impl Pipeline {
             None
         };
         let request = policed.as_ref().map_or(&call.request, |policed| &*policed.request);
-        let (deadline, attempt_timeout) = (&limits.deadline, limits.attempt_timeout);
+        let (deadline, attempt_timeout) = (limits.deadline, limits.attempt_timeout);
         let slot = self.slot(deadline, attempt_timeout).await?;
-        let asks_for_time = self.endpoint.profile().rules().takes_timeout && deadline.remaining().is_some();
+        let asks_for_time = self.endpoint.profile().rules().takes_timeout && deadline.is_some();
         let unsigned = || {
             // Both parts share their bytes with the original: no body is copied.
             let mut unsigned = request.clone();
@@ -170,7 +179,7 @@ impl Pipeline {
     }
 
     /// Sends a request once, and reads its response.
-    pub(super) async fn exchange(&self, call: &Call, ready: Ready<'_>) -> AttemptEnd {
+    pub(super) async fn exchange(&self, call: &OperationRequest, ready: Ready<'_>) -> AttemptEnd {
         let Ready {
             transport,
             authorized:
@@ -200,7 +209,7 @@ impl Pipeline {
                 };
                 Err((reached, Error::new(kind, why).with_source(into_source(e))))
             }
-            None => Err((Delivery::MaybeSent, remaining.over("no response"))),
+            None => Err((Delivery::MaybeSent, remaining.error("no response"))),
         };
         drop(permits);
         let elapsed = instant.elapsed();
@@ -226,7 +235,7 @@ impl Pipeline {
     ) -> Result<Authorized> {
         let remaining = limits.remaining()?;
         let authorized = clock::within(remaining.left, pin!(self.authorize(unsigned))).await;
-        authorized.unwrap_or_else(|| Err(remaining.over("no credential: the token source did not respond")))
+        authorized.unwrap_or_else(|| Err(remaining.error("no credential: the token source did not respond")))
     }
 
     /// Authorizes an `unsigned` request. Returns it with the generation of the credential.
@@ -260,7 +269,7 @@ impl Pipeline {
     /// Returns `true` if the request has a new authorization from now on.
     pub(super) fn renews_authorization(
         &self,
-        call: &Call,
+        call: &OperationRequest,
         ended: &AttemptEnd,
         notifications: &mut Notifications<'_>,
     ) -> bool {
@@ -293,7 +302,11 @@ impl Pipeline {
     }
 
     /// Acquires one of the `max_in_flight` permits.
-    async fn slot(&self, deadline: &Deadline, attempt_timeout: Duration) -> Result<Option<ConnectionPermit<'_>>> {
+    async fn slot(
+        &self,
+        deadline: Option<Deadline>,
+        attempt_timeout: Duration,
+    ) -> Result<Option<ConnectionPermit<'_>>> {
         let Some(in_flight) = &self.settings.in_flight else {
             return Ok(None);
         };
@@ -304,7 +317,7 @@ impl Pipeline {
 }
 
 /// Returns the error of a response that echoes the id of another call. Cosmos DB echoes none.
-fn of_another_call(call: &Call, response: &Response<Bytes>) -> Option<Error> {
+fn of_another_call(call: &OperationRequest, response: &Response<Bytes>) -> Option<Error> {
     let echoed = response.headers().get(&X_MS_CLIENT_REQUEST_ID)?;
     let sent = call.request.headers().get(&X_MS_CLIENT_REQUEST_ID)?;
     (echoed != sent).then(|| {

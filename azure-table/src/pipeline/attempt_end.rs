@@ -16,7 +16,7 @@ use http::{HeaderMap, Response};
 use crate::doubt::read_back::WrittenRow;
 use crate::pipeline::retry::Failure;
 use crate::pipeline::transport::rejected_certificate::is_certificate_rejected;
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 
 /// The end of a call that does not fail: a response, or the rows of a write that was read back and found applied.
 pub(crate) type CallEnd = (Response<Bytes>, Option<Vec<WrittenRow>>);
@@ -66,7 +66,7 @@ pub(crate) struct Rejection {
 
 impl Rejection {
     /// Returns the rejection of a response, or `None` if it does not reject.
-    pub(crate) fn of(call: &Call, response: &Response<Bytes>) -> Option<Self> {
+    pub(crate) fn of(call: &OperationRequest, response: &Response<Bytes>) -> Option<Self> {
         let status = response.status().as_u16();
         if status >= 400 {
             let error = response::error(response);
@@ -88,7 +88,7 @@ impl Rejection {
 }
 
 /// Returns the wait that a response, or the rejecting part of a batch response, requests.
-pub(crate) fn requested_wait(call: &Call, response: &Response<Bytes>) -> Option<Duration> {
+pub(crate) fn requested_wait(call: &OperationRequest, response: &Response<Bytes>) -> Option<Duration> {
     let whole = wait_requested(response.headers());
     if call.has_responses_inside() && response.status().is_success() {
         let part = batch_parts::part_error(response).and_then(|part_error| wait_requested(&part_error.headers));

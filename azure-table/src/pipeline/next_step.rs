@@ -13,7 +13,7 @@ use azure_table_wire::value::location::Location;
 use crate::doubt::facts::AmbiguousAttempts;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::retry::{Decision, FailedAttempt, Failure};
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 
 /// The maximum number of attempts with a renewed authorization. Two, because a challenge may be followed by the
 /// rejection of an old token.
@@ -50,7 +50,7 @@ impl CallState {
     }
 
     /// Returns the current attempt as one that failed, without times.
-    pub(crate) fn failed<'a>(&self, call: &Call, failure: Failure<'a>) -> FailedAttempt<'a> {
+    pub(crate) fn failed<'a>(&self, call: &OperationRequest, failure: Failure<'a>) -> FailedAttempt<'a> {
         FailedAttempt {
             operation: call.operation,
             effect: call.effect,
@@ -143,7 +143,7 @@ pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Deci
 ///
 /// An ETag that a row does not have never returns, and a batch is applied completely or not at all. A row that is
 /// missing or that another client inserted shows nothing: it may be inserted or deleted before an attempt arrives.
-pub(crate) fn rules_out_earlier_attempts(call: &Call, failure: Failure<'_>) -> bool {
+pub(crate) fn rules_out_earlier_attempts(call: &OperationRequest, failure: Failure<'_>) -> bool {
     let mut needs_etag = call.rows.iter().map(|row| row.if_match.is_some());
     match failure {
         Failure::Response(412, _) => needs_etag.any(|needs| needs),

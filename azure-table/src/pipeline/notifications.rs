@@ -18,12 +18,12 @@ use crate::pipeline::observer::history::CallHistory;
 use crate::pipeline::observer::trace::{CallSpan, TraceSpan};
 use crate::pipeline::observer::{Completed, Event, Observers, Sending};
 use crate::pipeline::options::CallOptions;
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 
 /// The receivers of the steps of a call.
 pub(crate) struct Notifications<'a> {
     pub(super) pipeline: &'a Pipeline,
-    pub(super) call: &'a Call,
+    pub(super) call: &'a OperationRequest,
     pub(super) options: &'a CallOptions,
     pub(super) span: &'a CallSpan,
     pub(crate) history: CallHistory,
@@ -38,7 +38,7 @@ impl<'a> Notifications<'a> {
     pub(crate) fn starting(&mut self, location: Location) -> TraceSpan {
         self.history.attempts += 1;
         self.history.location = location;
-        TraceSpan::of_attempt(self.history.attempts)
+        TraceSpan::for_attempt(self.history.attempts)
     }
 
     /// Reports that the attempt ended before anything was sent.

@@ -9,7 +9,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use azure_table_wire::value::clock::Instant;
+use azure_table_wire::transport::deadline::Deadline;
 use azure_table_wire::value::location::Location;
 
 use crate::doubt::facts::AmbiguousAttempts;
@@ -18,7 +18,7 @@ use crate::pipeline::observer::context::OperationContext;
 use crate::pipeline::options::headers::Headers;
 use crate::pipeline::options::policy::{Policies, RequestPolicy};
 use crate::pipeline::retry::RetryPolicy;
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 
 pub(crate) mod headers;
 pub(crate) mod policy;
@@ -51,8 +51,8 @@ pub struct CallOptions {
 pub(crate) struct OptionValues {
     /// The timeout of the whole call, including all attempts and waits.
     pub(crate) timeout: Option<Duration>,
-    /// The timeout that the caller set, if `timeout` is only the rest of it.
-    pub(crate) whole_timeout: Option<Duration>,
+    /// The end of the whole that the call is a part of.
+    pub(crate) deadline: Option<Deadline>,
     /// The timeout of one attempt.
     pub(crate) attempt_timeout: Option<Duration>,
     /// The caller's own id for the call.
@@ -82,24 +82,29 @@ impl CallOptions {
         Self::default()
     }
 
-    /// Returns these options for a later part of a call that started at `started`: the timeout keeps running.
-    pub(crate) fn since(&self, started: Instant) -> Self {
-        let mut options = self.clone();
-        if let Some(timeout) = self.get().timeout {
-            options.leave(self.whole_timeout(), Some(timeout.saturating_sub(started.elapsed())));
+    /// Begins the timeout, which then limits all calls with these options together.
+    pub(crate) fn begun(mut self) -> Self {
+        if let Some(deadline) = self.deadline() {
+            let values = self.get_mut();
+            (values.timeout, values.deadline) = (None, Some(deadline));
         }
-        options
+        self
     }
 
-    /// Returns the timeout that the caller set: the effective one may be only the rest of it.
-    pub(crate) fn whole_timeout(&self) -> Option<Duration> {
-        self.get().whole_timeout.or(self.get().timeout)
-    }
-
-    /// Sets the rest that earlier requests left of a timeout.
-    pub(crate) fn leave(&mut self, whole: Option<Duration>, rest: Option<Duration>) {
+    /// Ends calls with these options at the deadline.
+    pub(crate) fn end_at(&mut self, deadline: Deadline) {
         let values = self.get_mut();
-        (values.whole_timeout, values.timeout) = (whole, rest);
+        values.deadline = Some(values.deadline.map_or(deadline, |earlier| earlier.min(deadline)));
+    }
+
+    /// Returns the end of a call that begins now.
+    pub(crate) fn deadline(&self) -> Option<Deadline> {
+        let values = self.get();
+        let own = values.timeout.and_then(|timeout| Deadline::after("timeout", timeout));
+        match (own, values.deadline) {
+            (Some(own), Some(whole)) => Some(whole.min(own)),
+            (own, whole) => own.or(whole),
+        }
     }
 
     /// Returns these options for a read that a write depends on: from the primary, in any location mode. The secondary
@@ -110,11 +115,11 @@ impl CallOptions {
     }
 
     /// Returns these options for a part of a call whose policies have run: with the headers that they set.
-    pub(crate) fn within(mut self, call: &Call) -> Self {
+    pub(crate) fn within(mut self, call: &OperationRequest) -> Self {
         if !self.get().policies.is_empty() {
             let values = self.get_mut();
             values.policies.is_within_call = true;
-            values.headers.set_all(Headers::of_caller(call.request.headers()));
+            values.headers.set_all(Headers::from_caller(call.request.headers()));
         }
         self
     }
@@ -271,8 +276,8 @@ impl CallOptions {
         let values = self.get_mut();
         values.headers.set_all(other.headers);
         values.policies.add_all(other.policies);
-        if other.timeout.is_some() {
-            (values.timeout, values.whole_timeout) = (other.timeout, other.whole_timeout);
+        if other.timeout.is_some() || other.deadline.is_some() {
+            (values.timeout, values.deadline) = (other.timeout, other.deadline);
         }
         values.attempt_timeout = other.attempt_timeout.or(values.attempt_timeout);
         values.client_request_id = other.client_request_id.or(values.client_request_id.take());

@@ -40,7 +40,7 @@ use crate::pipeline::skew::{seconds_between, shifted};
 use crate::request::continuation;
 use crate::request::get;
 use crate::request::query;
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 use crate::write::row_write::RowWrite;
 
 /// The maximum number of requests to read back a batch. Its range may contain any number of other rows.
@@ -70,10 +70,10 @@ impl Pipeline {
     /// requests can be applied any more.
     pub(super) async fn read_back(
         &self,
-        call: &Call,
+        call: &OperationRequest,
         options: &CallOptions,
         (first_sent, is_over): (SystemTime, bool),
-        (deadline, attempt_timeout): (&Deadline, Duration),
+        (deadline, attempt_timeout): (Option<Deadline>, Duration),
         notifications: &mut Notifications<'_>,
     ) -> Verdict {
         let Some(table) = call.table.as_deref().filter(|_| !call.rows.is_empty()) else {
@@ -114,16 +114,18 @@ impl Pipeline {
         &self,
         table: &str,
         writes: &[RowWrite<'_>],
-        (deadline, attempt_timeout): (&Deadline, Duration),
+        (deadline, attempt_timeout): (Option<Deadline>, Duration),
         mut options: CallOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<Stored> {
         let policy = Arc::clone(options.get().retry.as_ref().unwrap_or(&self.retry));
         let policy = policy.limit_elapsed(attempt_timeout);
-        let whole = options.whole_timeout();
         options = options.retry(policy);
+        // Each page is a call, with the time that the previous pages left.
+        if let Some(deadline) = deadline {
+            options.end_at(deadline);
+        }
         if let ([write], true) = (writes, options.get().via_batch) {
-            options.leave(whole, deadline.remaining());
             return self.stored_row(table, write, &options, diagnostics).await;
         }
         let Some(request) = read_back::request(table, writes) else {
@@ -132,8 +134,6 @@ impl Pipeline {
         let mut stored = Stored::default();
         let mut from = None;
         for reads in 1..=MAX_READS {
-            // Each page is a call, with the time that the previous pages left.
-            options.leave(whole, deadline.remaining());
             let call = request.call(&self.endpoint, from.as_ref())?;
             let (response, offset) = self.read_within(call, &options, diagnostics).await?;
             let next = continuation::of(response.headers())?;
@@ -152,7 +152,6 @@ impl Pipeline {
             let left: Vec<_> = writes.iter().filter(|write| !stored.has(write)).collect();
             if left.len() <= MAX_READS - reads {
                 for write in left {
-                    options.leave(whole, deadline.remaining());
                     let row = self.stored_row(table, write, &options, diagnostics).await?;
                     stored.rows.extend(row.rows);
                     stored.offset = row.offset;
@@ -192,7 +191,7 @@ impl Pipeline {
     /// Runs a read within a call. Returns its response, with the seconds by which the service's clock is ahead.
     async fn read_within(
         &self,
-        mut call: Call,
+        mut call: OperationRequest,
         options: &CallOptions,
         diagnostics: &mut Diagnostics,
     ) -> Result<(Response<Bytes>, Option<i64>)> {

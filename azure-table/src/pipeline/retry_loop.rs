@@ -29,18 +29,23 @@ use crate::pipeline::observer::trace::CallSpan;
 use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::{Decision, FailedAttempt, Failure, RetryPolicy};
 use crate::write::batch_response;
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 use crate::write::row_write::RowWrite;
 
 impl Pipeline {
     /// Sends the request until a response needs no further attempt.
-    pub(crate) async fn run(&self, call: &mut Call, options: &CallOptions) -> Result<CallResponse> {
+    pub(crate) async fn run(&self, call: &mut OperationRequest, options: &CallOptions) -> Result<CallResponse> {
         let span = CallSpan::new(&self.endpoint, call);
         // The future is large, and pinning it here avoids a move.
         span.around(pin!(self.run_in(&span, call, options))).await
     }
 
-    async fn run_in(&self, span: &CallSpan, call: &mut Call, options: &CallOptions) -> Result<CallResponse> {
+    async fn run_in(
+        &self,
+        span: &CallSpan,
+        call: &mut OperationRequest,
+        options: &CallOptions,
+    ) -> Result<CallResponse> {
         let (started, limits) = (Instant::now(), Limits::of(options, &self.settings));
         let (id, mut prepared) = match self.prepare(call, options) {
             Ok(id) => (id, self.check_effect(call)),
@@ -98,7 +103,7 @@ impl Pipeline {
         }
     }
 
-    fn check_effect(&self, call: &Call) -> Result<()> {
+    fn check_effect(&self, call: &OperationRequest) -> Result<()> {
         match call.effect {
             Effect::Write if self.settings.is_read_only => Err(Error::invalid_input(
                 "this client is read-only, and the operation writes",
@@ -109,7 +114,7 @@ impl Pipeline {
 
     /// Returns the locations that the call may be sent to. Only a GET may leave the primary, and only if no write
     /// depends on it.
-    fn mode(&self, call: &Call, options: &CallOptions) -> LocationMode {
+    fn mode(&self, call: &OperationRequest, options: &CallOptions) -> LocationMode {
         if call.location == Location::Secondary {
             return LocationMode::SecondaryOnly;
         }
@@ -127,7 +132,7 @@ impl Pipeline {
 /// The attempts of one call.
 struct Attempts<'a, 'n> {
     pipeline: &'a Pipeline,
-    call: &'a Call,
+    call: &'a OperationRequest,
     options: &'a CallOptions,
     started: Instant,
     limits: Limits<'a>,
@@ -242,7 +247,7 @@ impl Attempts<'_, '_> {
             let is_over = !attempts.is_in_flight()
                 || failure.is_some_and(|failure| rules_out_earlier_attempts(self.call, failure));
             let (limits, notifications) = (
-                (&self.limits.deadline, self.limits.attempt_timeout),
+                (self.limits.deadline, self.limits.attempt_timeout),
                 &mut *self.notifications,
             );
             let doubt = (attempts.first_sent.0, is_over);
@@ -269,7 +274,7 @@ impl Attempts<'_, '_> {
         };
         let failed = FailedAttempt {
             elapsed: self.started.elapsed(),
-            remaining: self.limits.deadline.remaining(),
+            remaining: self.limits.deadline.map(|deadline| deadline.left()),
             requested_wait: self.notifications.history.requested_wait,
             ..self.state.failed(self.call, failure)
         };

@@ -15,7 +15,7 @@ use http::{Method, Response, StatusCode};
 use crate::entity::read_json;
 use crate::entity::row::members::RowMembers;
 use crate::entity::row::{Row, context::RowContext};
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 use crate::write::path;
 use crate::write::requested_key::{has_key, is_masked, other_entity};
 
@@ -26,13 +26,13 @@ pub(crate) fn call(
     (partition_key, row_key): (&str, &str),
     select: Option<&str>,
     metadata: MetadataLevel,
-) -> Result<Call> {
+) -> Result<OperationRequest> {
     let mut path = url::PathAndQuery::new(path::entity(table, partition_key, row_key));
     if let Some(select) = select {
         path.pair("$select", select);
     }
     let request = odata(endpoint, Method::GET, path.as_str(), metadata)?;
-    let call = Call::new(OperationKind::Get, request);
+    let call = OperationRequest::new(OperationKind::Get, request);
     Ok(call.in_table(table).at_entity((partition_key, row_key)))
 }
 

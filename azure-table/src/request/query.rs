@@ -22,7 +22,7 @@ use crate::entity::row::members::RowMembers;
 use crate::entity::row::{Row, context::RowContext};
 use crate::key::table_key::after_prefix;
 use crate::request::continuation::Continuation;
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 
 /// The property with a table's name in an account's list of tables.
 pub(crate) const TABLE_NAME: &str = "TableName";
@@ -132,7 +132,7 @@ impl QueryRequest {
 
     /// Builds `GET /table()` or `GET /Tables`. The options are the same for every page; the position belongs to this
     /// page.
-    pub(crate) fn call(&self, endpoint: &Endpoint, from: Option<&Continuation>) -> Result<Call> {
+    pub(crate) fn call(&self, endpoint: &Endpoint, from: Option<&Continuation>) -> Result<OperationRequest> {
         let mut path = url::PathAndQuery::new(match &self.list {
             List::Entities(table) => format!("{}()", url::encode(table)),
             List::Tables => "Tables".to_owned(),
@@ -150,7 +150,7 @@ impl QueryRequest {
             path.pair(name, value);
         }
         let request = odata(endpoint, Method::GET, path.as_str(), self.metadata)?;
-        let call = Call::new(self.operation(), request);
+        let call = OperationRequest::new(self.operation(), request);
         Ok(match self.table() {
             Some(table) => call.in_table(table),
             None => call,

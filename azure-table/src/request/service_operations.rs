@@ -15,15 +15,15 @@ use azure_table_wire::value::location::Location;
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 
 const PROPERTIES: &str = "?restype=service&comp=properties";
 
 /// Builds `GET /?restype=service&comp=properties`.
-pub(crate) fn get_properties(endpoint: &Endpoint) -> Result<Call> {
+pub(crate) fn get_properties(endpoint: &Endpoint) -> Result<OperationRequest> {
     require(endpoint.profile(), Feature::ServiceProperties)?;
     let request = xml(endpoint.uri(PROPERTIES)?, Method::GET, None);
-    Ok(Call::new(OperationKind::GetServiceProperties, request))
+    Ok(OperationRequest::new(OperationKind::GetServiceProperties, request))
 }
 
 pub(crate) fn properties(response: Response<Bytes>) -> Result<ServiceProperties> {
@@ -31,7 +31,7 @@ pub(crate) fn properties(response: Response<Bytes>) -> Result<ServiceProperties>
 }
 
 /// Builds `PUT /?restype=service&comp=properties`.
-pub(crate) fn set_properties(endpoint: &Endpoint, properties: &ServiceProperties) -> Result<Call> {
+pub(crate) fn set_properties(endpoint: &Endpoint, properties: &ServiceProperties) -> Result<OperationRequest> {
     require(endpoint.profile(), Feature::ServiceProperties)?;
     service_properties::check(properties)?;
     let request = xml(
@@ -39,7 +39,7 @@ pub(crate) fn set_properties(endpoint: &Endpoint, properties: &ServiceProperties
         Method::PUT,
         Some(service_properties::to_xml(properties)),
     );
-    Ok(Call::new(OperationKind::SetServiceProperties, request))
+    Ok(OperationRequest::new(OperationKind::SetServiceProperties, request))
 }
 
 pub(crate) fn properties_set(response: Response<Bytes>) -> Result<()> {
@@ -47,10 +47,10 @@ pub(crate) fn properties_set(response: Response<Bytes>) -> Result<()> {
 }
 
 /// Builds `GET /?restype=service&comp=stats` for the secondary.
-pub(crate) fn get_statistics(endpoint: &Endpoint) -> Result<Call> {
+pub(crate) fn get_statistics(endpoint: &Endpoint) -> Result<OperationRequest> {
     require(endpoint.profile(), Feature::ServiceStatistics)?;
     let uri = endpoint.secondary_uri("?restype=service&comp=stats")?;
-    let mut call = Call::new(OperationKind::GetServiceStatistics, xml(uri, Method::GET, None));
+    let mut call = OperationRequest::new(OperationKind::GetServiceStatistics, xml(uri, Method::GET, None));
     call.location = Location::Secondary;
     Ok(call)
 }
@@ -60,9 +60,9 @@ pub(crate) fn statistics(response: Response<Bytes>) -> Result<ServiceStatistics>
 }
 
 /// Builds `GET /Tables?$top=1`.
-pub(crate) fn ping(endpoint: &Endpoint) -> Result<Call> {
+pub(crate) fn ping(endpoint: &Endpoint) -> Result<OperationRequest> {
     let request = odata(endpoint, Method::GET, "Tables?$top=1", MetadataLevel::None)?;
-    Ok(Call::new(OperationKind::Ping, request))
+    Ok(OperationRequest::new(OperationKind::Ping, request))
 }
 
 pub(crate) fn pinged(response: Response<Bytes>) -> Result<()> {

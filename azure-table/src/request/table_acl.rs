@@ -14,10 +14,10 @@ use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 
 use crate::request::service_operations::read;
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 
 /// Builds `GET /table?comp=acl`.
-pub(crate) fn get(endpoint: &Endpoint, table: &str) -> Result<Call> {
+pub(crate) fn get(endpoint: &Endpoint, table: &str) -> Result<OperationRequest> {
     call(OperationKind::GetAccessPolicies, endpoint, table, None)
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn policies(response: Response<Bytes>) -> Result<Vec<StoredAccessPoli
 }
 
 /// Builds `PUT /table?comp=acl` with all policies.
-pub(crate) fn set(endpoint: &Endpoint, table: &str, policies: &[StoredAccessPolicy]) -> Result<Call> {
+pub(crate) fn set(endpoint: &Endpoint, table: &str, policies: &[StoredAccessPolicy]) -> Result<OperationRequest> {
     access_policy::check_list(policies)?;
     let list = access_policy::list_to_request(policies);
     call(OperationKind::SetAccessPolicies, endpoint, table, Some(list))
@@ -36,11 +36,11 @@ pub(crate) fn were_set(response: Response<Bytes>) -> Result<()> {
     response::expect(response, &[StatusCode::NO_CONTENT]).map(drop)
 }
 
-fn call(operation: OperationKind, endpoint: &Endpoint, table: &str, list: Option<Bytes>) -> Result<Call> {
+fn call(operation: OperationKind, endpoint: &Endpoint, table: &str, list: Option<Bytes>) -> Result<OperationRequest> {
     require(endpoint.profile(), Feature::AccessPolicies)?;
     let uri = endpoint.uri(&format!("{}?comp=acl", url::encode(table)))?;
     let method = if list.is_some() { Method::PUT } else { Method::GET };
-    let mut call = Call::new(operation, xml(uri, method, list)).in_table(table);
+    let mut call = OperationRequest::new(operation, xml(uri, method, list)).in_table(table);
     call.version_with_token = Some(DELEGATION_VERSION);
     Ok(call)
 }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::header::HeaderValue;
 use http::{Method, Response, StatusCode};
 
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 use crate::write::path;
 
 /// The outcome of a create-if-not-exists: the table exists now.
@@ -84,7 +84,7 @@ pub(crate) fn found_nothing(is_in_doubt: bool) -> Deletion {
 }
 
 /// Builds `POST /Tables`.
-pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
+pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<OperationRequest> {
     let mut request = odata(endpoint, Method::POST, "Tables", MetadataLevel::None)?;
     request
         .headers_mut()
@@ -92,11 +92,11 @@ pub(crate) fn create(endpoint: &Endpoint, table: &str) -> Result<Call> {
     let mut body = Object::new();
     body.text("TableName", table);
     set_json(&mut request, body.finish());
-    Ok(Call::new(OperationKind::CreateTable, request).in_table(table))
+    Ok(OperationRequest::new(OperationKind::CreateTable, request).in_table(table))
 }
 
 /// Builds `POST /Tables` for a caller that accepts an existing table.
-pub(crate) fn create_if_not_exists(endpoint: &Endpoint, table: &str) -> Result<Call> {
+pub(crate) fn create_if_not_exists(endpoint: &Endpoint, table: &str) -> Result<OperationRequest> {
     Ok(create(endpoint, table)?.expecting(409))
 }
 
@@ -115,13 +115,13 @@ pub(crate) fn created_or_existed(response: Response<Bytes>, is_in_doubt: bool) -
 }
 
 /// Builds `DELETE /Tables('…')`.
-pub(crate) fn delete(endpoint: &Endpoint, table: &str) -> Result<Call> {
+pub(crate) fn delete(endpoint: &Endpoint, table: &str) -> Result<OperationRequest> {
     let request = odata(endpoint, Method::DELETE, &path::table(table), MetadataLevel::None)?;
-    Ok(Call::new(OperationKind::DeleteTable, request).in_table(table))
+    Ok(OperationRequest::new(OperationKind::DeleteTable, request).in_table(table))
 }
 
 /// Builds `DELETE /Tables('…')` for a caller that accepts a missing table.
-pub(crate) fn delete_if_exists(endpoint: &Endpoint, table: &str) -> Result<Call> {
+pub(crate) fn delete_if_exists(endpoint: &Endpoint, table: &str) -> Result<OperationRequest> {
     Ok(delete(endpoint, table)?.expecting(404))
 }
 
@@ -144,9 +144,9 @@ fn is_missing(error: &Error) -> bool {
 }
 
 /// Builds `GET /Tables('…')`.
-pub(crate) fn get(endpoint: &Endpoint, table: &str) -> Result<Call> {
+pub(crate) fn get(endpoint: &Endpoint, table: &str) -> Result<OperationRequest> {
     let request = odata(endpoint, Method::GET, &path::table(table), MetadataLevel::None)?;
-    Ok(Call::new(OperationKind::GetTable, request).in_table(table))
+    Ok(OperationRequest::new(OperationKind::GetTable, request).in_table(table))
 }
 
 /// Returns `true` if the table exists.

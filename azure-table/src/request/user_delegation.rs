@@ -12,15 +12,15 @@ use azure_table_wire::sas::user_delegation_key::{KeyInfo, UserDelegationKey, fro
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 
 /// Builds `POST /?restype=service&comp=userdelegationkey`. It returns a key and changes nothing.
-pub(crate) fn get(endpoint: &Endpoint, info: &KeyInfo) -> Result<Call> {
+pub(crate) fn get(endpoint: &Endpoint, info: &KeyInfo) -> Result<OperationRequest> {
     require(endpoint.profile(), Feature::UserDelegation)?;
     info.check()?;
     let uri = endpoint.uri("?restype=service&comp=userdelegationkey")?;
     let request = xml(uri, Method::POST, Some(info.to_xml()));
-    let mut call = Call::new(OperationKind::GetUserDelegationKey, request);
+    let mut call = OperationRequest::new(OperationKind::GetUserDelegationKey, request);
     call.version_with_token = Some(DELEGATION_VERSION);
     Ok(call)
 }

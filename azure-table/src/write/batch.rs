@@ -21,10 +21,10 @@ use crate::entity::write_json::append;
 use crate::key::entity_key::key_texts;
 use crate::write::batch_body::{BatchBody, BodyRange, InnerRequest};
 use crate::write::batch_request::{batch_boundary, changes, content_type, post};
-use crate::write::call::{Call, RowWrites};
 use crate::write::entity_limits::{check_entity, check_size};
 use crate::write::operation::TableOperation;
 use crate::write::operation::shared::is_shared;
+use crate::write::operation_request::{OperationRequest, RowWrites};
 use crate::write::row_hash::{RowHash, RowHashes};
 use crate::write::row_write::{RowWrite, WriteFacts};
 use crate::write::sent_batch::SentBatch;
@@ -50,7 +50,7 @@ pub(crate) struct ChangeSet {
     /// The first insert in the body. Its head contains no key, so other inserts reuse it.
     insert: Option<(Requested, BodyRange)>,
     /// The maximum body, if smaller than the service's limit.
-    most_bytes: Option<usize>,
+    max_bytes: Option<usize>,
     /// The number of operations that it will probably have, once it has several.
     expected: usize,
 }
@@ -136,21 +136,21 @@ impl ChangeSet {
             operations: SentBatch::new(endpoint.profile().rules().names_missing_tables),
             body: changes(),
             insert: None,
-            most_bytes: None,
+            max_bytes: None,
             expected: MAX_BATCH_OPERATIONS,
         }
     }
 
     /// Sets a smaller limit for the body than the service's.
     pub(crate) fn at_most(mut self, bytes: Option<usize>) -> Self {
-        self.most_bytes = bytes;
+        self.max_bytes = bytes;
         self
     }
 
     /// Skips the check for distinct rows because the caller guarantees them.
     ///
     /// `expected` is the probable number of operations, or 0 if the caller reserves their capacity.
-    pub(crate) fn of_distinct_rows(mut self, expected: usize) -> Self {
+    pub(crate) fn with_distinct_rows(mut self, expected: usize) -> Self {
         self.rows = None;
         self.expected = expected;
         self
@@ -162,7 +162,7 @@ impl ChangeSet {
         if let Some(rows) = &mut self.rows {
             rows.reserve(operations);
         }
-        self.body.reserve(operations, bytes.min(self.most_bytes()));
+        self.body.reserve(operations, bytes.min(self.max_bytes()));
     }
 
     /// Returns the number of operations.
@@ -176,9 +176,9 @@ impl ChangeSet {
     }
 
     /// Returns the maximum size of the request body in bytes.
-    pub(crate) fn most_bytes(&self) -> usize {
+    pub(crate) fn max_bytes(&self) -> usize {
         let limit = self.endpoint.profile().rules().max_batch_bytes;
-        self.most_bytes.map_or(limit, |bytes| bytes.min(limit))
+        self.max_bytes.map_or(limit, |bytes| bytes.min(limit))
     }
 
     /// Returns `true` if no other operation can be added.
@@ -239,7 +239,7 @@ impl ChangeSet {
         if let Some((rule, why)) = self.broken(operation.kind(), keys, row) {
             return Err(self.rejected(rule, why, operation));
         }
-        let limit = self.most_bytes();
+        let limit = self.max_bytes();
         let place = match self.write(operation, limit) {
             Ok(Ok(place)) => place,
             Ok(Err(bytes)) => {
@@ -296,7 +296,7 @@ impl ChangeSet {
             return Err(BatchRule::Valid);
         }
         let profile = self.endpoint.profile();
-        let limit = self.most_bytes();
+        let limit = self.max_bytes();
         let add = |body: &mut BatchBody| {
             let write = |bytes: &mut Vec<u8>| append(bytes, keys, &mut |writer| entity.write_properties(writer));
             let (place, rare) = body.add_alike(first, write)?;
@@ -369,7 +369,7 @@ impl ChangeSet {
         };
         let is_retrieve = operation.kind() == OperationKind::Get;
         if is_retrieve {
-            self.body = BatchBody::of_query(batch_boundary());
+            self.body = BatchBody::from_query(batch_boundary());
         }
         Ok(match self.body.within(limit, |body| Ok(body.add(&request)))? {
             Ok(place) => {
@@ -445,12 +445,12 @@ impl ChangeSet {
     }
 
     /// Builds `POST /$batch`, and returns it with its operations.
-    pub(crate) fn into_call(self) -> (Result<Call>, Arc<SentBatch>) {
+    pub(crate) fn into_call(self) -> (Result<OperationRequest>, Arc<SentBatch>) {
         let content_type = content_type(&self.body);
         let sent = Arc::new(self.operations.with_body(self.body.finish().into()));
         let request = content_type.and_then(|content_type| post(&self.endpoint, content_type, sent.body.clone()));
         let call = request.map(|request| {
-            let mut call = Call::new(OperationKind::Batch, request).in_table(&self.table);
+            let mut call = OperationRequest::new(OperationKind::Batch, request).in_table(&self.table);
             if sent.is_retrieve() {
                 call.effect = Effect::Read;
                 call.expected = operation_kind::facts(OperationKind::Get).expected_status;
@@ -512,9 +512,9 @@ mod tests {
             parts(request.body(), batch, false).unwrap()
         };
         let mut anew = if part_type.starts_with("multipart/mixed") {
-            BatchBody::of_changes(batch.to_owned(), boundary(part_type).unwrap().to_owned())
+            BatchBody::from_changes(batch.to_owned(), boundary(part_type).unwrap().to_owned())
         } else {
-            BatchBody::of_query(batch.to_owned())
+            BatchBody::from_query(batch.to_owned())
         };
         for part in &inner {
             let message = http_message(part.body).unwrap();

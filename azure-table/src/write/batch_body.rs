@@ -46,7 +46,7 @@ pub(crate) struct BatchBody {
 
 impl BatchBody {
     /// Creates the body of a change set.
-    pub(crate) fn of_changes(batch: String, change_set: String) -> Self {
+    pub(crate) fn from_changes(batch: String, change_set: String) -> Self {
         let head = format!("--{batch}\r\nContent-Type: multipart/mixed; boundary={change_set}\r\n\r\n");
         Self {
             text: head.into_bytes(),
@@ -55,7 +55,7 @@ impl BatchBody {
     }
 
     /// Creates the body of a query, which is outside of change sets.
-    pub(crate) fn of_query(batch: String) -> Self {
+    pub(crate) fn from_query(batch: String) -> Self {
         Self {
             boundaries: vec![batch],
             text: Vec::new(),
@@ -185,7 +185,7 @@ mod tests {
                 body: b"",
             },
         ];
-        let mut written = BatchBody::of_changes("b".into(), "c".into());
+        let mut written = BatchBody::from_changes("b".into(), "c".into());
         for operation in &operations {
             written.add(operation);
         }

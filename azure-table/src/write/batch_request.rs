@@ -16,7 +16,7 @@ use crate::write::encoded_operation::OperationParts;
 
 /// Creates the body of a batch of changes, with unique boundaries.
 pub(crate) fn changes() -> BatchBody {
-    BatchBody::of_changes(batch_boundary(), format!("changeset_{}", Guid::random()))
+    BatchBody::from_changes(batch_boundary(), format!("changeset_{}", Guid::random()))
 }
 
 /// Returns a unique boundary of a batch.

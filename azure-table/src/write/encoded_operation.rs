@@ -27,7 +27,7 @@ use crate::write::sent_batch::SentBatch;
 pub(super) struct Encoded {
     text: Text,
     /// Rarely used fields, boxed because many operations wait and are moved.
-    pub more: Option<Box<More>>,
+    pub extras: Option<Box<WriteExtras>>,
 }
 
 /// The body of an operation, and its keys. Clones share them.
@@ -46,7 +46,7 @@ enum Text {
 
 /// The fields that few operations need.
 #[derive(Clone, Debug)]
-pub(super) struct More {
+pub(super) struct WriteExtras {
     pub rare: Rare,
     pub condition: Condition,
     /// The response to the insert must contain the entity.
@@ -57,7 +57,7 @@ pub(super) struct More {
     pub is_shared: bool,
 }
 
-impl Default for More {
+impl Default for WriteExtras {
     fn default() -> Self {
         Self {
             rare: Rare::default(),
@@ -73,16 +73,16 @@ impl Encoded {
     #[inline]
     pub(super) fn of(written: Written, row_key: &str, condition: Condition) -> Self {
         let is_plain = written.rare.is_none() && condition == Condition::Exists;
-        let more = (!is_plain).then(|| {
-            Box::new(More {
+        let extras = (!is_plain).then(|| {
+            Box::new(WriteExtras {
                 rare: written.rare.map(|rare| *rare).unwrap_or_default(),
                 condition,
-                ..More::default()
+                ..WriteExtras::default()
             })
         });
         Self {
             text: Text::own(written.text, written.body, row_key),
-            more,
+            extras,
         }
     }
 
@@ -90,7 +90,7 @@ impl Encoded {
     pub(super) fn in_batch(batch: &Arc<SentBatch>, index: usize) -> Self {
         Self {
             text: Text::InBatch(Arc::clone(batch), index),
-            more: None,
+            extras: None,
         }
     }
 
@@ -138,19 +138,21 @@ impl Encoded {
     }
 
     pub(super) fn condition(&self) -> &Condition {
-        self.more.as_ref().map_or(&Condition::Exists, |more| &more.condition)
+        self.extras
+            .as_ref()
+            .map_or(&Condition::Exists, |extras| &extras.condition)
     }
 
     pub(super) fn exceeds(&self) -> Option<&str> {
-        self.more.as_ref()?.rare.exceeds.as_deref()
+        self.extras.as_ref()?.rare.exceeds.as_deref()
     }
 
     pub(super) fn needs_write_id(&self) -> bool {
-        self.more.as_ref().is_some_and(|more| more.needs_write_id)
+        self.extras.as_ref().is_some_and(|extras| extras.needs_write_id)
     }
 
     pub(super) fn is_echoed(&self) -> bool {
-        self.more.as_ref().is_some_and(|more| more.is_echoed)
+        self.extras.as_ref().is_some_and(|extras| extras.is_echoed)
     }
 }
 

@@ -36,9 +36,9 @@ use crate::entity::write_json::{self, Written};
 use crate::filter::assignment::{AssignedProperties, Assignments};
 use crate::key::entity_key::{IntoKey, key_texts};
 use crate::key::key_texts::KeyTexts;
-use crate::write::call::{Call, RowWrites};
-use crate::write::encoded_operation::{Encoded, More, OperationParts, SentBody, of_properties};
+use crate::write::encoded_operation::{Encoded, OperationParts, SentBody, WriteExtras, of_properties};
 use crate::write::entity_limits::{check_entity, check_size};
+use crate::write::operation_request::{OperationRequest, RowWrites};
 use crate::write::path;
 use crate::write::row_write::{RowWrite, WriteFacts, is_conditional};
 use crate::write::sent_batch::SentBatch;
@@ -78,7 +78,7 @@ impl TableOperation {
     ///
     /// Only inserts can return the stored entity.
     pub fn insert_returning<E: TableEntity + ?Sized>(entity: &E) -> Self {
-        Self::insert(entity).with(|more| more.is_echoed = true)
+        Self::insert(entity).with(|extras| extras.is_echoed = true)
     }
 
     /// Replaces the stored entity with `entity`.
@@ -176,13 +176,18 @@ impl TableOperation {
         Self::new(kind, encoded)
     }
 
+    /// Returns the place of an operation that its source could not read.
+    pub(crate) fn unreadable(error: Error) -> Self {
+        Self::new(OperationKind::Insert, Err(error))
+    }
+
     fn new(kind: OperationKind, encoded: Result<Encoded>) -> Self {
         Self { kind, encoded }
     }
 
-    fn with(mut self, change: impl FnOnce(&mut More)) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut WriteExtras)) -> Self {
         if let Ok(encoded) = &mut self.encoded {
-            change(encoded.more.get_or_insert_default());
+            change(encoded.extras.get_or_insert_default());
         }
         self
     }
@@ -191,7 +196,7 @@ impl TableOperation {
     ///
     /// Applies to replace, merge and delete only.
     pub fn if_match(self, etag: ETag) -> Self {
-        self.with(|more| more.condition = Condition::Matches(etag))
+        self.with(|extras| extras.condition = Condition::Matches(etag))
     }
 
     /// Requires only that the entity exists, with any ETag.
@@ -200,7 +205,7 @@ impl TableOperation {
         if self.encoded.as_ref().is_ok_and(is_set) {
             self
         } else {
-            self.with(|more| more.condition = Condition::Exists)
+            self.with(|extras| extras.condition = Condition::Exists)
         }
     }
 
@@ -240,7 +245,7 @@ impl TableOperation {
     ///
     /// No other write has the same id.
     pub fn write_id(&self) -> Option<Guid> {
-        self.encoded.as_ref().ok()?.more.as_ref()?.rare.write_id
+        self.encoded.as_ref().ok()?.extras.as_ref()?.rare.write_id
     }
 
     /// Checks that this service can store the entity.
@@ -358,7 +363,7 @@ impl TableOperation {
     ///
     /// Other callers may insert the same content, and each depends on its own insert.
     pub(crate) fn known_by_write_id(self) -> Self {
-        self.with(|more| more.needs_write_id = true)
+        self.with(|extras| extras.needs_write_id = true)
     }
 
     /// Returns the operations of a batch, all of them [plain](Self::is_plain), as their indices in it.
@@ -383,7 +388,7 @@ impl TableOperation {
 
     /// Returns `true` if kind, body and keys are all of the operation.
     pub(crate) fn is_plain(&self) -> bool {
-        self.encoded.as_ref().is_ok_and(|encoded| encoded.more.is_none())
+        self.encoded.as_ref().is_ok_and(|encoded| encoded.extras.is_none())
     }
 
     /// Returns the size of the operation in bytes.
@@ -438,7 +443,7 @@ impl TableOperation {
     }
 
     /// Builds the request of the operation alone.
-    pub(crate) fn call(self, endpoint: &Endpoint, table: &str) -> Result<Call> {
+    pub(crate) fn call(self, endpoint: &Endpoint, table: &str) -> Result<OperationRequest> {
         self.check_for(endpoint.profile())?;
         let parts = self.parts(table, endpoint.profile())?;
         let mut request = odata(endpoint, parts.method, &parts.path, parts.metadata)?;
@@ -450,7 +455,7 @@ impl TableOperation {
         {
             set_json(&mut request, Bytes::from_owner(SentBody(encoded.clone())));
         }
-        let mut call = Call::new(self.kind, request).in_table(table);
+        let mut call = OperationRequest::new(self.kind, request).in_table(table);
         if let Some(keys) = self.keys() {
             call = call.at_entity(keys);
         }

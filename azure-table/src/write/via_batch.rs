@@ -16,15 +16,15 @@ use azure_table_wire::error::operation_kind::Effect;
 
 use crate::write::batch_body::{BatchBody, InnerRequest};
 use crate::write::batch_request;
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 
 /// Wraps the request of an operation on one entity in a batch. Leaves any other call unchanged.
-pub(crate) fn enclose(call: &mut Call, endpoint: &Endpoint) -> Result<()> {
+pub(crate) fn enclose(call: &mut OperationRequest, endpoint: &Endpoint) -> Result<()> {
     if call.entity.is_none() || call.is_enclosed {
         return Ok(());
     }
     let mut body = match call.effect {
-        Effect::Read => BatchBody::of_query(batch_request::batch_boundary()),
+        Effect::Read => BatchBody::from_query(batch_request::batch_boundary()),
         Effect::Write => batch_request::changes(),
     };
     let request = &call.request;

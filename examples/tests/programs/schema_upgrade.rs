@@ -40,7 +40,7 @@ fn edits_during_the_upgrade_in_the_background_are_kept() {
         part(&text, "edited by version 2 meanwhile"),
         "edited by version 2 meanwhile: Metropolis, rating 1\n\
          edited by version 1 meanwhile: Nosferatu, stars 5\n\
-         upgrade_where: 1 applied, 2 rejected\n\
+         upgrade_where: 1 applied, 2 changed by others\n\
          upgrade_where: 1 applied"
     );
     assert_eq!(

@@ -4,13 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use azure_table::auth::AuthorizationContext;
 use azure_table::emulator::EmulatorClock;
 use azure_table::telemetry::OperationContext;
-use azure_table::transport::{BoxFuture, Transport};
-use azure_table::{Credential, Emulator, LocationMode, Result, TableClient, TableServiceClient};
-use bytes::Bytes;
-use http::HeaderValue;
+use azure_table::transport::Transport;
+use azure_table::{Emulator, LocationMode, TableClient, TableServiceClient};
 
 use super::check::Case;
 use super::model::{Cell, ROWS, State, Subject, key};
@@ -19,6 +16,7 @@ use super::operations::{policy, properties, retention};
 use super::options::{Between, Inspector, Options};
 use super::report::Report;
 use super::{TABLES, operation};
+use azure_table_tests::canned::BearerToken;
 use azure_table_tests::scenario::{ALL_ARRIVED, LAG, Ledger, MODES, Mode, Scenario};
 
 pub(crate) const LOCATIONS: [LocationMode; 4] = [
@@ -34,33 +32,11 @@ const STEP: Duration = Duration::from_secs(33);
 /// A client with a token. One for all cases, because it has its own HTTPS transport.
 static BY_TOKEN: LazyLock<TableServiceClient> = LazyLock::new(|| {
     let endpoint = "https://devstoreaccount1.table.core.windows.net";
-    TableServiceClient::new(endpoint, Token).unwrap()
+    TableServiceClient::new(endpoint, BearerToken(TOKEN)).unwrap()
 });
 
-/// Sends a token instead of a signature.
-#[derive(Debug)]
-struct Token;
-
-impl Token {
-    const TEXT: &'static str = "a-token";
-}
-
-impl Credential for Token {
-    fn authorize<'a>(
-        &'a self,
-        request: &'a mut http::Request<Bytes>,
-        _: &'a AuthorizationContext<'a>,
-    ) -> BoxFuture<'a, Result<()>> {
-        let value = HeaderValue::from_str(&format!("Bearer {}", Self::TEXT)).unwrap();
-        request.headers_mut().insert("authorization", value);
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    /// The client with a token.
-    fn version(&self) -> &'static str {
-        "2020-12-06"
-    }
-}
+/// The token that the emulator accepts.
+const TOKEN: &str = "a-token";
 
 pub(crate) struct CaseRunner<'a> {
     pub(crate) entry: &'a Entry,
@@ -78,7 +54,7 @@ pub(crate) struct CaseRunner<'a> {
 impl<'a> CaseRunner<'a> {
     pub(crate) async fn new(entry: &'a Entry, scenario: usize, between: Between) -> Self {
         let clock = EmulatorClock::system();
-        let emulator = Emulator::new().shared_clock(clock.clone()).token(Token::TEXT);
+        let emulator = Emulator::new().shared_clock(clock.clone()).token(TOKEN);
         let emulator = emulator.secondary_lag(LAG);
         let applied = Arc::default();
         let truth = TableServiceClient::from_transport(emulator.clone());

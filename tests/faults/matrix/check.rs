@@ -280,7 +280,7 @@ impl Case<'_> {
             }) if !matches!(self.location, LocationMode::PrimaryOnly | LocationMode::SecondaryOnly) => 2,
             _ => 1,
         };
-        let most = self.options.most_attempts * at_both;
+        let most = self.options.max_attempts * at_both;
         if let Some(error) = self.error()
             && (error.attempts() > most || error.attempts() as usize > self.attempts.len())
         {

@@ -58,7 +58,7 @@ fn behind_generics(text: &str) -> &str {
 
 /// Returns the future and stream types of the client.
 fn sending_types(sources: &[String]) -> BTreeSet<String> {
-    const MACROS: [&str; 4] = ["operation!", "query_write!", "single_request!", "write_operation!"];
+    const MACROS: [&str; 2] = ["call_future!", "query_write!"];
     let mut types = BTreeSet::new();
     for text in sources {
         for call in MACROS {

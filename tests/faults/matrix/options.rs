@@ -28,7 +28,7 @@ pub(crate) struct Options {
     /// The levels whose options are effective.
     holds: [bool; 3],
     /// The maximum of attempts per call.
-    pub(crate) most_attempts: u32,
+    pub(crate) max_attempts: u32,
 }
 
 impl Options {
@@ -90,7 +90,7 @@ impl Options {
             levels,
             id,
             holds,
-            most_attempts: if retries {
+            max_attempts: if retries {
                 MAX_ATTEMPTS
             } else {
                 MAX_ATTEMPTS_WITHOUT_RETRIES

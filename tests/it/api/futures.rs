@@ -4,7 +4,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use azure_table::entity::Row;
-use azure_table::{CallOptions, Emulator, ReadEntity, Result, TableClient, TableServiceClient};
+use azure_table::operation::Call;
+use azure_table::{CallOptions, ETag, Emulator, ReadEntity, Result, TableClient, TableServiceClient};
 use azure_table_patterns::Changes;
 use azure_table_tests::entity::Tracked;
 use futures::stream::FusedStream;
@@ -175,11 +176,7 @@ fn sizes_are_small() {
     assert_eq!(size_of::<azure_table::batch::RejectedOperation>(), size_of::<usize>());
     assert!(size_of::<TableClient<Tracked>>() <= 4 * size_of::<usize>());
     assert!(size_of::<TableServiceClient>() <= 3 * size_of::<usize>());
-    assert!(
-        size_of::<azure_table::operation::WriteEntity>() <= 320,
-        "{}",
-        size_of::<azure_table::operation::WriteEntity>()
-    );
+    assert!(size_of::<Call<ETag>>() <= 208, "{}", size_of::<Call<ETag>>());
     assert!(size_of::<azure_table::query::EntityStream<Tracked>>() <= 320);
 }
 

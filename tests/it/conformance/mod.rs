@@ -3,45 +3,14 @@
 use std::path::Path;
 
 use azure_table::testing::{Replay, mask_guids, mask_times};
-use azure_table_tests::Backend;
+use azure_table_tests::{Backend, on};
 use azure_table_tests::{
     batches, bulk, bulk_stress, entities, errors, filters, keys, queries, sas, service, tables, via_batch,
 };
 
-/// Defines a module with one test per function, on a backend; ignored with the reason if that backend is missing.
-macro_rules! on {
-    ($name:ident, $backend:expr; $($module:ident: $($test:ident),+;)+) => {
-        mod $name {
-            use super::*;
-            $($(#[tokio::test]
-            async fn $test() {
-                $module::$test(&$backend).await;
-            })+)+
-        }
-    };
-    (if $there:ident, or $reason:literal: $name:ident, $backend:expr; $($module:ident: $($test:ident),+;)+) => {
-        mod $name {
-            use super::*;
-            $($(#[tokio::test]
-            #[cfg_attr(not($there), ignore = $reason)]
-            async fn $test() {
-                $module::$test(&$backend).await;
-            })+)+
-        }
-    };
-}
-
 /// [`on`] the Azurite of the environment.
 macro_rules! on_azurite {
     ($($rest:tt)+) => { on! { if azurite, or "needs Azurite: start the tests with tests/external/azurite/run": $($rest)+ } };
-}
-
-/// The same, with tokens of Entra ID.
-#[cfg(feature = "full")]
-macro_rules! on_azurite_with_token {
-    ($($rest:tt)+) => {
-        on! { if azurite_oauth, or "needs Azurite with tokens: start the tests with tests/external/azurite/run --oauth": $($rest)+ }
-    };
 }
 
 /// Defines a module with one test per function, twice: on an emulator that is recorded, and on the recording.
@@ -83,8 +52,6 @@ macro_rules! suite {
         on! { emulator_with_table_sas, Backend::emulator().through_table_sas(); $($all)+ $($batches)+ }
         // Azurite rejects every batch with a table's signature: the table is not in the address that it checks.
         on_azurite! { azurite_with_table_sas, Backend::azurite().through_table_sas(); $($all)+ }
-        #[cfg(feature = "full")]
-        on_azurite_with_token! { azurite_with_token, Backend::azurite_with_token(); $($all)+ $($whole)+ $($batches)+ }
     };
 }
 

@@ -5,21 +5,21 @@ use azure_table_tests::load::ManyWrites;
 use super::hold;
 
 #[tokio::test(start_paused = true)]
-#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
+#[ignore = "takes long: see tests/README.md"]
 async fn a_partition_of_today_is_held_at_its_limit() {
     let writes = ManyWrites::one_partition_of_today(120_000);
     hold(&writes.checks(&writes.run().await));
 }
 
 #[tokio::test(start_paused = true)]
-#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
+#[ignore = "takes long: see tests/README.md"]
 async fn a_partition_of_2010_is_held_at_its_limit() {
     let writes = ManyWrites::one_partition_of_2010(60_000);
     hold(&writes.checks(&writes.run().await));
 }
 
 #[tokio::test(start_paused = true)]
-#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
+#[ignore = "takes long: see tests/README.md"]
 async fn many_partitions_are_held_at_the_accounts_limit() {
     let writes = ManyWrites::account_of_today(300_000);
     hold(&writes.checks(&writes.run().await));

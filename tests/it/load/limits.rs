@@ -32,7 +32,7 @@ async fn a_partition_gives_its_rate_whatever_is_asked_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
+#[ignore = "takes long: see tests/README.md"]
 async fn an_account_gives_its_rate_over_all_partitions() {
     let (emulator, table) = table(ServiceModel::azure_storage().account_entities_per_second(300)).await;
     let load = ClosedLoop {
@@ -225,7 +225,7 @@ async fn a_port_keeps_to_the_model_too() {
 }
 
 #[tokio::test(start_paused = true)]
-#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
+#[ignore = "takes long: see tests/README.md"]
 async fn the_same_seed_gives_the_same_fate() {
     let mut seen = Vec::new();
     for seed in [1, 1, 2] {

@@ -48,7 +48,7 @@ async fn before_and_after(partition: impl Fn() -> String + Clone + Send + 'stati
 }
 
 #[tokio::test(start_paused = true)]
-#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
+#[ignore = "takes long: see tests/README.md"]
 async fn load_over_many_partitions_gets_faster_as_ranges_are_split() {
     let next = Arc::new(AtomicU64::new(0));
     // Each of 64 partitions in turn, in no order.
@@ -63,7 +63,7 @@ async fn load_over_many_partitions_gets_faster_as_ranges_are_split() {
 }
 
 #[tokio::test(start_paused = true)]
-#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
+#[ignore = "takes long: see tests/README.md"]
 async fn load_that_only_appends_stays_on_one_server() {
     let next = Arc::new(AtomicU64::new(0));
     let partition = move || format!("{:09}", next.fetch_add(1, Ordering::SeqCst));

@@ -304,7 +304,7 @@ fn on_runtime<T>(test: impl Future<Output = T>) -> T {
 }
 
 proptest! {
-    #![proptest_config(super::cases(ProptestConfig::default()))]
+    #![proptest_config(super::cases(ProptestConfig::with_cases(256)))]
 
     #[test]
     fn service_selects_the_rows_of_the_filter(items in items(), naive in prop_oneof![naive(), sets()]) {

@@ -93,7 +93,7 @@ fn time() -> impl Strategy<Value = DateTime> {
 
 /// A third of the cases, since each test has several types.
 fn some_cases() -> ProptestConfig {
-    let all = ProptestConfig::default();
+    let all = ProptestConfig::with_cases(256);
     super::cases(ProptestConfig {
         cases: all.cases.div_ceil(3),
         failure_persistence: None,

@@ -181,7 +181,7 @@ proptest! {
     #[test]
     fn buckets_sort_and_do_not_move(a in any_text(), b in any_text()) {
         sorts(&Bucket::<1000>::of(&a), &Bucket::<1000>::of(&b))?;
-        prop_assert_eq!(Bucket::<1000>::of_key(&a).unwrap(), Bucket::of(a.as_bytes()));
+        prop_assert_eq!(Bucket::<1000>::for_key(&a).unwrap(), Bucket::of(a.as_bytes()));
         prop_assert!(Bucket::<7>::random().number() < 7);
     }
 

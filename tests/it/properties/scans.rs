@@ -121,7 +121,7 @@ fn on_runtime<T>(test: impl Future<Output = T>) -> T {
 }
 
 proptest! {
-    #![proptest_config(super::cases(ProptestConfig::default()))]
+    #![proptest_config(super::cases(ProptestConfig::with_cases(256)))]
 
     #[test]
     fn every_row_is_yielded_once(groups in groups(), page_size in 1_usize..9, concurrency in 1_usize..9) {

@@ -66,7 +66,7 @@ async fn reach(service: &TableServiceClient, table: &TableClient) -> Result<(), 
 }
 
 proptest! {
-    #![proptest_config(super::cases(ProptestConfig::default()))]
+    #![proptest_config(super::cases(ProptestConfig::with_cases(256)))]
     #[test]
     fn each_table_name_reaches_its_table(name in any_name()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

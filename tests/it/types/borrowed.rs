@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use azure_table::{DateTime, Guid, TableEntity};
 
-use super::fresh_table;
+use azure_table_tests::key_order::fresh_table;
 
 #[derive(TableEntity)]
 struct Borrowed<'a> {

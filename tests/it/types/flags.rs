@@ -2,7 +2,7 @@
 
 use azure_table::{DynamicEntity, EdmValue, TableEntity, TableProperty};
 
-use super::fresh_table;
+use azure_table_tests::key_order::fresh_table;
 
 #[derive(TableProperty, Clone, Copy, Debug, PartialEq, Eq)]
 struct Rights(i32);

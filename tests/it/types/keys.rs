@@ -6,80 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use azure_table::filter::InKey;
-use azure_table::key::{
-    Base64Url, Bucket, Day, Escaped, Month, PercentEscaped, ReadTableKey, Week, Year, prefix_range,
-};
-use azure_table::{Column, DateTime, Descending, Guid, Key, ReadEntity, TableEntity};
+use azure_table::key::{Base64Url, Bucket, Day, Escaped, Month, PercentEscaped, Week, Year, prefix_range};
+use azure_table::{Column, DateTime, Descending, Guid, Key, TableEntity};
 
-use super::fresh_table;
-
-#[derive(TableEntity, Clone, Debug, PartialEq)]
-pub(super) struct Row<K> {
-    #[table(partition_key)]
-    group: String,
-    #[table(row_key)]
-    key: K,
-}
-
-/// Rows with these keys, in the order of their type: found one by one, and by every comparison with each of them. A
-/// column of `Descending` keys compares in the order of the values inside.
-pub(super) async fn stand_in_order<K>(keys: Vec<K>)
-where
-    K: ReadTableKey + PartialOrd + Clone + Debug + Send + Sync + 'static,
-    Row<K>: TableEntity<KeyFields = (String, K)> + ReadEntity,
-{
-    assert!(keys.is_sorted_by(|a, b| a < b), "{keys:?}");
-    let table = fresh_table::<Row<K>>().await;
-    let rows: Vec<_> = keys
-        .iter()
-        .map(|key| Row {
-            group: "g".into(),
-            key: key.clone(),
-        })
-        .collect();
-    for row in rows.iter().rev() {
-        table.insert(row).await.unwrap();
-    }
-    assert_eq!(table.query().all().await.unwrap(), rows);
-    let column = Column::<Row<K>, K, InKey>::row_key();
-    for (at, key) in keys.iter().enumerate() {
-        assert_eq!(table.get(("g", key)).await.unwrap().unwrap(), rows[at]);
-        let (mut before, mut after) = (&rows[..at], &rows[at + 1..]);
-        if K::REVERSED {
-            (before, after) = (after, before);
-        }
-        let this = std::slice::from_ref(&rows[at]);
-        for (filter, mut expected) in [
-            (column.eq(key), vec![this]),
-            (column.ne(key), vec![before, after]),
-            (column.lt(key), vec![before]),
-            (column.le(key), vec![before, this]),
-            (column.gt(key), vec![after]),
-            (column.ge(key), vec![this, after]),
-        ] {
-            if K::REVERSED {
-                expected.reverse();
-            }
-            let text = filter.to_string();
-            assert_eq!(
-                table.query().filter(filter).all().await.unwrap(),
-                expected.concat(),
-                "{text}"
-            );
-        }
-    }
-}
-
-/// The same for the values and for `Descending` of them.
-pub(super) async fn stand_in_both_orders<K>(keys: Vec<K>)
-where
-    K: ReadTableKey + azure_table::key::DescendingKey + PartialOrd + Clone + Debug + Send + Sync + 'static,
-    Row<K>: TableEntity<KeyFields = (String, K)> + ReadEntity,
-    Row<Descending<K>>: TableEntity<KeyFields = (String, Descending<K>)> + ReadEntity,
-{
-    stand_in_order(keys.clone()).await;
-    stand_in_order(keys.into_iter().rev().map(Descending).collect()).await;
-}
+use azure_table_tests::key_order::{Row, fresh_table, stand_in_both_orders, stand_in_order};
 
 fn times() -> Vec<DateTime> {
     [

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use azure_table::{Column, DateTime, DynamicEntity, EdmValue, ErrorKind, Guid, ReadEntity, TableEntity};
 use azure_table_patterns::Changes;
 
-use super::fresh_table;
+use azure_table_tests::key_order::fresh_table;
 
 #[derive(TableEntity, Debug, PartialEq)]
 struct Row<T> {

@@ -8,7 +8,7 @@ use azure_table::filter::NamedColumn;
 use azure_table::{DateTime, DynamicEntity, EdmType, Filter, Guid, TableEntity};
 use bytes::Bytes;
 
-use super::fresh_table;
+use azure_table_tests::key_order::fresh_table;
 
 /// Names that .NET writes, whose letters have marks, and one that it does not write.
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use azure_table::key::Day;
 use azure_table::{DynamicEntity, EdmType, EdmValue, ErrorKind, TableEntity, TableProperty};
 
-use super::fresh_table;
+use azure_table_tests::key_order::fresh_table;
 
 #[derive(TableProperty, Clone, Copy, Debug, PartialEq)]
 struct Host(IpAddr);

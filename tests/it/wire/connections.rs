@@ -17,7 +17,7 @@ use tokio::runtime::Builder;
 use tokio::time::sleep;
 
 use super::sockets::{Sockets, WRITTEN};
-use super::transport_settings::{Identity, TlsFront};
+use azure_table_tests::network::tls_front::{Identity, TlsFront};
 
 on_both_networks! {
     rejected_certificate_ends_the_call,

@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use super::transport_settings::{Identity, TlsFront};
+use azure_table_tests::network::tls_front::{Identity, TlsFront};
 
 /// A host that only the proxy resolves.
 const HOST: &str = "tables.test";

@@ -12,23 +12,10 @@ use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::service::access_policy::StoredAccessPolicy;
 
 use crate::account::table_name::TableName;
-use crate::client::ops::call_future::operation;
-use crate::client::ops::procedure::{Arguments, Procedure, Steps};
+use crate::client::ops::call::Call;
 use crate::pipeline::Pipeline;
 use crate::request::table_acl;
-use crate::write::call::Call;
-
-operation! {
-    /// Changes the stored access policies of a table. Returns the policies after the change.
-    ///
-    /// See [`TableClient::add_access_policy`](crate::TableClient::add_access_policy) and its siblings.
-    ChangeAccessPolicies -> Vec<StoredAccessPolicy>, Procedure<Changed>
-}
-
-struct Changed {
-    table: TableName,
-    change: PolicyChange,
-}
+use crate::write::operation_request::OperationRequest;
 
 /// The number of writes of a revocation that others undo each time.
 const WRITES: usize = 4;
@@ -52,33 +39,15 @@ impl PolicyChange {
     }
 }
 
-impl ChangeAccessPolicies {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, change: PolicyChange) -> Self {
-        let table = table.clone();
-        Self {
-            operation: Procedure::new(pipeline, Changed { table, change }),
-        }
-    }
-}
-
-impl Arguments for Changed {
-    type Output = Vec<StoredAccessPolicy>;
-
-    const OPERATION: OperationKind = OperationKind::ChangeAccessPolicies;
-
-    fn first(self, endpoint: &Endpoint) -> Result<Call> {
-        let table = self.table.as_str();
-        match self.change {
-            PolicyChange::Set(list) => set(endpoint, table, &list),
-            PolicyChange::RevokeAll => set(endpoint, table, &[]),
-            PolicyChange::Add(_) | PolicyChange::Replace(_) | PolicyChange::Revoke(_) => {
-                table_acl::get(endpoint, table)
-            }
-        }
-    }
-
-    async fn run(self, steps: Steps) -> Result<Vec<StoredAccessPolicy>> {
-        let (table, change) = (self.table.as_str(), &self.change);
+/// Returns the call that changes the policies, and returns them after the change.
+pub(crate) fn change_access_policies(
+    pipeline: &Arc<Pipeline>,
+    table: &TableName,
+    change: PolicyChange,
+) -> Call<Vec<StoredAccessPolicy>> {
+    let table = table.clone();
+    Call::steps(pipeline, OperationKind::ChangeAccessPolicies, async move |steps| {
+        let (table, change) = (table.as_str(), &change);
         let read = async || {
             let call = table_acl::get(steps.endpoint(), table);
             steps.call(call, |response, _| table_acl::policies(response)).await
@@ -112,10 +81,10 @@ impl Arguments for Changed {
              its policies, then revoke again"
         );
         Err(named(Error::new(ErrorKind::Conflict, why)))
-    }
+    })
 }
 
-fn set(endpoint: &Endpoint, table: &str, list: &[StoredAccessPolicy]) -> Result<Call> {
+fn set(endpoint: &Endpoint, table: &str, list: &[StoredAccessPolicy]) -> Result<OperationRequest> {
     table_acl::set(endpoint, table, list).map_err(|e| e.in_operation(OperationKind::SetAccessPolicies, Some(table)))
 }
 

@@ -1,8 +1,8 @@
-//! The operation that all builders are based on.
+//! The future that all calls are based on.
 //!
-//! It handles options, boxing and polling. A builder's own file holds only its request and its response, as a [`Spec`].
-//! The boxed future is independent of both: it carries bytes, so that no entity type needs to be `'static` or `Send`
-//! and the loop is compiled once.
+//! It handles options, boxing and polling. A [`Spec`] holds only the request and the response, or the steps. The boxed
+//! future is independent of both: it carries bytes, so that no entity type needs to be `'static` or `Send` and the loop
+//! is compiled once.
 
 use std::fmt;
 use std::mem;
@@ -10,38 +10,43 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::error::operation_kind::{Effect, OperationKind};
+use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::transport::BoxFuture;
-use azure_table_wire::value::clock::Instant;
 use bytes::Bytes;
 use http::Response;
 
 use crate::account::table_name::TableName;
-use crate::client::task::Running;
+use crate::client::ops::start::{already_completed, start};
+use crate::client::ops::steps::{RunSteps, Steps, first_request};
+use crate::client::poll::task::Running;
 use crate::doubt::read_back::WrittenRow;
 use crate::pipeline::Pipeline;
 use crate::pipeline::observer::Event;
 use crate::pipeline::observer::history::CallResponse;
 use crate::pipeline::options::CallOptions;
-use crate::request::tables;
-use crate::write::batch_response;
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 
-/// The request of an operation, and the reading of its response.
+/// The request of an operation and the reading of its response; or its steps.
 pub(crate) trait Spec {
     /// The output of the call.
     type Output;
 
     /// Returns the request. Called once, on the first poll: invalid input is reported there, before anything is sent.
-    fn call(&mut self, endpoint: &Endpoint, table: &str) -> Result<Call>;
+    fn request(&mut self, endpoint: &Endpoint, table: &str) -> Result<OperationRequest> {
+        let _ = (endpoint, table);
+        Err(already_completed())
+    }
 
     /// Reads the output from a response of any status; `is_in_doubt` if an earlier attempt of the call may have been
     /// applied.
-    fn read_response(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<Self::Output>;
+    fn read_response(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<Self::Output> {
+        let _ = (response, is_in_doubt);
+        Err(already_completed())
+    }
 
     /// Returns the number of entities read.
-    fn entities(_: &Self::Output) -> usize {
+    fn entities(&self, _: &Self::Output) -> usize {
         0
     }
 
@@ -51,10 +56,15 @@ pub(crate) trait Spec {
         let _ = rows;
         Err(Error::invalid_response("the response was lost"))
     }
+
+    /// Returns the steps of an operation of several requests. The call then has no request of its own.
+    fn take_steps(&mut self) -> Option<RunSteps<Self::Output>> {
+        None
+    }
 }
 
 /// An operation that is not started, running or completed.
-pub(crate) struct CallFuture<S> {
+pub(crate) struct CallFuture<S: Spec> {
     kind: OperationKind,
     /// `None` for an operation on the whole account.
     table: Option<TableName>,
@@ -63,12 +73,13 @@ pub(crate) struct CallFuture<S> {
     /// `true` if it runs on a spawned task.
     pub(crate) in_task: bool,
     pub(crate) pipeline: Arc<Pipeline>,
-    state: State,
+    state: State<S::Output>,
 }
 
-enum State {
+enum State<T> {
     Idle,
     Running(Running<CallResponse>),
+    Steps(BoxFuture<'static, Result<T>>),
     Done,
 }
 
@@ -85,13 +96,15 @@ impl<S: Spec> CallFuture<S> {
         }
     }
 
-    /// Sets the options, which already contain the client's.
-    pub(crate) fn of_options(mut self, options: CallOptions) -> Self {
-        self.options = options;
-        self
+    /// Creates a call of several requests. Its options are its own: the steps begin with those of the client.
+    pub(crate) fn with_steps(pipeline: &Arc<Pipeline>, kind: OperationKind, spec: S) -> Self {
+        Self {
+            options: CallOptions::new(),
+            ..Self::new(pipeline, kind, None, spec)
+        }
     }
 
-    /// Returns the same call with another reading of its response.
+    /// Returns the same call, before it is sent, with another reading of its response.
     pub(crate) fn map_spec<T: Spec>(self, map: impl FnOnce(S) -> T) -> CallFuture<T> {
         CallFuture {
             kind: self.kind,
@@ -100,7 +113,7 @@ impl<S: Spec> CallFuture<S> {
             options: self.options,
             in_task: self.in_task,
             pipeline: self.pipeline,
-            state: self.state,
+            state: State::Idle,
         }
     }
 
@@ -116,17 +129,21 @@ impl<S: Spec> CallFuture<S> {
         }
         let output = match &mut self.state {
             State::Running(running) => ready!(running.poll(cx)).and_then(|received| self.finish(received)),
-            _ => Err(self.named(polled_again())),
+            State::Steps(running) => ready!(running.as_mut().poll(cx)).map_err(|e| self.named(e)),
+            State::Idle | State::Done => Err(self.named(already_completed())),
         };
         self.state = State::Done;
         Poll::Ready(output)
     }
 
     /// Starts the call.
-    fn begin(&mut self) -> Result<State> {
+    fn begin(&mut self) -> Result<State<S::Output>> {
         let options = mem::take(&mut self.options);
-        let call = self.call()?;
-        let running = start(&self.pipeline, call, options);
+        if let Some(run) = self.spec.take_steps() {
+            return Ok(State::Steps(run(Steps::new(&self.pipeline, &options))));
+        }
+        let request = self.request()?;
+        let running = start(&self.pipeline, request, options);
         Ok(State::Running(Running::new(running, self.in_task)))
     }
 
@@ -144,21 +161,25 @@ impl<S: Spec> CallFuture<S> {
             None => self.spec.read_response(response, call.in_doubt.is_some()),
         };
         if let Ok(output) = &output {
-            self.report_read(S::entities(output));
+            self.report_read(self.spec.entities(output));
         }
         output.map_err(|e| call.complete_write(e, &rows, started, &self.pipeline.endpoint))
     }
 
-    /// Returns the request as text.
-    pub(crate) fn request(mut self) -> Result<String> {
-        let call = self.call();
-        call.and_then(|call| self.pipeline.show(call, &self.options))
-            .map_err(|e| self.named(e))
+    /// Returns the request as text, the first one if there are several.
+    pub(crate) fn request_text(mut self) -> Result<String> {
+        let text = match self.spec.take_steps() {
+            Some(run) => first_request(&self.pipeline, &self.options, run),
+            None => self
+                .request()
+                .and_then(|request| self.pipeline.show(request, &self.options)),
+        };
+        text.map_err(|e| self.named(e))
     }
 
-    fn call(&mut self) -> Result<Call> {
+    fn request(&mut self) -> Result<OperationRequest> {
         let table = self.table.as_ref().map_or("", TableName::as_str);
-        self.spec.call(&self.pipeline.endpoint, table)
+        self.spec.request(&self.pipeline.endpoint, table)
     }
 
     fn report_read(&self, entities: usize) {
@@ -177,84 +198,12 @@ impl<S: Spec> CallFuture<S> {
     }
 }
 
-/// A call whose request is complete when its builder is created.
-pub(crate) struct Prepared<T> {
-    /// Taken when it is sent.
-    call: Option<Result<Call>>,
-    read: fn(Response<Bytes>, bool) -> Result<T>,
-}
-
-impl<T> Prepared<T> {
-    pub(crate) fn new(call: Result<Call>, read: fn(Response<Bytes>, bool) -> Result<T>) -> Self {
-        let call = Some(call);
-        Self { call, read }
-    }
-}
-
-impl<T> Spec for Prepared<T> {
-    type Output = T;
-
-    fn call(&mut self, _: &Endpoint, _: &str) -> Result<Call> {
-        self.call.take().unwrap_or_else(|| Err(polled_again()))
-    }
-
-    fn read_response(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
-        (self.read)(response, is_in_doubt)
-    }
-}
-
-/// Returns the error of a call that is polled after it completed, as in a loop around `select!`. Returning `Pending`
-/// would hang silently.
-pub(crate) fn polled_again() -> Error {
-    Error::invalid_input("the call has already completed: create a new one")
-}
-
-/// Returns the call as a future that owns all it needs.
-pub(crate) fn start(
-    pipeline: &Arc<Pipeline>,
-    mut call: Call,
-    options: CallOptions,
-) -> BoxFuture<'static, Result<CallResponse>> {
-    let pipeline = Arc::clone(pipeline);
-    if pipeline.settings.creates_missing_tables && call.effect == Effect::Write {
-        return run_and_make_table(pipeline, call, options);
-    }
-    Box::pin(async move { pipeline.run(&mut call, &options).await })
-}
-
-/// Runs the call. If its table is missing, creates the table and repeats the call.
-///
-/// This is a separate function because few clients need its code.
-#[cold]
-fn run_and_make_table(
-    pipeline: Arc<Pipeline>,
-    mut call: Call,
-    options: CallOptions,
-) -> BoxFuture<'static, Result<CallResponse>> {
-    Box::pin(async move {
-        let started = Instant::now();
-        let mut again = call.clone();
-        let rules = pipeline.endpoint.profile().rules();
-        let received = pipeline.run(&mut call, &options).await?;
-        let table = match &again.table {
-            Some(table) if batch_response::table_is_missing(&received.response, again.operation, rules) => table,
-            _ => return Ok(received),
-        };
-        let earlier = received.call.in_doubt;
-        let mut create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
-        let options = options.within(&call);
-        let CallResponse { response, call, .. } = pipeline.run(&mut create, &options.since(started)).await?;
-        tables::created_or_existed(response, call.in_doubt.is_some()).map_err(|e| call.complete(e))?;
-        pipeline.run(&mut again, &options.since(started).after(earlier)).await
-    })
-}
-
-impl<S> fmt::Debug for CallFuture<S> {
+impl<S: Spec> fmt::Debug for CallFuture<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match self.state {
             State::Idle => "not sent",
+            State::Running(_) | State::Steps(_) => "running",
             State::Done => "done",
-            _ => "running",
         };
         f.debug_struct(self.kind.name())
             .field("table", &self.table.as_ref().map(TableName::as_str))
@@ -263,19 +212,9 @@ impl<S> fmt::Debug for CallFuture<S> {
     }
 }
 
-/// Defines a builder that is a future, with the setters that all builders have. `$inner` is an [`Operation`] or a
-/// `Procedure`.
-macro_rules! operation {
-    (
-        $(#[$doc:meta])+
-        $name:ident $([$($parameter:ident $(= $default:ident)?),+])? -> $output:ty, $inner:ty
-    ) => {
-        $(#[$doc])+
-        #[must_use = "nothing is sent until it is awaited"]
-        pub struct $name $(<$($parameter $(= $default)?),+>)? {
-            operation: $inner,
-        }
-
+/// Makes a future of a type whose field `operation` is a [`CallFuture`], and adds the setters that all calls have.
+macro_rules! call_future {
+    ($name:ident $([$($parameter:ident),+])? -> $output:ty) => {
         $crate::pipeline::options::call_options!($name $([$($parameter),+])?, operation.options);
 
         impl$(<$($parameter),+>)? $name $(<$($parameter),+>)? {
@@ -285,9 +224,9 @@ macro_rules! operation {
             /// contain the credential.
             ///
             /// # Errors
-            /// Errors that awaiting it would return before anything is sent.
+            /// Errors that awaiting it would return before anything is sent, and `InvalidInput` if nothing is sent.
             pub fn request_text(self) -> azure_table_wire::error::Result<::std::string::String> {
-                self.operation.request()
+                self.operation.request_text()
             }
         }
 
@@ -309,4 +248,4 @@ macro_rules! operation {
         }
     };
 }
-pub(crate) use operation;
+pub(crate) use call_future;

@@ -9,9 +9,11 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::account::table_name::TableName;
-use crate::client::ops::call_future::{CallFuture, Spec, operation, polled_again};
+use crate::client::ops::call::Call;
+use crate::client::ops::call_future::{CallFuture, Spec, call_future};
+use crate::client::ops::start::already_completed;
+use crate::client::poll::total_timeout::TotalTimeout;
 use crate::client::shape::Shape;
-use crate::client::total_timeout::TotalTimeout;
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::row::Row;
 use crate::entity::table_entity::ReadEntity;
@@ -21,12 +23,15 @@ use crate::filter::select::Columns;
 use crate::key::entity_key::Key;
 use crate::pipeline::Pipeline;
 use crate::request::get;
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 
-operation! {
-    /// Reads one entity of type `E` as a `P`. See [`TableClient::get`](crate::TableClient::get).
-    GetEntity[E, P = E] -> Option<P>, CallFuture<GetSpec<E, P>>
+/// Reads one entity of type `E` as a `P`. See [`TableClient::get`](crate::TableClient::get).
+#[must_use = "nothing is sent until it is awaited"]
+pub struct GetEntity<E, P = E> {
+    operation: CallFuture<GetSpec<E, P>>,
 }
+
+call_future!(GetEntity[E, P] -> Option<P>);
 
 struct GetSpec<E, P> {
     /// An error is taken when the request is built.
@@ -38,7 +43,7 @@ impl<E, P: ReadEntity> GetEntity<E, P> {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, key: Result<Key<E>>) -> Self {
         let spec = GetSpec {
             key: Some(key),
-            shape: Shape::of_type(),
+            shape: Shape::for_type(),
         };
         Self {
             operation: CallFuture::new(pipeline, OperationKind::Get, Some(table), spec),
@@ -55,7 +60,7 @@ impl<E, P: ReadEntity> GetEntity<E, P> {
 impl<E, P> GetEntity<E, P> {
     /// Reads only the columns of the projection.
     pub fn project<Q: Projection<E>>(self) -> GetEntity<E, Q> {
-        self.shaped(Shape::of_type())
+        self.shaped(Shape::for_type())
     }
 
     /// Reads only these columns, as a tuple of their values.
@@ -63,19 +68,19 @@ impl<E, P> GetEntity<E, P> {
     where
         C::Values: 'static,
     {
-        self.shaped(Shape::of_columns(columns))
+        self.shaped(Shape::for_columns(columns))
     }
 
     /// Reads only properties whose names are known at run time. See
     /// [`TableQuery::select_names`](crate::TableQuery::select_names).
     pub fn select_names<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> GetEntity<E, DynamicEntity> {
-        self.shaped(Shape::of_names(names.into_iter().map(Into::into).collect()))
+        self.shaped(Shape::for_names(names.into_iter().map(Into::into).collect()))
     }
 
     /// Reads the row with `resolve`. The row has all properties with their types, and the ETag.
     #[doc(alias = "EntityResolver")]
     pub fn resolve<Q>(self, resolve: impl Fn(&Row<'_>) -> Result<Q> + Send + Sync + 'static) -> GetEntity<E, Q> {
-        self.shaped(Shape::of_closure(resolve))
+        self.shaped(Shape::for_closure(resolve))
     }
 
     /// Runs the call on a spawned task.
@@ -99,9 +104,9 @@ impl<E, P> GetEntity<E, P> {
 impl<E, P> Spec for GetSpec<E, P> {
     type Output = Option<P>;
 
-    fn call(&mut self, endpoint: &Endpoint, table: &str) -> Result<Call> {
+    fn request(&mut self, endpoint: &Endpoint, table: &str) -> Result<OperationRequest> {
         let Some(Ok(key)) = &self.key else {
-            return Err(self.key.take().and_then(Result::err).unwrap_or_else(polled_again));
+            return Err(self.key.take().and_then(Result::err).unwrap_or_else(already_completed));
         };
         self.shape.form.check_select()?;
         get::call(
@@ -113,13 +118,13 @@ impl<E, P> Spec for GetSpec<E, P> {
         )
     }
 
-    fn entities(entity: &Option<P>) -> usize {
+    fn entities(&self, entity: &Option<P>) -> usize {
         usize::from(entity.is_some())
     }
 
     fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<Option<P>> {
         let Some(Ok(key)) = &self.key else {
-            return Err(polled_again());
+            return Err(already_completed());
         };
         let key = (key.partition_key(), key.row_key());
         let shape = &self.shape;
@@ -130,52 +135,27 @@ impl<E, P> Spec for GetSpec<E, P> {
     }
 }
 
-operation! {
-    /// Checks that an entity exists. See [`TableClient::exists`](crate::TableClient::exists).
-    EntityExists -> bool, CallFuture<ExistsSpec>
-}
-
-struct ExistsSpec {
-    /// PartitionKey and RowKey. An error is taken when the request is built.
-    key: Option<Result<(String, String)>>,
-    /// The keys alone: the smallest possible response.
-    shape: Shape<()>,
-}
-
-impl EntityExists {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, key: Result<(String, String)>) -> Self {
-        let spec = ExistsSpec {
-            key: Some(key),
-            shape: Shape::of_nothing(),
-        };
-        Self {
-            operation: CallFuture::new(pipeline, OperationKind::Get, Some(table), spec),
+/// Returns the call that checks that an entity exists. It reads the keys alone: the smallest possible response.
+pub(crate) fn exists(pipeline: &Arc<Pipeline>, table: &TableName, key: Result<(String, String)>) -> Call<bool> {
+    let form = Shape::for_nothing().form;
+    let metadata = form.metadata;
+    let (request, key) = match key {
+        Ok(key) => {
+            let texts = (key.0.as_str(), key.1.as_str());
+            let select = form.select.as_deref();
+            let request = get::call(&pipeline.endpoint, table.as_str(), texts, select, metadata);
+            (request, key)
         }
-    }
-}
-
-impl Spec for ExistsSpec {
-    type Output = bool;
-
-    fn call(&mut self, endpoint: &Endpoint, table: &str) -> Result<Call> {
-        let Some(Ok((partition_key, row_key))) = &self.key else {
-            return Err(self.key.take().and_then(Result::err).unwrap_or_else(polled_again));
-        };
-        get::call(
-            endpoint,
-            table,
-            (partition_key, row_key),
-            self.shape.form.select.as_deref(),
-            self.shape.form.metadata,
-        )
-    }
-
-    fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<bool> {
-        let Some(Ok((partition_key, row_key))) = &self.key else {
-            return Err(polled_again());
-        };
-        let key = (partition_key.as_str(), row_key.as_str());
-        let there = get::read_response(response, key, self.shape.form.metadata, false, |_| Ok(()))?;
-        Ok(there.is_some())
-    }
+        Err(e) => (Err(e), Default::default()),
+    };
+    Call::request(
+        pipeline,
+        OperationKind::Get,
+        Some(table),
+        request,
+        move |response, _| {
+            let there = get::read_response(response, (&key.0, &key.1), metadata, false, |_| Ok(()))?;
+            Ok(there.is_some())
+        },
+    )
 }

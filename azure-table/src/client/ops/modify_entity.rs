@@ -15,13 +15,14 @@ use azure_table_wire::error::error_text::Shown;
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::transport::BoxFuture;
-use azure_table_wire::value::clock::{self, Instant};
+use azure_table_wire::value::clock;
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::etag::ETag;
 
-use crate::client::ops::call_future::polled_again;
+use crate::client::ops::call::Call;
 use crate::client::ops::get_entity::GetEntity;
-use crate::client::ops::write_entity::WriteEntity;
+use crate::client::ops::start::already_completed;
+use crate::client::ops::write_spec;
 use crate::client::table_handle::TableClient;
 use crate::entity::table_entity::{AsEntity, ReadEntity, TableEntity};
 use crate::entity::versioned::Versioned;
@@ -100,11 +101,10 @@ pub struct ModifyEntity<E, F, R, N = fn() -> E> {
     change: F,
     /// Builds the missing entity.
     missing: Option<N>,
-    most_conflicts: u32,
+    max_conflicts: u32,
     conflicts: u32,
+    /// The timeout begins with the first read, and covers all reads, writes and waits.
     options: CallOptions,
-    /// The start of the first read. The call's timeout covers all reads, writes and waits.
-    started: Option<Instant>,
     state: State<E>,
     outcome: PhantomData<fn() -> R>,
 }
@@ -115,7 +115,7 @@ enum State<E> {
     Reading(GetEntity<E, Versioned<E>>),
     Writing {
         entity: Box<Versioned<E>>,
-        write: WriteEntity,
+        write: Call<ETag>,
         /// `true` if no entity was read.
         inserts: bool,
     },
@@ -131,10 +131,9 @@ impl<E, F, R> ModifyEntity<E, F, R> {
             key,
             change,
             missing: None,
-            most_conflicts: MAX_CONFLICTS,
+            max_conflicts: MAX_CONFLICTS,
             conflicts: 0,
             options: table.pipeline().settings.defaults.clone().for_write(),
-            started: None,
             state: State::Idle,
             outcome: PhantomData,
         }
@@ -153,10 +152,9 @@ impl<E, F, R> ModifyEntity<E, F, R> {
             key: self.key,
             change: self.change,
             missing: Some(missing),
-            most_conflicts: self.most_conflicts,
+            max_conflicts: self.max_conflicts,
             conflicts: self.conflicts,
             options: self.options,
-            started: self.started,
             state: self.state,
             outcome: self.outcome,
         }
@@ -169,7 +167,7 @@ impl<E, F, R, N> ModifyEntity<E, F, R, N> {
     ///
     /// The waits between the attempts are random and grow up to 1 s.
     pub fn max_conflicts(mut self, most: u32) -> Self {
-        self.most_conflicts = most;
+        self.max_conflicts = most;
         self
     }
 }
@@ -181,19 +179,14 @@ where
     R: ModifyOutcome,
     N: FnMut() -> E,
 {
-    fn options(&self) -> CallOptions {
-        self.started
-            .map_or_else(|| self.options.clone(), |started| self.options.since(started))
-    }
-
     fn read(&mut self) -> Result<State<E>> {
-        self.started.get_or_insert_with(Instant::now);
+        self.options = mem::take(&mut self.options).begun();
         let key = match &self.key {
             Ok(key) => key.clone(),
             Err(e) => return Err(self.named(Error::invalid_input(e.to_string()))),
         };
         let get = GetEntity::new(self.table.pipeline(), self.table.name(), Ok(key));
-        Ok(State::Reading(get.versioned().with(&self.options())))
+        Ok(State::Reading(get.versioned().with(&self.options)))
     }
 
     /// Starts the step after the read: a write. Returns the stored entity if nothing is written.
@@ -217,10 +210,10 @@ where
             true => TableOperation::insert(&entity.entity).known_by_write_id(),
             false => TableOperation::replace(&entity),
         };
-        let write = WriteEntity::new(self.table.pipeline(), self.table.name(), write);
+        let write = Call::<ETag>::write(self.table.pipeline(), self.table.name(), write, write_spec::etag);
         self.state = State::Writing {
             entity: Box::new(entity),
-            write: write.with(&self.options()),
+            write: write.with(&self.options),
             inserts,
         };
         Ok(None)
@@ -297,10 +290,10 @@ where
             return Err(error);
         }
         self.conflicts += 1;
-        if self.conflicts > self.most_conflicts {
+        if self.conflicts > self.max_conflicts {
             let why = format!(
                 "{} conflicting writes, more than the limit of {}: raise `max_conflicts`, or reduce concurrent writers",
-                self.conflicts, self.most_conflicts
+                self.conflicts, self.max_conflicts
             );
             return Err(error.with_kind(ErrorKind::Contention).with_message(why));
         }
@@ -308,7 +301,11 @@ where
             .saturating_mul(1 << (self.conflicts - 1).min(16))
             .min(MAX_WAIT);
         let wait = most.mul_f64(fastrand::f64());
-        if self.options().get().timeout.is_some_and(|left| left <= wait + TICK) {
+        if self
+            .options
+            .deadline()
+            .is_some_and(|deadline| deadline.left() <= wait + TICK)
+        {
             let why = format!("the call timed out after {} conflicting writes", self.conflicts);
             return Err(self.named(Error::new(ErrorKind::Timeout, why).with_source(error)));
         }
@@ -356,7 +353,7 @@ where
                         return Poll::Pending;
                     }
                 },
-                State::Done => return Poll::Ready(Err(self.named(polled_again()).into())),
+                State::Done => return Poll::Ready(Err(self.named(already_completed()).into())),
             }
         }
     }

@@ -1,19 +1,18 @@
 //! Deletes a table and creates it again. The service rejects the creation while it is still deleting the table.
 
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::value::clock::{self, Instant};
 
 use crate::account::table_name::TableName;
-use crate::client::ops::call_future::operation;
-use crate::client::ops::procedure::{Arguments, Procedure, Steps};
+use crate::client::ops::call_future::{CallFuture, Spec, call_future};
+use crate::client::ops::steps::{RunSteps, Steps};
 use crate::pipeline::Pipeline;
 use crate::request::tables;
-use crate::write::call::Call;
 
 /// The pause between two attempts to create the table. The service takes at least 40 s to delete it.
 ///
@@ -40,34 +39,51 @@ pub enum RecreateProgress {
     Created,
 }
 
-operation! {
-    /// Deletes a table and creates it again. See [`TableClient::recreate_table`](crate::TableClient::recreate_table).
-    RecreateTable -> (), Procedure<Recreated>
+/// Deletes a table and creates it again. See [`TableClient::recreate_table`](crate::TableClient::recreate_table).
+#[must_use = "nothing is sent until it is awaited"]
+pub struct RecreateTable {
+    operation: CallFuture<Recreated>,
 }
 
+call_future!(RecreateTable -> ());
+
 struct Recreated {
-    table: TableName,
+    /// Taken when it starts.
+    table: Option<TableName>,
     total_timeout: Duration,
-    progress: Box<dyn Fn(RecreateProgress) + Send>,
+    progress: Progress,
 }
+
+type Progress = Box<dyn Fn(RecreateProgress) + Send>;
 
 impl RecreateTable {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, total_timeout: Duration) -> Self {
-        let arguments = Recreated {
-            table: table.clone(),
+        let spec = Recreated {
+            table: Some(table.clone()),
             total_timeout,
             progress: Box::new(|_| {}),
         };
         Self {
-            operation: Procedure::new(pipeline, arguments),
+            operation: CallFuture::with_steps(pipeline, OperationKind::RecreateTable, spec),
         }
     }
 
     /// Sets a callback that receives each step of the progress.
     pub fn on_progress(mut self, callback: impl Fn(RecreateProgress) + Send + 'static) -> Self {
-        self.operation
-            .change(|arguments| arguments.progress = Box::new(callback));
+        self.operation.spec.progress = Box::new(callback);
         self
+    }
+}
+
+impl Spec for Recreated {
+    type Output = ();
+
+    fn take_steps(&mut self) -> Option<RunSteps<()>> {
+        let (table, total_timeout) = (self.table.take()?, self.total_timeout);
+        let progress = mem::replace(&mut self.progress, Box::new(|_| {}));
+        Some(Box::new(move |steps| {
+            Box::pin(recreate(steps, table, total_timeout, progress))
+        }))
     }
 }
 
@@ -82,72 +98,57 @@ fn check_timeout(steps: &Steps, total_timeout: Duration) -> Result<()> {
     }
 }
 
-impl Arguments for Recreated {
-    type Output = ();
-
-    const OPERATION: OperationKind = OperationKind::RecreateTable;
-
-    fn first(self, endpoint: &Endpoint) -> Result<Call> {
-        tables::delete_if_exists(endpoint, self.table.as_str())
-    }
-
-    async fn run(self, steps: Steps) -> Result<()> {
-        let Self {
-            table,
-            total_timeout,
-            progress,
-        } = self;
-        check_timeout(&steps, total_timeout)
-            .map_err(|e| e.in_operation(OperationKind::RecreateTable, Some(table.as_str())))?;
-        let steps = steps.until(total_timeout);
-        let started = Instant::now();
-        let pause_after = |error: &Error| pause(error, total_timeout.saturating_sub(started.elapsed()));
-        loop {
-            let call = tables::delete_if_exists(steps.endpoint(), table.as_str());
-            match steps.call(call, tables::deleted_or_missing).await {
-                Ok(_) => break,
-                // The table is already being deleted.
-                Err(e) if e.cause_kind() == ErrorKind::Conflict => break,
-                Err(e) => match pause_after(&e) {
-                    Some(pause) => clock::sleep(pause).await,
-                    None => return Err(e),
-                },
-            }
+async fn recreate(steps: Steps, table: TableName, total_timeout: Duration, progress: Progress) -> Result<()> {
+    check_timeout(&steps, total_timeout)
+        .map_err(|e| e.in_operation(OperationKind::RecreateTable, Some(table.as_str())))?;
+    let steps = steps.until(total_timeout);
+    let started = Instant::now();
+    let pause_after = |error: &Error| pause(error, total_timeout.saturating_sub(started.elapsed()));
+    loop {
+        let call = tables::delete_if_exists(steps.endpoint(), table.as_str());
+        match steps.call(call, tables::deleted_or_missing).await {
+            Ok(_) => break,
+            // The table is already being deleted.
+            Err(e) if e.cause_kind() == ErrorKind::Conflict => break,
+            Err(e) => match pause_after(&e) {
+                Some(pause) => clock::sleep(pause).await,
+                None => return Err(e),
+            },
         }
-        progress(RecreateProgress::Deleted);
-        // An attempt whose response was lost may have created the table, and a later attempt then finds it.
-        let mut may_be_made = false;
-        loop {
-            let call = tables::create(steps.endpoint(), table.as_str());
-            match steps.call(call, |response, _| tables::created(response)).await {
-                Ok(()) => {
-                    progress(RecreateProgress::Created);
-                    return Ok(());
-                }
-                Err(e) if e.cause_kind() == ErrorKind::AlreadyExists && (may_be_made || e.may_have_applied()) => {
-                    progress(RecreateProgress::Created);
-                    return Ok(());
-                }
-                Err(e) => {
-                    may_be_made |= e.may_have_applied();
-                    let is_being_deleted = e.cause_kind() == ErrorKind::Conflict;
-                    match pause_after(&e) {
-                        Some(pause) => {
-                            if is_being_deleted {
-                                let elapsed = started.elapsed();
-                                progress(RecreateProgress::BeingDeleted { elapsed, pause });
-                            }
-                            clock::sleep(pause).await;
+    }
+    progress(RecreateProgress::Deleted);
+    // An attempt whose response was lost may have created the table, and a later attempt then finds it.
+    let mut may_be_made = false;
+    loop {
+        let call = tables::create(steps.endpoint(), table.as_str());
+        match steps.call(call, |response, _| tables::created(response)).await {
+            Ok(()) => {
+                progress(RecreateProgress::Created);
+                return Ok(());
+            }
+            Err(e) if e.cause_kind() == ErrorKind::AlreadyExists && (may_be_made || e.may_have_applied()) => {
+                progress(RecreateProgress::Created);
+                return Ok(());
+            }
+            Err(e) => {
+                may_be_made |= e.may_have_applied();
+                let is_being_deleted = e.cause_kind() == ErrorKind::Conflict;
+                match pause_after(&e) {
+                    Some(pause) => {
+                        if is_being_deleted {
+                            let elapsed = started.elapsed();
+                            progress(RecreateProgress::BeingDeleted { elapsed, pause });
                         }
-                        None if is_being_deleted => {
-                            let why = format!(
-                                "the table was still being deleted after the total timeout of {total_timeout:?}: create it \
-                                 later, or use another name"
-                            );
-                            return Err(e.with_message(why));
-                        }
-                        None => return Err(e),
+                        clock::sleep(pause).await;
                     }
+                    None if is_being_deleted => {
+                        let why = format!(
+                            "the table was still being deleted after the total timeout of {total_timeout:?}: create it \
+                             later, or use another name"
+                        );
+                        return Err(e.with_message(why));
+                    }
+                    None => return Err(e),
                 }
             }
         }

@@ -2,31 +2,34 @@
 
 use std::sync::Arc;
 
-use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, ErrorKind, Result};
 use futures_util::TryStreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
-use crate::client::ops::call_future::operation;
-use crate::client::ops::procedure::{Arguments, Procedure, Steps};
+use crate::client::ops::call::Call;
 use crate::pipeline::Pipeline;
 use crate::request::service_operations;
-use crate::write::call::Call;
 
-operation! {
-    /// Opens connections to the service. See [`TableServiceClient::warm_up`](crate::TableServiceClient::warm_up).
-    WarmUp -> usize, Procedure<Connections>
-}
-
-/// The number of connections to open, within the limits of the client.
-struct Connections(Result<usize>);
-
-impl WarmUp {
-    pub(crate) fn new(pipeline: &Arc<Pipeline>, connections: usize) -> Self {
-        let operation = Procedure::new(pipeline, Connections(within_limits(pipeline, connections)));
-        Self { operation }
-    }
+/// Returns the call that opens connections. It sends the requests concurrently. Most open a connection: one that still
+/// opens its own may use the connection of another that has its response.
+pub(crate) fn warm_up(pipeline: &Arc<Pipeline>, connections: usize) -> Call<usize> {
+    let connections = within_limits(pipeline, connections);
+    Call::steps(pipeline, OperationKind::Ping, async move |steps| {
+        let connections = connections?;
+        let pings = (0..connections).map(|_| {
+            steps.call(service_operations::ping(steps.endpoint()), |response, _| {
+                match service_operations::pinged(response) {
+                    // A rejected ping came over an open connection.
+                    Err(e) if matches!(e.kind(), ErrorKind::Unauthenticated | ErrorKind::Forbidden) => Ok(()),
+                    pinged => pinged,
+                }
+            })
+        });
+        let mut pings: FuturesUnordered<_> = pings.collect();
+        while pings.try_next().await?.is_some() {}
+        Ok(connections)
+    })
 }
 
 /// Returns the number of connections to open, or 0 if the transport opens none.
@@ -53,33 +56,4 @@ fn within_limits(pipeline: &Pipeline, connections: usize) -> Result<usize> {
         }
     }
     Ok(connections)
-}
-
-impl Arguments for Connections {
-    type Output = usize;
-
-    const OPERATION: OperationKind = OperationKind::Ping;
-
-    fn first(self, endpoint: &Endpoint) -> Result<Call> {
-        self.0?;
-        service_operations::ping(endpoint)
-    }
-
-    /// Sends the requests concurrently. Most open a connection: one that still opens its own may use the connection of
-    /// another that has its response.
-    async fn run(self, steps: Steps) -> Result<usize> {
-        let connections = self.0?;
-        let pings = (0..connections).map(|_| {
-            steps.call(service_operations::ping(steps.endpoint()), |response, _| {
-                match service_operations::pinged(response) {
-                    // A rejected ping came over an open connection.
-                    Err(e) if matches!(e.kind(), ErrorKind::Unauthenticated | ErrorKind::Forbidden) => Ok(()),
-                    pinged => pinged,
-                }
-            })
-        });
-        let mut pings: FuturesUnordered<_> = pings.collect();
-        while pings.try_next().await?.is_some() {}
-        Ok(connections)
-    }
 }

@@ -37,7 +37,7 @@ impl<P> EntityStream<P> {
         Self::of(Pages::Chain(pages), None)
     }
 
-    pub(crate) fn of_parts(pages: PartPages<P>, limit: Option<usize>) -> Self {
+    pub(crate) fn from_parts(pages: PartPages<P>, limit: Option<usize>) -> Self {
         Self::of(Pages::Parts(Box::new(pages)), limit)
     }
 

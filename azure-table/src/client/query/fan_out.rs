@@ -11,6 +11,7 @@ use azure_table_wire::error::{Error, Result};
 use azure_table_wire::filter::expression::Expression;
 use futures_util::TryStreamExt as _;
 
+use crate::client::poll::total_timeout::total_timeout;
 use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::key_condition::{both, starts, under};
@@ -20,12 +21,11 @@ use crate::client::query::query_plan::QueryPlan;
 use crate::client::query::scan::split::{MAX_PARTS, PartFilter, TooMany, parts};
 use crate::client::query::table_query::TableQuery;
 use crate::client::shape::Shape;
-use crate::client::total_timeout::total_timeout;
 use crate::entity::table_entity::TableEntity;
 use crate::filter::access::{Access, AccessPath};
 use crate::filter::typed;
+use crate::key::fields::{IntoFields, partition_key};
 use crate::key::key_start::Start;
-use crate::key::partition::{IntoPartitionKey, partition_key};
 use crate::key::prefix::KeyPrefix;
 use crate::pipeline::options::call_options;
 
@@ -111,7 +111,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
     /// An empty set selects no rows.
     pub fn partitions<G>(self, partitions: impl IntoIterator<Item = G>) -> Self
     where
-        G: IntoPartitionKey<E::PartitionFields>,
+        G: IntoFields<E::PartitionFields>,
     {
         self.give(partitions.into_iter().map(|partition| {
             let key = partition_key::<E>(partition)?;
@@ -171,7 +171,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
         let mut query = self.query.clone().allow_table_scan();
         let parts = Self::parts(&mut query, self.conditions.clone())?;
         let Some(first) = parts.first() else {
-            return Ok(QueryPlan::of_nothing());
+            return Ok(QueryPlan::for_nothing());
         };
         let shared = Access::of(first.shared());
         let path = |part: &&PartFilter| Access::of(part.own()).path_beside(&shared);
@@ -189,7 +189,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
         let limit = self.query.settings.limit;
         let parts = self.chains();
         let pages = self.query.part_pages(parts, self.concurrency, self.order);
-        EntityStream::of_parts(pages, limit)
+        EntityStream::from_parts(pages, limit)
     }
 
     /// Reads all rows into a `Vec`.
@@ -225,7 +225,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
     /// Returns the first error of any part.
     pub async fn count(self) -> Result<usize> {
         let keys = FanOut {
-            query: self.query.shaped(Shape::of_nothing()),
+            query: self.query.shaped(Shape::for_nothing()),
             conditions: self.conditions,
             concurrency: self.concurrency,
             order: Order::AsTheyCome,

@@ -13,9 +13,9 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 
 use crate::client::ops::get_entity::GetEntity;
+use crate::client::poll::total_timeout::{TotalTimeout, total_timeout};
 use crate::client::query::concurrent::{CONCURRENCY, Concurrent, ItemSource, Order};
 use crate::client::table_handle::TableClient;
-use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::entity::table_entity::ReadEntity;
 use crate::entity::versioned::Versioned;
 use crate::key::entity_key::Key;

@@ -16,12 +16,12 @@ use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::value::edm::{Edm, EdmValue};
 
 use crate::account::table_name::TableName;
-use crate::client::ops::call_future::polled_again;
+use crate::client::ops::start::already_completed;
+use crate::client::poll::total_timeout::{TotalTimeout, total_timeout};
 use crate::client::query::entity_stream::EntityStream;
 use crate::client::query::page_chain::{PageChain, Prefetch, PreparedQuery, top};
 use crate::client::query::page_stream::PageStream;
 use crate::client::shape::Shape;
-use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::filter::typed::{self, Filter};
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, call_options};
@@ -178,7 +178,7 @@ impl ListTables {
     fn begin(&mut self, prefetch: Prefetch) -> PageStream<String> {
         let profile = self.pipeline.endpoint.profile();
         let prepared = self.prepare(prefetch);
-        let shape = Shape::of_tables(Arc::clone(&self.namespace));
+        let shape = Shape::for_tables(Arc::clone(&self.namespace));
         let (pipeline, options) = (Arc::clone(&self.pipeline), std::mem::take(&mut self.options));
         let chain = match prepared {
             Ok(query) => PageChain::new(pipeline, options, query, self.from.take()),
@@ -234,7 +234,7 @@ impl Future for ListTables {
             this.awaited = Awaited::Collecting(Box::pin(this.begin(Prefetch::FromStart).all()));
         }
         let Awaited::Collecting(names) = &mut this.awaited else {
-            return Poll::Ready(Err(polled_again()));
+            return Poll::Ready(Err(already_completed()));
         };
         let names = ready!(names.as_mut().poll(cx));
         this.awaited = Awaited::Over;

@@ -20,12 +20,12 @@ use azure_table_wire::response;
 use azure_table_wire::transport::BoxFuture;
 use http::StatusCode;
 
-use crate::client::ops::call_future::start;
+use crate::client::ops::start::start;
+use crate::client::poll::task::Running;
+use crate::client::poll::total_timeout::TotalTimeout;
+use crate::client::poll::turn::Turn;
 use crate::client::query::page::PageEnd;
 use crate::client::query::query_plan::too_much;
-use crate::client::task::Running;
-use crate::client::total_timeout::TotalTimeout;
-use crate::client::turn::Turn;
 use crate::pipeline::Pipeline;
 use crate::pipeline::observer::Event;
 use crate::pipeline::observer::history::{CallHistory, CallResponse};

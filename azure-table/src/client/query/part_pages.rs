@@ -7,14 +7,14 @@ use std::task::{Context, Poll, ready};
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::location::Location;
 
+use crate::client::poll::turn::Turn;
 use crate::client::query::concurrent::{Concurrent, ItemSource, Order};
 use crate::client::query::page::Page;
 use crate::client::query::page_chain::{PageChain, PreparedQuery, TURN_BYTES};
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::scan::split::PartFilter;
 use crate::client::shape::Shape;
-use crate::client::shape::key_mark::{KeyMark, MarkedRows, PageKeys};
-use crate::client::turn::Turn;
+use crate::client::shape::key_recorder::{KeyRecorder, PageKeys, RecordedRows};
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::request::continuation::Continuation;
@@ -39,7 +39,7 @@ pub(crate) struct PartPages<P> {
     parts: Concurrent<Part, Chain<P>>,
     turn: Turn,
     /// The rows that are read, if their keys are noted.
-    marked: Option<MarkedRows>,
+    recorded: Option<RecordedRows>,
 }
 
 /// A page of one part.
@@ -54,7 +54,7 @@ pub(crate) struct PartPage<P> {
 struct Chain<P> {
     index: usize,
     pages: PageStream<P>,
-    mark: Option<KeyMark>,
+    key_recorder: Option<KeyRecorder>,
 }
 
 impl<P> ItemSource for Chain<P> {
@@ -65,7 +65,7 @@ impl<P> ItemSource for Chain<P> {
         Poll::Ready(page.map(|page| PartPage {
             part: self.index,
             page,
-            keys: self.mark.as_ref().and_then(KeyMark::take),
+            keys: self.key_recorder.as_ref().and_then(KeyRecorder::take),
         }))
     }
 
@@ -93,13 +93,13 @@ impl<P> PartPages<P> {
             query,
             parts: Concurrent::new(parts, concurrency, order),
             turn: Turn::new(TURN_BYTES),
-            marked: None,
+            recorded: None,
         }
     }
 
     /// Notes the keys of the rows on each page. The query selects them.
-    pub(crate) fn marked(mut self, rows: Option<MarkedRows>) -> Self {
-        self.marked = rows;
+    pub(crate) fn recording(mut self, rows: Option<RecordedRows>) -> Self {
+        self.recorded = rows;
         self
     }
 
@@ -126,14 +126,14 @@ impl<P> PartPages<P> {
             }
         };
         query.total.begin();
-        let (turn, marked) = (&self.turn, self.marked);
+        let (turn, recorded) = (&self.turn, self.recorded);
         let (pipeline, options, shape) = (&self.pipeline, &self.options, &self.shape);
         let page = ready!(turn.end_if_pending(self.parts.poll(cx, |part| {
             // The filter is added only now, because each part may have a long one.
             let query = query.filtered(part.filter.expression().as_ref());
-            let mark = marked.map(KeyMark::new);
-            let shape = match &mark {
-                Some(mark) => shape.clone().marked(mark),
+            let key_recorder = recorded.map(KeyRecorder::new);
+            let shape = match &key_recorder {
+                Some(recorder) => shape.clone().recording(recorder),
                 None => shape.clone(),
             };
             let mut options = options.clone();
@@ -144,7 +144,7 @@ impl<P> PartPages<P> {
             Chain {
                 index: part.index,
                 pages: PageStream::new(chain.sharing(turn), shape),
-                mark,
+                key_recorder,
             }
         })));
         if matches!(page, Some(PartPage { page: Err(_), .. })) {

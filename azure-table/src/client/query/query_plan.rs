@@ -57,7 +57,7 @@ impl QueryPlan {
     }
 
     /// Creates the plan of an empty set of keys.
-    pub(crate) fn of_nothing() -> Self {
+    pub(crate) fn for_nothing() -> Self {
         Self {
             path: AccessPath::Point,
             why: "no row can meet the conditions on the keys: nothing is sent",

@@ -59,7 +59,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// # Errors
     /// Returns the error of the first page that fails.
     pub async fn count(self) -> Result<usize> {
-        let mut pages = self.shaped(Shape::of_nothing()).pages_with(Prefetch::FromStart);
+        let mut pages = self.shaped(Shape::for_nothing()).pages_with(Prefetch::FromStart);
         let mut count = 0;
         while let Some(page) = pages.try_next().await? {
             count += page.items().len();

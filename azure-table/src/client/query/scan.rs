@@ -11,6 +11,7 @@ use std::fmt;
 use std::future::ready;
 use std::sync::Arc;
 
+use crate::client::poll::total_timeout::total_timeout;
 use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::page_chain::{Prefetch, PreparedQuery};
 use crate::client::query::part_pages::Part;
@@ -19,9 +20,8 @@ use crate::client::query::scan::scan_ranges::ScanRanges;
 use crate::client::query::scan::scan_stream::{Finder, OnProgress, ScanProgress, ScanStream, part};
 use crate::client::query::scan::split::conditions;
 use crate::client::query::table_query::TableQuery;
-use crate::client::shape::key_mark::MarkedRows;
+use crate::client::shape::key_recorder::RecordedRows;
 use crate::client::shape::{KEYS, Shape};
-use crate::client::total_timeout::total_timeout;
 use crate::entity::table_entity::TableEntity;
 use crate::filter::access::Access;
 use crate::pipeline::options::call_options;
@@ -153,7 +153,7 @@ impl<E: TableEntity, P> Scan<E, P> {
     ///
     /// Requests: 1 per page of each range. Lost response: [harmless](crate::guide::operations).
     pub fn stream(self) -> ScanStream<P> {
-        self.read(MarkedRows::All)
+        self.read(RecordedRows::All)
     }
 
     /// Returns the PartitionKeys of the rows as a stream, each once, as text.
@@ -187,8 +187,8 @@ impl<E: TableEntity, P> Scan<E, P> {
     /// On the first read, besides the errors of [`Scan`]:
     /// - [`Unsupported`](crate::ErrorKind::Unsupported): Cosmos DB, whose rows are not in the order of the keys.
     pub fn partition_keys(self) -> ScanStream<String> {
-        self.shaped(Shape::of_partition_keys())
-            .read(MarkedRows::FirstOfPartition)
+        self.shaped(Shape::for_partition_keys())
+            .read(RecordedRows::FirstOfPartition)
     }
 
     /// Counts the rows.
@@ -200,7 +200,7 @@ impl<E: TableEntity, P> Scan<E, P> {
     /// # Errors
     /// Returns the first error of any range.
     pub async fn count(self) -> Result<usize> {
-        let scan = self.shaped(Shape::of_nothing());
+        let scan = self.shaped(Shape::for_nothing());
         scan.stream().try_fold(0, |count, ()| ready(Ok(count + 1))).await
     }
 
@@ -214,7 +214,7 @@ impl<E: TableEntity, P> Scan<E, P> {
         }
     }
 
-    fn read(self, rows: MarkedRows) -> ScanStream<P> {
+    fn read(self, rows: RecordedRows) -> ScanStream<P> {
         let limit = self.query.settings.limit;
         let (position, finder, parts) = match self.begin(rows) {
             Ok(Prepared {
@@ -227,18 +227,18 @@ impl<E: TableEntity, P> Scan<E, P> {
             Err(e) => (self.from.clone().unwrap_or_default(), None, Err(e)),
         };
         let pages = self.query.part_pages(parts, self.concurrency, Order::AsTheyCome);
-        let pages = pages.marked(finder.as_ref().map(|_| rows));
+        let pages = pages.recording(finder.as_ref().map(|_| rows));
         ScanStream::new(pages, position, finder, limit, self.callback)
     }
 
     /// Returns the ranges, and a chain for the remainder of each.
-    fn begin(&self, rows: MarkedRows) -> Result<Prepared> {
+    fn begin(&self, rows: RecordedRows) -> Result<Prepared> {
         let mut query = self.query.clone();
         if query.settings.from.is_some() {
             let why = "a continuation belongs to one chain of pages: resume a scan with `.resume_from(position)`";
             return Err(Error::invalid_input(why));
         }
-        let is_list = rows == MarkedRows::FirstOfPartition;
+        let is_list = rows == RecordedRows::FirstOfPartition;
         if is_list {
             query.settings.check_order("read the keys of all rows with `keys`")?;
         }

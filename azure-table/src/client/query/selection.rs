@@ -6,13 +6,13 @@ use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::location::Location;
 
+use crate::client::poll::total_timeout::TotalTimeout;
 use crate::client::query::page_chain::Prefetch;
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::table_query::TableQuery;
 use crate::client::shape::Shape;
 use crate::client::shape::bad_row::OnBadRow;
 use crate::client::table_handle::TableClient;
-use crate::client::total_timeout::TotalTimeout;
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::table_entity::TableEntity;
 use crate::filter::typed::Filter;
@@ -51,7 +51,7 @@ impl<E: TableEntity, P> RowSelection<E> for TableQuery<E, P> {
 
     fn into_query(self, _: &TableClient<E>) -> TableQuery<E, ()> {
         let select = self.shape.form.select.clone();
-        let mut query = self.shaped(Shape::of_nothing());
+        let mut query = self.shaped(Shape::for_nothing());
         query.shape.form.select = select;
         query
     }

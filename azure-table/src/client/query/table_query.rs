@@ -12,11 +12,11 @@ use azure_table_wire::filter::expression::Expression;
 use azure_table_wire::value::key_text::key_text_fault;
 
 use crate::account::table_name::TableName;
+use crate::client::poll::total_timeout::{TotalTimeout, total_timeout};
 use crate::client::query::key_condition::{between, starts, under, under_any};
 use crate::client::query::query_plan::QueryPlan;
 use crate::client::shape::Shape;
 use crate::client::shape::bad_row::BadRow;
-use crate::client::total_timeout::{TotalTimeout, total_timeout};
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::row::Row;
 use crate::entity::schema;
@@ -28,8 +28,8 @@ use crate::filter::projection::Projection;
 use crate::filter::select::Columns;
 use crate::filter::typed::{self, Filter, FilterOf};
 use crate::key::entity_key::Key;
+use crate::key::fields::{IntoFields, partition_key};
 use crate::key::key_start::Start;
-use crate::key::partition::{IntoPartitionKey, partition_key};
 use crate::key::prefix::KeyPrefix;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::{CallOptions, call_options};
@@ -107,7 +107,7 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
                 total: TotalTimeout::default(),
             },
             filter: None,
-            shape: Shape::of_type(),
+            shape: Shape::for_type(),
         }
     }
 }
@@ -123,7 +123,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Selects one partition.
     ///
     /// Takes the value of the PartitionKey's field, or a tuple of its fields if it has several.
-    pub fn partition(mut self, value: impl IntoPartitionKey<E::PartitionFields>) -> Self {
+    pub fn partition(mut self, value: impl IntoFields<E::PartitionFields>) -> Self {
         let key = partition_key::<E>(value);
         let keys = key.map(|key| starts("PartitionKey", &Start::Whole(key)));
         self.settings.keys = Some(keys.map_err(|e| e.to_string().into()));
@@ -315,12 +315,12 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     where
         E: 'static,
     {
-        self.shaped(Shape::of_keys())
+        self.shaped(Shape::for_keys())
     }
 
     /// Reads only the columns of the projection.
     pub fn project<Q: Projection<E>>(self) -> TableQuery<E, Q> {
-        self.shaped(Shape::of_type())
+        self.shaped(Shape::for_type())
     }
 
     /// Reads only these columns, as a tuple of their values: `.select((Blog::TEXT, Blog::RATING))`.
@@ -328,7 +328,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     where
         C::Values: 'static,
     {
-        self.shaped(Shape::of_columns(columns))
+        self.shaped(Shape::for_columns(columns))
     }
 
     /// Reads only the properties with these names, known at run time.
@@ -351,7 +351,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// The stream or page returns:
     /// - `InvalidInput`: a text is not a valid property name.
     pub fn select_names<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> TableQuery<E, DynamicEntity> {
-        self.shaped(Shape::of_names(names.into_iter().map(Into::into).collect()))
+        self.shaped(Shape::for_names(names.into_iter().map(Into::into).collect()))
     }
 
     /// Reads each row with a closure.
@@ -372,7 +372,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// ```
     #[doc(alias = "EntityResolver")]
     pub fn resolve<Q>(self, resolve: impl Fn(&Row<'_>) -> Result<Q> + Send + Sync + 'static) -> TableQuery<E, Q> {
-        self.shaped(Shape::of_closure(resolve))
+        self.shaped(Shape::for_closure(resolve))
     }
 
     /// Continues after rows that do not fit the row type.

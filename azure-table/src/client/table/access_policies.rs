@@ -1,10 +1,12 @@
 //! The stored access policies of the table.
 
+use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::service::access_policy::StoredAccessPolicy;
 
-use crate::client::ops::access_policies::{ChangeAccessPolicies, PolicyChange};
-use crate::client::ops::single_request::GetAccessPolicies;
+use crate::client::ops::access_policies::{PolicyChange, change_access_policies};
+use crate::client::ops::call::Call;
 use crate::client::table_handle::TableClient;
+use crate::request::table_acl;
 
 /// Stored access policies: the permissions and lifetime of shared access signatures.
 ///
@@ -21,8 +23,10 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Get Table ACL".
     #[doc(alias("GetPermissions", "GetAccessPolicies"))]
-    pub fn access_policies(&self) -> GetAccessPolicies {
-        GetAccessPolicies::new(&self.pipeline, Some(&self.table))
+    pub fn access_policies(&self) -> Call<Vec<StoredAccessPolicy>> {
+        self.request(OperationKind::GetAccessPolicies, table_acl::get, |response, _| {
+            table_acl::policies(response)
+        })
     }
 
     /// Adds a stored access policy. A table has at most 5. The policy takes effect within 30 s.
@@ -37,7 +41,7 @@ impl<E> TableClient<E> {
     /// - `InvalidInput`: the table already has 5 policies, or the id is not 1 to 64 characters long.
     ///
     /// Source: REST "Set Table ACL".
-    pub fn add_access_policy(&self, policy: StoredAccessPolicy) -> ChangeAccessPolicies {
+    pub fn add_access_policy(&self, policy: StoredAccessPolicy) -> Call<Vec<StoredAccessPolicy>> {
         self.change_access_policies(PolicyChange::Add(policy))
     }
 
@@ -54,7 +58,7 @@ impl<E> TableClient<E> {
     /// - `NotFound`: no policy has this id.
     ///
     /// Source: REST "Set Table ACL".
-    pub fn replace_access_policy(&self, policy: StoredAccessPolicy) -> ChangeAccessPolicies {
+    pub fn replace_access_policy(&self, policy: StoredAccessPolicy) -> Call<Vec<StoredAccessPolicy>> {
         self.change_access_policies(PolicyChange::Replace(policy))
     }
 
@@ -72,7 +76,7 @@ impl<E> TableClient<E> {
     /// - [`InDoubt`](crate::ErrorKind::InDoubt): the policy was removed, and the list could not be read again.
     ///
     /// Source: REST "Set Table ACL".
-    pub fn revoke_access_policy(&self, id: impl Into<String>) -> ChangeAccessPolicies {
+    pub fn revoke_access_policy(&self, id: impl Into<String>) -> Call<Vec<StoredAccessPolicy>> {
         self.change_access_policies(PolicyChange::Revoke(id.into()))
     }
 
@@ -86,7 +90,7 @@ impl<E> TableClient<E> {
     /// The errors of [`revoke_access_policy`](Self::revoke_access_policy), except `NotFound`.
     ///
     /// Source: REST "Set Table ACL".
-    pub fn revoke_all_access_policies(&self) -> ChangeAccessPolicies {
+    pub fn revoke_all_access_policies(&self) -> Call<Vec<StoredAccessPolicy>> {
         self.change_access_policies(PolicyChange::RevokeAll)
     }
 
@@ -101,11 +105,14 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Set Table ACL".
     #[doc(alias("SetPermissions", "SetAccessPolicy"))]
-    pub fn set_access_policies(&self, policies: impl IntoIterator<Item = StoredAccessPolicy>) -> ChangeAccessPolicies {
+    pub fn set_access_policies(
+        &self,
+        policies: impl IntoIterator<Item = StoredAccessPolicy>,
+    ) -> Call<Vec<StoredAccessPolicy>> {
         self.change_access_policies(PolicyChange::Set(policies.into_iter().collect()))
     }
 
-    fn change_access_policies(&self, change: PolicyChange) -> ChangeAccessPolicies {
-        ChangeAccessPolicies::new(&self.pipeline, &self.table, change)
+    fn change_access_policies(&self, change: PolicyChange) -> Call<Vec<StoredAccessPolicy>> {
+        change_access_policies(&self.pipeline, &self.table, change)
     }
 }

@@ -2,17 +2,19 @@
 
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, ErrorKind, Result};
-use azure_table_wire::value::etag::Condition;
+use azure_table_wire::value::etag::{Condition, ETag};
 
-use crate::client::ops::get_entity::EntityExists;
+use crate::client::ops::call::{Call, Conditional};
+use crate::client::ops::get_entity;
 use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
-use crate::client::ops::write_entity::{DeleteEntityIfExists, InsertEntityIfNotExists};
+use crate::client::ops::write_spec::{etag, existed, was_missing};
 use crate::client::query::get_many::GetMany;
 use crate::client::table_handle::TableClient;
 use crate::entity::table_entity::{AsEntity, ReadEntity, TableEntity};
 use crate::entity::versioned::Versioned;
 use crate::key::entity_key::{IntoKey, Key};
 use crate::pipeline::options::CallOptions;
+use crate::request::tables::Deletion;
 use crate::write::operation::TableOperation;
 
 impl<E> TableClient<E> {
@@ -21,10 +23,10 @@ impl<E> TableClient<E> {
     /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     ///
     /// Source: REST "Query Entities".
-    pub fn exists(&self, key: impl IntoKey<E>) -> EntityExists {
+    pub fn exists(&self, key: impl IntoKey<E>) -> Call<bool> {
         let key = key.into_key();
         let key = key.map(|key| (key.partition_key().to_owned(), key.row_key().to_owned()));
-        EntityExists::new(self.pipeline(), self.name(), key)
+        get_entity::exists(self.pipeline(), self.name(), key)
     }
 
     /// Reads the entities with these keys concurrently, in the order of the keys.
@@ -67,8 +69,9 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Delete Entity".
     #[doc(alias = "DeleteEntity")]
-    pub fn delete_if_exists(&self, key: impl IntoKey<E>) -> DeleteEntityIfExists {
-        DeleteEntityIfExists::new(self.pipeline(), self.name(), TableOperation::delete(key))
+    pub fn delete_if_exists(&self, key: impl IntoKey<E>) -> Call<Deletion, Conditional> {
+        self.write(TableOperation::delete(key), |_| Ok(Deletion::Deleted))
+            .or(404, was_missing)
     }
 
     /// Inserts the entity unless its key exists. Returns the new ETag, or `None` if the key exists.
@@ -76,9 +79,9 @@ impl<E> TableClient<E> {
     /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// Source: REST "Insert Entity".
-    pub fn insert_if_not_exists(&self, entity: &impl AsEntity<E>) -> InsertEntityIfNotExists {
+    pub fn insert_if_not_exists(&self, entity: &impl AsEntity<E>) -> Call<Option<ETag>> {
         let insert = TableOperation::insert(entity);
-        InsertEntityIfNotExists::new(self.pipeline(), self.name(), insert)
+        self.write(insert, |result| etag(result).map(Some)).or(409, existed)
     }
 
     /// Reads the entity, changes it with the closure and writes it back under its ETag.

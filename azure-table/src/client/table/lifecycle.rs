@@ -2,11 +2,17 @@
 
 use std::time::Duration;
 
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::Result;
+use azure_table_wire::error::operation_kind::OperationKind;
+use bytes::Bytes;
+use http::Response;
+
+use crate::client::ops::call::Call;
 use crate::client::ops::recreate_table::RecreateTable;
-use crate::client::ops::single_request::{
-    CreateTable, CreateTableIfNotExists, DeleteTable, DeleteTableIfExists, TableExists,
-};
 use crate::client::table_handle::TableClient;
+use crate::request::tables::{self, Creation, Deletion};
+use crate::write::operation_request::OperationRequest;
 
 /// The table itself.
 impl<E> TableClient<E> {
@@ -19,8 +25,10 @@ impl<E> TableClient<E> {
     /// - `Conflict`: the table is being deleted, which takes at least 40 s.
     ///
     /// Source: REST "Create Table".
-    pub fn create_table(&self) -> CreateTable {
-        CreateTable::new(&self.pipeline, Some(&self.table))
+    pub fn create_table(&self) -> Call<()> {
+        self.request(OperationKind::CreateTable, tables::create, |response, _| {
+            tables::created(response)
+        })
     }
 
     /// Creates the table unless it exists. Returns a [`Creation`](crate::service::Creation).
@@ -32,8 +40,12 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Create Table".
     #[doc(alias = "CreateIfNotExists")]
-    pub fn create_table_if_not_exists(&self) -> CreateTableIfNotExists {
-        CreateTableIfNotExists::new(&self.pipeline, Some(&self.table))
+    pub fn create_table_if_not_exists(&self) -> Call<Creation> {
+        self.request(
+            OperationKind::CreateTable,
+            tables::create_if_not_exists,
+            tables::created_or_existed,
+        )
     }
 
     /// Deletes the table with all its rows.
@@ -46,8 +58,10 @@ impl<E> TableClient<E> {
     /// - `TableNotFound`: the table does not exist.
     ///
     /// Source: REST "Delete Table".
-    pub fn delete_table(&self) -> DeleteTable {
-        DeleteTable::new(&self.pipeline, Some(&self.table))
+    pub fn delete_table(&self) -> Call<()> {
+        self.request(OperationKind::DeleteTable, tables::delete, |response, _| {
+            tables::deleted(response)
+        })
     }
 
     /// Deletes the table if it exists. Returns a [`Deletion`](crate::Deletion).
@@ -56,8 +70,12 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Delete Table".
     #[doc(alias = "DeleteIfExists")]
-    pub fn delete_table_if_exists(&self) -> DeleteTableIfExists {
-        DeleteTableIfExists::new(&self.pipeline, Some(&self.table))
+    pub fn delete_table_if_exists(&self) -> Call<Deletion> {
+        self.request(
+            OperationKind::DeleteTable,
+            tables::delete_if_exists,
+            tables::deleted_or_missing,
+        )
     }
 
     /// Returns `true` if the table exists.
@@ -65,8 +83,10 @@ impl<E> TableClient<E> {
     /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     ///
     /// Source: REST "Query Tables".
-    pub fn table_exists(&self) -> TableExists {
-        TableExists::new(&self.pipeline, Some(&self.table))
+    pub fn table_exists(&self) -> Call<bool> {
+        self.request(OperationKind::GetTable, tables::get, |response, _| {
+            tables::is_there(response)
+        })
     }
 
     /// Deletes the table with all its rows and creates it again.
@@ -115,5 +135,16 @@ impl<E> TableClient<E> {
     #[must_use]
     pub fn create_missing_table(&self) -> Self {
         self.changed(|pipeline| pipeline.settings.creates_missing_tables = true)
+    }
+
+    /// Returns the call of one request on this table.
+    pub(super) fn request<T: 'static>(
+        &self,
+        kind: OperationKind,
+        request: fn(&Endpoint, &str) -> Result<OperationRequest>,
+        read: fn(Response<Bytes>, bool) -> Result<T>,
+    ) -> Call<T> {
+        let request = request(&self.pipeline.endpoint, self.table.as_str());
+        Call::request(&self.pipeline, kind, Some(&self.table), request, read)
     }
 }

@@ -2,17 +2,21 @@
 //!
 //! `entity_verbs.rs` builds further operations from them.
 
+use azure_table_wire::error::Result;
+use azure_table_wire::value::etag::ETag;
+
 use crate::client::batch::TableBatch;
+use crate::client::ops::call::{Call, Conditional};
 use crate::client::ops::get_entity::GetEntity;
-use crate::client::ops::write_entity::{
-    DeleteEntity, ExecuteOperation, InsertEntityReturning, UpdateEntity, WriteEntity,
-};
+use crate::client::ops::write_spec::{etag, returned};
 use crate::client::query::table_query::TableQuery;
 use crate::client::table_handle::TableClient;
 use crate::entity::table_entity::{AsEntity, ReadEntity, TableEntity};
+use crate::entity::versioned::Versioned;
 use crate::filter::assignment::Assignments;
 use crate::key::entity_key::IntoKey;
 use crate::write::operation::TableOperation;
+use crate::write::table_result::TableResult;
 
 impl<E> TableClient<E> {
     /// Reads the entity with this key. Returns `None` if no entity has it.
@@ -56,9 +60,9 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Insert Entity".
     #[doc(alias = "AddEntity")]
-    pub fn insert(&self, entity: &impl AsEntity<E>) -> WriteEntity {
+    pub fn insert(&self, entity: &impl AsEntity<E>) -> Call<ETag> {
         let insert = TableOperation::insert(entity);
-        WriteEntity::new(&self.pipeline, &self.table, insert)
+        self.write(insert, etag)
     }
 
     /// Inserts a new entity. Returns it as stored, with its ETag and Timestamp.
@@ -85,12 +89,12 @@ impl<E> TableClient<E> {
     ///   nevertheless.
     ///
     /// Source: REST "Insert Entity", header `Prefer`.
-    pub fn insert_returning(&self, entity: &impl AsEntity<E>) -> InsertEntityReturning<E>
+    pub fn insert_returning(&self, entity: &impl AsEntity<E>) -> Call<Versioned<E>>
     where
         E: ReadEntity,
     {
         let insert = TableOperation::insert_returning(entity);
-        InsertEntityReturning::new(&self.pipeline, &self.table, insert)
+        self.write(insert, returned)
     }
 
     /// Inserts the entity, or replaces the stored one. Returns the new ETag.
@@ -102,9 +106,9 @@ impl<E> TableClient<E> {
     /// Source: REST "Insert Or Replace Entity".
     #[doc(alias = "UpsertEntity")]
     #[doc(alias = "upsert")]
-    pub fn insert_or_replace(&self, entity: &impl AsEntity<E>) -> WriteEntity {
+    pub fn insert_or_replace(&self, entity: &impl AsEntity<E>) -> Call<ETag> {
         let upsert = TableOperation::insert_or_replace(entity);
-        WriteEntity::new(&self.pipeline, &self.table, upsert)
+        self.write(upsert, etag)
     }
 
     /// Inserts the entity, or merges its properties into the stored one. Returns the new ETag.
@@ -117,15 +121,17 @@ impl<E> TableClient<E> {
     /// Source: REST "Insert Or Merge Entity".
     #[doc(alias = "UpsertEntity")]
     #[doc(alias = "upsert")]
-    pub fn insert_or_merge(&self, entity: &impl AsEntity<E>) -> WriteEntity {
+    pub fn insert_or_merge(&self, entity: &impl AsEntity<E>) -> Call<ETag> {
         let upsert = TableOperation::insert_or_merge(entity);
-        WriteEntity::new(&self.pipeline, &self.table, upsert)
+        self.write(upsert, etag)
     }
 
     /// Replaces a stored entity. Returns its new ETag.
     ///
     /// A [`Versioned`](crate::Versioned) entity, or one with an ETag in its `etag` field, replaces the stored one only
     /// if the ETag matches. Any other entity replaces the stored one whatever its ETag.
+    ///
+    /// [`if_match`](Call::if_match) sets another ETag, [`unconditionally`](Call::unconditionally) none.
     ///
     /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
@@ -136,9 +142,9 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Update Entity".
     #[doc(alias = "UpdateEntity")]
-    pub fn replace(&self, entity: &impl AsEntity<E>) -> UpdateEntity {
+    pub fn replace(&self, entity: &impl AsEntity<E>) -> Call<ETag, Conditional> {
         let replace = TableOperation::replace(entity);
-        UpdateEntity::new(&self.pipeline, &self.table, replace)
+        self.write(replace, etag)
     }
 
     /// Merges the entity's properties into a stored one. Returns its new ETag.
@@ -153,9 +159,9 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Merge Entity".
     #[doc(alias = "UpdateEntity")]
-    pub fn merge(&self, entity: &impl AsEntity<E>) -> UpdateEntity {
+    pub fn merge(&self, entity: &impl AsEntity<E>) -> Call<ETag, Conditional> {
         let merge = TableOperation::merge(entity);
-        UpdateEntity::new(&self.pipeline, &self.table, merge)
+        self.write(merge, etag)
     }
 
     /// Writes the named columns of a stored entity. Returns its new ETag.
@@ -193,8 +199,8 @@ impl<E> TableClient<E> {
     /// The errors of [`merge`](Self::merge).
     ///
     /// Source: REST "Merge Entity".
-    pub fn patch(&self, key: impl IntoKey<E>, columns: impl Assignments<E>) -> UpdateEntity {
-        UpdateEntity::new(&self.pipeline, &self.table, TableOperation::patch(key, columns))
+    pub fn patch(&self, key: impl IntoKey<E>, columns: impl Assignments<E>) -> Call<ETag, Conditional> {
+        self.write(TableOperation::patch(key, columns), etag)
     }
 
     /// Deletes an entity.
@@ -202,6 +208,8 @@ impl<E> TableClient<E> {
     /// The entity is identified by the tuple of its key fields, a [`Key`](crate::Key), or the entity itself. An entity
     /// that holds an ETag is deleted only if the stored ETag matches, as in [`replace`](Self::replace). A key deletes
     /// the entity whatever its ETag.
+    ///
+    /// [`if_match`](Call::if_match) sets another ETag, [`unconditionally`](Call::unconditionally) none.
     ///
     /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
     ///
@@ -211,8 +219,8 @@ impl<E> TableClient<E> {
     ///
     /// Source: REST "Delete Entity".
     #[doc(alias = "DeleteEntity")]
-    pub fn delete(&self, key: impl IntoKey<E>) -> DeleteEntity {
-        DeleteEntity::new(&self.pipeline, &self.table, TableOperation::delete(key))
+    pub fn delete(&self, key: impl IntoKey<E>) -> Call<(), Conditional> {
+        self.write(TableOperation::delete(key), |_| Ok(()))
     }
 
     /// Executes an operation that was built as a value.
@@ -222,8 +230,8 @@ impl<E> TableClient<E> {
     /// # Errors
     /// The errors of the method of the same name. For a [`get`](TableOperation::get), reading the entity from the
     /// result returns the errors of [`get`](Self::get).
-    pub fn execute(&self, operation: TableOperation) -> ExecuteOperation {
-        ExecuteOperation::new(&self.pipeline, &self.table, operation)
+    pub fn execute(&self, operation: TableOperation) -> Call<TableResult> {
+        self.write(operation, Ok)
     }
 
     /// Creates an empty batch. Its operations are applied together or not at all.
@@ -231,5 +239,9 @@ impl<E> TableClient<E> {
     #[doc(alias = "SubmitTransaction")]
     pub fn batch(&self) -> TableBatch<E> {
         TableBatch::new(&self.pipeline, &self.table)
+    }
+
+    pub(super) fn write<T, C>(&self, operation: TableOperation, read: fn(TableResult) -> Result<T>) -> Call<T, C> {
+        Call::write(&self.pipeline, &self.table, operation, read)
     }
 }

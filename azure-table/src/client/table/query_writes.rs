@@ -1,8 +1,8 @@
 //! Writes over all rows that a query selects: delete, patch, update, upgrade.
 
+use crate::client::batching::source::query_write_builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeWhere};
 use crate::client::ops::modify_entity::ModifyOutcome;
 use crate::client::query::selection::RowSelection;
-use crate::client::query_writes::builders::{DeleteWhere, PatchWhere, UpdateWhere, UpgradeWhere};
 use crate::client::table_handle::TableClient;
 use crate::entity::table_entity::{ReadEntity, TableEntity};
 use crate::filter::assignment::Assignments;

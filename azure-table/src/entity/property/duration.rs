@@ -11,7 +11,7 @@ use crate::entity::property::{Property, ReadProperty};
 /// 100 ns ticks in a second.
 const PER_SECOND: u64 = 10_000_000;
 /// The greatest duration that can be stored: `i64::MAX` ticks, about 29,227 years.
-const GREATEST: Duration = of_ticks(i64::MAX.cast_unsigned());
+const GREATEST: Duration = from_ticks(i64::MAX.cast_unsigned());
 
 /// Returns the ticks of a duration, rounded down.
 pub(crate) fn ticks(duration: Duration) -> Result<i64, ValueError> {
@@ -22,7 +22,7 @@ pub(crate) fn ticks(duration: Duration) -> Result<i64, ValueError> {
     })
 }
 
-pub(crate) const fn of_ticks(ticks: u64) -> Duration {
+pub(crate) const fn from_ticks(ticks: u64) -> Duration {
     Duration::new(ticks / PER_SECOND, (ticks % PER_SECOND) as u32 * 100)
 }
 
@@ -43,7 +43,7 @@ impl ReadProperty for Duration {
     fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
         let ticks = value.as_i64()?;
         u64::try_from(ticks)
-            .map(of_ticks)
+            .map(from_ticks)
             .map_err(|_| ValueError::new(format!("{ticks} ticks of 100 ns are below the least duration 0")))
     }
 }
@@ -104,7 +104,7 @@ mod tests {
             prop_assert_eq!(Duration::read_key(&key_text(&duration)).unwrap(), duration);
             let descending = Descending(duration);
             prop_assert_eq!(Descending::read_key(&key_text(&descending)).unwrap(), descending);
-            let other = of_ticks(other.cast_unsigned());
+            let other = from_ticks(other.cast_unsigned());
             prop_assert_eq!(key_text(&duration).cmp(&key_text(&other)), duration.cmp(&other));
             prop_assert_eq!(key_text(&descending).cmp(&key_text(&Descending(other))), other.cmp(&duration));
         }

@@ -157,7 +157,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
             }
             Source::Text { .. } => match self.next_of_text(fields) {
                 END => Ok(None),
-                UNLIKE => Err(unlike()),
+                UNLIKE => Err(needs_full_row()),
                 field => Ok(Some(field)),
             },
         }
@@ -269,7 +269,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
         else {
             return Ok(None);
         };
-        *scalar = reader.scalar().map_err(|_| unlike())?;
+        *scalar = reader.scalar().map_err(|_| needs_full_row())?;
         let (annotation, token) = match scalar.token() {
             Token::Null => return Ok(None),
             token @ Token::Text(_) => (annotation.or(layout.of_text), token),
@@ -317,6 +317,6 @@ fn read_text<'a>(reader: &mut Reader<'a>, place: &mut Option<Cow<'a, str>>) -> b
 
 /// Returns the error of a row that has to be read as a [`Row`], which nobody sees.
 #[cold]
-fn unlike() -> Error {
+fn needs_full_row() -> Error {
     Error::invalid_response("the row has to be read completely")
 }

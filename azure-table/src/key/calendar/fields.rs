@@ -15,7 +15,7 @@ pub(super) trait Calendar<const FIELDS: usize>: Copy {
     const MIRROR: [u16; FIELDS];
 
     /// Creates the date, or returns `None` if it does not exist.
-    fn of_fields(fields: [u16; FIELDS]) -> Option<Self>;
+    fn from_fields(fields: [u16; FIELDS]) -> Option<Self>;
 }
 
 /// Returns the number of digits of the field at this index.

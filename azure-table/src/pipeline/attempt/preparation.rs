@@ -12,7 +12,7 @@ use http::{HeaderMap, Request};
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 use crate::write::via_batch;
 
 const X_MS_VERSION: HeaderName = HeaderName::from_static("x-ms-version");
@@ -25,7 +25,7 @@ const MAX_CLIENT_REQUEST_ID: usize = 1_024;
 
 impl Pipeline {
     /// Completes the request of a call, except for its authorization. Returns the id of the call.
-    pub(crate) fn prepare(&self, call: &mut Call, options: &CallOptions) -> Result<Arc<str>> {
+    pub(crate) fn prepare(&self, call: &mut OperationRequest, options: &CallOptions) -> Result<Arc<str>> {
         if options.get().via_batch {
             via_batch::enclose(call, &self.endpoint)?;
         }
@@ -50,7 +50,7 @@ impl Pipeline {
     }
 
     /// Returns the request of a call as text, without its authorization.
-    pub(crate) fn show(&self, mut call: Call, options: &CallOptions) -> Result<String> {
+    pub(crate) fn show(&self, mut call: OperationRequest, options: &CallOptions) -> Result<String> {
         self.prepare(&mut call, options)?;
         let credential = format!("{:?}", self.credential);
         Ok(text(&call.request, &credential))

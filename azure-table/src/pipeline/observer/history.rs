@@ -21,7 +21,7 @@ use crate::doubt::read_back::WrittenRow;
 use crate::key::key_texts::KeyTexts;
 use crate::pipeline::attempt_end::{AttemptEnd, requested_wait};
 use crate::pipeline::skew::seconds_between;
-use crate::write::call::{Call, RowWrites};
+use crate::write::operation_request::{OperationRequest, RowWrites};
 
 /// A complete response of any status, and the history of its call.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub(crate) struct CallHistory {
 }
 
 impl CallHistory {
-    pub(crate) fn of(call: &Call, client_request_id: Arc<str>) -> Self {
+    pub(crate) fn of(call: &OperationRequest, client_request_id: Arc<str>) -> Self {
         Self {
             operation: call.operation,
             table: call.table.clone(),
@@ -79,7 +79,7 @@ impl CallHistory {
     }
 
     /// Reads the end of an attempt, which replaces the end of the previous attempt.
-    pub(crate) fn read(&mut self, ended: &AttemptEnd, call: &Call) {
+    pub(crate) fn read(&mut self, ended: &AttemptEnd, call: &OperationRequest) {
         let response = ended.outcome.as_ref().ok();
         self.advice = response.and_then(|response| address_advice(call, response));
         let rejecting = response.filter(|_| ended.rejection.is_some());
@@ -196,7 +196,7 @@ fn leaves_open(error: &Error) -> bool {
 }
 
 /// Returns the remedy if the service rejects a URL because of the keys in it.
-fn address_advice(call: &Call, response: &Response<Bytes>) -> Option<String> {
+fn address_advice(call: &OperationRequest, response: &Response<Bytes>) -> Option<String> {
     // An insert has its keys in the body already.
     let has_keys = call.entity.is_some() && call.request.uri().path().ends_with(')');
     if !has_keys || call.is_enclosed || !response::rejects_address(response) {

@@ -30,14 +30,14 @@ mod disabled {
     use crate::pipeline::attempt_end::AttemptEnd;
     use crate::pipeline::observer::Completed;
     use crate::pipeline::observer::history::CallHistory;
-    use crate::write::call::Call;
+    use crate::write::operation_request::OperationRequest;
 
     pub(crate) struct CallSpan;
 
     impl CallSpan {
         pub(crate) const IS_RECORDED: bool = false;
 
-        pub(crate) fn new(_: &Endpoint, _: &Call) -> Self {
+        pub(crate) fn new(_: &Endpoint, _: &OperationRequest) -> Self {
             Self
         }
 
@@ -58,7 +58,7 @@ mod disabled {
             Self
         }
 
-        pub(crate) fn of_attempt(_: u32) -> Self {
+        pub(crate) fn for_attempt(_: u32) -> Self {
             Self
         }
 
@@ -68,6 +68,6 @@ mod disabled {
 
         pub(crate) fn failed(self, _: &Error) {}
 
-        pub(crate) fn received(self, _: &Call, _: &AttemptEnd, _: &Attempt) {}
+        pub(crate) fn received(self, _: &OperationRequest, _: &AttemptEnd, _: &Attempt) {}
     }
 }

@@ -32,7 +32,7 @@ impl Headers {
     }
 
     /// Returns the headers of a request that a caller or a policy has set: only these are sensitive.
-    pub(crate) fn of_caller(headers: &HeaderMap) -> Self {
+    pub(crate) fn from_caller(headers: &HeaderMap) -> Self {
         let own = headers.iter().filter(|(_, value)| value.is_sensitive());
         Self(
             own.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, Uri};
 
 use crate::pipeline::options::headers;
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 
 pub(crate) mod http_log;
 #[cfg(feature = "opentelemetry-033")]
@@ -110,7 +110,7 @@ pub trait RequestPolicy: fmt::Debug + Send + Sync + 'static {
 ///
 /// `Debug` shows neither keys nor values of headers.
 pub struct PolicyRequest<'a> {
-    call: &'a Call,
+    call: &'a OperationRequest,
     location: Location,
     request: &'a mut Request<Bytes>,
 }
@@ -228,7 +228,7 @@ impl Policies {
 
     /// Runs the hooks of a call on its request.
     #[cold]
-    pub(crate) async fn call(&self, call: &mut Call) -> Result<()> {
+    pub(crate) async fn call(&self, call: &mut OperationRequest) -> Result<()> {
         let mut changed = call.request.clone();
         for policy in self.all.iter().filter(|_| !self.is_within_call) {
             let mut request = PolicyRequest {
@@ -244,7 +244,7 @@ impl Policies {
 
     /// Runs the hooks of an attempt. Returns the request with the headers that they set.
     #[cold]
-    pub(crate) async fn attempt(&self, call: &Call, location: Location) -> Result<Request<Bytes>> {
+    pub(crate) async fn attempt(&self, call: &OperationRequest, location: Location) -> Result<Request<Bytes>> {
         let mut changed = call.request.clone();
         for policy in &self.all {
             let mut request = PolicyRequest {
@@ -259,7 +259,13 @@ impl Policies {
 
     /// Runs the hooks of the end of an attempt.
     #[cold]
-    pub(crate) fn ended(&self, call: &Call, location: Location, request: &mut Request<Bytes>, end: &RequestEnd<'_>) {
+    pub(crate) fn ended(
+        &self,
+        call: &OperationRequest,
+        location: Location,
+        request: &mut Request<Bytes>,
+        end: &RequestEnd<'_>,
+    ) {
         let request = PolicyRequest {
             call,
             location,

@@ -81,16 +81,16 @@ impl TableOperation {
         let mut encoded = next.encoded?;
         let Some(kind) = kind else { return Ok(None) };
         if let Some(merged) = merged {
-            let more = encoded.more.take();
+            let more = encoded.extras.take();
             encoded = Self::with_body(kind, &merged).encoded?;
             if let Some(mut more) = more {
-                more.rare.exceeds = encoded.more.and_then(|more| more.rare.exceeds);
-                encoded.more = Some(more);
+                more.rare.exceeds = encoded.extras.and_then(|extras| extras.rare.exceeds);
+                encoded.extras = Some(more);
             }
         }
-        let is_default = condition == Condition::Exists && encoded.more.is_none();
+        let is_default = condition == Condition::Exists && encoded.extras.is_none();
         if !is_default {
-            let more = encoded.more.get_or_insert_default();
+            let more = encoded.extras.get_or_insert_default();
             more.condition = condition;
             more.is_echoed &= kind == Insert;
         }

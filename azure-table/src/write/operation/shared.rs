@@ -5,7 +5,7 @@ use crate::write::operation::TableOperation;
 /// Returns an operation of a call in doubt, to send it again.
 pub(crate) fn shared(operation: TableOperation) -> TableOperation {
     match operation.write_id() {
-        Some(_) => operation.with(|more| more.is_shared = true),
+        Some(_) => operation.with(|extras| extras.is_shared = true),
         None => operation,
     }
 }
@@ -13,5 +13,5 @@ pub(crate) fn shared(operation: TableOperation) -> TableOperation {
 /// Returns `true` if an earlier call may have applied the operation.
 pub(crate) fn is_shared(operation: &TableOperation) -> bool {
     let encoded = operation.encoded.as_ref().ok();
-    encoded.is_some_and(|encoded| encoded.more.as_ref().is_some_and(|more| more.is_shared))
+    encoded.is_some_and(|encoded| encoded.extras.as_ref().is_some_and(|extras| extras.is_shared))
 }

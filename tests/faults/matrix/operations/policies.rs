@@ -1,5 +1,6 @@
 //! Stored access policies.
 
+use azure_table::operation::Call;
 use azure_table::service::StoredAccessPolicy;
 use azure_table::{ErrorKind, TablePermissions};
 
@@ -97,7 +98,7 @@ fn with(given: &Given<'_>, policies: Vec<StoredAccessPolicy>) -> State {
 fn change(
     after: Result<State, ErrorKind>,
     is_repeatable: bool,
-    call: impl FnOnce(On) -> azure_table::operation::ChangeAccessPolicies + 'static,
+    call: impl FnOnce(On) -> Call<Vec<StoredAccessPolicy>> + 'static,
 ) -> Chosen {
     let policies = after.as_ref().ok().map(|after| after.policies.clone());
     Chosen::change(after, false, is_repeatable, |on| async move {

@@ -120,7 +120,7 @@ fn reported<E>(ended: Result<WriteReport<E>, Interrupted<WriteReport<E>>>) -> Re
     let (in_doubt, rejected): (Vec<_>, Vec<_>) = leftovers.partition(|left| left.error().may_have_applied());
     assert_eq!(
         (rejected.len() as u64, in_doubt.len() as u64),
-        (report.rejected(), report.in_doubt())
+        (report.changed() + report.rejected(), report.in_doubt())
     );
     Reported::Selected(Report {
         applied: report.applied() as usize,

@@ -1,5 +1,6 @@
 //! Writes of rows, single or in a transaction, with an outcome for the whole.
 
+use azure_table::operation::{Call, Conditional};
 use azure_table::{Change, DateTime, ETag, ErrorKind, Versioned};
 
 use super::super::check::MAX_ATTEMPTS;
@@ -157,7 +158,7 @@ async fn send(on: On, write: Write) -> Reported {
         Demand::Exists => None,
         Demand::Version(etag) => Some(etag.clone()),
     };
-    let update = |update: azure_table::operation::UpdateEntity, demand| match unconditional(demand) {
+    let update = |update: Call<ETag, Conditional>, demand| match unconditional(demand) {
         Some(etag) => update.if_match(etag),
         None => update,
     };

@@ -69,7 +69,7 @@ impl Transport for Counted {
 
 /// Rows of about 900 KB, 60 KB and 300 bytes, in the order of their partitions and in another order.
 #[tokio::test(start_paused = true)]
-#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
+#[ignore = "takes long: see tests/README.md"]
 async fn bulk_holds_64_mib_whatever_the_size_of_its_rows() {
     for (properties, rows, least_batches) in [(14, 120_usize, 30), (1, 1_800, 28), (0, 3_000, 30)] {
         for partitions in [1, 7] {

@@ -907,7 +907,7 @@ async fn stored(table: &TableClient) -> Vec<(String, String, Option<EdmValue>, O
 proptest! {
     /// Any sequence of writes has the same result in a bulk as one by one: the same rows, the same failed operations.
     #[test]
-    #[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
+    #[ignore = "takes long: see tests/README.md"]
     fn bulk_has_the_result_of_its_operations_one_by_one(
         steps in steps(),
         batch_size in 1..12_usize,

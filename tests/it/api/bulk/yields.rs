@@ -80,7 +80,7 @@ async fn other_task_has_its_turn_at_least_every_128_rows() {
 
 /// Each row has its own partition, so the bulk reads as far ahead as allowed.
 #[tokio::test]
-#[cfg_attr(not(feature = "full"), ignore = "takes long: add `--features full`")]
+#[ignore = "takes long: see tests/README.md"]
 async fn poll_reads_at_most_128_rows_or_512_kib() {
     for (length, most) in [(10, 128), (30_000, 19)] {
         let table = table().await;

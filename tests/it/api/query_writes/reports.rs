@@ -377,6 +377,7 @@ async fn changed_rows_are_reported_and_the_others_written() {
         .await
         .unwrap();
     assert_eq!((report.applied(), report.gone()), (247, 1));
+    assert_eq!((report.changed(), report.rejected()), (2, 0));
     let failed: Vec<_> = report
         .leftovers()
         .iter()

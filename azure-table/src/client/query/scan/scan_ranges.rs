@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 
 use crate::client::query::scan::scan_position::{After, RangePosition};
-use crate::client::shape::key_mark::{MarkedRows, PageKeys};
+use crate::client::shape::key_recorder::{PageKeys, RecordedRows};
 use crate::client::shape::key_split::{Alphabet, Rest};
 
 /// The ranges that a scan may add for each of its first pages.
@@ -27,7 +27,7 @@ const MIN_PAGES: f64 = 2.0;
 /// The ranges in progress of a scan that finds its own.
 #[derive(Debug)]
 pub(super) struct ScanRanges {
-    rows: MarkedRows,
+    rows: RecordedRows,
     concurrency: usize,
     alphabet: Alphabet,
     /// By the number of the range.
@@ -47,7 +47,7 @@ struct Estimate {
 }
 
 impl ScanRanges {
-    pub(super) fn new(concurrency: usize, rows: MarkedRows) -> Self {
+    pub(super) fn new(concurrency: usize, rows: RecordedRows) -> Self {
         Self {
             rows,
             concurrency,
@@ -60,7 +60,7 @@ impl ScanRanges {
 
     /// Returns `true` if only the first row of each partition is read.
     pub(super) fn is_list(&self) -> bool {
-        self.rows == MarkedRows::FirstOfPartition
+        self.rows == RecordedRows::FirstOfPartition
     }
 
     /// Forgets a range that was read to its end.
@@ -96,9 +96,9 @@ impl ScanRanges {
             to,
         };
         let next = match self.rows {
-            MarkedRows::FirstOfPartition => Some(After::Partition),
-            MarkedRows::All if keys.first == keys.last => None,
-            MarkedRows::All => Some(After::Row(keys.last_row.clone())),
+            RecordedRows::FirstOfPartition => Some(After::Partition),
+            RecordedRows::All if keys.first == keys.last => None,
+            RecordedRows::All => Some(After::Row(keys.last_row.clone())),
         };
         let count = if range.is_of_one_partition() || to == Some(&*keys.last) {
             0

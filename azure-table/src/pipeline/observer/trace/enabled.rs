@@ -13,7 +13,7 @@ use tracing::{Span, debug, info_span, warn};
 use crate::pipeline::attempt_end::AttemptEnd;
 use crate::pipeline::observer::Completed;
 use crate::pipeline::observer::history::CallHistory;
-use crate::write::call::Call;
+use crate::write::operation_request::OperationRequest;
 
 /// The name of the service that exporters for Azure expect.
 const RESOURCE_PROVIDER: &str = "Microsoft.Tables";
@@ -28,7 +28,7 @@ pub(crate) struct CallSpan {
 impl CallSpan {
     pub(crate) const IS_RECORDED: bool = true;
 
-    pub(crate) fn new(endpoint: &Endpoint, call: &Call) -> Self {
+    pub(crate) fn new(endpoint: &Endpoint, call: &OperationRequest) -> Self {
         let operation = call.telemetry_name(endpoint.profile());
         let name = match &call.table {
             Some(table) => format!("{operation} {table}"),
@@ -155,7 +155,7 @@ impl TraceSpan {
     }
 
     /// Creates the span of an attempt, inside its call's span.
-    pub(crate) fn of_attempt(number: u32) -> Self {
+    pub(crate) fn for_attempt(number: u32) -> Self {
         Self(info_span!(
             target: "azure_table",
             "attempt",
@@ -179,7 +179,7 @@ impl TraceSpan {
     }
 
     /// Records the end of the attempt, and closes the span.
-    pub(crate) fn received(self, call: &Call, ended: &AttemptEnd, attempt: &Attempt) {
+    pub(crate) fn received(self, call: &OperationRequest, ended: &AttemptEnd, attempt: &Attempt) {
         if let Some(status) = attempt.status() {
             self.0.record("http.response.status_code", status);
         }

@@ -47,7 +47,7 @@ impl Proxies {
         let hosts = no.as_deref().map(is_all);
         if urls.clone().next().is_none() {
             return match hosts {
-                None => Self::of_environment(),
+                None => Self::from_environment(),
                 Some(true) => Ok(Self(Matcher::builder().build())),
                 Some(false) => Err(Error::invalid_input(
                     "`no_proxy` is set without a proxy: set `proxy`, or `no_proxy(\"*\")` for direct connections",
@@ -75,7 +75,7 @@ impl Proxies {
     /// # Errors
     /// - `InvalidInput`: a variable does not name a supported proxy. Without this check hyper-util would connect
     ///   directly, or each call would fail after its retries.
-    fn of_environment() -> Result<Self> {
+    fn from_environment() -> Result<Self> {
         // Text that is not UTF-8 is no URL either, but hyper-util would skip it.
         let variable = |names: [&'static str; 2]| {
             let values = names.into_iter().map(|name| Some((name, std::env::var_os(name)?)));

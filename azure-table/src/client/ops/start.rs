@@ -1,0 +1,60 @@
+//! Starts the request of a call: in the pipeline, and again after it created a missing table.
+
+use std::sync::Arc;
+
+use azure_table_wire::error::operation_kind::Effect;
+use azure_table_wire::error::{Error, Result};
+use azure_table_wire::transport::BoxFuture;
+
+use crate::pipeline::Pipeline;
+use crate::pipeline::observer::history::CallResponse;
+use crate::pipeline::options::CallOptions;
+use crate::request::tables;
+use crate::write::batch_response;
+use crate::write::operation_request::OperationRequest;
+
+/// Returns the error of a call that is polled after it completed, as in a loop around `select!`. Returning `Pending`
+/// would hang silently.
+pub(crate) fn already_completed() -> Error {
+    Error::invalid_input("the call has already completed: create a new one")
+}
+
+/// Returns the call as a future that owns all it needs.
+pub(crate) fn start(
+    pipeline: &Arc<Pipeline>,
+    mut call: OperationRequest,
+    options: CallOptions,
+) -> BoxFuture<'static, Result<CallResponse>> {
+    let pipeline = Arc::clone(pipeline);
+    if pipeline.settings.creates_missing_tables && call.effect == Effect::Write {
+        return run_and_make_table(pipeline, call, options);
+    }
+    Box::pin(async move { pipeline.run(&mut call, &options).await })
+}
+
+/// Runs the call. If its table is missing, creates the table and repeats the call.
+///
+/// This is a separate function because few clients need its code.
+#[cold]
+fn run_and_make_table(
+    pipeline: Arc<Pipeline>,
+    mut call: OperationRequest,
+    options: CallOptions,
+) -> BoxFuture<'static, Result<CallResponse>> {
+    Box::pin(async move {
+        let options = options.begun();
+        let mut again = call.clone();
+        let rules = pipeline.endpoint.profile().rules();
+        let received = pipeline.run(&mut call, &options).await?;
+        let table = match &again.table {
+            Some(table) if batch_response::table_is_missing(&received.response, again.operation, rules) => table,
+            _ => return Ok(received),
+        };
+        let earlier = received.call.in_doubt;
+        let mut create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
+        let options = options.within(&call);
+        let CallResponse { response, call, .. } = pipeline.run(&mut create, &options).await?;
+        tables::created_or_existed(response, call.in_doubt.is_some()).map_err(|e| call.complete(e))?;
+        pipeline.run(&mut again, &options.after(earlier)).await
+    })
+}

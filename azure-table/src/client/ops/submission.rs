@@ -1,0 +1,75 @@
+//! Sends an entity group transaction.
+
+use std::sync::Arc;
+
+use azure_table_wire::account::endpoint::Endpoint;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::{Error, Result};
+use bytes::Bytes;
+use http::Response;
+
+use crate::account::table_name::TableName;
+use crate::client::ops::call::Call;
+use crate::client::ops::call_future::Spec;
+use crate::client::ops::start::already_completed;
+use crate::doubt::read_back::WrittenRow;
+use crate::pipeline::Pipeline;
+use crate::write::batch::ChangeSet;
+use crate::write::batch_response;
+use crate::write::operation_request::OperationRequest;
+use crate::write::sent_batch::SentBatch;
+use crate::write::table_result::TableResult;
+
+/// The call that sends a batch, and the batch.
+pub(crate) struct Submission {
+    pub(crate) call: Call<Vec<TableResult>>,
+    /// The operations by their places in the body.
+    pub(crate) batch: Arc<SentBatch>,
+}
+
+struct SubmitSpec {
+    /// The request, until it is sent.
+    request: Option<Result<OperationRequest>>,
+    sent: Arc<SentBatch>,
+}
+
+impl Submission {
+    pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, change_set: ChangeSet) -> Self {
+        let (mut request, batch) = change_set.into_call();
+        if batch.len() == 0 {
+            request = Err(Error::invalid_input("the batch has no operations"));
+        }
+        let spec = SubmitSpec {
+            request: Some(request),
+            sent: Arc::clone(&batch),
+        };
+        let call = Call::spec(pipeline, OperationKind::Batch, Some(table), spec);
+        Self { call, batch }
+    }
+}
+
+impl SubmitSpec {
+    /// Returns the results with their keys.
+    fn keyed(&self, results: impl Iterator<Item = TableResult>) -> Vec<TableResult> {
+        let keyed = results.zip(self.sent.row_keys());
+        keyed.map(|(result, row_key)| result.in_batch(row_key)).collect()
+    }
+}
+
+impl Spec for SubmitSpec {
+    type Output = Vec<TableResult>;
+
+    fn request(&mut self, _: &Endpoint, _: &str) -> Result<OperationRequest> {
+        self.request.take().unwrap_or_else(|| Err(already_completed()))
+    }
+
+    fn read_back(&mut self, rows: Vec<WrittenRow>) -> Result<Vec<TableResult>> {
+        let applied = self.sent.requested().zip(rows);
+        Ok(self.keyed(applied.map(|(requested, row)| TableResult::applied(requested.kind, Some(row)))))
+    }
+
+    fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<Vec<TableResult>> {
+        let results = batch_response::read_response(&self.sent, response)?;
+        Ok(self.keyed(results.into_iter()))
+    }
+}

@@ -1,0 +1,96 @@
+//! The order of rows is the order of the values in their keys.
+
+use std::fmt::Debug;
+
+use azure_table::filter::InKey;
+use azure_table::key::{DescendingKey, ReadTableKey};
+use azure_table::{Column, Descending, Emulator, ReadEntity, TableClient, TableEntity, TableServiceClient};
+
+/// Returns a new, empty table in a service of its own.
+///
+/// # Panics
+/// The emulator rejects the table.
+pub async fn fresh_table<E>() -> TableClient<E> {
+    let table = TableServiceClient::from_transport(Emulator::new())
+        .table::<E>("Things")
+        .unwrap();
+    table.create_table().await.unwrap();
+    table
+}
+
+/// A row that has only keys.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+pub struct Row<K> {
+    /// Its PartitionKey.
+    #[table(partition_key)]
+    pub group: String,
+    /// Its RowKey.
+    #[table(row_key)]
+    pub key: K,
+}
+
+/// Checks rows with these keys, in the order of their type: found one by one, and by every comparison with each of them. A
+/// column of `Descending` keys compares in the order of the values inside.
+///
+/// # Panics
+/// A row is missing, or not in this order.
+pub async fn stand_in_order<K>(keys: Vec<K>)
+where
+    K: ReadTableKey + PartialOrd + Clone + Debug + Send + Sync + 'static,
+    Row<K>: TableEntity<KeyFields = (String, K)> + ReadEntity,
+{
+    assert!(keys.is_sorted_by(|a, b| a < b), "{keys:?}");
+    let table = fresh_table::<Row<K>>().await;
+    let rows: Vec<_> = keys
+        .iter()
+        .map(|key| Row {
+            group: "g".into(),
+            key: key.clone(),
+        })
+        .collect();
+    for row in rows.iter().rev() {
+        table.insert(row).await.unwrap();
+    }
+    assert_eq!(table.query().all().await.unwrap(), rows);
+    let column = Column::<Row<K>, K, InKey>::row_key();
+    for (at, key) in keys.iter().enumerate() {
+        assert_eq!(table.get(("g", key)).await.unwrap().unwrap(), rows[at]);
+        let (mut before, mut after) = (&rows[..at], &rows[at + 1..]);
+        if K::REVERSED {
+            (before, after) = (after, before);
+        }
+        let this = std::slice::from_ref(&rows[at]);
+        for (filter, mut expected) in [
+            (column.eq(key), vec![this]),
+            (column.ne(key), vec![before, after]),
+            (column.lt(key), vec![before]),
+            (column.le(key), vec![before, this]),
+            (column.gt(key), vec![after]),
+            (column.ge(key), vec![this, after]),
+        ] {
+            if K::REVERSED {
+                expected.reverse();
+            }
+            let text = filter.to_string();
+            assert_eq!(
+                table.query().filter(filter).all().await.unwrap(),
+                expected.concat(),
+                "{text}"
+            );
+        }
+    }
+}
+
+/// Checks the values, and `Descending` of them.
+///
+/// # Panics
+/// As [`stand_in_order`].
+pub async fn stand_in_both_orders<K>(keys: Vec<K>)
+where
+    K: ReadTableKey + DescendingKey + PartialOrd + Clone + Debug + Send + Sync + 'static,
+    Row<K>: TableEntity<KeyFields = (String, K)> + ReadEntity,
+    Row<Descending<K>>: TableEntity<KeyFields = (String, Descending<K>)> + ReadEntity,
+{
+    stand_in_order(keys.clone()).await;
+    stand_in_order(keys.into_iter().rev().map(Descending).collect()).await;
+}
