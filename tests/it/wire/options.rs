@@ -640,3 +640,23 @@ async fn error_contains_wait_clock_and_public_headers() {
         (None, None)
     );
 }
+
+/// `Duration::MAX` is the usual "no limit": its end is beyond the clock, so the service is not asked for a time either.
+#[tokio::test]
+async fn timeout_beyond_the_clock_is_no_limit() {
+    let canned = Canned::new([no_content(), no_content()]);
+    let service = canned.service().attempt_timeout(Duration::from_secs(5));
+    let table = service.dynamic_table("Things").unwrap();
+    let entity = DynamicEntity::new("p", "r");
+    table.insert(&entity).timeout(Duration::MAX).await.unwrap();
+    let unlimited = service.attempt_timeout(Duration::MAX).timeout(Duration::MAX);
+    unlimited
+        .dynamic_table("Things")
+        .unwrap()
+        .insert(&entity)
+        .await
+        .unwrap();
+    for sent in canned.sent() {
+        assert_eq!(sent.uri().query(), None);
+    }
+}

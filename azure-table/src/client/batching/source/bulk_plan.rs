@@ -63,9 +63,9 @@ macro_rules! bulk_settings {
 
             /// Sets the number of batches in flight across all partitions: 32 by default, at least 1.
             ///
-            /// Waiting operations and operations in flight take at most 64 MiB together. Operations in flight count twice: once
-            /// for the body of their batch, and once because they may be sent again. At most eight batches of 4 MiB are
-            /// therefore in flight.
+            /// Waiting operations and operations in flight take at most 64 MiB together. Operations in flight count
+            /// twice: once for the body of their batch, and once because they may be sent again. At most eight batches
+            /// of 4 MiB are therefore in flight.
             pub fn concurrency(mut self, batches: usize) -> Self {
                 self.$($plan).+.settings.concurrency = batches.max(1);
                 self
@@ -83,8 +83,8 @@ macro_rules! bulk_settings {
 
             /// Limits the entities sent per second across all partitions, to leave room for other clients. At least 1.
             ///
-            /// No limit by default: the sending rate adapts to the service's throttling responses, and throttled batches are
-            /// sent again.
+            /// No limit by default: the sending rate adapts to the service's throttling responses, and throttled
+            /// batches are sent again.
             pub fn max_rate(mut self, entities_per_second: u32) -> Self {
                 self.$($plan).+.settings.max_rate = Some(f64::from(entities_per_second.max(1)));
                 self
@@ -92,8 +92,8 @@ macro_rules! bulk_settings {
 
             /// Limits the operations that wait for a batch: 20,000 by default, at least 1, and never more than 32 MiB.
             ///
-            /// At the limit the source is not read, and batches are sent before they are full. A higher limit fills batches
-            /// better if the source mixes partitions.
+            /// At the limit the source is not read, and batches are sent before they are full. A higher limit fills
+            /// batches better if the source mixes partitions.
             pub fn max_pending(mut self, operations: usize) -> Self {
                 self.$($plan).+.settings.pending = operations.max(1);
                 self
@@ -101,9 +101,9 @@ macro_rules! bulk_settings {
 
             /// Sets the number of operations that may be rejected or in doubt: 1,000 by default.
             ///
-            /// One more ends the whole bulk with [`Interrupted`](crate::bulk::Interrupted), which holds the report. With 0 the
-            /// first failure ends it. With [`usize::MAX`] no failure does. The report holds each failed operation, unless you
-            /// read the [`outcomes`](crate::bulk::BulkWrite::outcomes).
+            /// One more ends the whole bulk with [`Interrupted`](crate::bulk::Interrupted), which holds the report.
+            /// With 0 the first failure ends it. With [`usize::MAX`] no failure does. The report holds each failed
+            /// operation, unless you read the [`outcomes`](crate::bulk::BulkWrite::outcomes).
             #[doc(alias = "on_error")]
             pub fn max_failures(mut self, most: usize) -> Self {
                 self.$($plan).+.settings.failures = most as u64;

@@ -97,10 +97,9 @@ impl<'h, S, X> BulkWrite<'h, S, X> {
     /// Makes each error of the source a rejected leftover without an operation, and goes on. Its
     /// [`index`](crate::bulk::Leftover::index) is its place in the source.
     ///
-    /// Without it, the first error of a source ends the bulk. [`max_failures`](Self::max_failures) counts such leftovers.
-    /// ```
-    /// use azure_table::{DynamicEntity, Emulator, Error, TableOperation, TableServiceClient};
-    /// use futures::stream;
+    /// Without it, the first error of a source ends the bulk. [`max_failures`](Self::max_failures) counts such
+    /// leftovers. ``` use azure_table::{DynamicEntity, Emulator, Error, TableOperation, TableServiceClient}; use
+    /// futures::stream;
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
