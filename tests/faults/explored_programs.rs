@@ -13,7 +13,7 @@ use futures::poll;
 use tokio::time::{sleep, timeout};
 
 /// The programs of one run. `AZURE_TABLE_EXPLORED_PROGRAMS` sets another number.
-const PROGRAMS: u64 = 40;
+const PROGRAMS: u64 = 4;
 /// A program with more orders is left out.
 const MAX_ORDERS: u64 = 60;
 const ROWS: [&str; 2] = ["x", "y"];

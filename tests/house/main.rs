@@ -12,5 +12,4 @@ mod public_names;
 mod readme;
 mod requests;
 mod seam;
-mod skips;
 mod steps;

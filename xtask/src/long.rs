@@ -27,7 +27,7 @@ pub struct Step {
 }
 
 /// Every step, the cheapest first.
-pub const STEPS: [Step; 10] = [
+pub const STEPS: [Step; 11] = [
     Step {
         name: "kills",
         command: "cargo program durable -- kill 200",
@@ -45,6 +45,12 @@ pub const STEPS: [Step; 10] = [
         command: "cargo test --profile long -p azure-table-tests -p azure-table-systems --no-default-features --features azure-table-systems/claims --test faults -- --ignored --nocapture longest_polls",
         marker: "LongestPoll {",
         cases: 10,
+    },
+    Step {
+        name: "bytes",
+        command: "env PROPTEST_CASES=1200000 cargo test --profile long -p azure-table-tests -p azure-table-systems --no-default-features --features azure-table-systems/claims --test raw_bytes",
+        marker: " ... ok",
+        cases: 33,
     },
     Step {
         name: "operations",

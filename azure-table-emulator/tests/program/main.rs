@@ -553,7 +553,7 @@ fn closed_standard_error_ends_nothing() {
 
 #[tokio::test]
 async fn output_that_nobody_reads_stops_neither_requests_nor_the_end() {
-    const REQUESTS: usize = 10_000;
+    const REQUESTS: usize = 3_000;
     let file: PathBuf = std::env::temp_dir().join(format!("azure-table-{}.json", Guid::random()));
     let snapshot = file.to_str().unwrap();
     // Both streams are pipes, of which this process reads the ready line alone.

@@ -33,6 +33,16 @@ fn end_of_standard_input_stops_it_if_wanted() {
     );
 }
 
+/// Runs the cases beside each other: most of their time is spent waiting.
+fn at_once<T: Send, const N: usize>(cases: [T; N], run: impl Fn(T) + Sync) {
+    std::thread::scope(|scope| {
+        for case in cases {
+            let run = &run;
+            scope.spawn(move || run(case));
+        }
+    });
+}
+
 /// Starts one with a snapshot and a request that is never answered.
 fn busy(options: &[&str]) -> (Running, PathBuf, TcpStream) {
     let file = std::env::temp_dir().join(format!("azure-table-{}.json", azure_table::Guid::random()));
@@ -52,12 +62,13 @@ fn busy(options: &[&str]) -> (Running, PathBuf, TcpStream) {
 #[test]
 fn ends_within_half_a_second_are_one_and_lose_no_snapshot() {
     // A key press reaches it through a terminal, npm and a shell. A harness that it ends sends SIGTERM.
-    for (first, second) in [
+    let pairs = [
         ("-INT", "-INT"),
         ("-INT", "-TERM"),
         ("-TERM", "-HUP"),
         ("-HUP", "-TERM"),
-    ] {
+    ];
+    at_once(pairs, |(first, second)| {
         let (running, file, _pending) = busy(&[]);
         send(first, running.child.id());
         std::thread::sleep(Duration::from_millis(50));
@@ -69,26 +80,29 @@ fn ends_within_half_a_second_are_one_and_lose_no_snapshot() {
         );
         assert!(said.ends_with("stopped\n"), "{said}");
         fs::remove_file(&file).unwrap();
-    }
+    });
 }
 
 #[test]
 fn later_signal_stops_it_at_once() {
-    for (first, second) in [("-INT", "-INT"), ("-INT", "-TERM"), ("-HUP", "-TERM")] {
-        let (running, file, _pending) = busy(&[]);
-        send(first, running.child.id());
-        std::thread::sleep(Duration::from_millis(800));
-        let started = Instant::now();
-        let (code, said) = running.end(second);
-        assert_eq!((code, file.exists()), (Some(130), false), "{first} {second}: {said}");
-        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
-    }
+    at_once(
+        [("-INT", "-INT"), ("-INT", "-TERM"), ("-HUP", "-TERM")],
+        |(first, second)| {
+            let (running, file, _pending) = busy(&[]);
+            send(first, running.child.id());
+            std::thread::sleep(Duration::from_millis(800));
+            let started = Instant::now();
+            let (code, said) = running.end(second);
+            assert_eq!((code, file.exists()), (Some(130), false), "{first} {second}: {said}");
+            assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+        },
+    );
 }
 
 #[test]
 fn later_end_of_its_starter_loses_no_snapshot() {
     // Also a signal right after the end of standard input.
-    for (input_ends_first, millis) in [(true, 200), (false, 800)] {
+    at_once([(true, 200), (false, 800)], |(input_ends_first, millis)| {
         let (mut running, file, _pending) = busy(&["--stop-on-eof"]);
         let (id, input) = (running.child.id(), running.child.stdin.take());
         if input_ends_first {
@@ -105,7 +119,7 @@ fn later_end_of_its_starter_loses_no_snapshot() {
         assert_eq!(code, Some(0), "{said}");
         assert!(said.ends_with("stopped\n"), "{said}");
         fs::remove_file(&file).unwrap();
-    }
+    });
 }
 
 #[test]

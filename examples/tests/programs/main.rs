@@ -39,7 +39,9 @@ mod web_pages;
 #[cfg(feature = "web")]
 mod web_service;
 
+use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// An example, without a real account. Cargo builds the examples beside this test, unless a test is named by `--test`.
 fn program(name: &str) -> Command {
@@ -58,8 +60,14 @@ fn program(name: &str) -> Command {
     command
 }
 
-/// Runs an example. Returns its standard output, after a check of the README's excerpts.
-fn output(name: &str) -> String {
+/// Runs an example once for all tests. Returns its standard output, after a check of the README's excerpts.
+fn output(name: &'static str) -> String {
+    static OUTPUTS: Mutex<BTreeMap<&str, Arc<OnceLock<String>>>> = Mutex::new(BTreeMap::new());
+    let output = Arc::clone(OUTPUTS.lock().unwrap().entry(name).or_default());
+    output.get_or_init(|| new_output(name)).clone()
+}
+
+fn new_output(name: &str) -> String {
     let output = process::output(&mut program(name), name);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name}: {}\n{error}", output.status);

@@ -168,7 +168,7 @@ proptest! {
 
 proptest! {
     // Each case reads the table once for each of its pages.
-    #![proptest_config(super::cases(ProptestConfig::with_cases(64)))]
+    #![proptest_config(super::cases(ProptestConfig::with_cases(32)))]
 
     #[test]
     fn scan_resumes_after_each_page(groups in groups(), page_size in 1_usize..9, concurrency in 1_usize..9) {

@@ -30,8 +30,6 @@ use azure_table::{DynamicEntity, ErrorKind, ReadEntity, Result, TableClient, Tab
 pub struct CrashCase {
     /// The pattern or operation, and what its processes do.
     pub name: &'static str,
-    /// All orders take more than two seconds.
-    pub slow: bool,
     /// The number of processes.
     pub processes: usize,
     /// Runs the exploration.

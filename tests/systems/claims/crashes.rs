@@ -21,55 +21,46 @@ use tokio::time::sleep;
 const ALL: [CrashCase; 9] = [
     CrashCase {
         name: "event streams: two writers of one event and its id",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(streams)).isolated().run(),
     },
     CrashCase {
         name: "catalogue: a copy is resumed, beside a newer commit",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(copy)).isolated().run(),
     },
     CrashCase {
         name: "membership: two silos join",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(join_cluster)).isolated().run(),
     },
     CrashCase {
         name: "transactional state: two writers prepare and commit",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(commit)).isolated().run(),
     },
     CrashCase {
         name: "transactional state: a store of two batches, beside a reader",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(store_of_two_batches)).isolated().run(),
     },
     CrashCase {
         name: "durable execution: two workers at one instance",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(orchestrate)).isolated().run(),
     },
     CrashCase {
         name: "durable execution: a checkpoint of two batches, beside a reader",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(checkpoint_of_two_batches)).isolated().run(),
     },
     CrashCase {
         name: "durable execution: a purge, beside a start of the same ID",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(purge)).isolated().run(),
     },
     CrashCase {
         name: "durable execution: two workers balance two queues",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(balance)).isolated().run(),
     },

@@ -145,19 +145,19 @@ async fn keys_of_any_kind_are_divided() {
     let random = fastrand::Rng::with_seed(7);
     let rows = |key: String| (key, 2);
     let mut many = random.clone();
-    let hexadecimal = (0..2_000).map(|_| format!("{:032x}", many.u128(..)));
-    let unpadded = (0..2_000).map(|n: u32| n.to_string());
+    let hexadecimal = (0..1_000).map(|_| format!("{:032x}", many.u128(..)));
+    let unpadded = (0..1_000).map(|n: u32| n.to_string());
     let mut letters = random.clone();
-    let words = (0..2_000).map(|n| {
+    let words = (0..1_000).map(|n| {
         let word: String = (0..letters.usize(2..8))
             .map(|_| char::from(*letters.choice(b"eeettaoinshrdlu").unwrap()))
             .collect();
         format!("{word}{n}")
     });
     let mut others = random.clone();
-    let chinese = (0..2_000).map(|_| (0..4).map(|_| others.char('\u{4e00}'..'\u{9fff}')).collect());
+    let chinese = (0..1_000).map(|_| (0..4).map(|_| others.char('\u{4e00}'..'\u{9fff}')).collect());
     let dated = (0..8).flat_map(|tenant| {
-        (0..250).map(move |day| format!("tenant-{tenant}-2026-{:02}-{:02}", 1 + day / 28, 1 + day % 28))
+        (0..125).map(move |day| format!("tenant-{tenant}-2026-{:02}-{:02}", 1 + day / 28, 1 + day % 28))
     });
     let kinds: [(&str, Vec<String>); 5] = [
         ("hexadecimal", hexadecimal.collect()),

@@ -15,13 +15,11 @@ use super::{ATTEMPTS, CrashCase, RowId, TIME, behind, settle, stored, unless_cha
 pub(super) const ALL: [CrashCase; 2] = [
     CrashCase {
         name: "example `delete_channel`: two workers",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(delete)).isolated().run(),
     },
     CrashCase {
         name: "example `delete_channel`: the channel is created again",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(create_again)).isolated().run(),
     },

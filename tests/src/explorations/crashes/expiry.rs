@@ -13,13 +13,11 @@ use super::{CrashCase, TABLE, behind, settle, stored, table};
 pub(super) const ALL: [CrashCase; 2] = [
     CrashCase {
         name: "`Expiring`: a sweep while a deadline is extended",
-        slow: false,
         processes: 2,
         explore: |bounds| bounds.of(explore(sweep)).isolated().run(),
     },
     CrashCase {
         name: "`TablePerPeriod`: tables are dropped while another is written",
-        slow: false,
         processes: 2,
         explore: |bounds| bounds.of(explore(periods)).isolated().run(),
     },

@@ -13,31 +13,26 @@ use super::{ATTEMPTS, CrashCase, Number, PAST, TABLE, TIME, behind, settle, stor
 pub(super) const ALL: [CrashCase; 5] = [
     CrashCase {
         name: "`Leases`: two workers, writes with a fencing token",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(fenced)).isolated().run(),
     },
     CrashCase {
         name: "`Leases`: two workers, the clock jumps over the end",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(one_works)).advance(PAST).run(),
     },
     CrashCase {
         name: "`Leases`: a holder dies for ever, and its lease ends",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(holder_dies)).isolated().run(),
     },
     CrashCase {
         name: "`Leases`: a holder dies for ever, and its lease is requested",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(requested_holder_dies)).isolated().run(),
     },
     CrashCase {
         name: "`Leases`: two workers resume their own leases",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(resumed)).isolated().run(),
     },

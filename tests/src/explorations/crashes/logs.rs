@@ -18,7 +18,6 @@ use super::{CrashCase, behind, settle, stored};
 
 pub(super) const ALL: [CrashCase; 1] = [CrashCase {
     name: "example `heartbeat_and_logs`: two instances flush",
-    slow: true,
     processes: 2,
     explore: |bounds| bounds.of(explore(flush)).isolated().run(),
 }];

@@ -15,49 +15,41 @@ use super::{CrashCase, RowId, TABLE, behind, settle, stored, table};
 pub(super) const ALL: [CrashCase; 8] = [
     CrashCase {
         name: "`Fence`: two transactions",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(fence)).isolated().run(),
     },
     CrashCase {
         name: "`Fence`: two transactions with a new header",
-        slow: false,
         processes: 2,
         explore: |bounds| bounds.of(explore(fence_of_new_header)).isolated().run(),
     },
     CrashCase {
         name: "`Revision`: a snapshot beside two transactions",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(snapshot)).isolated().run(),
     },
     CrashCase {
         name: "`Log`: two writers append with keys",
-        slow: false,
         processes: 2,
         explore: |bounds| bounds.of(explore(append_once)).isolated().run(),
     },
     CrashCase {
         name: "`Log`: two writers append without keys",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(append)).isolated().run(),
     },
     CrashCase {
         name: "`Log`: a writer that reads the log before it appends, beside another",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(append_at)).isolated().run(),
     },
     CrashCase {
         name: "`Log`: a trim beside an append",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(trim)).isolated().run(),
     },
     CrashCase {
         name: "`Sequence`: two processes take three numbers, in blocks of two",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(sequence)).isolated().run(),
     },

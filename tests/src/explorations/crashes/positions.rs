@@ -15,19 +15,16 @@ use super::{CrashCase, Number, RowId, TABLE, behind, settle, stored, table};
 pub(super) const ALL: [CrashCase; 3] = [
     CrashCase {
         name: "pages of a query, resumed at their position, beside an insert",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(pages)).isolated().run(),
     },
     CrashCase {
         name: "`scan`, resumed at its position, beside an insert",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(scan)).isolated().run(),
     },
     CrashCase {
         name: "`Changes`, resumed at their position, beside a writer",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(changes)).isolated().run(),
     },

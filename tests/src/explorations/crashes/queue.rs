@@ -13,31 +13,26 @@ use super::{ATTEMPTS, CrashCase, PAST, RowId, TABLE, TIME, behind, settle, store
 pub(super) const ALL: [CrashCase; 5] = [
     CrashCase {
         name: "`Queue`: two workers and two items",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(worked)).isolated().run(),
     },
     CrashCase {
         name: "`Queue`: an item is completed with what it causes",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(worked_once)).isolated().run(),
     },
     CrashCase {
         name: "`Queue`: two workers at one item, the clock jumps over the visibility time",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(one_works)).advance(PAST).run(),
     },
     CrashCase {
         name: "`Queue`: an outbox, and the worker of its items",
-        slow: false,
         processes: 2,
         explore: |bounds| bounds.of(explore(outbox)).isolated().run(),
     },
     CrashCase {
         name: "`Queue`: items are pushed under their IDs, and worked on",
-        slow: false,
         processes: 2,
         explore: |bounds| bounds.of(explore(pushed)).isolated().run(),
     },

@@ -12,7 +12,6 @@ use super::{CrashCase, Number, TABLE, behind, settle, table};
 
 pub(super) const ALL: [CrashCase; 1] = [CrashCase {
     name: "`recreate_table`, beside a reader",
-    slow: true,
     processes: 2,
     explore: |bounds| bounds.of(explore(recreate)).isolated().run(),
 }];

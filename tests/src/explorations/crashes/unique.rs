@@ -10,13 +10,11 @@ use super::{CrashCase, TABLE, behind, settle, table, unless_changed};
 pub(super) const ALL: [CrashCase; 2] = [
     CrashCase {
         name: "`Indexed`: two processes insert one value",
-        slow: false,
         processes: 2,
         explore: |bounds| bounds.of(explore(insert)).isolated().run(),
     },
     CrashCase {
         name: "`Indexed`: a value is freed, and taken",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(replace)).isolated().run(),
     },

@@ -14,31 +14,26 @@ use super::{ATTEMPTS, CrashCase, PAST, RowId, TABLE, TIME, behind, is_change, se
 pub(super) const ALL: [CrashCase; 5] = [
     CrashCase {
         name: "`UniqueInTable`: two processes insert one value",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(insert::<false>)).isolated().run(),
     },
     CrashCase {
         name: "`UniqueInTable`: two processes insert one value, the clock jumps over the reservation",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(insert::<false>)).isolated().advance(PAST).run(),
     },
     CrashCase {
         name: "`UniqueInTable`: a writer dies for ever, and another wants its value",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(insert::<true>)).isolated().run(),
     },
     CrashCase {
         name: "`UniqueInTable`: a value is freed, and taken",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(replace)).isolated().run(),
     },
     CrashCase {
         name: "`UniqueInTable`: a user is deleted, and its value taken",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(delete)).isolated().run(),
     },

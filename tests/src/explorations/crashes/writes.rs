@@ -16,56 +16,47 @@ use super::{CrashCase, Number, TABLE, behind, settle, stored, table};
 pub(super) const ALL: [CrashCase; 9] = [
     CrashCase {
         name: "`bulk` of inserts, then a change of one row",
-        slow: false,
         processes: 2,
         explore: |bounds| bounds.of(explore(bulk)).isolated().run(),
     },
     CrashCase {
         name: "`writer`, then a change of one row",
-        slow: false,
         processes: 2,
         explore: |bounds| bounds.of(explore(writer)).isolated().run(),
     },
     // Callers of a group share memory, so every order is run.
     CrashCase {
         name: "`Grouped`: the callers of a process, then a change of one row",
-        slow: false,
         processes: 1,
         explore: |bounds| bounds.of(explore(grouped)).run(),
     },
     CrashCase {
         name: "`update_where`, resumed at its position, beside `modify`",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(update_where)).isolated().run(),
     },
     CrashCase {
         name: "`update_where`, repeatable, resumed at its position, beside `modify`",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(repeatable)).isolated().run(),
     },
     CrashCase {
         name: "`delete_where`, resumed at its position, beside an insert",
-        slow: false,
         processes: 2,
         explore: |bounds| bounds.of(explore(delete_where)).isolated().run(),
     },
     CrashCase {
         name: "`patch_where`, resumed at its position, beside `modify`",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(patch_where)).isolated().run(),
     },
     CrashCase {
         name: "`upgrade_where`, resumed at its position, beside `modify`",
-        slow: true,
         processes: 2,
         explore: |bounds| bounds.of(explore(upgrade_where)).isolated().run(),
     },
     CrashCase {
         name: "`modify` by two processes",
-        slow: false,
         processes: 2,
         explore: |bounds| bounds.of(explore(modify)).isolated().run(),
     },
