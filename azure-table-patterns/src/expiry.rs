@@ -117,7 +117,7 @@ impl<E: TableEntity> Expiring<E> {
     ///
     /// # Errors
     /// - The errors of [`delete_where`](TableClient::delete_where). The report counts a row that was written meanwhile
-    ///   as [`rejected`](azure_table::bulk::WriteReport::rejected).
+    ///   as [`changed`](azure_table::bulk::Report::changed).
     pub fn sweep(&self, now: DateTime) -> DeleteWhere<'static, E> {
         self.table.delete_where(self.deadline.le(now))
     }

@@ -11,44 +11,6 @@ use futures_util::stream::{self, StreamExt as _};
 use super::conflict::concerns_row;
 use super::indexed::{Indexed, rows_of};
 
-/// The result of [`Indexed::delete_where`] and [`Indexed::update_where`].
-#[derive(Debug)]
-#[non_exhaustive]
-#[must_use = "entities may be left: see `leftovers`"]
-pub struct IndexedReport<E> {
-    /// The number of entities that were deleted or written.
-    pub applied: u64,
-    /// The number of entities that the closure kept.
-    pub unchanged: u64,
-    /// The number of entities that were absent when they were written.
-    pub gone: u64,
-    /// The entities that were not written, and those in doubt, with their errors.
-    pub leftovers: Vec<(Key<E>, Error)>,
-}
-
-impl<E> IndexedReport<E> {
-    /// Returns the error of the first entity that was not written or is in doubt, if there is one.
-    ///
-    /// # Errors
-    /// - The error of the first leftover.
-    pub fn ensure_no_leftovers(self) -> Result<()> {
-        self.leftovers
-            .into_iter()
-            .next()
-            .map_or(Ok(()), |(_, error)| Err(error))
-    }
-}
-
-impl<E> Report for IndexedReport<E> {
-    fn interrupt(&self, error: Error) -> Error {
-        let in_doubt = self.leftovers.iter().any(|(_, left)| left.may_have_applied());
-        if in_doubt || self.applied + self.gone > 0 {
-            return error.maybe_applied(true);
-        }
-        error
-    }
-}
-
 impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Deletes all entities that a [`query`](Self::query) selects, and their index rows.
     ///
@@ -77,7 +39,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// let contoso = people.query().partition("contoso");
     /// let lower = |person: &mut Person| person.mail = person.mail.to_lowercase();
     /// people.update_where(contoso.clone(), lower).await?.ensure_no_leftovers()?;
-    /// assert_eq!(people.delete_where(contoso).await?.applied, 1);
+    /// assert_eq!(people.delete_where(contoso).await?.applied(), 1);
     /// # Ok(())
     /// # }
     /// ```
@@ -87,10 +49,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// - The error of a page: see [`TableQuery`].
     /// - An error that concerns no single entity, such as `Connection` or `Throttled`. Earlier entities were deleted.
     ///   An entity whose write is in doubt then is a leftover too.
-    pub async fn delete_where(
-        &self,
-        selected: TableQuery<E>,
-    ) -> Result<IndexedReport<E>, Interrupted<IndexedReport<E>>> {
+    pub async fn delete_where(&self, selected: TableQuery<E>) -> Result<Report<Key<E>>, Interrupted<Report<Key<E>>>> {
         self.write_where(selected, |_| Ok(None)).await
     }
 
@@ -114,7 +73,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         &self,
         selected: TableQuery<E>,
         mut change: impl FnMut(&mut E) -> R,
-    ) -> Result<IndexedReport<E>, Interrupted<IndexedReport<E>, R::Error>> {
+    ) -> Result<Report<Key<E>>, Interrupted<Report<Key<E>>, R::Error>> {
         let plan = |entity: &mut E| change(entity).into_change().map(Some);
         self.write_where(selected, plan).await
     }
@@ -124,13 +83,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         &self,
         selected: TableQuery<E>,
         mut plan: impl FnMut(&mut E) -> Result<Option<Change>, A>,
-    ) -> Result<IndexedReport<E>, Interrupted<IndexedReport<E>, A>> {
-        let mut report = IndexedReport {
-            applied: 0,
-            unchanged: 0,
-            gone: 0,
-            leftovers: Vec::new(),
-        };
+    ) -> Result<Report<Key<E>>, Interrupted<Report<Key<E>>, A>> {
+        let mut report = Report::default();
         match self.write_pages(selected, &mut plan, &mut report).await {
             Ok(()) => Ok(report),
             Err(error) => Err(Interrupted::new(error, report)),
@@ -142,7 +96,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         &self,
         selected: TableQuery<E>,
         plan: &mut impl FnMut(&mut E) -> Result<Option<Change>, A>,
-        report: &mut IndexedReport<E>,
+        report: &mut Report<Key<E>>,
     ) -> Result<(), A> {
         // The next page is read after the writes of this one, so that its ETags are current.
         let mut pages = selected.prefetch(0).versioned().pages();
@@ -151,7 +105,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             for mut entity in page.into_items() {
                 let (key, old) = (Key::of(&entity.entity)?, rows_of(&entity.entity));
                 match plan(&mut entity.entity)? {
-                    Some(Change::Keep) => report.unchanged += 1,
+                    Some(Change::Keep) => report.add_unchanged(),
                     // Without the index rows of the stored entity, it is deleted.
                     change => planned.push((key, entity, change.map(|_| old))),
                 }
@@ -172,19 +126,17 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             while let Some(write) = written.next().await {
                 let Some((key, result)) = write else { continue };
                 match result {
-                    Ok(()) => report.applied += 1,
-                    Err(e) if e.kind() == ErrorKind::NotFound => report.gone += 1,
-                    Err(e) if concerns_row(&e) => report.leftovers.push((key, e)),
-                    Err(e) => {
+                    Err(e) if e.kind() != ErrorKind::NotFound && !concerns_row(&e) => {
                         is_over.store(true, Ordering::Relaxed);
                         failure.get_or_insert(match e.last_failure() {
                             Some(last) => {
-                                report.leftovers.push((key, e));
+                                report.add(key, Err(e));
                                 last
                             }
                             None => e,
                         });
                     }
+                    written => report.add(key, written),
                 }
             }
             if let Some(error) = failure {

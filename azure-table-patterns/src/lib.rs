@@ -13,7 +13,6 @@
 //! | [`Sequence`] | numbers that are never returned twice |
 //! | [`UniqueInTable`] | at most one entity of a table with a value |
 //! | [`Indexed`], [`IndexQuery`] | entities are found by declared indexes, which agree with them; unique values |
-//! | [`IndexedReport`] | the result of writes over a query of indexed entities |
 //! | [`IndexBuild`], [`IndexFaults`], [`IndexFault`] | the building of an index, and the check of its rows |
 //! | [`remove_index`] | the removal of the last index of a type |
 //! | [`Grouped`], [`GroupedError`] | the single writes of many tasks, in batches |
@@ -77,7 +76,6 @@ pub use self::index_build::IndexBuild;
 pub use self::index_check::{IndexFault, IndexFaults};
 pub use self::index_query::IndexQuery;
 pub use self::index_removal::remove_index;
-pub use self::index_where::IndexedReport;
 pub use self::indexed::Indexed;
 pub use self::lease::lease_entry::LeaseEntry;
 pub use self::lease::{Lease, Leases};

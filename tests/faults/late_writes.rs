@@ -120,7 +120,7 @@ fn of_rows<E: Row>(report: &WriteReport<E>) -> Claims {
     let mut claims = Claims::new();
     for left in report.leftovers() {
         let name = ROWS.into_iter().find(|name| left.key().row_key() == *name).unwrap();
-        claims.push((name, of_error(left.error())));
+        claims.push((name, of_error(left.error().unwrap())));
     }
     claims
 }

@@ -1,4 +1,4 @@
-//! What the types of other crates add: dates, times, decimals, ids and URLs of entities, tokens of Entra ID, spans and
+//! The types of other crates: dates, times, decimals, ids and URLs of entities, tokens of Entra ID, spans and
 //! metrics, the TLS of the platform. The other tests are built without these crates.
 
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]

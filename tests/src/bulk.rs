@@ -73,7 +73,10 @@ pub async fn failures_are_reported_row_by_row(backend: &Backend) {
     let renamed = table.typed::<Renamed>();
     let report = renamed.upgrade_where(renamed.query()).await.unwrap();
     assert_eq!((report.applied(), report.unchanged(), report.rejected()), (119, 0, 1));
-    assert_eq!(report.leftovers()[0].error().kind(), ErrorKind::InvalidResponse);
+    assert_eq!(
+        report.leftovers()[0].error().unwrap().kind(),
+        ErrorKind::InvalidResponse
+    );
     assert_eq!(report.leftovers()[0].key().row_key(), key.row_key());
     let again = renamed.upgrade_where(renamed.query()).await.unwrap();
     assert_eq!((again.applied(), again.unchanged(), again.rejected()), (0, 119, 1));
@@ -100,7 +103,7 @@ pub async fn failures_are_reported_row_by_row(backend: &Backend) {
     assert!(
         failed
             .clone()
-            .all(|row| row.error().kind() == ErrorKind::ConditionNotMet)
+            .all(|row| row.error().unwrap().kind() == ErrorKind::ConditionNotMet)
     );
     assert_eq!(first.changed() + second.changed(), failed.clone().count() as u64);
     assert_eq!(applied + failed.count() as u64, 80);

@@ -29,8 +29,8 @@ pub struct Row<K> {
     pub key: K,
 }
 
-/// Checks rows with these keys, in the order of their type: found one by one, and by every comparison with each of them. A
-/// column of `Descending` keys compares in the order of the values inside.
+/// Checks rows with these keys, in the order of their type: found one by one, and by every comparison with each of them.
+/// A column of `Descending` keys compares in the order of the values inside.
 ///
 /// # Panics
 /// A row is missing, or not in this order.

@@ -17,9 +17,13 @@ async fn outage_that_leaves_writes_in_doubt_ends_a_write_by_query() -> Result<()
         .await
         .unwrap_err();
     assert_eq!(interrupted.error().kind(), ErrorKind::Connection);
-    let leftovers = &interrupted.report().leftovers;
+    let leftovers = interrupted.report().leftovers();
     assert_eq!(leftovers.len(), 4, "those in flight: {leftovers:?}");
-    assert!(leftovers.iter().all(|(_, error)| error.may_have_applied()));
+    assert!(
+        leftovers
+            .iter()
+            .all(|left| left.error().is_some_and(Error::may_have_applied))
+    );
     assert!(Error::from(interrupted).may_have_applied());
     Ok(())
 }
@@ -38,6 +42,6 @@ async fn write_in_doubt_for_a_conflict_is_a_leftover_among_others() -> Result<()
     );
     let one = people.concurrency(1);
     let report = one.update_where(one.query(), |person| person.name.push('!')).await?;
-    assert_eq!((report.applied, report.leftovers.len()), (8, 1), "{report:?}");
+    assert_eq!((report.applied(), report.leftovers().len()), (8, 1), "{report:?}");
     Ok(())
 }

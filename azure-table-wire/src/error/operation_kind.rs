@@ -119,7 +119,7 @@ pub struct Facts {
     name: &'static str,
     pub subject: Subject,
     pub effect: Effect,
-    /// `true` if the operation is idempotent by itself: see `Call::is_idempotent`.
+    /// `true` if the operation is idempotent by itself: see `OperationRequest::is_idempotent`.
     pub is_idempotent: bool,
     /// The status of a rejection that is a result, such as the 404 of a read.
     pub expected_status: Option<u16>,

@@ -109,7 +109,7 @@ pub async fn acquire<'a>(
                 tokio::task::yield_now().await;
                 return Ok(permit);
             }
-            None if left <= patience => return Err(limit.waited("the `timeout` of the call ended", started)),
+            None if left <= patience => return Err(limit.waited("the time limit of the call ended", started)),
             None if before == released.load(Ordering::Relaxed) => {
                 let why = "no request in flight ended, perhaps because their futures are not polled";
                 return Err(limit.waited(why, started));

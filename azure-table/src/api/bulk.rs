@@ -9,12 +9,12 @@
 //! | [`BulkWrite`], [`BulkOutcomes`] | a running bulk: await the report, or read the outcomes one by one |
 //! | [`AppliedOperation`], [`Leftover`], [`LeftoverReason`] | the outcome of one operation |
 //! | [`Interrupted`] | the error of a bulk that stopped early, with its report |
-//! | [`Report`] | a report that converts into an error with it |
+//! | [`Report`], [`SourceProgress`], [`QueryProgress`] | what became of the writes of one call, and how far they came |
 //! | [`UpdateWhere`], [`PatchWhere`], [`DeleteWhere`], [`UpgradeWhere`] | writes by query |
 //! | [`Atomic`] | a write by query in one transaction |
 //! | [`UpdatableRow`] | the rows that `update_where` changes: entities and projections |
 //! | [`BulkEntity`] | the entities that a bulk accepts: plain, versioned, owned or borrowed |
-//! | [`WriteReport`], [`RowError`], [`WritePosition`] | the report of writes by query, and where to resume |
+//! | [`WriteReport`], [`WritePosition`] | the report of writes by query, and where to resume |
 //!
 //! # Examples
 //!
@@ -42,11 +42,12 @@
 //!
 //! More: [the guide to batches](crate::guide::batches).
 
-pub use crate::client::batching::outcome::bulk_report::{AppliedOperation, Leftover};
-pub use crate::client::batching::outcome::interrupted::{Interrupted, Report};
-pub use crate::client::batching::outcome::outcomes::LeftoverReason;
+pub use crate::client::batching::outcome::bulk_report::{AppliedOperation, SourceProgress};
+pub use crate::client::batching::outcome::interrupted::Interrupted;
+pub use crate::client::batching::outcome::leftover::{Leftover, LeftoverReason};
+pub use crate::client::batching::outcome::report::Report;
 pub use crate::client::batching::outcome::write_position::WritePosition;
-pub use crate::client::batching::outcome::write_report::{RowError, WriteReport};
+pub use crate::client::batching::outcome::write_report::{QueryProgress, WriteReport};
 pub use crate::client::batching::source::atomic::Atomic;
 pub use crate::client::batching::source::bulk_entity::BulkEntity;
 pub use crate::client::batching::source::bulk_write::{BulkOutcomes, BulkWrite};

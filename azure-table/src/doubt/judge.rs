@@ -42,16 +42,27 @@ const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(30);
 /// The drift between two readings of the clocks, and the fraction that a `Date` omits.
 const DRIFT: Duration = Duration::from_secs(2);
 
-/// The result of `TableServiceClient::resolve_doubt`.
+/// What the stored rows show about a write in doubt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Resolution {
     /// The write was applied. Other writes may have changed its rows since.
     Applied,
-    /// The write was not applied, and will not be: none of its requests is in flight any more.
+    /// The write was not applied, and will not be: no request of it can succeed any more.
     NotApplied,
     /// The stored rows do not show it, with the reason in one sentence.
     Unknown(String),
+}
+
+impl Resolution {
+    /// `None` if the stored rows do not show it.
+    pub(crate) fn is_applied(&self) -> Option<bool> {
+        match self {
+            Self::Applied => Some(true),
+            Self::NotApplied => Some(false),
+            Self::Unknown(_) => None,
+        }
+    }
 }
 
 /// The conclusion from one row.

@@ -1,6 +1,6 @@
 //! The reconciliation of a write whose response was lost: the stored rows show whether it was applied.
 //!
-//! It builds the query for the rows, and reaches the [`Verdict`], with the rows of a write that was applied.
+//! It builds the query for the rows, and reaches the [`Resolution`], with the rows of a write that was applied.
 //! `pipeline/next_step.rs` decides when to read back, `judge.rs` judges the rows.
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
@@ -20,17 +20,6 @@ use crate::entity::table_entity::ReadEntity;
 use crate::request::query::QueryRequest;
 use crate::write::row_write::RowWrite;
 pub(crate) use crate::write::row_write::WrittenRow;
-
-/// The conclusion from the stored rows about a write.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// The write was applied: each row, in order.
-    Applied(Vec<WrittenRow>),
-    /// The write was not applied, and will not be: a row is as it was before, and no request can change it any more.
-    NotApplied,
-    /// The rows are inconclusive.
-    Unknown,
-}
 
 /// Returns the query for the rows of a write: one row, or a range of its partition.
 pub(crate) fn request(table: &str, writes: &[RowWrite<'_>]) -> Option<QueryRequest> {
@@ -65,13 +54,14 @@ pub(crate) fn keeps_an_etag(writes: &[RowWrite<'_>], stored: &[DynamicEntity]) -
 /// Judges a write by the stored rows, none of which keeps the ETag that its write requires.
 ///
 /// `first_sent` is the time of the first attempt or earlier, by the service's clock. `is_over` if none of its requests
-/// could be applied any more when the rows were read. `has_all` is `false` if further rows may be stored.
+/// could be applied any more when the rows were read. `has_all` is `false` if further rows may be stored. Also returns
+/// the rows of an applied write, in order.
 pub(crate) fn judge(
     writes: &[RowWrite<'_>],
     stored: &[DynamicEntity],
     (first_sent, is_over): (DateTime, bool),
     has_all: bool,
-) -> Verdict {
+) -> (Resolution, Vec<WrittenRow>) {
     let times = Times {
         started: first_sent,
         latest: None,
@@ -87,16 +77,17 @@ pub(crate) fn judge(
     let mut judge = Judge::new(writes.first().map_or("", |write| write.partition_key), &rows);
     let decided = found().find_map(|(row, _, stored)| judge.row(row, stored, Some(&times)));
     let by_contents = decided.is_none();
-    match decided.unwrap_or_else(|| judge.end()) {
-        Resolution::Applied if by_contents && !has_all => Verdict::Unknown,
-        Resolution::Applied => {
-            let is_ours = |row, stored| evidence(row, stored, Some(&times)) == Evidence::Ours;
-            let rows = found().map(|(row, write, stored)| written(write, stored.filter(|_| is_ours(row, stored))));
-            Verdict::Applied(rows.collect())
-        }
-        Resolution::NotApplied => Verdict::NotApplied,
-        Resolution::Unknown(_) => Verdict::Unknown,
+    let resolution = match decided.unwrap_or_else(|| judge.end()) {
+        Resolution::Applied if by_contents && !has_all => Resolution::Unknown("further rows may be stored".to_owned()),
+        resolution => resolution,
+    };
+    let mut written_rows = Vec::new();
+    if resolution == Resolution::Applied {
+        let is_ours = |row, stored| evidence(row, stored, Some(&times)) == Evidence::Ours;
+        let rows = found().map(|(row, write, stored)| written(write, stored.filter(|_| is_ours(row, stored))));
+        written_rows.extend(rows);
     }
+    (resolution, written_rows)
 }
 
 /// Returns the written row of an applied write, if it is ours. One that is not was deleted, or others have written it
@@ -176,20 +167,25 @@ mod tests {
         (SENT.parse().unwrap(), true)
     }
 
-    fn judged(operations: &[TableOperation], stored: &[DynamicEntity]) -> Verdict {
-        judge(&writes(operations), stored, over(), true)
+    /// A resolution without its reason, and the rows of an applied write.
+    type Judged = (Option<bool>, Vec<WrittenRow>);
+    const UNKNOWN: Judged = (None, Vec::new());
+    const NOT_APPLIED: Judged = (Some(false), Vec::new());
+
+    fn shown((resolution, rows): (Resolution, Vec<WrittenRow>)) -> Judged {
+        (resolution.is_applied(), rows)
     }
 
-    fn applied(etags: &[Option<&str>]) -> Verdict {
-        Verdict::Applied(
-            etags
-                .iter()
-                .map(|etag| WrittenRow {
-                    etag: etag.map(|text| format!("W/\"{text}\"")),
-                    ..WrittenRow::default()
-                })
-                .collect(),
-        )
+    fn judged(operations: &[TableOperation], stored: &[DynamicEntity]) -> Judged {
+        shown(judge(&writes(operations), stored, over(), true))
+    }
+
+    fn applied(etags: &[Option<&str>]) -> Judged {
+        let row = |etag: &Option<&str>| WrittenRow {
+            etag: etag.map(|text| format!("W/\"{text}\"")),
+            ..WrittenRow::default()
+        };
+        (Some(true), etags.iter().map(row).collect())
     }
 
     #[test]
@@ -201,32 +197,27 @@ mod tests {
         );
         assert_eq!(
             judged(&insert(), &[stored("r", "ours", BEFORE)]),
-            Verdict::Unknown,
+            UNKNOWN,
             "of before, or of a wrong clock"
         );
         assert_eq!(
             judged(&insert(), &[stored("r", "ours", LONG_BEFORE)]),
-            Verdict::NotApplied,
+            NOT_APPLIED,
             "an import that is run again"
         );
-        assert_eq!(judged(&insert(), &[stored("r", "theirs", BEFORE)]), Verdict::NotApplied);
+        assert_eq!(judged(&insert(), &[stored("r", "theirs", BEFORE)]), NOT_APPLIED);
         for at in [SHORTLY_BEFORE, AFTER] {
-            assert_eq!(
-                judged(&insert(), &[stored("r", "theirs", at)]),
-                Verdict::Unknown,
-                "{at}"
-            );
+            assert_eq!(judged(&insert(), &[stored("r", "theirs", at)]), UNKNOWN, "{at}");
         }
-        assert_eq!(judged(&insert(), &[]), Verdict::Unknown);
+        assert_eq!(judged(&insert(), &[]), UNKNOWN);
         let delete = [TableOperation::delete::<DynamicEntity>(("p", "r"))];
-        assert_eq!(judged(&delete, &[]), Verdict::Unknown);
-        assert_eq!(judged(&delete, &[stored("r", "x", BEFORE)]), Verdict::NotApplied);
+        assert_eq!(judged(&delete, &[]), UNKNOWN);
+        assert_eq!(judged(&delete, &[stored("r", "x", BEFORE)]), NOT_APPLIED);
     }
 
     /// The columns: the write, the row that was read, and the conclusions once no attempt is in flight and before that.
     #[test]
     fn row_that_is_as_it_was_decides_nothing_while_an_attempt_is_in_flight() {
-        use Verdict::{NotApplied, Unknown};
         let entity = entity("r", "ours");
         let etag = |text: &str| azure_table_wire::value::etag::ETag::new(format!("W/\"{text}\""));
         let insert = || TableOperation::insert(&entity);
@@ -236,18 +227,18 @@ mod tests {
         let replace_old = || TableOperation::replace(&entity).if_match(etag("old"));
         let table = [
             // Another client may delete the row before the insert arrives.
-            (insert(), Some(("theirs", BEFORE)), NotApplied, Unknown),
-            (upsert(), Some(("theirs", BEFORE)), NotApplied, Unknown),
-            (replace(), Some(("theirs", BEFORE)), NotApplied, Unknown),
-            (delete(), Some(("theirs", BEFORE)), NotApplied, Unknown),
+            (insert(), Some(("theirs", BEFORE)), NOT_APPLIED, UNKNOWN),
+            (upsert(), Some(("theirs", BEFORE)), NOT_APPLIED, UNKNOWN),
+            (replace(), Some(("theirs", BEFORE)), NOT_APPLIED, UNKNOWN),
+            (delete(), Some(("theirs", BEFORE)), NOT_APPLIED, UNKNOWN),
             // Another client may insert the row.
-            (replace(), None, Unknown, Unknown),
-            (delete(), None, Unknown, Unknown),
+            (replace(), None, UNKNOWN, UNKNOWN),
+            (delete(), None, UNKNOWN, UNKNOWN),
             // The ETag that the write requires is still there, was gone before it began, or went since.
-            (replace_old(), Some(("old", BEFORE)), NotApplied, Unknown),
-            (replace_old(), Some(("theirs", BEFORE)), NotApplied, NotApplied),
-            (replace_old(), Some(("theirs", AFTER)), Unknown, Unknown),
-            (replace_old(), None, Unknown, Unknown),
+            (replace_old(), Some(("old", BEFORE)), NOT_APPLIED, UNKNOWN),
+            (replace_old(), Some(("theirs", BEFORE)), NOT_APPLIED, NOT_APPLIED),
+            (replace_old(), Some(("theirs", AFTER)), UNKNOWN, UNKNOWN),
+            (replace_old(), None, UNKNOWN, UNKNOWN),
             (
                 insert(),
                 Some(("ours", AFTER)),
@@ -259,7 +250,12 @@ mod tests {
             let operations = [operation];
             let rows: Vec<_> = row.into_iter().map(|(value, at)| stored("r", value, at)).collect();
             for (is_over, expected) in [(true, at_end), (false, in_flight)] {
-                let judged = judge(&writes(&operations), &rows, (SENT.parse().unwrap(), is_over), true);
+                let judged = shown(judge(
+                    &writes(&operations),
+                    &rows,
+                    (SENT.parse().unwrap(), is_over),
+                    true,
+                ));
                 assert_eq!(judged, expected, "{operations:?} {rows:?} {is_over}");
             }
         }
@@ -271,11 +267,11 @@ mod tests {
         let insert = || [TableOperation::insert(&entity("r", "ours"))];
         let at_first = [stored("r", "ours", SENT)];
         assert_eq!(judged(&insert(), &at_first), applied(&[Some("ours")]));
-        assert_eq!(judged(&insert(), &[stored("r", "theirs", SENT)]), Verdict::Unknown);
+        assert_eq!(judged(&insert(), &[stored("r", "theirs", SENT)]), UNKNOWN);
         let clocks_apart = [stored("r", "ours", "2025-12-31T23:45:01Z")];
-        assert_eq!(judged(&insert(), &clocks_apart), Verdict::Unknown);
+        assert_eq!(judged(&insert(), &clocks_apart), UNKNOWN);
         let further = [stored("r", "ours", "2025-12-31T23:45:00.9999999Z")];
-        assert_eq!(judged(&insert(), &further), Verdict::NotApplied);
+        assert_eq!(judged(&insert(), &further), NOT_APPLIED);
     }
 
     #[test]
@@ -290,13 +286,9 @@ mod tests {
             let (mut ours, mut row) = (entity("r", "ours"), stored("r", "ours", AFTER));
             ours.insert("D", sent);
             row.insert("D", found);
-            let verdict = judged(&[TableOperation::insert(&ours)], &[row]);
-            let expected = if is_ours {
-                applied(&[Some("ours")])
-            } else {
-                Verdict::Unknown
-            };
-            assert_eq!(verdict, expected, "{sent} {found}");
+            let shown = judged(&[TableOperation::insert(&ours)], &[row]);
+            let expected = if is_ours { applied(&[Some("ours")]) } else { UNKNOWN };
+            assert_eq!(shown, expected, "{sent} {found}");
         }
     }
 
@@ -310,10 +302,7 @@ mod tests {
             judged(&[TableOperation::merge(&entity("r", "ours"))], &row),
             applied(&[None])
         );
-        assert_eq!(
-            judged(&[TableOperation::replace(&entity("r", "ours"))], &row),
-            Verdict::Unknown
-        );
+        assert_eq!(judged(&[TableOperation::replace(&entity("r", "ours"))], &row), UNKNOWN);
     }
 
     #[test]
@@ -326,9 +315,9 @@ mod tests {
         let ours = [stored("a", "1", AFTER), stored("c", "2", AFTER)];
         assert_eq!(judged(&batch, &ours), applied(&[Some("1"), None, Some("2")]));
         let covered = [stored("a", "1", AFTER), stored("c", "theirs", AFTER)];
-        assert_eq!(judged(&batch, &covered), Verdict::Unknown);
+        assert_eq!(judged(&batch, &covered), UNKNOWN);
         let before = [stored("c", "old", BEFORE)];
-        assert_eq!(judged(&batch, &before), Verdict::NotApplied);
+        assert_eq!(judged(&batch, &before), NOT_APPLIED);
     }
 
     #[test]
@@ -346,7 +335,7 @@ mod tests {
                 write.write_id = Some(id);
                 write.facts.is_unshared = is_unshared;
             }
-            judge(&writes, rows, over(), has_all)
+            shown(judge(&writes, rows, over(), has_all))
         };
         let mut own = stored("b", "2", AFTER);
         own.insert("Write", id);
@@ -361,12 +350,12 @@ mod tests {
         assert_eq!(judged(true, &[patched], true), applied(&[None, None]));
         // An earlier call may have written the row, and this batch may have failed.
         let theirs = stored("a", "theirs", AFTER);
-        assert_eq!(judged(false, &[theirs.clone(), own.clone()], true), Verdict::Unknown);
+        assert_eq!(judged(false, &[theirs.clone(), own.clone()], true), UNKNOWN);
         // No clock outweighs an id.
         let older = stored("a", "theirs", BEFORE);
-        assert_eq!(judged(false, &[older.clone(), own], true), Verdict::Unknown);
-        assert_eq!(judged(false, &[older], true), Verdict::NotApplied);
-        assert_eq!(judged(true, &[theirs], true), Verdict::Unknown, "no row is left");
+        assert_eq!(judged(false, &[older.clone(), own], true), UNKNOWN);
+        assert_eq!(judged(false, &[older], true), NOT_APPLIED);
+        assert_eq!(judged(true, &[theirs], true), UNKNOWN, "no row is left");
     }
 
     /// An earlier call may have written the other row.
@@ -382,8 +371,8 @@ mod tests {
         let mut own = stored("a", "1", AFTER);
         own.insert("Write", id);
         let rows = [own, stored("b", "x", AFTER)];
-        let judged = |rows: &[DynamicEntity]| judge(&writes, rows, over(), true);
-        assert_eq!(judged(&rows), Verdict::Unknown);
+        let judged = |rows: &[DynamicEntity]| shown(judge(&writes, rows, over(), true));
+        assert_eq!(judged(&rows), UNKNOWN);
         assert_eq!(
             judged(&rows[..1]),
             applied(&[None, None]),
@@ -396,11 +385,8 @@ mod tests {
     fn contents_show_nothing_unless_all_rows_were_read() {
         let insert = [TableOperation::insert(&entity("r", "ours"))];
         let row = [stored("r", "ours", AFTER)];
-        let judged = |has_all| judge(&writes(&insert), &row, over(), has_all);
-        assert_eq!(
-            (judged(true), judged(false)),
-            (applied(&[Some("ours")]), Verdict::Unknown)
-        );
+        let judged = |has_all| shown(judge(&writes(&insert), &row, over(), has_all));
+        assert_eq!((judged(true), judged(false)), (applied(&[Some("ours")]), UNKNOWN));
     }
 
     /// A row of the same content that another client wrote is next to one that shows that nothing was applied.
@@ -411,7 +397,7 @@ mod tests {
             TableOperation::delete::<DynamicEntity>(("p", "b")),
         ];
         let rows = [stored("a", "same", AFTER), stored("b", "x", BEFORE)];
-        assert_eq!(judged(&batch, &rows), Verdict::NotApplied);
+        assert_eq!(judged(&batch, &rows), NOT_APPLIED);
     }
 
     /// Clients that increment the same counter write the same content.
@@ -420,7 +406,7 @@ mod tests {
         let row = [stored("r", "2", AFTER)];
         let replace = || TableOperation::replace(&entity("r", "2"));
         let of_one_version = [replace().if_match(azure_table_wire::value::etag::ETag::new("W/\"1\""))];
-        assert_eq!(judged(&of_one_version, &row), Verdict::Unknown);
+        assert_eq!(judged(&of_one_version, &row), UNKNOWN);
         for any in [
             replace(),
             replace().if_match(azure_table_wire::value::etag::ETag::new("*")),

@@ -169,7 +169,7 @@ impl<E> fmt::Debug for Key<E> {
     message = "`{Self}` is not the key of `{E}`",
     label = "not a key of `{E}`",
     note = "pass a tuple of its key fields, a reference to an entity, or `Key::from_text(..)?`",
-    note = "an enum of entities has no key tuple, since its variants' keys differ: use the last"
+    note = "an enum of entities has no key tuple, since its variants' keys differ: use one of the other two"
 )]
 pub trait IntoKey<E> {
     /// Returns the key.

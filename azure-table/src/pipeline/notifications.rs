@@ -11,7 +11,7 @@ use azure_table_wire::response;
 use azure_table_wire::value::clock::Instant;
 use azure_table_wire::value::location::Location;
 
-use crate::doubt::read_back::Verdict;
+use crate::doubt::judge::Resolution;
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt_end::{AttemptEnd, CallEnd, Rejection};
 use crate::pipeline::observer::history::CallHistory;
@@ -92,14 +92,10 @@ impl<'a> Notifications<'a> {
     }
 
     /// Reports that a write in doubt was read back.
-    pub(crate) fn read_back(&self, verdict: &Verdict) {
+    pub(crate) fn read_back(&self, resolution: &Resolution) {
         self.observers().notify(&Event::ReadBack {
             operation: self.call.operation.name(),
-            applied: match verdict {
-                Verdict::Applied(_) => Some(true),
-                Verdict::NotApplied => Some(false),
-                Verdict::Unknown => None,
-            },
+            applied: resolution.is_applied(),
         });
     }
 

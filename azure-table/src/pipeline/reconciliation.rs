@@ -29,7 +29,8 @@ use bytes::Bytes;
 use http::Response;
 
 use crate::doubt::facts::MAX_CLOCK_ERROR;
-use crate::doubt::read_back::{self, Verdict};
+use crate::doubt::judge::Resolution;
+use crate::doubt::read_back::{self, WrittenRow};
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::table_entity::ReadEntity;
 use crate::pipeline::Pipeline;
@@ -75,38 +76,37 @@ impl Pipeline {
         (first_sent, is_over): (SystemTime, bool),
         (deadline, attempt_timeout): (Option<Deadline>, Duration),
         notifications: &mut Notifications<'_>,
-    ) -> Verdict {
+    ) -> (Resolution, Vec<WrittenRow>) {
+        let unknown = |why: &str| (Resolution::Unknown(why.to_owned()), Vec::new());
         let Some(table) = call.table.as_deref().filter(|_| !call.rows.is_empty()) else {
-            return Verdict::Unknown;
+            return unknown("the write has no rows");
         };
         let writes = &*call.rows.iter().collect::<Vec<_>>();
         let options = options.clone().for_write().within(call);
         let diagnostics = &mut notifications.history.diagnostics;
-        let verdict = match self
-            .stored(table, writes, (deadline, attempt_timeout), options, diagnostics)
-            .await
-        {
-            Ok(Stored { rows, .. }) if is_over && read_back::keeps_an_etag(writes, &rows) => Verdict::NotApplied,
+        let stored = self.stored(table, writes, (deadline, attempt_timeout), options, diagnostics);
+        let judged = match stored.await {
+            Ok(Stored { rows, .. }) if is_over && read_back::keeps_an_etag(writes, &rows) => {
+                (Resolution::NotApplied, Vec::new())
+            }
             Ok(Stored {
                 rows,
                 offset: Some(offset),
                 has_all,
-            }) => {
-                let first_sent = shifted(first_sent, offset - DRIFT);
-                let verdict = DateTime::try_from(first_sent)
-                    .map(|first_sent| read_back::judge(writes, &rows, (first_sent, is_over), has_all));
-                match verdict {
+            }) => match DateTime::try_from(shifted(first_sent, offset - DRIFT)) {
+                Ok(first_sent) => match read_back::judge(writes, &rows, (first_sent, is_over), has_all) {
                     // If the date is wrong, the row of this very write may look old.
-                    Ok(Verdict::NotApplied) if is_beyond_clocks(offset) => Verdict::Unknown,
-                    Ok(verdict) => verdict,
-                    Err(_) => Verdict::Unknown,
-                }
-            }
-            // A caller without permission to read gets no verdict, and neither does a response without a date.
-            Ok(Stored { offset: None, .. }) | Err(_) => Verdict::Unknown,
+                    (Resolution::NotApplied, _) if is_beyond_clocks(offset) => unknown("the clocks are too far apart"),
+                    judged => judged,
+                },
+                Err(_) => unknown("the service has an impossible date"),
+            },
+            Ok(Stored { offset: None, .. }) => unknown("the response has no date"),
+            // The caller may have no permission to read.
+            Err(_) => unknown("the rows were not read"),
         };
-        notifications.read_back(&verdict);
-        verdict
+        notifications.read_back(&judged.0);
+        judged
     }
 
     /// Returns the rows of a write.

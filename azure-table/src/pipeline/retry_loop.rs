@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http::{Method, Response};
 
 use crate::doubt::facts::AmbiguousAttempts;
-use crate::doubt::read_back::Verdict;
+use crate::doubt::judge::Resolution;
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt::Limits;
 use crate::pipeline::attempt_end::{AttemptEnd, CallEnd};
@@ -255,12 +255,12 @@ impl Attempts<'_, '_> {
                 .pipeline
                 .read_back(self.call, self.options, doubt, limits, notifications);
             match read.await {
-                Verdict::Applied(rows) => {
+                (Resolution::Applied, rows) => {
                     self.retry.succeeded(self.state.attempt);
                     return Some((Response::new(Bytes::new()), Some(rows)));
                 }
-                Verdict::NotApplied => self.state.in_doubt = None,
-                Verdict::Unknown => {}
+                (Resolution::NotApplied, _) => self.state.in_doubt = None,
+                (Resolution::Unknown(_), _) => {}
             }
             None
         })

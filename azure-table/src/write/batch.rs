@@ -215,7 +215,7 @@ impl ChangeSet {
             rule,
             index: self.len(),
             error,
-            operation: operation.if_encoded(),
+            operation: operation.is_encoded().then_some(operation),
         }))
     }
 

@@ -429,9 +429,9 @@ impl TableOperation {
         checked.map_err(|e| e.at_entity(partition_key, row_key).in_operation(self.kind, None))
     }
 
-    /// Returns the operation if it was encoded, so that the caller can correct it.
-    pub(crate) fn if_encoded(self) -> Option<Self> {
-        self.encoded.is_ok().then_some(self)
+    /// Returns `true` if it was encoded, so that the caller can correct and send it.
+    pub(crate) fn is_encoded(&self) -> bool {
+        self.encoded.is_ok()
     }
 
     /// Returns the expected content of the response.

@@ -131,7 +131,7 @@ async fn versioned_entity_is_deleted_only_in_that_version() -> Result<()> {
 async fn selected_entities_are_deleted_with_their_index_rows() -> Result<()> {
     let (_, table, people) = four().await?;
     let report = people.delete_where(people.query().filter(Person::ID.ge(3))).await?;
-    assert_eq!((report.applied, report.leftovers.len()), (2, 0));
+    assert_eq!((report.applied(), report.leftovers().len()), (2, 0));
     assert_eq!(
         index_rows(&table).await?,
         [
@@ -141,7 +141,7 @@ async fn selected_entities_are_deleted_with_their_index_rows() -> Result<()> {
             "$ix;by_name Ada 0000000002",
         ]
     );
-    assert_eq!(people.delete_where(people.query()).await?.applied, 2);
+    assert_eq!(people.delete_where(people.query()).await?.applied(), 2);
     assert!(index_rows(&table).await?.is_empty());
     Ok(())
 }
@@ -171,11 +171,11 @@ async fn selected_entities_are_updated_with_their_index_rows() -> Result<()> {
             Change::Save
         })
         .await?;
-    assert_eq!((report.applied, report.unchanged), (1, 1));
+    assert_eq!((report.applied(), report.unchanged()), (1, 1));
     let mut left: Vec<_> = report
-        .leftovers
+        .leftovers()
         .iter()
-        .map(|(key, e)| (key.row_key(), e.kind()))
+        .map(|left| (left.key().row_key(), left.error().unwrap().kind()))
         .collect();
     left.sort_by_key(|left| left.0);
     assert_eq!(
@@ -194,11 +194,11 @@ async fn selected_entities_are_updated_with_their_index_rows() -> Result<()> {
         .update_where(people.query(), |_| Err::<(), _>(Error::other("not now")))
         .await;
     let interrupted = error.unwrap_err();
-    assert!(interrupted.to_string().contains("not now") && interrupted.report().applied == 0);
+    assert!(interrupted.to_string().contains("not now") && interrupted.report().applied() == 0);
     let moved = people
         .update_where(people.query().filter(Person::ID.eq(1)), |person| person.id = 9)
         .await?;
-    assert_eq!(moved.leftovers[0].1.kind(), ErrorKind::InvalidInput);
+    assert_eq!(moved.leftovers()[0].error().unwrap().kind(), ErrorKind::InvalidInput);
     assert_eq!(table.get(("t", 9)).await?, None);
     Ok(())
 }
@@ -221,7 +221,7 @@ async fn entity_that_another_client_deletes_meanwhile_is_gone() -> Result<()> {
     };
     let (report, deleted) = futures::join!(people.delete_where(people.query()), other);
     let report = report?;
-    assert_eq!((report.applied, report.gone, deleted?), (1, 1, true));
+    assert_eq!((report.applied(), report.gone(), deleted?), (1, 1, true));
     report.ensure_no_leftovers()
 }
 
@@ -334,12 +334,12 @@ async fn entities_are_written_several_at_a_time() -> Result<()> {
     assert_eq!(
         one.update_where(one.query(), |person| person.name = "Eve".into())
             .await?
-            .applied,
+            .applied(),
         8
     );
     assert_eq!(start.elapsed().as_secs(), 8, "one at a time");
     let start = Instant::now();
-    assert_eq!(people.delete_where(people.query()).await?.applied, 8);
+    assert_eq!(people.delete_where(people.query()).await?.applied(), 8);
     assert_eq!(start.elapsed().as_secs(), 2);
     Ok(())
 }
@@ -373,7 +373,7 @@ async fn interrupted_update_reports_what_it_wrote() -> Result<()> {
         .update_where(one.query(), |person| person.name.push('!'))
         .await
         .unwrap_err();
-    assert_eq!(interrupted.report().applied, 2);
+    assert_eq!(interrupted.report().applied(), 2);
     assert!(Error::from(interrupted).may_have_applied());
     Ok(())
 }

@@ -238,7 +238,7 @@ async fn request_that_waited_until_its_timeout_was_not_sent(network: Network) {
         .insert(&DynamicEntity::new("p", "2"))
         .timeout(Duration::from_millis(100));
     let error = second.await.unwrap_err();
-    assert_waited(&error, "the `timeout` of the call ended while the request waited ");
+    assert_waited(&error, "the time limit of the call ended while the request waited ");
 }
 
 async fn request_that_nobody_polls_does_not_stop_others_for_ever(network: Network) {

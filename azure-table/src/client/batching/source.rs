@@ -1,4 +1,4 @@
-//! Where the operations come from: a bulk (`bulk_builder.rs`, `bulk_write.rs`), a writer, or the rows of a query.
+//! The sources of operations: a bulk (`bulk_builder.rs`, `bulk_write.rs`), a writer, or the rows of a query.
 //!
 //! The builders of `delete_where`, `patch_where`, `update_where` and `upgrade_where` plan the write of each row
 //! (`row_plan.rs`, `current_form.rs`). `query_write.rs` reads the pages and pushes the planned writes to the engine,

@@ -1,7 +1,7 @@
 //! Writes by query.
 
-use azure_table::Change;
-use azure_table::bulk::{Interrupted, WriteReport};
+use azure_table::bulk::{Interrupted, Leftover, WriteReport};
+use azure_table::{Change, Key};
 
 use super::super::check::names_doubt;
 use super::super::model::{Cell, OTHER_PARTITION, PARTITION, partition_of};
@@ -114,10 +114,10 @@ fn reported<E>(ended: Result<WriteReport<E>, Interrupted<WriteReport<E>>>) -> Re
             (report, Some(error))
         }
     };
-    let row = |row: &azure_table::bulk::RowError<E>| row.key().row_key().to_owned();
+    let row = |row: &Leftover<Key<E>>| row.key().row_key().to_owned();
     let leftovers = report.leftovers().iter();
-    let names_doubt = leftovers.clone().all(|left| names_doubt(left.error()));
-    let (in_doubt, rejected): (Vec<_>, Vec<_>) = leftovers.partition(|left| left.error().may_have_applied());
+    let names_doubt = leftovers.clone().all(|left| names_doubt(left.error().unwrap()));
+    let (in_doubt, rejected): (Vec<_>, Vec<_>) = leftovers.partition(|left| left.error().unwrap().may_have_applied());
     assert_eq!(
         (rejected.len() as u64, in_doubt.len() as u64),
         (report.changed() + report.rejected(), report.in_doubt())
@@ -128,7 +128,7 @@ fn reported<E>(ended: Result<WriteReport<E>, Interrupted<WriteReport<E>>>) -> Re
         gone: report.gone() as usize,
         failures: rejected
             .into_iter()
-            .map(|rejected| (row(rejected), rejected.error().kind()))
+            .map(|rejected| (row(rejected), rejected.error().unwrap().kind()))
             .collect(),
         in_doubt: in_doubt.into_iter().map(row).collect(),
         names_doubt,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use azure_table::bulk::{Interrupted, LeftoverReason, RowError, WritePosition, WriteReport};
+use azure_table::bulk::{Interrupted, Leftover, LeftoverReason, WritePosition, WriteReport};
 use azure_table::filter::AccessPath;
 use azure_table::operation::OperationKind;
 use azure_table::query::BadRow;
@@ -381,13 +381,18 @@ async fn changed_rows_are_reported_and_the_others_written() {
     let failed: Vec<_> = report
         .leftovers()
         .iter()
-        .map(|row| (row.key().clone(), row.error().kind(), row.error().may_have_applied()))
+        .map(|row| {
+            (
+                row.key().clone(),
+                row.error().unwrap().kind(),
+                row.error().unwrap().may_have_applied(),
+            )
+        })
         .collect();
     let key = |id: u32| Key::<Blog>::from_text("c0", format!("{id:010}")).unwrap();
     let changed = |id| (key(id), ErrorKind::ConditionNotMet, false);
     assert_eq!(failed, [changed(3), changed(9)]);
-    let is_rejected =
-        |row: &RowError<Blog>| matches!(row.reason(), LeftoverReason::Rejected(e) if e.kind() == row.error().kind());
+    let is_rejected = |row: &Leftover<Key<Blog>>| matches!(row.reason(), LeftoverReason::Rejected(e) if e.kind() == ErrorKind::ConditionNotMet);
     assert!(report.leftovers().iter().all(is_rejected));
     assert_eq!(report.kept_unknown(), 0);
     assert!(
@@ -396,7 +401,7 @@ async fn changed_rows_are_reported_and_the_others_written() {
         report.leftovers()[0]
     );
     let error = report.ensure_no_leftovers().unwrap_err();
-    assert_eq!(error.to_string(), report.leftovers()[0].error().to_string());
+    assert_eq!(error.to_string(), report.leftovers()[0].error().unwrap().to_string());
     let other: Vec<u32> = table
         .truth
         .query()
@@ -442,7 +447,7 @@ async fn failing_row_without_an_index_is_found_by_halving() {
         .await
         .unwrap();
     assert_eq!((report.applied(), report.rejected()), (35, 1));
-    assert_eq!(report.leftovers()[0].error().kind(), ErrorKind::Rejected);
+    assert_eq!(report.leftovers()[0].error().unwrap().kind(), ErrorKind::Rejected);
 }
 
 /// An error that concerns no row ends the write. After a resume, each row is written once.
@@ -706,7 +711,7 @@ async fn rows_with_a_lost_response_are_in_doubt() {
             report
                 .leftovers()
                 .iter()
-                .all(|row| row.key().partition_key() == "c1" && row.error().may_have_applied())
+                .all(|row| row.key().partition_key() == "c1" && row.error().unwrap().may_have_applied())
         );
         assert!(
             report.leftovers()[0].to_string().contains("c1"),
@@ -834,7 +839,7 @@ async fn rows_that_cannot_be_decoded_fail_or_are_skipped() {
     assert_eq!((report.applied(), report.rejected()), (249, 1));
     let bad = &report.leftovers()[0];
     assert!(
-        bad.error().kind() == ErrorKind::InvalidResponse && bad.to_string().contains("`rating`"),
+        bad.error().unwrap().kind() == ErrorKind::InvalidResponse && bad.to_string().contains("`rating`"),
         "{bad}"
     );
     assert_eq!(bad.key().row_key(), "0000000080");

@@ -79,7 +79,7 @@ impl Call {
         match self {
             Self::UpdateWhere => {
                 let report = people.update_where(all, |person| person.mail.push('!')).await?;
-                let entities = report.applied + report.leftovers.len() as u64;
+                let entities = report.applied() + report.leftovers().len() as u64;
                 assert!(entities <= 3, "{report:?}");
                 Ok(())
             }

@@ -62,19 +62,6 @@ impl<R, A> Interrupted<R, A> {
     }
 }
 
-/// A report of writes, as far as an [`Error`] without it needs it.
-pub trait Report {
-    /// Returns the error of all writes, which is in doubt if any of them was or may have been applied.
-    fn interrupt(&self, error: Error) -> Error;
-}
-
-impl<R: Report> From<Interrupted<R>> for Error {
-    fn from(interrupted: Interrupted<R>) -> Self {
-        let (error, report) = interrupted.into_parts();
-        report.interrupt(error)
-    }
-}
-
 /// Formats the error. The report has its own text.
 impl<R, A: fmt::Display> fmt::Display for Interrupted<R, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,11 +1,11 @@
 //! The outcomes of the operations of a write, which reports them while it runs.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azure_table_wire::error::Error;
 use azure_table_wire::value::etag::ETag;
 
+use crate::client::batching::outcome::leftover::LeftoverReason;
 use crate::write::table_result::TableResult;
 
 /// The outcome of one operation.
@@ -19,47 +19,12 @@ pub(crate) enum WriteOutcome {
     Left(LeftoverReason),
 }
 
-/// The reason for a [`Leftover`](crate::bulk::Leftover).
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum LeftoverReason {
-    /// The service rejected it, or it cannot be sent. No attempt of it was or will be applied.
-    Rejected(Arc<Error>),
-    /// It may have been applied, or may still be: the response to one of its attempts was lost, or the service failed.
-    ///
-    /// Read the row before you send the operation again. Also an upsert overwrites what others wrote since.
-    InDoubt(Arc<Error>),
-    /// The bulk ended before it was sent, or while the service throttled it. Nothing was applied.
-    NotAttempted,
-}
-
 impl WriteOutcome {
     /// Returns the error, if it counts as a failure.
     pub(crate) fn failure(&self) -> Option<&Arc<Error>> {
         match self {
             Self::Left(LeftoverReason::Rejected(error) | LeftoverReason::InDoubt(error)) => Some(error),
             _ => None,
-        }
-    }
-}
-
-impl LeftoverReason {
-    /// Returns the reason for an operation that failed. Several operations of one batch share an error.
-    pub(crate) fn failed(error: Arc<Error>) -> Self {
-        if error.may_have_applied() {
-            Self::InDoubt(error)
-        } else {
-            Self::Rejected(error)
-        }
-    }
-}
-
-impl fmt::Display for LeftoverReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Rejected(error) => error.fmt(f),
-            Self::InDoubt(error) => write!(f, "in doubt: {error}"),
-            Self::NotAttempted => f.write_str("not attempted"),
         }
     }
 }

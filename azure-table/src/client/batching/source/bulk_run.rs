@@ -6,7 +6,8 @@ use azure_table_wire::error::Error;
 
 use crate::client::batching::engine::Engine;
 use crate::client::batching::engine::running_batch::Settled;
-use crate::client::batching::outcome::bulk_report::{AppliedOperation, BulkOutcome, BulkReport, Leftover};
+use crate::client::batching::outcome::bulk_report::{AppliedOperation, BulkOutcome, BulkReport};
+use crate::client::batching::outcome::leftover::Leftover;
 use crate::client::batching::outcome::outcomes::WriteOutcome;
 use crate::entity::table_entity::TableEntity;
 use crate::key::key_texts::KeyTexts;
@@ -60,7 +61,7 @@ impl BulkRun {
     /// Counts the next outcome.
     fn poll_settled(&mut self, cx: &mut Context<'_>) -> Poll<Option<Settled>> {
         let settled = self.engine.poll_outcome(cx);
-        self.report.throttled = self.engine.throttled();
+        self.report.set_throttled(self.engine.throttled());
         settled.map(|settled| settled.inspect(|settled| self.report.count(settled.index, &settled.outcome)))
     }
 
@@ -105,9 +106,5 @@ fn outcome(settled: Settled) -> BulkOutcome {
         WriteOutcome::Left(why) => why,
     };
     operation.detach();
-    BulkOutcome::Leftover(Leftover {
-        index,
-        operation: operation.if_encoded(),
-        why,
-    })
+    BulkOutcome::Leftover(Leftover::new(index, operation, why))
 }

@@ -98,9 +98,11 @@ impl<'h, S, X> BulkWrite<'h, S, X> {
     /// [`index`](crate::bulk::Leftover::index) is its place in the source.
     ///
     /// Without it, the first error of a source ends the bulk. [`max_failures`](Self::max_failures) counts such
-    /// leftovers. ``` use azure_table::{DynamicEntity, Emulator, Error, TableOperation, TableServiceClient}; use
-    /// futures::stream;
+    /// leftovers.
     ///
+    /// ```
+    /// # use azure_table::{DynamicEntity, Emulator, TableOperation, TableServiceClient};
+    /// # use futures::stream;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     /// # let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("People")?;

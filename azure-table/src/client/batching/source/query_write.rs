@@ -20,7 +20,8 @@ use crate::client::batching::engine::Engine;
 use crate::client::batching::engine::engine_settings::EngineSettings;
 use crate::client::batching::engine::running_batch::Settled;
 use crate::client::batching::outcome::interrupted::Interrupted;
-use crate::client::batching::outcome::outcomes::{LeftoverReason, WriteOutcome};
+use crate::client::batching::outcome::leftover::LeftoverReason;
+use crate::client::batching::outcome::outcomes::WriteOutcome;
 use crate::client::batching::outcome::write_position::WritePosition;
 use crate::client::batching::outcome::write_report::WriteReport;
 use crate::client::batching::source::row_plan::{Plan, PlanRows, SelectedRow as _};
@@ -352,8 +353,8 @@ impl<E, W, Row> QueryWrite<'_, E, W, Row> {
     }
 }
 
-/// Implements the setters of all writes over queries, and `Future`, for a struct with the field `rows: QueryWrite<…>`.
-/// Options apply to each page and each batch.
+/// Implements the setters of all writes over queries, and `Future`, for a struct with the field
+/// `rows: QueryWrite<…>`. Options apply to each page and each batch.
 macro_rules! query_write {
     ($name:ident <$life:lifetime> [$($parameter:ident),+], $error:ty, where $($bounds:tt)+) => {
         $crate::pipeline::options::call_options!($name<$life>[$($parameter),+], rows.options);

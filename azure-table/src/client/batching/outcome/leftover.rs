@@ -1,0 +1,129 @@
+//! A write that was not applied or is in doubt, with the reason.
+
+use std::fmt;
+use std::sync::Arc;
+
+use azure_table_wire::error::Error;
+
+use crate::key::entity_key::Key;
+use crate::write::operation::TableOperation;
+use crate::write::operation::shared::shared;
+
+/// A write that was not applied or is in doubt, with the reason.
+///
+/// `W` is what is kept of the write: the operation of a bulk, or the [key](Self::key) of a row.
+#[derive(Clone, Debug)]
+pub struct Leftover<W = TableOperation> {
+    pub(super) index: u64,
+    pub(super) what: W,
+    pub(super) why: LeftoverReason,
+}
+
+impl<W> Leftover<W> {
+    pub(crate) fn new(index: u64, what: W, why: LeftoverReason) -> Self {
+        Self { index, what, why }
+    }
+
+    /// Returns the reason.
+    pub fn reason(&self) -> &LeftoverReason {
+        &self.why
+    }
+
+    /// Returns the error, or `None` if the write was not attempted.
+    ///
+    /// Of a row that was read:
+    /// - `ConditionNotMet`: another writer changed the row after it was read.
+    /// - `Rejected`, `InvalidInput`: the row cannot be stored in this form.
+    /// - `InvalidResponse`: the row does not fit the entity type.
+    /// - [`InDoubt`](crate::ErrorKind::InDoubt): the row may have been written.
+    pub fn error(&self) -> Option<&Error> {
+        match &self.why {
+            LeftoverReason::Rejected(error) | LeftoverReason::InDoubt(error) => Some(error),
+            LeftoverReason::NotAttempted => None,
+        }
+    }
+}
+
+impl Leftover {
+    /// Returns the place of the operation in the source, from 0.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// Returns the operation, or `None` if it could not be encoded or read.
+    pub fn operation(&self) -> Option<&TableOperation> {
+        self.what.is_encoded().then_some(&self.what)
+    }
+
+    /// Returns the operation to send again, or `None` if it could not be encoded or read.
+    pub fn into_operation(self) -> Option<TableOperation> {
+        let operation = self.what.is_encoded().then_some(self.what);
+        match self.why {
+            LeftoverReason::InDoubt(_) => operation.map(shared),
+            LeftoverReason::Rejected(_) | LeftoverReason::NotAttempted => operation,
+        }
+    }
+}
+
+impl<E> Leftover<Key<E>> {
+    /// Returns the key of the row.
+    pub fn key(&self) -> &Key<E> {
+        &self.what
+    }
+}
+
+impl fmt::Display for Leftover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.operation() {
+            Some(operation) => write!(f, "{operation}: ")?,
+            None => write!(f, "operation {} of the source: ", self.index)?,
+        }
+        self.why.fmt(f)
+    }
+}
+
+/// Formats the error, after the key if the error itself has none.
+impl<E> fmt::Display for Leftover<Key<E>> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.error() {
+            Some(error) if error.entity().is_some() => error.fmt(f),
+            Some(error) => write!(f, "entity {}: {error}", self.what),
+            None => write!(f, "entity {}: not attempted", self.what),
+        }
+    }
+}
+
+/// The reason for a [`Leftover`](crate::bulk::Leftover).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum LeftoverReason {
+    /// The service rejected it, or it cannot be sent. No attempt of it was or will be applied.
+    Rejected(Arc<Error>),
+    /// It may have been applied, or may still be: the response to one of its attempts was lost, or the service failed.
+    ///
+    /// Read the row before you send the operation again. Also an upsert overwrites what others wrote since.
+    InDoubt(Arc<Error>),
+    /// The call ended before it was sent, or while the service throttled it. Nothing was applied.
+    NotAttempted,
+}
+
+impl LeftoverReason {
+    /// Returns the reason for an operation that failed. Several operations of one batch share an error.
+    pub(crate) fn failed(error: Arc<Error>) -> Self {
+        if error.may_have_applied() {
+            Self::InDoubt(error)
+        } else {
+            Self::Rejected(error)
+        }
+    }
+}
+
+impl fmt::Display for LeftoverReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rejected(error) => error.fmt(f),
+            Self::InDoubt(error) => write!(f, "in doubt: {error}"),
+            Self::NotAttempted => f.write_str("not attempted"),
+        }
+    }
+}
