@@ -14,16 +14,12 @@ use crate::write::operation::shared::shared;
 /// `W` is what is kept of the write: the operation of a bulk, or the [key](Self::key) of a row.
 #[derive(Clone, Debug)]
 pub struct Leftover<W = TableOperation> {
-    pub(super) index: u64,
-    pub(super) what: W,
-    pub(super) why: LeftoverReason,
+    pub(crate) index: u64,
+    pub(crate) what: W,
+    pub(crate) why: LeftoverReason,
 }
 
 impl<W> Leftover<W> {
-    pub(crate) fn new(index: u64, what: W, why: LeftoverReason) -> Self {
-        Self { index, what, why }
-    }
-
     /// Returns the reason.
     pub fn reason(&self) -> &LeftoverReason {
         &self.why

@@ -103,7 +103,7 @@ impl<E> WriteReport<E> {
                 if !(matches!(why, LeftoverReason::InDoubt(_)) && is_repeatable) {
                     self.progress.done.push(key.clone());
                 }
-                self.keep(Leftover::new(index, key, why));
+                self.keep(Leftover { index, what: key, why });
             }
         }
     }

@@ -88,7 +88,7 @@ impl BulkRun {
 fn outcome(settled: Settled) -> BulkOutcome {
     let Settled {
         index,
-        mut operation,
+        operation: mut what,
         outcome,
     } = settled;
     let applied = |operation: &TableOperation, etag| {
@@ -101,10 +101,10 @@ fn outcome(settled: Settled) -> BulkOutcome {
         })
     };
     let why = match outcome {
-        WriteOutcome::Applied(etag) => return applied(&operation, etag),
-        WriteOutcome::Gone => return applied(&operation, None),
+        WriteOutcome::Applied(etag) => return applied(&what, etag),
+        WriteOutcome::Gone => return applied(&what, None),
         WriteOutcome::Left(why) => why,
     };
-    operation.detach();
-    BulkOutcome::Leftover(Leftover::new(index, operation, why))
+    what.detach();
+    BulkOutcome::Leftover(Leftover { index, what, why })
 }
