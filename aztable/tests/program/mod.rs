@@ -5,8 +5,11 @@
 
 pub(crate) mod server;
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use azure_table::emulator::SyncPolicy;
 use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
@@ -106,7 +109,16 @@ impl Folder {
 
     /// Opens a table in `tables`. Drop it before the program runs: the folder is locked.
     pub(crate) fn table(&self, name: &str) -> TableClient<DynamicEntity> {
-        let emulator = Emulator::open(self.file("tables"), SyncPolicy::Always).unwrap();
+        // A program that another test starts holds the lock of an earlier handle until its exec.
+        let started = Instant::now();
+        let emulator = loop {
+            match Emulator::open(self.file("tables"), SyncPolicy::Always) {
+                Err(e) if e.kind() == ErrorKind::ResourceBusy && started.elapsed() < Duration::from_secs(10) => {
+                    thread::sleep(Duration::from_millis(10));
+                }
+                opened => break opened.unwrap(),
+            }
+        };
         let service = TableServiceClient::from_transport(emulator);
         service.dynamic_table(name).unwrap()
     }

@@ -30,7 +30,7 @@ azure-table-emulator [OPTIONS]
        azure-table-emulator import|export <DIR> <SNAPSHOT>";
 
 const AFTER_HELP: &str = "\
-The environment variable AZURE_TABLE_EMULATOR_ACCOUNTS contains accounts as NAME:KEY, separated by semicolons.
+The environment variable AZURE_TABLE_EMULATOR_ACCOUNTS contains accounts as NAME:KEY, separated by semicolons. \
 AZURE_TABLE_EMULATOR_CONTROL_TOKEN contains the token of the control port.
 
 Exit codes: 0 after a signal, 1 if something failed, 2 if the options are invalid.
@@ -75,31 +75,31 @@ pub(super) struct ServiceArguments {
     pub(super) port: Option<u16>,
     /// Address to listen on [default: localhost, which is 127.0.0.1 and, if this machine has it,
     /// ::1]; use 0.0.0.0 in a container
-    #[arg(long, value_name = "ADDRESS", value_parser = host, verbatim_doc_comment)]
+    #[arg(long, value_name = "ADDRESS", value_parser = host)]
     pub(super) host: Option<Host>,
     /// Add an account, or set another key for devstoreaccount1. The file contains the key in
     /// base64. NAME:KEY is accepted too, but all users of the machine can read the command line
-    #[arg(long = "account", value_name = "NAME:@FILE", verbatim_doc_comment)]
+    #[arg(long = "account", value_name = "NAME:@FILE")]
     pub(super) accounts: Vec<String>,
-    /// storage, or cosmos for Azure Cosmos DB for Table [default: storage]
+    /// storage, or cosmos for Azure Cosmos DB for Table [default: storage].
     /// Azure.Data.Tables (.NET) and the client for Python recognize Cosmos DB by the host localhost
     /// with any port but 10002, that for JavaScript by localhost without /devstoreaccount1, that for
     /// Go by localhost with port 8902, that for Java by no local address, and
     /// Microsoft.Azure.Cosmos.Table 1.0.8 (.NET) by https://localhost with any port but 10002, and
     /// only with UseRestExecutorForCosmosEndpoint.
     /// Merges that are not tunnelled through POST are accepted too
-    #[arg(long, value_name = "SERVICE", hide_possible_values = true, verbatim_doc_comment)]
+    #[arg(long, value_name = "SERVICE", hide_possible_values = true)]
     pub(super) profile: Option<Service>,
     /// Reject an x-ms-version after the newest known one, as the live service does
     #[arg(long)]
     pub(super) strict_versions: bool,
     /// Shift Timestamps by a random time, up to this much earlier or later, in milliseconds
     /// [default: 0]
-    #[arg(long, value_name = "MS", value_parser = number_or_zero, allow_negative_numbers = true, verbatim_doc_comment)]
+    #[arg(long, value_name = "MS", value_parser = number_or_zero, allow_negative_numbers = true)]
     pub(super) timestamp_skew: Option<usize>,
     /// Do the worst that the service may do, by the choices of a seed: Timestamps off by 30 s,
     /// short and empty pages, 500 and 503, lost responses; --timestamp-skew is then ignored
-    #[arg(long, value_name = "SEED", verbatim_doc_comment)]
+    #[arg(long, value_name = "SEED")]
     pub(super) adverse: Option<u64>,
 }
 
@@ -111,7 +111,8 @@ pub(super) struct StorageArguments {
     pub(super) data: Option<PathBuf>,
     /// When a change reaches the disk [default: always]
     ///   always    synced before its response: it survives a power cut
-    ///   interval  each second: a kill or a full disk loses the last second and the time of two writes
+    ///   interval  each second: a kill or a full disk loses the last second and the
+    ///             time of two writes
     ///   never     written before its response: it survives a kill, but no power cut
     #[arg(long, value_name = "WHEN", hide_possible_values = true, verbatim_doc_comment)]
     pub(super) sync: Option<Sync>,
@@ -132,7 +133,7 @@ pub(super) struct HttpsArguments {
     #[arg(
         long = "token-audience",
         value_name = "URL",
-        help = "Accept every token of Entra ID for this audience, such as https://storage.azure.com,\n\
+        help = "Accept every token of Entra ID for this audience, such as https://storage.azure.com, \
                 without checking who signed it: for tests only; may be repeated; needs --certificate"
     )]
     pub(super) token_audiences: Vec<String>,
@@ -144,7 +145,7 @@ pub(super) struct ControlArguments {
     /// Serve a control API on this port, 0 for any free one: tables, snapshots, faults, the
     /// clock and the log of requests, as JSON over HTTP. GET / is a page for a browser, and with
     /// Accept: application/json the list of all routes
-    #[arg(id = "control", long, value_name = "PORT", value_parser = port, allow_negative_numbers = true, verbatim_doc_comment)]
+    #[arg(id = "control", long, value_name = "PORT", value_parser = port, allow_negative_numbers = true)]
     pub(super) port: Option<u16>,
     /// Address of the control port [default: 127.0.0.1]; others require a token
     #[arg(id = "control-host", long, value_name = "ADDRESS", value_parser = address)]
@@ -165,14 +166,14 @@ pub(super) struct ControlArguments {
 pub(super) struct LimitArguments {
     /// Maximum number of open connections [default: 10000]; a further one replaces the one that
     /// has waited longest for its client
-    #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true, verbatim_doc_comment)]
+    #[arg(long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
     pub(super) max_connections: Option<usize>,
     /// Maximum total size of request bodies being read [default: 256]; others wait
     #[arg(long, value_name = "MIB", value_parser = number, allow_negative_numbers = true)]
     pub(super) max_bodies: Option<usize>,
     /// Time limit for the head of a request, for its body, and for each piece of its response
     /// [default: 30]
-    #[arg(long, value_name = "SECONDS", value_parser = number, allow_negative_numbers = true, verbatim_doc_comment)]
+    #[arg(long, value_name = "SECONDS", value_parser = number, allow_negative_numbers = true)]
     pub(super) timeout: Option<usize>,
 }
 
@@ -182,7 +183,7 @@ pub(super) struct OutputArguments {
     /// Print one line of JSON on standard output when the port is open: address, port,
     /// connection strings, the certificate's fingerprint and the URL of the control port. All
     /// other output goes to standard error
-    #[arg(long, verbatim_doc_comment)]
+    #[arg(long)]
     pub(super) ready_json: bool,
     /// Do not print a line per request
     #[arg(long, short)]

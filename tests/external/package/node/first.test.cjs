@@ -144,7 +144,7 @@ for (const [what, signal, group] of [
 test("the types name the program's options", () => {
   const help = spawnSync(...npx("--help"), { encoding: "utf8" }).stdout;
   const own = ["help", "quiet", "ready-json", "stop-on-eof", "version"];
-  const options = [...help.matchAll(/^ +(?:-\w, +)?--([a-z-]+)/gm)].map(([, name]) => name);
+  const options = [...help.matchAll(/^ {2,6}(?:-\w, +)?--([a-z-]+)/gm)].map(([, name]) => name);
   const types = readFileSync(require.resolve("azure-table-emulator").replace(".js", ".d.ts"), "utf8");
   const typed = [...types.matchAll(/^ {2}(\w+)\?:/gm)].map(([, name]) => name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`));
   assert.deepEqual(typed.sort(), [...options.filter((name) => !own.includes(name)), "program"].sort());

@@ -120,6 +120,6 @@ def test_console_script_is_the_program() -> None:
 
 def test_types_name_the_options_of_the_program() -> None:
     text = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
-    options = {name.replace("-", "_") for name in re.findall(r"^ +(?:-\w, +)?--([a-z-]+)", text, re.MULTILINE)}
+    options = {name.replace("-", "_") for name in re.findall(r"^ {2,6}(?:-\w, +)?--([a-z-]+)", text, re.MULTILINE)}
     own = {"help", "quiet", "ready_json", "stop_on_eof", "version"}
     assert set(package.Options.__annotations__) == options - own | {"program"}
