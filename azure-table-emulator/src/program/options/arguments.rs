@@ -110,10 +110,10 @@ pub(super) struct StorageArguments {
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
     /// When a change reaches the disk [default: always]
-    ///   always    synced before its response: it survives a power cut
-    ///   interval  each second: a kill or a full disk loses the last second and the
-    ///             time of two writes
-    ///   never     written before its response: it survives a kill, but no power cut
+    ///   always    synced before its response: survives a power cut
+    ///   interval  synced each second: a kill or a full disk loses the last second
+    ///             and the time of two writes
+    ///   never     written before its response: survives a kill, but no power cut
     #[arg(long, value_name = "WHEN", hide_possible_values = true, verbatim_doc_comment)]
     pub(super) sync: Option<Sync>,
     /// Load the tables from this file at the start, and save them at the end; not with --data
