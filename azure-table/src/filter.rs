@@ -13,8 +13,8 @@
 //! | [`Nested`], [`Variant`], [`VariantColumn`] | columns of flattened groups and of variants |
 //! | [`AccessPath`] | the cost class of a filter: point, partition, range or table scan |
 //! | [`ColumnRole`], [`Stored`], [`InKey`] | the role of a column: property or part of a key |
-//! | [`FilterOf`], [`Assignments`], [`Settable`], [`StartsWith`] | bounds with readable compile errors |
-//! | [`ColumnOfVariant`], [`NestedIn`] | the same, for columns of variants and of flattened groups |
+//! | [`FilterOf`], [`Assignments`], [`Settable`] | bounds with readable compile errors |
+//! | [`NestedIn`] | the same, for columns of flattened groups |
 //!
 //! # Examples
 //!
@@ -52,9 +52,9 @@ pub(crate) mod unsupported;
 
 pub use self::access::AccessPath;
 pub use self::assignment::{Assignment, Assignments, Settable};
-pub use self::column::{ColumnRole, InKey, StartsWith, Stored};
+pub use self::column::{ColumnRole, InKey, Stored};
 pub use self::named_column::NamedColumn;
-pub use self::nested::{ColumnOfVariant, Nested, NestedIn, Variant, VariantColumn};
+pub use self::nested::{Nested, NestedIn, Variant, VariantColumn};
 pub use self::select::{Columns, SelectColumn};
 pub use self::typed::FilterOf;
 pub use crate::key::operand::Operand;

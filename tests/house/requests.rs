@@ -15,6 +15,9 @@ const PATTERNS: &str = "azure-table-patterns/src/";
 /// The most methods in a row of the guide.
 const MAX_METHODS: usize = 6;
 
+/// The number of public methods that send. Only a new method, or one that leaves, changes it.
+const METHODS: usize = 143;
+
 /// The macros that declare a future of the client.
 const MACROS: [&str; 2] = ["call_future!", "query_write!"];
 
@@ -254,7 +257,7 @@ fn guide_names_every_method_that_sends() {
     ] {
         assert!(methods.contains_key(known), "{known} is not found");
     }
-    assert!(methods.len() > 90, "{} methods: {:#?}", methods.len(), methods.keys());
+    assert_eq!(methods.len(), METHODS, "{:#?}", methods.keys());
 }
 
 #[test]

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`Faults`], [`FaultRule`], [`Fault`], [`AddedRule`], [`FaultRecord`] | faults by rules, such as lost responses |
 //! | [`Script`], [`ResponseTemplate`] | responses in an exact order |
-//! | [`EntityResponse`], [`EntityRequest`] | entities in a response template, and of a request |
+//! | [`EntityResponse`] | entities in a response template |
 //! | [`Spy`], [`Exchange`], [`Bill`] | the requests that were sent, their responses, and their sum by kind |
 //! | [`Recorder`], [`Replay`], [`mask_guids`], [`mask_times`] | a conversation in a file, without secrets |
 //! | [`error`], [`error_in_doubt`] | errors for mocks |
@@ -44,6 +44,6 @@ pub use azure_table_testing::{
 #[doc(inline)]
 pub use azure_table_testing::{Exploration, FailedSchedule, StopReason};
 
-pub use crate::entity::entity_response::{EntityRequest, EntityResponse};
+pub use crate::entity::entity_response::EntityResponse;
 #[cfg(feature = "emulator")]
 pub use crate::explore::{Explore, RunOutput, Simulation, explore};

@@ -1,14 +1,13 @@
-//! Entities in the responses and requests of test doubles.
+//! Entities in the responses of test doubles.
 //!
-//! The doubles speak bytes, and do not know entities: these traits add their methods for them.
+//! The doubles handle bytes and know no entities: this trait adds methods that do.
 
-use azure_table_testing::{EncodedRow, Exchange, ResponseTemplate, page_response, request_body, row_response};
-use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
+use azure_table_testing::{EncodedRow, ResponseTemplate, page_response, row_response};
 use azure_table_wire::error::Result;
 use azure_table_wire::value::etag::Condition;
 
-use crate::entity::table_entity::{ReadEntity, TableEntity};
-use crate::entity::{read_json, write_json};
+use crate::entity::table_entity::TableEntity;
+use crate::entity::write_json;
 use crate::key::entity_key::key_texts;
 
 /// Creates responses of entities: methods of [`ResponseTemplate`].
@@ -35,24 +34,6 @@ impl EntityResponse for ResponseTemplate {
 
     fn page<'e, E: TableEntity + 'e>(entities: impl IntoIterator<Item = &'e E>) -> Self {
         page_response(entities.into_iter().map(encoded).collect())
-    }
-}
-
-/// Reads the entity of a request: a method of [`Exchange`].
-pub trait EntityRequest {
-    /// Decodes the entity of an insert, a replace or a merge.
-    ///
-    /// [`DynamicEntity`](crate::DynamicEntity) accepts any entity.
-    ///
-    /// # Errors
-    /// - `InvalidResponse`: the body is not an entity, or does not fit `E`. A merge may have only some of its
-    ///   properties.
-    fn entity<E: ReadEntity>(&self) -> Result<E>;
-}
-
-impl EntityRequest for Exchange {
-    fn entity<E: ReadEntity>(&self) -> Result<E> {
-        read_json::entity(request_body(self), MetadataLevel::Minimal, None, E::read)
     }
 }
 

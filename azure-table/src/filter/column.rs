@@ -87,23 +87,6 @@ impl<T: Property> ColumnRole<T> for Stored {
     }
 }
 
-/// The column types that have [`Column::starts_with`]: text.
-#[diagnostic::on_unimplemented(
-    message = "a column of type `{Self}` has no `starts_with`, which is for `String`",
-    label = "the column is compared with `{Self}`, which is not text",
-    note = "write a range: `.ge(..)`, `.lt(..)` or `.between(.., ..)`"
-)]
-pub trait StartsWith {
-    #[doc(hidden)]
-    fn from_prefix(prefix: &str) -> Self;
-}
-
-impl StartsWith for String {
-    fn from_prefix(prefix: &str) -> Self {
-        prefix.to_owned()
-    }
-}
-
 impl<T: TableKey> ColumnRole<T> for InKey {
     type Compared = T;
     const REVERSED: bool = T::REVERSED;
@@ -244,10 +227,10 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
     /// Sent as a range, since the service has no such function.
     pub fn starts_with(self, prefix: &str) -> Filter<E>
     where
-        R::Compared: StartsWith,
+        R: ColumnRole<T, Compared = String>,
     {
-        let from = self.ge(R::Compared::from_prefix(prefix));
-        let end = after_prefix(prefix).map(|end| self.lt(R::Compared::from_prefix(&end)));
+        let from = self.ge(prefix);
+        let end = after_prefix(prefix).map(|end| self.lt(end));
         end.into_iter().fold(from, Filter::and)
     }
 

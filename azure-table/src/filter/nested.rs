@@ -10,7 +10,7 @@ use azure_table_wire::filter::expression::{Comparison, Expression};
 use azure_table_wire::value::edm::EdmValue;
 
 use crate::entity::variant_mark::VariantMark;
-use crate::filter::column::{Column, ColumnRole, InKey, StartsWith, assert_sorted};
+use crate::filter::column::{Column, ColumnRole, InKey, assert_sorted};
 use crate::filter::column_name::ColumnName;
 use crate::filter::typed::{Filter, FilterOf};
 use crate::key::key_shape::KeyPiece;
@@ -164,34 +164,8 @@ impl<E, V> Variant<E, V> {
     }
 
     /// Returns a column of the variant.
-    pub fn field<C: ColumnOfVariant<V>>(self, column: C) -> C::In<E> {
-        column.of_variant(self)
-    }
-}
-
-/// Accepts only a [`Column`] of the variant `V`.
-///
-/// It is a trait so that the compiler can explain a wrong argument.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a column of the variant `{V}`",
-    label = "expected a column of `{V}`",
-    note = "name a column of `{V}`, as in `Item::CUSTOMER.field({V}::NAME)`; in a flattened field it is \
-            `{V}::HOME.field(Address::CITY)`; one that is stored by `json`, `with` or `chunked` is not compared",
-    note = "pass a whole condition on `{V}` to `.filter(..)`"
-)]
-pub trait ColumnOfVariant<V> {
-    /// The column within the enum `E`.
-    type In<E>;
-
-    #[doc(hidden)]
-    fn of_variant<E>(self, variant: Variant<E, V>) -> Self::In<E>;
-}
-
-impl<V, T, R> ColumnOfVariant<V> for Column<V, T, R> {
-    type In<E> = VariantColumn<E, V, T, R>;
-
-    fn of_variant<E>(self, variant: Variant<E, V>) -> VariantColumn<E, V, T, R> {
-        VariantColumn { variant, column: self }
+    pub fn field<T, R>(self, column: Column<V, T, R>) -> VariantColumn<E, V, T, R> {
+        VariantColumn { variant: self, column }
     }
 }
 
@@ -276,7 +250,7 @@ impl<E, V, T, R: ColumnRole<T>> VariantColumn<E, V, T, R> {
     /// Matches rows whose text begins with `prefix`.
     pub fn starts_with(self, prefix: &str) -> Filter<E>
     where
-        R::Compared: StartsWith,
+        R: ColumnRole<T, Compared = String>,
     {
         self.variant.filter(self.column.starts_with(prefix))
     }

@@ -11,7 +11,8 @@ use std::marker::PhantomData;
 
 use crate::entity::dynamic::DynamicEntity;
 use crate::filter::assignment::Assignment;
-use crate::filter::nested::{ColumnOfVariant, Nested, Variant};
+use crate::filter::column::Column;
+use crate::filter::nested::{Nested, Variant, VariantColumn};
 use crate::filter::typed::{Filter, FilterOf};
 
 /// The bound of a method that does not compile for any type, below a trait with the message.
@@ -120,7 +121,7 @@ impl<E> OtherRows<E> {
         E::rejected()
     }
 
-    pub fn field<C: ColumnOfVariant<DynamicEntity>>(self, _: C) -> C::In<E>
+    pub fn field<T, R>(self, _: Column<DynamicEntity, T, R>) -> VariantColumn<E, DynamicEntity, T, R>
     where
         E: Listed,
     {

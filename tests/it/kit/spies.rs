@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Bill, EntityRequest as _, Fault, FaultRule, Faults, ResponseTemplate, Spy};
+use azure_table::testing::{Bill, Fault, FaultRule, Faults, ResponseTemplate, Spy};
 use azure_table::transport::Delivery;
 use azure_table::{
-    CallOptions, DynamicEntity, EdmValue, Emulator, Filter, LocationMode, NoRetry, TableClient, TableServiceClient,
+    CallOptions, DynamicEntity, Emulator, Filter, LocationMode, NoRetry, TableClient, TableServiceClient,
 };
 
 fn things(spy: &Spy) -> TableClient {
@@ -62,12 +62,11 @@ async fn spy_records_every_attempt_with_its_outcome(emulator: Emulator) -> azure
     assert_eq!(inserts[1].header("Prefer"), Some("return-no-content"));
     assert!(inserts[1].response_header("etag").is_some());
     assert_eq!(inserts[1].response_body().as_deref(), Some(""));
-    let sent: DynamicEntity = inserts[1].entity()?;
-    assert_eq!(
-        (sent.partition_key.as_str(), sent.get("Count")),
-        ("it's", Some(&EdmValue::Int64(5)))
+    let sent = inserts[1].body();
+    assert!(
+        sent.contains("\"PartitionKey\":\"it's\"") && sent.contains("\"Count\":\"5\""),
+        "{sent}"
     );
-    assert!(inserts[1].body().contains("\"Count\":\"5\""));
     let get = &spy.of(Get)[0];
     assert_eq!(get.path(), "/Things(PartitionKey='it%27%27s',RowKey='r')");
     assert!(get.response_body().unwrap().contains("\"RowKey\":\"r\""));

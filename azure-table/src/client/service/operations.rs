@@ -1,0 +1,251 @@
+//! The operations on the account: tables, the service's settings, keys, writes in doubt.
+
+use azure_table_wire::error::Result;
+use azure_table_wire::error::doubt::Doubt;
+use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::service::service_properties::ServiceProperties;
+use azure_table_wire::service::service_statistics::ServiceStatistics;
+use azure_table_wire::value::datetime::DateTime;
+use bytes::Bytes;
+use http::Response;
+
+#[cfg(doc)]
+use crate::account::table_name::TableName;
+use crate::client::ops::call::Call;
+use crate::client::ops::ensure_tables::ensure_tables;
+use crate::client::ops::resolve_doubt::resolve_doubt;
+use crate::client::ops::user_delegation_key::GetUserDelegationKey;
+use crate::client::ops::warm_up::warm_up;
+use crate::client::query::list_tables::ListTables;
+use crate::client::service::TableServiceClient;
+#[cfg(doc)]
+use crate::client::table_handle::TableClient;
+use crate::doubt::judge::Resolution;
+use crate::request::service_operations;
+use crate::request::tables::Creation;
+use crate::write::operation_request::OperationRequest;
+
+impl TableServiceClient {
+    /// Lists the names of all tables, in the order of the service: by lower-case name on Storage.
+    ///
+    /// Awaiting it returns all names. The [`stream`](ListTables::stream) yields them one by one.
+    ///
+    /// ```
+    /// # use azure_table::{Emulator, TableServiceClient};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let service = TableServiceClient::from_transport(Emulator::new());
+    /// # service.dynamic_table("Log2026")?.create_table().await?;
+    /// let mut logs = service.list_tables().starting_with("Log").stream();
+    /// while let Some(name) = logs.try_next().await? {
+    ///     println!("{name}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
+    ///
+    /// # Errors
+    /// - `Unauthenticated`, `Forbidden`: the service rejects the credential, or the credential does not permit the
+    ///   operation.
+    /// - `Connection`, `Timeout`, `ServerFault`: no response after the retries.
+    ///
+    /// Source: REST "Query Tables".
+    #[doc(alias("ListTablesSegmented", "QueryTables"))]
+    pub fn list_tables(&self) -> ListTables {
+        ListTables::new(&self.pipeline, self.namespace())
+    }
+
+    /// Creates the tables that do not exist yet.
+    ///
+    /// Returns each name as passed in, with its outcome, in the same order. Lists the tables first, then creates the
+    /// missing ones.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// use azure_table::{Emulator, TableServiceClient};
+    /// use azure_table::service::Creation;
+    /// let service = TableServiceClient::from_transport(Emulator::new());
+    /// let created = service.ensure_tables(["Orders", "Customers"]).await?;
+    /// assert!(created.iter().all(|(_, creation)| *creation == Creation::Created));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Requests: 1 per page of names, 1 per missing table. Lost response:
+    /// [`Creation::InDoubt`](crate::service::Creation::InDoubt).
+    ///
+    /// # Errors
+    /// - `InvalidInput`: the service does not accept a name, see [`TableName`]. Nothing is sent.
+    /// - The errors of [`list_tables`](Self::list_tables) and
+    ///   [`create_table_if_not_exists`](TableClient::create_table_if_not_exists). Tables created before the error stay.
+    pub fn ensure_tables<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Call<Vec<(String, Creation)>> {
+        let tables = names.into_iter().map(|name| self.full_name(name.as_ref())).collect();
+        ensure_tables(&self.pipeline, self.namespace(), tables)
+    }
+
+    /// Checks that the service is reachable and accepts the credential.
+    ///
+    /// Sends a Query Tables request with `$top=1`, on every service. A SAS for a single table does not permit this
+    /// request.
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    ///
+    /// # Errors
+    /// The errors of [`list_tables`](Self::list_tables).
+    ///
+    /// Source: REST "Query Tables".
+    pub fn ping(&self) -> Call<()> {
+        let ping = service_operations::ping(&self.pipeline.endpoint);
+        self.request(OperationKind::Ping, ping, service_operations::pinged)
+    }
+
+    /// Opens connections to the service, including TLS, before the first request needs them.
+    ///
+    /// Sends `connections` [pings](Self::ping) concurrently, and waits for their responses. Up to `connections`
+    /// connections are then idle in the pool of the transport. There may be fewer: a ping whose connection is slow to
+    /// open uses that of another ping, and its own may open later or fail. A connection that is idle already counts as
+    /// one of them. Returns `connections`. With a transport that opens no connections, such as the in-process
+    /// `Emulator`, it sends nothing and returns 0.
+    ///
+    /// The transport closes idle connections after its `pool_idle_timeout`, 20 s by default. It keeps at most
+    /// `pool_max_idle_per_host` of them, by default as many as `max_connections`, and closes the others immediately.
+    /// Only connections to the primary are opened.
+    ///
+    /// A response that rejects the credential counts as a success, because it came over an open connection. A SAS for a
+    /// single table, for example, does not permit a ping. Use [`ping`](Self::ping) to check the credential.
+    ///
+    /// ```no_run
+    /// use azure_table::TableServiceClient;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let connection_string = "AccountName=contoso;AccountKey=AAECAwQFBgc=";
+    /// let service = TableServiceClient::from_connection_string(connection_string)?;
+    /// service.warm_up(8).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// Requests: 1 per connection. Lost response: [harmless](crate::guide::operations).
+    ///
+    /// # Errors
+    /// - `InvalidInput`: `connections` is above the `max_connections` of the transport or the
+    ///   [`max_in_flight`](Self::max_in_flight) of the client. Nothing is sent.
+    /// - `Connection`, `Timeout`, `ServerFault`, `Throttled`: a ping got no usable response after its retries. The
+    ///   connections of the other pings may be open.
+    ///
+    /// Source: REST "Query Tables".
+    pub fn warm_up(&self, connections: usize) -> Call<usize> {
+        warm_up(&self.pipeline, connections)
+    }
+
+    /// Reads the settings of the service: logging, metrics, CORS.
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    ///
+    /// # Errors
+    /// - `Unsupported`: Cosmos DB has no such settings.
+    ///
+    /// Source: REST "Get Table Service Properties".
+    #[doc(alias = "GetServiceProperties")]
+    pub fn properties(&self) -> Call<ServiceProperties> {
+        let get = service_operations::get_properties(&self.pipeline.endpoint);
+        self.request(OperationKind::GetServiceProperties, get, service_operations::properties)
+    }
+
+    /// Changes the settings of the service. Settings that are `None` keep their value.
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    ///
+    /// # Errors
+    /// - `Unsupported`: Cosmos DB has no such settings.
+    /// - `InvalidInput`: a limit is exceeded, for example more than 5 CORS rules.
+    ///
+    /// Source: REST "Set Table Service Properties".
+    #[doc(alias = "SetServiceProperties")]
+    pub fn set_properties(&self, properties: ServiceProperties) -> Call<()> {
+        let set = service_operations::set_properties(&self.pipeline.endpoint, &properties);
+        self.request(
+            OperationKind::SetServiceProperties,
+            set,
+            service_operations::properties_set,
+        )
+    }
+
+    /// Reads the replication status of the secondary.
+    ///
+    /// The account must have a readable secondary (RA-GRS, RA-GZRS).
+    ///
+    /// Requests: 1, to the secondary. Lost response: [harmless](crate::guide::operations).
+    ///
+    /// # Errors
+    /// - `Unsupported`: Cosmos DB has no statistics, or the secondary address of a custom domain is unknown.
+    /// - `Connection`: the secondary of the account is not readable.
+    ///
+    /// Source: REST "Get Table Service Stats".
+    #[doc(alias = "GetServiceStats")]
+    pub fn statistics(&self) -> Call<ServiceStatistics> {
+        let get = service_operations::get_statistics(&self.pipeline.endpoint);
+        self.request(OperationKind::GetServiceStatistics, get, service_operations::statistics)
+    }
+
+    /// Requests a key that signs shared access signatures until `expiry`, for at most 7 days.
+    ///
+    /// The key belongs to the identity of this client's token.
+    /// [`TableSas::sign_delegated`](crate::TableSas::sign_delegated) signs with it. The identity needs a role such as
+    /// *Storage Table Delegator*. For each permission in a signature, it also needs a role that grants this permission.
+    ///
+    /// Not yet verified against the live service.
+    ///
+    /// Requests: 1. Lost response: [harmless](crate::guide::operations).
+    ///
+    /// # Errors
+    /// - `Unsupported`: the client's credential is not a token, or the service is Cosmos DB.
+    /// - `InvalidInput`: `expiry` is not after the start of the key, or more than 7 days after it.
+    /// - `Unauthenticated`, `Forbidden`: the service rejects the token, or the identity of the token lacks such a role.
+    ///
+    /// Source: REST "Get User Delegation Key".
+    pub fn user_delegation_key(&self, expiry: DateTime) -> GetUserDelegationKey {
+        GetUserDelegationKey::new(&self.pipeline, expiry)
+    }
+
+    /// Reads the rows of a write in doubt to determine whether it was applied.
+    ///
+    /// A write id decides while the row keeps it. Without one:
+    /// - `Applied`: the rows have the written content, stored since the write was sent.
+    /// - `NotApplied`: a row is older than the write, or keeps the ETag that the write requires. This is final 3
+    ///   minutes after the error, when no request is in flight any more.
+    /// - `Unknown`: anything else.
+    ///
+    /// If no response came at all, another process cannot compare the clocks. It can only learn from a write id that
+    /// the write was applied, and never that it was not. A `Date` that differs from this machine's clock by more than
+    /// 15 minutes shows nothing. Equal content that another writer wrote while the request was in flight counts as
+    /// applied. See [`Doubt`] for an example.
+    ///
+    /// Each read must see all earlier writes. This is not confirmed for Cosmos DB accounts with weaker consistency
+    /// levels.
+    ///
+    /// Requests: 1, and 1 per further row until one decides. Lost response: [harmless](crate::guide::operations).
+    ///
+    /// # Errors
+    /// - `InvalidInput`: the write was sent to another account or service, or this client's address belongs to the
+    ///   secondary.
+    /// - The errors of [`get`](TableClient::get). The doubt can be resolved again.
+    ///
+    /// Source: REST "Query Entities".
+    pub fn resolve_doubt(&self, doubt: &Doubt) -> Call<Resolution> {
+        resolve_doubt(&self.pipeline, doubt)
+    }
+
+    /// Returns the call of one request on the service.
+    fn request<T: 'static>(
+        &self,
+        kind: OperationKind,
+        request: Result<OperationRequest>,
+        read: fn(Response<Bytes>) -> Result<T>,
+    ) -> Call<T> {
+        Call::request(&self.pipeline, kind, None, request, move |response, _| read(response))
+    }
+}
