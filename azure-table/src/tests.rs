@@ -271,7 +271,7 @@ fn batch_responses_of_azurite_are_parsed() {
             .unwrap();
         // One SDK reports the code as such, the other in its own word.
         let code = result["error_code"].as_str().or(result["code"].as_str());
-        let (_, sent_batch) = set.into_call();
+        let (_, sent_batch) = set.into_request();
         match (batch_response::read_response(&sent_batch, response), code) {
             (Ok(results), None) => {
                 assert_eq!(results.len(), sent, "{name}");

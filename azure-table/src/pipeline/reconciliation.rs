@@ -134,8 +134,8 @@ impl Pipeline {
         let mut stored = Stored::default();
         let mut from = None;
         for reads in 1..=MAX_READS {
-            let call = request.call(&self.endpoint, from.as_ref())?;
-            let (response, offset) = self.read_within(call, &options, diagnostics).await?;
+            let page = request.page_request(&self.endpoint, from.as_ref())?;
+            let (response, offset) = self.read_within(page, &options, diagnostics).await?;
             let next = continuation::of(response.headers())?;
             stored.offset = offset;
             stored
@@ -172,8 +172,8 @@ impl Pipeline {
         diagnostics: &mut Diagnostics,
     ) -> Result<Stored> {
         let key = (write.partition_key, write.row_key);
-        let call = get::call(&self.endpoint, table, key, None, MetadataLevel::Minimal)?;
-        let (response, offset) = self.read_within(call, options, diagnostics).await?;
+        let get = get::request(&self.endpoint, table, key, None, MetadataLevel::Minimal)?;
+        let (response, offset) = self.read_within(get, options, diagnostics).await?;
         let row = get::read_response(
             response,
             key,

@@ -9,7 +9,7 @@ use http::HeaderMap;
 use http::header::HeaderName;
 use serde::{Deserialize, Serialize};
 
-use crate::request::position::{self, Owner, QUERY};
+use crate::request::position::{self, PositionKind, QUERY};
 
 const NEXT_PARTITION_KEY: HeaderName = HeaderName::from_static("x-ms-continuation-nextpartitionkey");
 const NEXT_ROW_KEY: HeaderName = HeaderName::from_static("x-ms-continuation-nextrowkey");
@@ -56,7 +56,7 @@ const NEXT_TABLE_NAME: HeaderName = HeaderName::from_static("x-ms-continuation-n
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Continuation {
     #[serde(default)]
-    of: Owner<QUERY>,
+    kind: PositionKind<QUERY>,
     #[serde(default, skip_serializing_if = "At::is_page")]
     at: At,
     pub(crate) next_partition_key: Option<String>,
@@ -121,7 +121,7 @@ impl FromStr for Continuation {
 impl Continuation {
     const fn at(at: At) -> Self {
         Self {
-            of: Owner,
+            kind: PositionKind,
             at,
             next_partition_key: None,
             next_row_key: None,
@@ -298,7 +298,7 @@ mod tests {
     /// The text of version 0.1.0, and what a later version may add.
     #[test]
     fn stored_continuation_stays_readable() {
-        let stored = r#"{"of":"query","next_partition_key":"1!4!YQ--","next_row_key":"1!4!Yg--","query":7}"#;
+        let stored = r#"{"kind":"query","next_partition_key":"1!4!YQ--","next_row_key":"1!4!Yg--","query":7}"#;
         let read: Continuation = serde_json::from_str(stored).unwrap();
         assert_eq!(
             (read.next_row_key.as_deref(), read.query, read.at),

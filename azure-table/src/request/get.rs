@@ -20,7 +20,7 @@ use crate::write::path;
 use crate::write::requested_key::{has_key, is_masked, other_entity};
 
 /// Builds `GET /table(PartitionKey='…',RowKey='…')`.
-pub(crate) fn call(
+pub(crate) fn request(
     endpoint: &Endpoint,
     table: &str,
     (partition_key, row_key): (&str, &str),
@@ -32,8 +32,8 @@ pub(crate) fn call(
         path.pair("$select", select);
     }
     let request = odata(endpoint, Method::GET, path.as_str(), metadata)?;
-    let call = OperationRequest::new(OperationKind::Get, request);
-    Ok(call.in_table(table).at_entity((partition_key, row_key)))
+    let operation = OperationRequest::new(OperationKind::Get, request);
+    Ok(operation.in_table(table).at_entity((partition_key, row_key)))
 }
 
 /// Returns the entity, or `None` if no entity has the key. A missing table is an error.

@@ -132,7 +132,7 @@ impl QueryRequest {
 
     /// Builds `GET /table()` or `GET /Tables`. The options are the same for every page; the position belongs to this
     /// page.
-    pub(crate) fn call(&self, endpoint: &Endpoint, from: Option<&Continuation>) -> Result<OperationRequest> {
+    pub(crate) fn page_request(&self, endpoint: &Endpoint, from: Option<&Continuation>) -> Result<OperationRequest> {
         let mut path = url::PathAndQuery::new(match &self.list {
             List::Entities(table) => format!("{}()", url::encode(table)),
             List::Tables => "Tables".to_owned(),
@@ -150,10 +150,10 @@ impl QueryRequest {
             path.pair(name, value);
         }
         let request = odata(endpoint, Method::GET, path.as_str(), self.metadata)?;
-        let call = OperationRequest::new(self.operation(), request);
+        let operation = OperationRequest::new(self.operation(), request);
         Ok(match self.table() {
-            Some(table) => call.in_table(table),
-            None => call,
+            Some(table) => operation.in_table(table),
+            None => operation,
         })
     }
 }

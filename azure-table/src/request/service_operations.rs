@@ -50,9 +50,9 @@ pub(crate) fn properties_set(response: Response<Bytes>) -> Result<()> {
 pub(crate) fn get_statistics(endpoint: &Endpoint) -> Result<OperationRequest> {
     require(endpoint.profile(), Feature::ServiceStatistics)?;
     let uri = endpoint.secondary_uri("?restype=service&comp=stats")?;
-    let mut call = OperationRequest::new(OperationKind::GetServiceStatistics, xml(uri, Method::GET, None));
-    call.location = Location::Secondary;
-    Ok(call)
+    let mut operation = OperationRequest::new(OperationKind::GetServiceStatistics, xml(uri, Method::GET, None));
+    operation.location = Location::Secondary;
+    Ok(operation)
 }
 
 pub(crate) fn statistics(response: Response<Bytes>) -> Result<ServiceStatistics> {

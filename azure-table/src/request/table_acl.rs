@@ -18,7 +18,7 @@ use crate::write::operation_request::OperationRequest;
 
 /// Builds `GET /table?comp=acl`.
 pub(crate) fn get(endpoint: &Endpoint, table: &str) -> Result<OperationRequest> {
-    call(OperationKind::GetAccessPolicies, endpoint, table, None)
+    request(OperationKind::GetAccessPolicies, endpoint, table, None)
 }
 
 pub(crate) fn policies(response: Response<Bytes>) -> Result<Vec<StoredAccessPolicy>> {
@@ -29,18 +29,18 @@ pub(crate) fn policies(response: Response<Bytes>) -> Result<Vec<StoredAccessPoli
 pub(crate) fn set(endpoint: &Endpoint, table: &str, policies: &[StoredAccessPolicy]) -> Result<OperationRequest> {
     access_policy::check_list(policies)?;
     let list = access_policy::list_to_request(policies);
-    call(OperationKind::SetAccessPolicies, endpoint, table, Some(list))
+    request(OperationKind::SetAccessPolicies, endpoint, table, Some(list))
 }
 
 pub(crate) fn were_set(response: Response<Bytes>) -> Result<()> {
     response::expect(response, &[StatusCode::NO_CONTENT]).map(drop)
 }
 
-fn call(operation: OperationKind, endpoint: &Endpoint, table: &str, list: Option<Bytes>) -> Result<OperationRequest> {
+fn request(kind: OperationKind, endpoint: &Endpoint, table: &str, list: Option<Bytes>) -> Result<OperationRequest> {
     require(endpoint.profile(), Feature::AccessPolicies)?;
     let uri = endpoint.uri(&format!("{}?comp=acl", url::encode(table)))?;
     let method = if list.is_some() { Method::PUT } else { Method::GET };
-    let mut call = OperationRequest::new(operation, xml(uri, method, list)).in_table(table);
-    call.version_with_token = Some(DELEGATION_VERSION);
-    Ok(call)
+    let mut operation = OperationRequest::new(kind, xml(uri, method, list)).in_table(table);
+    operation.version_with_token = Some(DELEGATION_VERSION);
+    Ok(operation)
 }

@@ -20,9 +20,9 @@ pub(crate) fn get(endpoint: &Endpoint, info: &KeyInfo) -> Result<OperationReques
     info.check()?;
     let uri = endpoint.uri("?restype=service&comp=userdelegationkey")?;
     let request = xml(uri, Method::POST, Some(info.to_xml()));
-    let mut call = OperationRequest::new(OperationKind::GetUserDelegationKey, request);
-    call.version_with_token = Some(DELEGATION_VERSION);
-    Ok(call)
+    let mut operation = OperationRequest::new(OperationKind::GetUserDelegationKey, request);
+    operation.version_with_token = Some(DELEGATION_VERSION);
+    Ok(operation)
 }
 
 /// Reads the key from a response.

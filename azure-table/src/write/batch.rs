@@ -445,21 +445,21 @@ impl ChangeSet {
     }
 
     /// Builds `POST /$batch`, and returns it with its operations.
-    pub(crate) fn into_call(self) -> (Result<OperationRequest>, Arc<SentBatch>) {
+    pub(crate) fn into_request(self) -> (Result<OperationRequest>, Arc<SentBatch>) {
         let content_type = content_type(&self.body);
         let sent = Arc::new(self.operations.with_body(self.body.finish().into()));
         let request = content_type.and_then(|content_type| post(&self.endpoint, content_type, sent.body.clone()));
-        let call = request.map(|request| {
-            let mut call = OperationRequest::new(OperationKind::Batch, request).in_table(&self.table);
+        let operation = request.map(|request| {
+            let mut operation = OperationRequest::new(OperationKind::Batch, request).in_table(&self.table);
             if sent.is_retrieve() {
-                call.effect = Effect::Read;
-                call.expected = operation_kind::facts(OperationKind::Get).expected_status;
+                operation.effect = Effect::Read;
+                operation.expected = operation_kind::facts(OperationKind::Get).expected_status;
             } else {
-                call.rows = RowWrites::Batch(Arc::clone(&sent));
+                operation.rows = RowWrites::Batch(Arc::clone(&sent));
             }
-            call
+            operation
         });
-        (call, sent)
+        (operation, sent)
     }
 }
 
@@ -495,7 +495,7 @@ mod tests {
     }
 
     fn sent(set: ChangeSet) -> Request<Bytes> {
-        set.into_call().0.unwrap().request
+        set.into_request().0.unwrap().request
     }
 
     /// Parses a batch and writes it again.
@@ -573,7 +573,7 @@ mod tests {
             }
             prop_assert_eq!(straight.bytes(), by_operation.bytes());
             let shown = |set: ChangeSet| {
-                let (_, sent) = set.into_call();
+                let (_, sent) = set.into_request();
                 // Only the batch knows that no other call has an operation.
                 let unmarked = |row: RowWrite<'_>| format!("{row:?}").replace("is_unshared: true", "is_unshared: false");
                 sent.row_writes().map(unmarked).collect::<Vec<_>>()

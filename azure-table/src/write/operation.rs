@@ -443,7 +443,7 @@ impl TableOperation {
     }
 
     /// Builds the request of the operation alone.
-    pub(crate) fn call(self, endpoint: &Endpoint, table: &str) -> Result<OperationRequest> {
+    pub(crate) fn into_request(self, endpoint: &Endpoint, table: &str) -> Result<OperationRequest> {
         self.check_for(endpoint.profile())?;
         let parts = self.parts(table, endpoint.profile())?;
         let mut request = odata(endpoint, parts.method, &parts.path, parts.metadata)?;
@@ -455,12 +455,12 @@ impl TableOperation {
         {
             set_json(&mut request, Bytes::from_owner(SentBody(encoded.clone())));
         }
-        let mut call = OperationRequest::new(self.kind, request).in_table(table);
+        let mut sent = OperationRequest::new(self.kind, request).in_table(table);
         if let Some(keys) = self.keys() {
-            call = call.at_entity(keys);
+            sent = sent.at_entity(keys);
         }
-        call.rows = RowWrites::One(self);
-        Ok(call)
+        sent.rows = RowWrites::One(self);
+        Ok(sent)
     }
 }
 

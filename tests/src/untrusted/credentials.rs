@@ -121,8 +121,8 @@ pub const URL_PARTS: &[&str] = &[
 /// Continuations in their stored form.
 pub const POSITIONS: &[&str] = &[
     r#"{"next_partition_key":"1!8!cA--","next_row_key":null}"#,
-    r#"{"of":"query","at":"start"}"#,
-    r#"{"of":"query","at":"end","query":7}"#,
+    r#"{"kind":"query","at":"start"}"#,
+    r#"{"kind":"query","at":"end","query":7}"#,
 ];
 
 /// Checks that no part of an error contains a secret.

@@ -49,8 +49,8 @@ pub(crate) fn change_access_policies(
     Call::steps(pipeline, OperationKind::ChangeAccessPolicies, async move |steps| {
         let (table, change) = (table.as_str(), &change);
         let read = async || {
-            let call = table_acl::get(steps.endpoint(), table);
-            steps.call(call, |response, _| table_acl::policies(response)).await
+            let get = table_acl::get(steps.endpoint(), table);
+            steps.call(get, |response, _| table_acl::policies(response)).await
         };
         let named = |e: Error| e.in_operation(OperationKind::SetAccessPolicies, Some(table));
         let stored = match change {
@@ -60,8 +60,8 @@ pub(crate) fn change_access_policies(
         let mut list = changed(stored, change).map_err(named)?;
         let mut restored = Vec::new();
         for earlier in 0..WRITES {
-            let call = set(steps.endpoint(), table, &list);
-            let written = steps.call(call, |response, _| table_acl::were_set(response)).await;
+            let set = self::set(steps.endpoint(), table, &list);
+            let written = steps.call(set, |response, _| table_acl::were_set(response)).await;
             written.map_err(|e| if earlier > 0 { e.maybe_applied(true) } else { e })?;
             if matches!(
                 change,

@@ -37,8 +37,8 @@ pub(crate) fn ensure_tables(
                 Creation::Existed
             } else {
                 // Another client may have created it since, which is not a failure.
-                let call = tables::create_if_not_exists(steps.endpoint(), table.as_str());
-                steps.call(call, tables::created_or_existed).await?
+                let create = tables::create_if_not_exists(steps.endpoint(), table.as_str());
+                steps.call(create, tables::created_or_existed).await?
             };
             let name = table.as_str().strip_prefix(&*namespace);
             outcome.push((name.unwrap_or(table.as_str()).to_owned(), creation));
@@ -54,9 +54,9 @@ async fn names(steps: &Steps, prefix: &str) -> Result<Vec<String>> {
     let mut names = Vec::new();
     let mut from = None;
     loop {
-        let call = request.call(steps.endpoint(), from.as_ref());
+        let page = request.page_request(steps.endpoint(), from.as_ref());
         let (next, page) = steps
-            .call(call, |response, _| {
+            .call(page, |response, _| {
                 let next = continuation::of(response.headers())?;
                 Ok((
                     next,

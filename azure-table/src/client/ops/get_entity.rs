@@ -109,7 +109,7 @@ impl<E, P> Spec for GetSpec<E, P> {
             return Err(self.key.take().and_then(Result::err).unwrap_or_else(already_completed));
         };
         self.shape.form.check_select()?;
-        get::call(
+        get::request(
             endpoint,
             table,
             (key.partition_key(), key.row_key()),
@@ -143,7 +143,7 @@ pub(crate) fn exists(pipeline: &Arc<Pipeline>, table: &TableName, key: Result<(S
         Ok(key) => {
             let texts = (key.0.as_str(), key.1.as_str());
             let select = form.select.as_deref();
-            let request = get::call(&pipeline.endpoint, table.as_str(), texts, select, metadata);
+            let request = get::request(&pipeline.endpoint, table.as_str(), texts, select, metadata);
             (request, key)
         }
         Err(e) => (Err(e), Default::default()),

@@ -105,8 +105,8 @@ async fn recreate(steps: Steps, table: TableName, total_timeout: Duration, progr
     let started = Instant::now();
     let pause_after = |error: &Error| pause(error, total_timeout.saturating_sub(started.elapsed()));
     loop {
-        let call = tables::delete_if_exists(steps.endpoint(), table.as_str());
-        match steps.call(call, tables::deleted_or_missing).await {
+        let delete = tables::delete_if_exists(steps.endpoint(), table.as_str());
+        match steps.call(delete, tables::deleted_or_missing).await {
             Ok(_) => break,
             // The table is already being deleted.
             Err(e) if e.cause_kind() == ErrorKind::Conflict => break,
@@ -120,8 +120,8 @@ async fn recreate(steps: Steps, table: TableName, total_timeout: Duration, progr
     // An attempt whose response was lost may have created the table, and a later attempt then finds it.
     let mut may_be_made = false;
     loop {
-        let call = tables::create(steps.endpoint(), table.as_str());
-        match steps.call(call, |response, _| tables::created(response)).await {
+        let create = tables::create(steps.endpoint(), table.as_str());
+        match steps.call(create, |response, _| tables::created(response)).await {
             Ok(()) => {
                 progress(RecreateProgress::Created);
                 return Ok(());

@@ -23,7 +23,7 @@ pub(crate) fn resolve_doubt(pipeline: &Arc<Pipeline>, doubt: &Doubt) -> Call<Res
         let mut judge = Judge::new(&doubt.partition_key, &doubt.rows);
         for row in judge::rows_to_read(doubt) {
             let key = (&*doubt.partition_key, &*row.row_key);
-            let request = get::call(steps.endpoint(), &doubt.table, key, None, MetadataLevel::Minimal);
+            let request = get::request(steps.endpoint(), &doubt.table, key, None, MetadataLevel::Minimal);
             let read = |responded: http::Response<bytes::Bytes>, _| {
                 let time = ReadTime {
                     service: response::date(responded.headers()),

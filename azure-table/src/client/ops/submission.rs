@@ -35,7 +35,7 @@ struct SubmitSpec {
 
 impl Submission {
     pub(crate) fn new(pipeline: &Arc<Pipeline>, table: &TableName, change_set: ChangeSet) -> Self {
-        let (mut request, batch) = change_set.into_call();
+        let (mut request, batch) = change_set.into_request();
         if batch.len() == 0 {
             request = Err(Error::invalid_input("the batch has no operations"));
         }

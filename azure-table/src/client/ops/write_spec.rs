@@ -116,10 +116,10 @@ impl<T> Spec for WriteSpec<T> {
                 .keys()
                 .map(|(partition_key, row_key)| KeyTexts::new(partition_key, row_key));
         }
-        let call = operation.call(endpoint, table)?;
+        let request = operation.into_request(endpoint, table)?;
         Ok(match self.rejection {
-            Some((status, _)) => call.expecting(status),
-            None => call,
+            Some((status, _)) => request.expecting(status),
+            None => request,
         })
     }
 

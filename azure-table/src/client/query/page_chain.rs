@@ -209,8 +209,8 @@ impl PageChain {
             _ => None,
         };
         let request = &self.query.request;
-        let call = request.call(&self.pipeline.endpoint, from.as_ref());
-        call.and_then(|call| self.pipeline.show(call, &self.options))
+        let page = request.page_request(&self.pipeline.endpoint, from.as_ref());
+        page.and_then(|page| self.pipeline.show(page, &self.options))
             .map_err(|e| e.in_operation(request.operation(), request.table()))
     }
 
@@ -280,16 +280,16 @@ impl PageChain {
     /// Returns the call for the page at this position.
     fn call(&self, from: Option<&Continuation>) -> Result<BoxFuture<'static, Result<CallResponse>>> {
         let PreparedQuery { request, total, .. } = &self.query;
-        let call = total
+        let page = total
             .check()
-            .and_then(|()| request.call(&self.pipeline.endpoint, from))
+            .and_then(|()| request.page_request(&self.pipeline.endpoint, from))
             .map_err(|e| e.in_operation(request.operation(), request.table()))?;
         let mut options = self.options.clone();
         total.bound(&mut options);
         if let Some(location) = from.and_then(continuation::location) {
             options.get_mut().pinned = Some(location);
         }
-        Ok(start(&self.pipeline, call, options))
+        Ok(start(&self.pipeline, page, options))
     }
 
     /// Prepares or prefetches the next page before this one is decoded. With a limit it waits: the rows may suffice.
@@ -417,8 +417,8 @@ impl PageChain {
         if let (Some(fault), Some(400 | 501)) = (&self.query.fault, error.status()) {
             return error.with_message(fault.to_string());
         }
-        let url = self.query.request.call(&self.pipeline.endpoint, None);
-        let characters = url.map_or(0, |call| call.request.uri().to_string().len());
+        let url = self.query.request.page_request(&self.pipeline.endpoint, None);
+        let characters = url.map_or(0, |page| page.request.uri().to_string().len());
         match too_much(self.query.comparisons, characters, self.query.has_keys) {
             Some(what) => error.with_message(what),
             None => error,

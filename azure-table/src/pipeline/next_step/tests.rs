@@ -251,7 +251,7 @@ fn only_a_missing_etag_rules_out_attempts_in_flight() {
                 })
                 .unwrap();
         }
-        let call = batch.into_call().0.unwrap();
+        let call = batch.into_request().0.unwrap();
         assert_eq!(
             rules_out_earlier_attempts(&call, failure),
             is_ruled_out,

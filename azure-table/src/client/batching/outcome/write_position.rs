@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::key::entity_key::Key;
 use crate::request::continuation::Continuation;
 use crate::request::position::position_text;
-use crate::request::position::{Owner, WRITES};
+use crate::request::position::{PositionKind, WRITES};
 
 /// A position in writes over a query: a page, and the keys of its rows that already have an outcome.
 ///
@@ -25,7 +25,7 @@ use crate::request::position::{Owner, WRITES};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WritePosition {
     #[serde(default)]
-    of: Owner<WRITES>,
+    kind: PositionKind<WRITES>,
     /// The method; `None` if it did not begin.
     pub(crate) operation: Option<String>,
     /// The identity of the query.
@@ -54,7 +54,7 @@ impl WritePosition {
         // Equal positions have equal representations.
         done.values_mut().for_each(|rows| rows.sort_unstable());
         Self {
-            of: Owner,
+            kind: PositionKind,
             operation,
             query,
             from,

@@ -79,7 +79,7 @@ mod tests {
             for index in &indices {
                 change_set.add(all().nth(*index).unwrap()).unwrap();
             }
-            let batch = change_set.into_call().1;
+            let batch = change_set.into_request().1;
             held.place_in(&batch, &indices);
             prop_assert_eq!(Arc::strong_count(&batch), 1 + operations.len());
             let same = |held: &HeldOperations| {

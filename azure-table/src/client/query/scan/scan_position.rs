@@ -15,7 +15,7 @@ use crate::client::query::key_condition::both;
 use crate::key::key_shape::check_key;
 use crate::request::continuation::Continuation;
 use crate::request::position::position_text;
-use crate::request::position::{Owner, SCAN};
+use crate::request::position::{PositionKind, SCAN};
 
 /// The position of a scan: the last page read of each range.
 ///
@@ -25,7 +25,7 @@ use crate::request::position::{Owner, SCAN};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScanPosition {
     #[serde(default)]
-    of: Owner<SCAN>,
+    kind: PositionKind<SCAN>,
     /// The identity of the query.
     pub(super) query: u64,
     pub(super) ranges: Vec<RangePosition>,
@@ -36,7 +36,7 @@ position_text!(ScanPosition, SCAN);
 impl ScanPosition {
     pub(super) fn new(query: u64, ranges: Vec<RangePosition>) -> Self {
         Self {
-            of: Owner,
+            kind: PositionKind,
             query,
             ranges,
         }
