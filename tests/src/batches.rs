@@ -5,7 +5,7 @@ use azure_table::operation::OperationKind;
 use azure_table::{DynamicEntity, ErrorKind, TableOperation, Versioned};
 
 use crate::Backend;
-use crate::entity::{AllTypes, Tracked};
+use crate::entities::{AllTypes, Tracked};
 
 /// All kinds of writes in one batch, each with its result.
 pub async fn a_batch_mixes_operations_and_types(backend: &Backend) {

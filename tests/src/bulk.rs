@@ -3,7 +3,7 @@
 use azure_table::{Column, DynamicEntity, EdmValue, ErrorKind, TableClient, TableEntity};
 
 use crate::Backend;
-use crate::entity::Tracked;
+use crate::entities::Tracked;
 
 async fn filled(backend: &Backend) -> TableClient<Tracked> {
     let table = backend.fresh_table::<Tracked>().await;

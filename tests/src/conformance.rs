@@ -14,7 +14,7 @@ macro_rules! conformance_suite {
     ($suite:ident) => {
         $suite! {
             by_all_credentials {
-                entities:
+                single_entities:
                     every_type_is_read_as_written,
                     special_doubles_are_read_as_written,
                     none_is_an_absent_property,

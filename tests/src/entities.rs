@@ -1,227 +1,326 @@
-//! Single entities: written, read, changed, under their ETags.
+//! The entities of the tests.
 
-use azure_table::{DynamicEntity, EdmValue, ErrorKind, TableOperation, Versioned};
+use azure_table::{DateTime, Descending, ETag, Guid, TableEntity};
 
-use crate::Backend;
-use crate::entity::{AllTypes, Tracked};
-
-/// An entity is read as it was written, bit by bit, at both metadata levels.
-pub async fn every_type_is_read_as_written(backend: &Backend) {
-    let table = backend.fresh_table::<AllTypes>().await;
-    let sample = AllTypes::sample("p", "r");
-    let etag = table.insert(&sample).await.unwrap();
-    assert_eq!(table.get(("p", "r")).await.unwrap().unwrap(), sample);
-    let versioned = table.get(&sample).versioned().await.unwrap().unwrap();
-    assert_eq!(versioned.entity, sample);
-    assert_eq!(versioned.etag, etag);
-
-    let dynamic = table.typed::<DynamicEntity>().get(("p", "r")).await.unwrap().unwrap();
-    assert_eq!(dynamic.get("Large"), Some(&EdmValue::Int64(i64::MAX)));
-    assert_eq!(dynamic.get("Ratio"), Some(&EdmValue::Double(5.0)));
-    assert_eq!(dynamic.get("Moment"), Some(&EdmValue::DateTime(sample.moment)));
-    assert_eq!(dynamic.get("Id"), Some(&EdmValue::Guid(sample.id)));
-    assert_eq!(dynamic.get("Bytes"), Some(&EdmValue::from(sample.bytes.clone())));
-    assert_eq!(dynamic.get("opt"), Some(&EdmValue::Int64(1 << 40)));
-    assert_eq!(dynamic.get("Cached"), None);
-    assert_eq!(dynamic.etag.as_ref(), Some(&etag));
-    assert_eq!(dynamic.timestamp, Some(versioned.timestamp));
-    backend.drop_table(&table).await;
+/// One property of each type, and a missing one.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(rename_all = "PascalCase")]
+pub struct AllTypes {
+    /// The PartitionKey.
+    #[table(partition_key)]
+    pub partition: String,
+    /// The RowKey.
+    #[table(row_key)]
+    pub row: String,
+    /// Edm.String.
+    pub text: String,
+    /// Edm.Boolean.
+    pub flag: bool,
+    /// Edm.Int32.
+    pub small: i32,
+    /// Edm.Int64.
+    pub large: i64,
+    /// Edm.Double.
+    pub ratio: f64,
+    /// Edm.DateTime.
+    pub moment: DateTime,
+    /// Edm.Guid.
+    pub id: Guid,
+    /// Edm.Binary.
+    pub bytes: Vec<u8>,
+    /// Stored under another name, or absent.
+    #[table(rename = "opt")]
+    pub maybe: Option<i64>,
+    /// Not stored.
+    #[table(ignore)]
+    pub cached: Option<String>,
 }
 
-/// Doubles keep their bits, including the special ones.
-pub async fn special_doubles_are_read_as_written(backend: &Backend) {
-    let table = backend.fresh_table::<AllTypes>().await;
-    for (n, ratio) in [
-        f64::NAN,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::MAX,
-        f64::MIN_POSITIVE,
-        0.1,
-        1e300,
-        123.0,
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let entity = AllTypes {
-            ratio,
-            ..AllTypes::sample("p", &n.to_string())
-        };
-        table.insert(&entity).await.unwrap();
-        let read = table.get(&entity).await.unwrap().unwrap();
-        assert!(
-            read.ratio.to_bits() == ratio.to_bits() || (read.ratio.is_nan() && ratio.is_nan()),
-            "{ratio}"
-        );
+impl AllTypes {
+    /// Returns an entity whose values all differ from the defaults of their types.
+    ///
+    /// # Panics
+    /// Never: its constants are valid.
+    pub fn sample(partition: &str, row: &str) -> Self {
+        Self {
+            partition: partition.into(),
+            row: row.into(),
+            text: "O'Brien said \"ü漢😀\"\n\t\\".into(),
+            flag: true,
+            small: -7,
+            large: i64::MAX,
+            ratio: 5.0,
+            moment: "2026-01-02T03:04:05.1234567Z".parse().unwrap(),
+            id: "debc44d5-04a9-42ea-ab2f-4e2cb49ff833".parse().unwrap(),
+            bytes: vec![0, 1, 254, 255],
+            maybe: Some(1 << 40),
+            cached: None,
+        }
     }
-    backend.drop_table(&table).await;
 }
 
-/// `None` is the absence of a property: a replace removes it, a merge keeps it.
-pub async fn none_is_an_absent_property(backend: &Backend) {
-    let table = backend.fresh_table::<AllTypes>().await;
-    let full = AllTypes::sample("p", "r");
-    let without = AllTypes {
-        maybe: None,
-        small: 1,
-        ..full.clone()
-    };
-    table.insert(&full).await.unwrap();
-    table.merge(&without).await.unwrap();
-    let merged = table.get(&full).await.unwrap().unwrap();
-    assert_eq!((merged.maybe, merged.small), (full.maybe, 1));
-    table.replace(&without).await.unwrap();
-    assert_eq!(table.get(&full).await.unwrap().unwrap(), without);
-    backend.drop_table(&table).await;
+/// A post. The newest comes first, and its key has two fields.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(row_key = "{posted}_{id}")]
+pub struct Post {
+    /// The channel.
+    #[table(partition_key)]
+    pub channel: String,
+    /// The time.
+    pub posted: Descending<DateTime>,
+    /// The id.
+    pub id: String,
+    /// The rating.
+    pub rating: i32,
 }
 
-/// A missing row is `None`, not an error; its update and deletion are errors.
-pub async fn a_missing_entity_is_none(backend: &Backend) {
-    let table = backend.fresh_table::<AllTypes>().await;
-    let entity = AllTypes::sample("p", "r");
-    assert_eq!(table.get(("p", "r")).await.unwrap(), None);
-    for error in [
-        table.replace(&entity).await.unwrap_err(),
-        table.merge(&entity).await.unwrap_err(),
-        table.delete(("p", "r")).await.unwrap_err(),
-    ] {
-        assert_eq!(
-            (error.kind(), error.code()),
-            (ErrorKind::NotFound, Some("ResourceNotFound"))
-        );
+impl Post {
+    /// Returns a post `minutes` after a fixed time.
+    pub fn at(channel: &str, minutes: i64, id: &str, rating: i32) -> Self {
+        Self {
+            channel: channel.into(),
+            posted: Descending(Self::time(minutes)),
+            id: id.into(),
+            rating,
+        }
     }
-    assert_eq!(
-        table.get(("p", "r")).await.unwrap(),
-        None,
-        "an update must not become an insert"
-    );
-    backend.drop_table(&table).await;
-}
 
-/// An insert never overwrites.
-pub async fn an_insert_does_not_overwrite(backend: &Backend) {
-    let table = backend.fresh_table::<AllTypes>().await;
-    let entity = AllTypes::sample("p", "r");
-    table.insert(&entity).await.unwrap();
-    let error = table
-        .insert(&AllTypes {
-            small: 0,
-            ..entity.clone()
-        })
-        .await
-        .unwrap_err();
-    assert_eq!(
-        (error.kind(), error.code()),
-        (ErrorKind::AlreadyExists, Some("EntityAlreadyExists"))
-    );
-    assert!(
-        error
-            .service_message()
-            .unwrap()
-            .starts_with("The specified entity already exists"),
-        "{error}"
-    );
-    assert!(!error.service_message().unwrap().contains("RequestId"), "{error}");
-    assert!(error.request_id().is_some());
-    assert_eq!(table.get(&entity).await.unwrap().unwrap(), entity);
-    backend.drop_table(&table).await;
-}
-
-/// The upserts insert, then replace or merge.
-pub async fn upserts_insert_and_change(backend: &Backend) {
-    let table = backend.fresh_table::<DynamicEntity>().await;
-    let entity = |name: &str, value: i32| {
-        let mut entity = DynamicEntity::new("p", "r");
-        entity.insert(name, value);
-        entity
-    };
-    let names = async || {
-        let entity = table.get(("p", "r")).await.unwrap().unwrap();
-        entity.properties.into_keys().collect::<Vec<_>>()
-    };
-    let first = table.insert_or_merge(&entity("A", 1)).await.unwrap();
-    let second = table.insert_or_merge(&entity("B", 2)).await.unwrap();
-    assert_ne!(first, second);
-    assert_eq!(names().await, ["A", "B"]);
-    table.insert_or_replace(&entity("C", 3)).await.unwrap();
-    assert_eq!(names().await, ["C"]);
-    backend.drop_table(&table).await;
-}
-
-/// A versioned entity is written only over the version that was read.
-pub async fn stale_etag_is_rejected(backend: &Backend) {
-    let table = backend.fresh_table::<AllTypes>().await;
-    let entity = AllTypes::sample("p", "r");
-    table.insert(&entity).await.unwrap();
-    let mut mine: Versioned<AllTypes> = table.get(&entity).versioned().await.unwrap().unwrap();
-    let theirs = mine.clone();
-
-    mine.small += 1;
-    mine.etag = table.replace(&mine).await.unwrap();
-    mine.small += 1;
-    mine.etag = table.merge(&mine).await.unwrap();
-
-    for error in [
-        table.replace(&theirs).await.unwrap_err(),
-        table.merge(&theirs).await.unwrap_err(),
-        table.delete(&theirs).await.unwrap_err(),
-        table.execute(TableOperation::replace(&theirs)).await.unwrap_err(),
-    ] {
-        assert_eq!(
-            (error.kind(), error.code()),
-            (ErrorKind::ConditionNotMet, Some("UpdateConditionNotSatisfied"))
-        );
-        assert_eq!(error.status(), Some(412));
+    /// Returns the fixed time plus `minutes`.
+    pub fn time(minutes: i64) -> DateTime {
+        DateTime::from_unix_seconds(1_700_000_000 + minutes * 60)
     }
-    assert_eq!(table.get(&entity).await.unwrap().unwrap(), mine.entity);
-    table.replace(&theirs).if_match(mine.etag.clone()).await.unwrap();
-    table.delete(&theirs).unconditionally().await.unwrap();
-    backend.drop_table(&table).await;
 }
 
-/// An entity with an empty ETag field is rejected before anything is sent.
-pub async fn etag_field_is_the_condition(backend: &Backend) {
-    let table = backend.fresh_table::<Tracked>().await;
-    let unread = Tracked::new("g", 7, "a");
-    table.insert(&unread).await.unwrap();
-    for error in [
-        table.replace(&unread).await.unwrap_err(),
-        table.delete(&unread).await.unwrap_err(),
-    ] {
-        assert_eq!(error.kind(), ErrorKind::InvalidInput);
-        assert!(error.to_string().contains("unconditionally"), "{error}");
+/// An entity that stores its version in fields.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+pub struct Tracked {
+    /// The PartitionKey.
+    #[table(partition_key)]
+    pub group: String,
+    /// The RowKey.
+    #[table(row_key)]
+    pub number: u32,
+    /// A value.
+    pub value: String,
+    /// The ETag that was read.
+    #[table(etag)]
+    pub version: Option<ETag>,
+    /// The Timestamp.
+    #[table(timestamp)]
+    pub written: Option<DateTime>,
+}
+
+impl Tracked {
+    /// Returns an entity that was not read yet.
+    pub fn new(group: &str, number: u32, value: &str) -> Self {
+        Self {
+            group: group.into(),
+            number,
+            value: value.into(),
+            version: None,
+            written: None,
+        }
     }
-    let mut read = table.get(("g", 7)).await.unwrap().unwrap();
-    assert!(read.version.is_some() && read.written.is_some());
-    read.value = "b".into();
-    table.replace(&read).await.unwrap();
-    assert_eq!(
-        table.replace(&read).await.unwrap_err().kind(),
-        ErrorKind::ConditionNotMet
-    );
-    table.replace(&unread).unconditionally().await.unwrap();
-    let from_query = table.query().partition("g").all().await.unwrap();
-    assert_eq!(from_query[0].value, "a");
-    table.delete(&from_query[0]).await.unwrap();
-    backend.drop_table(&table).await;
 }
 
-/// Operations as values have the same effect as the methods.
-pub async fn operations_as_values_equal_the_methods(backend: &Backend) {
-    let table = backend.fresh_table::<AllTypes>().await;
-    let entity = AllTypes::sample("p", "r");
-    let result = table.execute(TableOperation::insert(&entity)).await.unwrap();
-    assert_eq!(result.status(), 204);
-    let etag = result.etag().unwrap().clone();
-    assert_eq!(table.get(&entity).versioned().await.unwrap().unwrap().etag, etag);
-    table.execute(TableOperation::insert_or_merge(&entity)).await.unwrap();
-    let stale = table
-        .execute(TableOperation::delete::<AllTypes>(("p", "r")).if_match(etag))
-        .await
-        .unwrap_err();
-    assert_eq!(stale.kind(), ErrorKind::ConditionNotMet);
-    let deleted = table.execute(TableOperation::delete(&entity)).await.unwrap();
-    assert_eq!(deleted.etag(), None);
-    backend.drop_table(&table).await;
+/// A row with nothing but its keys.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+pub struct Keyed {
+    /// The PartitionKey.
+    #[table(partition_key)]
+    pub group: String,
+    /// The RowKey.
+    #[table(row_key)]
+    pub name: String,
+}
+
+/// A value of any type of property.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+pub struct Valued<T> {
+    /// The PartitionKey.
+    #[table(partition_key)]
+    pub group: String,
+    /// The RowKey.
+    #[table(row_key)]
+    pub name: String,
+    /// The value.
+    pub value: T,
+}
+
+/// A count. A lost response to its write is judged by its content.
+pub type Counter = Valued<i64>;
+
+impl<T> Valued<T> {
+    /// Returns a row with this value.
+    pub fn new(group: &str, name: &str, value: T) -> Self {
+        Self {
+            group: group.into(),
+            name: name.into(),
+            value,
+        }
+    }
+}
+
+/// A count whose writes are recognized by their ids.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+pub struct Marked {
+    /// The PartitionKey.
+    #[table(partition_key)]
+    pub group: String,
+    /// The RowKey.
+    #[table(row_key)]
+    pub name: String,
+    /// The count.
+    pub count: i64,
+    /// The id of the last write.
+    #[table(write_id)]
+    pub write: Option<Guid>,
+}
+
+impl Marked {
+    /// Returns a count that was not written yet.
+    pub fn new(group: &str, name: &str, count: i64) -> Self {
+        Self {
+            group: group.into(),
+            name: name.into(),
+            count,
+            write: None,
+        }
+    }
+}
+
+/// A count under a number.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+pub struct Numbered {
+    /// The PartitionKey.
+    #[table(partition_key)]
+    pub group: String,
+    /// The RowKey.
+    #[table(row_key)]
+    pub number: u32,
+    /// The count.
+    pub count: i32,
+}
+
+impl Numbered {
+    /// Returns a row with this count.
+    pub fn new(group: &str, number: u32, count: i32) -> Self {
+        Self {
+            group: group.into(),
+            number,
+            count,
+        }
+    }
+}
+
+/// A blog: a number, and a text that may be absent.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+pub struct Blog {
+    /// The PartitionKey.
+    #[table(partition_key)]
+    pub channel: String,
+    /// The RowKey.
+    #[table(row_key)]
+    pub id: u32,
+    /// The rating.
+    pub rating: i32,
+    /// The author.
+    pub author: Option<String>,
+}
+
+/// A row that expires.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+pub struct Session {
+    /// The PartitionKey.
+    #[table(partition_key)]
+    pub group: String,
+    /// The RowKey.
+    #[table(row_key)]
+    pub id: String,
+    /// The end of the session.
+    pub expires: DateTime,
+    /// The id of the last write.
+    #[table(write_id)]
+    pub write: Option<Guid>,
+}
+
+/// The one row of a partition that counts the others.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(row_key = "$header")]
+pub struct Header {
+    /// The PartitionKey.
+    #[table(partition_key)]
+    pub group: String,
+    /// The number of other rows.
+    pub rows: i64,
+    /// The id of the last write.
+    #[table(write_id)]
+    pub write: Option<Guid>,
+}
+
+/// A user with a unique address.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(index(by_mail = (mail), unique))]
+pub struct User {
+    /// The PartitionKey.
+    #[table(partition_key)]
+    pub group: String,
+    /// The RowKey.
+    #[table(row_key)]
+    pub id: String,
+    /// The unique address.
+    pub mail: String,
+    /// The id of the last write.
+    #[table(write_id)]
+    pub write: Option<Guid>,
+}
+
+/// A person with a unique address, who is also found by name.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(index(by_mail = (mail), unique), index(by_name = (name)))]
+pub struct Person {
+    /// The PartitionKey.
+    #[table(partition_key)]
+    pub tenant: String,
+    /// The RowKey.
+    #[table(row_key)]
+    pub id: u32,
+    /// The unique address.
+    pub mail: String,
+    /// The name.
+    pub name: String,
+}
+
+/// The customer of a shop: one row of its partition.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(row_key = "customer")]
+pub struct Customer {
+    /// The PartitionKey.
+    #[table(partition_key)]
+    pub shop: String,
+    /// The name.
+    pub name: String,
+}
+
+/// An order in a shop.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(row_key = "{number:06}_order")]
+pub struct Order {
+    /// The PartitionKey.
+    #[table(partition_key)]
+    pub shop: String,
+    /// The number.
+    pub number: u32,
+    /// The total.
+    pub total: f64,
+}
+
+/// The rows of a shop.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(tag = "Kind")]
+pub enum Item {
+    /// Its customer.
+    Customer(Customer),
+    /// An order.
+    Order(Order),
 }

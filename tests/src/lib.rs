@@ -19,15 +19,13 @@ pub mod bulk_stress;
 pub mod canned;
 #[cfg(feature = "suite")]
 pub mod conformance;
-#[cfg(feature = "suite")]
 pub mod entities;
-#[cfg(feature = "suite")]
-pub mod entity;
 pub mod errors;
 pub mod explorations;
 #[cfg(feature = "suite")]
 pub mod filters;
 pub mod fixtures;
+pub mod intercept;
 #[cfg(feature = "suite")]
 pub mod key_order;
 #[cfg(feature = "suite")]
@@ -47,6 +45,8 @@ pub mod sas;
 pub mod scenario;
 #[cfg(feature = "suite")]
 pub mod service;
+#[cfg(feature = "suite")]
+pub mod single_entities;
 #[cfg(feature = "suite")]
 pub mod tables;
 pub mod tail;

@@ -4,7 +4,7 @@ use azure_table::{Column, DynamicEntity, ErrorKind, Filter, TableClient};
 use futures::{StreamExt, TryStreamExt};
 
 use crate::Backend;
-use crate::entity::{AllTypes, Post, Tracked};
+use crate::entities::{AllTypes, Post, Tracked};
 
 async fn numbers(backend: &Backend, rows: u32) -> TableClient<Tracked> {
     let table = backend.fresh_table::<Tracked>().await;

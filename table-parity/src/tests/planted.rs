@@ -295,8 +295,8 @@ const PLANTS: &[Difference] = &[
         name: "lost delete",
         only: "a_missing_entity_is_none",
         change: Plant::Lost("DELETE", "RowKey="),
-        places: &["test entities::a_missing_entity_is_none"],
-        shown: "tests/src/entities.rs:",
+        places: &["test single_entities::a_missing_entity_is_none"],
+        shown: "tests/src/single_entities.rs:",
     },
     Difference {
         name: "row missing in a page",

@@ -129,7 +129,7 @@ async fn strict_renamed_borrowed_and_generic_entities_work() {
 /// The schema describes the stored form.
 #[test]
 fn the_schema_is_a_constant() {
-    let schema = <azure_table_tests::entity::AllTypes as TableEntity>::SCHEMA;
+    let schema = <azure_table_tests::entities::AllTypes as TableEntity>::SCHEMA;
     assert_eq!(schema.name, "AllTypes");
     let names: Vec<_> = schema.properties.iter().map(|p| (p.name, p.edm_type.name())).collect();
     assert_eq!(names[0], ("Text", "Edm.String"));
@@ -137,11 +137,11 @@ fn the_schema_is_a_constant() {
     assert_eq!(names.len(), 9);
     // An etag field needs the metadata that carries it.
     assert_eq!(
-        azure_table_tests::entity::Tracked::METADATA,
+        azure_table_tests::entities::Tracked::METADATA,
         azure_table::entity::MetadataLevel::Minimal
     );
     assert_eq!(
-        azure_table_tests::entity::Post::METADATA,
+        azure_table_tests::entities::Post::METADATA,
         azure_table::entity::MetadataLevel::None
     );
 }

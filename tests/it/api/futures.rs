@@ -7,7 +7,7 @@ use azure_table::entity::Row;
 use azure_table::operation::Call;
 use azure_table::{CallOptions, ETag, Emulator, ReadEntity, Result, TableClient, TableServiceClient};
 use azure_table_patterns::Changes;
-use azure_table_tests::entity::Tracked;
+use azure_table_tests::entities::Tracked;
 use futures::stream::FusedStream;
 use futures::{StreamExt, TryStreamExt, stream};
 

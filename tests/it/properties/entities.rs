@@ -1,7 +1,7 @@
 //! Any entity is read as it was written, at both metadata levels.
 
 use azure_table::{DateTime, DynamicEntity, Emulator, Guid, TableServiceClient};
-use azure_table_tests::entity::AllTypes;
+use azure_table_tests::entities::AllTypes;
 use proptest::prelude::*;
 
 fn moment() -> impl Strategy<Value = DateTime> {

@@ -7,7 +7,7 @@ use azure_table::key::{
     Base64Url, Bucket, Day, DescendingKey, Escaped, Month, PercentEscaped, ReadTableKey, Week, Year, prefix_range,
 };
 use azure_table::{DateTime, Descending, Guid, Key, TableKey};
-use azure_table_tests::entity::Post;
+use azure_table_tests::entities::Post;
 use proptest::prelude::*;
 
 fn text(key: &impl TableKey) -> String {

@@ -2,7 +2,7 @@
 
 use azure_table::{DynamicEntity, ETag, ErrorKind, TableClient, TableOperation, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
-use azure_table_tests::entity::{AllTypes, Post};
+use azure_table_tests::entities::{AllTypes, Post};
 use wiremock::ResponseTemplate;
 
 use super::server::{Server, body, headers, line};

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use azure_table::{DynamicEntity, ErrorKind, Filter};
-use azure_table_tests::entity::{AllTypes, Post};
+use azure_table_tests::entities::{AllTypes, Post};
 use futures::TryStreamExt;
 use wiremock::ResponseTemplate;
 
