@@ -1,11 +1,11 @@
 //! The macros of [azure-table](https://docs.rs/azure-table). Depend on that crate and derive
-//! `azure_table::TableEntity`; the attributes are documented at [`TableEntity`](macro@TableEntity),
-//! [`PropertyGroup`](macro@PropertyGroup), [`TableProperty`](macro@TableProperty) and [`Projection`](macro@Projection).
+//! `azure_table::TableEntity`. [`TableEntity`](macro@TableEntity), [`PropertyGroup`](macro@PropertyGroup),
+//! [`TableProperty`](macro@TableProperty) and [`Projection`](macro@Projection) document the attributes.
 //! [`test`](macro@test) gives each test its own service.
 //!
-//! The stages of a derive: `attr` parses the attributes, `ast` assigns each field its role, `check` applies the rules
-//! over the whole item, `expand` generates the code, and `fallback` its replacement if there are errors. `derive` runs
-//! them in order. `test_attribute` is `#[azure_table::test]`. All errors are collected in one `ctxt` and reported
+//! A derive runs in stages: `attr` parses the attributes, `ast` assigns each field its role, `check` applies the rules
+//! that span the whole item, and `expand` generates the code, or `fallback` a replacement if there are errors. `derive`
+//! runs them in order. `test_attribute` is `#[azure_table::test]`. One `ctxt` collects all errors to report them
 //! together. The generated code calls `azure_table::__private`.
 
 // The examples are tests of azure-table: for tests of this crate, Cargo would build azure-table a second time.

@@ -40,22 +40,21 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The kind of a failure, to branch on.
 ///
-/// The last attempt decides the kind, or it is [`InDoubt`](Self::InDoubt) if the write may have been applied. All other
-/// kinds of a failed write mean that it was not applied. The service's own error code is [`Error::code`].
+/// The last attempt decides the kind, unless the write may have been applied: then it is [`InDoubt`](Self::InDoubt). A
+/// write that fails with any other kind was not applied. [`Error::code`] returns the service's own error code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The client rejects a key, name, value, size or option. Nothing was sent.
+    /// The client rejected a key, name, value, size or option. Nothing was sent.
     InvalidInput,
-    /// The endpoint does not support this operation, or 501: the service does not support it, such as a function in a
-    /// filter.
+    /// The endpoint does not offer this operation, or the service returned 501, for example for a function in a filter.
     Unsupported,
-    /// 404: the entity does not exist, or the policy or another resource.
+    /// 404: the entity, policy or other resource does not exist.
     NotFound,
     /// 404: the table does not exist.
     ///
-    /// A response of Cosmos DB does not tell whether the table or one of its rows is missing. There an update or delete
-    /// of one entity has [`NotFound`](Self::NotFound), and a `get` returns `None`.
+    /// Cosmos DB does not say whether the table or only the row is missing. There, an update or delete of one entity
+    /// fails with [`NotFound`](Self::NotFound), and a `get` returns `None`.
     TableNotFound,
     /// 409: the table or the entity already exists.
     AlreadyExists,
@@ -66,12 +65,12 @@ pub enum ErrorKind {
     /// Other writers came first more often than `max_conflicts` allows. The change was not applied. Reduce concurrent
     /// writers, spread them over several rows, or raise the limit.
     Contention,
-    /// 401 (except an exceeded token limit), 403 `AuthenticationFailed`, or Cosmos DB's 403 for a wrong signature: the
-    /// service does not accept the credential.
+    /// The service does not accept the credential: 401 (except an exceeded token limit), 403 `AuthenticationFailed`, or
+    /// Cosmos DB's 403 for a wrong signature.
     Unauthenticated,
     /// Any other 403: the credential does not permit the operation.
     Forbidden,
-    /// 429, 503 `ServerBusy`, or 401 for too many tokens on Cosmos DB. Nothing was applied.
+    /// 429, 503 `ServerBusy`, or Cosmos DB's 401 for too many tokens. Nothing was applied.
     Throttled,
     /// Any other 4xx: the service rejects the request.
     Rejected,
@@ -79,20 +78,19 @@ pub enum ErrorKind {
     ServerFault,
     /// The timeout of the attempt or of the call has elapsed, or the service timed out (408, `OperationTimedOut`).
     Timeout,
-    /// No response from the network: connection refused or broken, or the host name is unknown.
+    /// No response arrived: the connection was refused or broke, or the host name is unknown.
     Connection,
-    /// The response did not come from a Table service, is too long, or does not fit the type that it is read into.
+    /// The response is not from a Table service, is too long, or does not fit the type to read.
     InvalidResponse,
     /// The write may have been applied: a response was lost, or the service failed while it processed the write.
     ///
-    /// A later attempt may have been rejected because of an earlier one, so an error in doubt has no status and no
-    /// code. [`Error::last_failure`] returns the rejection.
+    /// An earlier attempt may be why a later one was rejected, so an error in doubt has no status and no code.
+    /// [`Error::last_failure`] returns the rejection.
     ///
-    /// Read the entity again before you repeat the write. The ETag that it was sent under may no longer be stored, so a
-    /// repetition without that read may fail with a false `ConditionNotMet`. [`Error::doubt`] returns the write, to
-    /// find out later whether it was applied.
+    /// Read the entity before you repeat the write. If it was applied, the stored ETag has changed, and repeating it
+    /// under the old one fails with a false `ConditionNotMet`. Store [`Error::doubt`] to find out later.
     InDoubt,
-    /// An error of the program's own code: see [`Error::other`].
+    /// An error of your own code: see [`Error::other`].
     Other,
 }
 
@@ -119,10 +117,9 @@ impl ErrorKind {
 
 /// The error of an operation.
 ///
-/// It is one pointer in size. Branch on [`kind`](Self::kind): a write that may have been applied has its own kind. Log
-/// the `Display` text: it is one line, begins with the operation and the table, and never repeats its
-/// [`source`](StdError::source). It contains no account key, signature or token; it names
-/// the keys of the entity.
+/// Branch on its [`kind`](Self::kind). Log its `Display` text: one line that begins with the operation and the table
+/// and never repeats its [`source`](StdError::source). The text names the entity's keys, but contains no account key,
+/// signature or token. The type is one pointer in size.
 ///
 /// ```
 /// use azure_table::{ErrorKind, TableName};
@@ -136,8 +133,8 @@ pub struct Error {
 }
 
 impl Error {
-    /// Creates an error of the kind [`InvalidInput`](ErrorKind::InvalidInput), for checks in code that extends the
-    /// client: property types, credentials, closures.
+    /// Creates an [`InvalidInput`](ErrorKind::InvalidInput) error, for checks in code that extends the client: property
+    /// types, credentials, closures.
     ///
     /// ```
     /// use azure_table::{Error, ErrorKind};
@@ -149,7 +146,7 @@ impl Error {
         Self::new(ErrorKind::InvalidInput, message)
     }
 
-    /// Creates an error of the kind [`ConditionNotMet`](ErrorKind::ConditionNotMet), for code that compares ETags.
+    /// Creates a [`ConditionNotMet`](ErrorKind::ConditionNotMet) error, for code that compares ETags.
     ///
     /// ```
     /// use azure_table::{Error, ErrorKind};
@@ -160,8 +157,7 @@ impl Error {
         Self::new(ErrorKind::ConditionNotMet, message)
     }
 
-    /// Creates an error of the kind [`Contention`](ErrorKind::Contention), for code that reads and writes again after
-    /// a conflict.
+    /// Creates a [`Contention`](ErrorKind::Contention) error, for code that reads and writes again after a conflict.
     ///
     /// ```
     /// use azure_table::{Error, ErrorKind};
@@ -172,11 +168,10 @@ impl Error {
         Self::new(ErrorKind::Contention, message)
     }
 
-    /// Creates an error of the kind [`Other`](ErrorKind::Other) from an error of the program's own code.
+    /// Creates an [`Other`](ErrorKind::Other) error from an error of your own.
     ///
     /// As with [`std::io::Error::other`], `Display` and [`source`](StdError::source) come from `error`, and
-    /// [`get_ref`](Self::get_ref) returns `error` itself. An [`Error`] of this crate is returned unchanged, kind
-    /// included.
+    /// [`get_ref`](Self::get_ref) returns `error` itself. An [`Error`] from this crate is returned unchanged.
     ///
     /// ```
     /// use azure_table::{Error, ErrorKind};
@@ -206,16 +201,15 @@ impl Error {
         self.certain().map_or(ErrorKind::InDoubt, |inner| inner.kind)
     }
 
-    /// Returns the HTTP status of the response. `None` without a response, or if the write is
-    /// [in doubt](Self::last_failure).
+    /// Returns the HTTP status, or `None` if no response arrived or the write is [in doubt](Self::last_failure).
     ///
-    /// In a failed batch it is the status of the failed operation.
+    /// For a failed batch, this is the status of the failed operation.
     pub fn status(&self) -> Option<u16> {
         self.certain()?.status
     }
 
-    /// Returns the service's error code, such as `EntityAlreadyExists`. `None` if the write is
-    /// [in doubt](Self::last_failure). [`ErrorCode`](error_code::ErrorCode) has constants.
+    /// Returns the service's error code, such as `EntityAlreadyExists`; [`ErrorCode`](error_code::ErrorCode) has
+    /// constants. `None` if the write is [in doubt](Self::last_failure).
     #[doc(alias("ErrorCode", "TableErrorCode"))]
     pub fn code(&self) -> Option<&str> {
         self.certain()?.code.as_deref()
@@ -272,7 +266,7 @@ impl Error {
         self.inner.retry_after
     }
 
-    /// Returns a header of the rejecting response. `None` if it is missing, or may hold a key or a secret.
+    /// Returns a header of the response, or `None` if it is missing or may hold a key or a secret.
     ///
     /// Names are case-insensitive. The error keeps `Date`, `Server`, `Via`, `Content-Type`, `Retry-After`,
     /// `x-ms-version`, `x-ms-error-code`, `x-ms-request-id`, `x-ms-client-request-id`, `x-ms-retry-after-ms`,
@@ -281,9 +275,9 @@ impl Error {
         self.inner.headers.get(name)
     }
 
-    /// Returns the service's clock minus this machine's clock, in seconds, by the `Date` of the rejecting response.
+    /// Returns how far the service's clock is ahead of this machine's, in seconds, by the response's `Date` header.
     ///
-    /// `None` without a response, or without that header.
+    /// Returns `None` if no response with this header arrived.
     ///
     /// The service rejects requests whose time differs by more than 15 minutes.
     /// Source: REST "Authorize with Shared Key".
@@ -316,7 +310,7 @@ impl From<ValueError> for Error {
     }
 }
 
-/// Converts an error of the program's own code, as [`Error::other`] does.
+/// Converts an error of your own, as [`Error::other`] does.
 impl From<Box<dyn StdError + Send + Sync + 'static>> for Error {
     fn from(error: Box<dyn StdError + Send + Sync + 'static>) -> Self {
         Self::other(error)

@@ -1,7 +1,7 @@
 //! Error responses in all their forms.
 //!
-//! It parses error bodies, and the headers that all responses share. Source: REST "Status and error codes" and the
-//! forms seen of Storage and Cosmos DB.
+//! It parses error bodies, and the headers that all responses share. Source: REST "Status and error codes" and forms
+//! seen from Storage and Cosmos DB.
 //!
 //! External input is bounded: 64 MiB per response, 1,024 members per entity, 64 levels of skipped JSON, 16 levels and
 //! 4,096 elements of XML, 100 levels of a filter, 1,000 characters of an error text. Each limit is far above what the
@@ -73,7 +73,7 @@ pub fn error(response: &Response<Bytes>) -> Error {
     error_of(status, code, content_type, response.body(), request_id(response))
 }
 
-/// Returns the error for a status, the code of its header and its body: of a whole response or of one part of a batch.
+/// Returns the error for the status, error code header and body of a response, or of one part of a batch.
 pub fn error_of(
     status: u16,
     header_code: Option<&str>,
@@ -184,7 +184,7 @@ fn strange(content_type: Option<&str>, text: &str) -> String {
     )
 }
 
-/// Returns a text of a response without the signatures of the request's URL that it may repeat.
+/// Returns response text without the signatures in it: it may repeat the request's URL.
 pub fn without_signatures(text: &str) -> String {
     // A page may repeat the URL as a part of another one, encoded once or twice more.
     const NAME: &str = "sig";

@@ -1,7 +1,7 @@
 //! The interface to the network.
 //!
-//! Defines [`Transport`] and [`TransportError`], which contains the progress of a failed request. The default transport
-//! is in `azure-table`. The emulator and test doubles also implement this trait, below the retry loop.
+//! Defines [`Transport`] and [`TransportError`], which says how far a failed request got. The default transport is in
+//! `azure-table`. The emulator and test doubles also implement this trait, below the retry loop.
 
 pub mod connection_limit;
 #[doc(hidden)]
@@ -23,44 +23,44 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Sends one signed request and returns its complete response.
 ///
-/// The client calls it once per attempt. Implementations do not retry, follow redirects or inspect the status. They
-/// keep `x-ms-client-request-id`: a response that echoes another one is rejected.
+/// The client calls it once per attempt. An implementation must not retry, follow redirects or inspect the status, and
+/// must keep `x-ms-client-request-id`: the client rejects a response that echoes another one.
 pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// Sends `request` to the host of its absolute URI.
     ///
-    /// The query of the URI may contain a shared access signature: omit the query when you log requests. The header
-    /// with an account key's signature is marked as sensitive.
+    /// Omit the URI's query when you log requests: it may contain a shared access signature. The header with an account
+    /// key's signature is marked as sensitive.
     ///
     /// # Errors
-    /// - No complete response arrived. The error contains the progress of the request: [`Delivery`].
+    /// - No complete response arrived. The error's [`Delivery`] says how far the request got.
     fn send(&self, request: http::Request<Bytes>) -> BoxFuture<'_, Result<http::Response<Bytes>, TransportError>>;
 
     /// Returns the transport that this one wraps, if any.
     ///
-    /// The methods below ask it by default, so a transport that wraps another one implements `send` and `behind`.
+    /// The methods below ask it by default, so a wrapper only implements `send` and `behind`.
     fn behind(&self) -> Option<&dyn Transport> {
         None
     }
 
     /// Returns the service behind the transport, if the transport knows it.
     ///
-    /// An emulator knows it. Returns `None` by default: the URL decides.
+    /// An emulator does. The default, `None`, lets the URL decide.
     fn profile(&self) -> Option<Profile> {
         self.behind()?.profile()
     }
 
     /// Returns `false` if the transport opens no connections, such as an emulator in the process.
     ///
-    /// `warm_up` then sends nothing. Returns `true` by default.
+    /// `warm_up` then sends nothing. The default is `true`.
     fn opens_connections(&self) -> bool {
         self.behind().is_none_or(Transport::opens_connections)
     }
 
-    /// Returns the limit of the requests that the transport sends concurrently.
+    /// Returns the limit on concurrent requests, if any.
     ///
-    /// The client waits for its turn before it calls [`send`](Self::send), so the attempt does not include the wait,
-    /// and a waiting request is certainly unsent. If a transport that wraps another one does not name it, its requests
-    /// wait inside `send`: with `HttpTransport` for up to 30 s each. Returns `None`, without a limit, by default.
+    /// The client waits for its turn before it calls [`send`](Self::send), so the wait is not part of the attempt, and
+    /// a waiting request is certainly unsent. If a wrapper hides the limit, its requests wait inside `send`: with
+    /// `HttpTransport`, up to 30 s each. The default is `None`, no limit.
     fn connection_limit(&self) -> Option<&ConnectionLimit> {
         self.behind()?.connection_limit()
     }
@@ -68,7 +68,7 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
 
 /// The progress of a request before it failed.
 ///
-/// It decides whether the client may repeat a write.
+/// The client decides by it whether it may repeat a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delivery {
@@ -76,19 +76,18 @@ pub enum Delivery {
     ///
     /// A repetition is always safe.
     NothingSent,
-    /// The request was sent, at least in part, and no response arrived.
+    /// At least part of the request was sent, and no response arrived.
     ///
     /// The service may have acted on it.
     MaybeSent,
     /// The response started and was interrupted. The service has processed the request.
     ResponseCut,
-    /// The response is longer than the transport's limit, and its rest was discarded. The service has processed the
-    /// request.
+    /// The response exceeds the transport's limit, and the rest was discarded. The service has processed the request.
     ///
-    /// The client does not repeat a read, because the response would be as long again. A write is in doubt, as after
+    /// The client does not repeat a read, because the response would be too long again. A write is in doubt, as after
     /// [`ResponseCut`](Self::ResponseCut).
     ResponseTooLong {
-        /// The number of bytes seen: announced by the response, or read so far.
+        /// The number of bytes that the response announced, or that were read so far.
         bytes: u64,
         /// The maximum number of bytes that the transport reads.
         limit: u64,
@@ -103,9 +102,9 @@ pub struct TransportError {
 }
 
 impl TransportError {
-    /// Creates an error from the progress of the request and its cause.
+    /// Creates an error. `reached` says how far the request got.
     ///
-    /// `source` must not show secrets: omit URLs with queries.
+    /// `source` must not show secrets, so omit URLs with queries.
     #[cold]
     pub fn new(reached: Delivery, source: impl Into<Box<dyn std::error::Error + Send + Sync + 'static>>) -> Self {
         Self {
@@ -114,7 +113,7 @@ impl TransportError {
         }
     }
 
-    /// Returns the progress of the request.
+    /// Returns how far the request got.
     pub fn delivery(&self) -> Delivery {
         self.reached
     }

@@ -192,7 +192,7 @@ impl Endpoint {
     }
 }
 
-/// Returns `true` if an error may show this account. A key does not pass: it is longer and has capital letters.
+/// Returns `true` if an error may show this account name. Keys fail this check: they are longer and have capitals.
 pub fn is_showable(account: &str) -> bool {
     let is_name = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     account.len() <= MAX_ACCOUNT && account.bytes().all(is_name)

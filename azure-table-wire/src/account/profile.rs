@@ -15,7 +15,7 @@ use crate::value::name;
 
 /// The service behind an endpoint.
 ///
-/// It determines how a merge is sent, which limits the client checks before it sends, and which operations exist.
+/// It decides how the client sends a merge, which limits it checks before sending, and which operations exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Profile {
@@ -139,7 +139,7 @@ const COSMOS: ProfileRules = ProfileRules {
     takes_empty_keys: false,
     max_row_key_bytes: Some(255),
     max_entity_bytes: Some(2_000_000),
-    // `etag`, which the documentation names too, is stored like any other (recorded of azure-data-tables, 2024 and
+    // `etag`, which the documentation names too, is stored like any other (recorded from azure-data-tables, 2024 and
     // 2026).
     reserved_properties: &["id", "ID", "rid", "ResourceId"],
     max_batch_bytes: 2_000_000,
@@ -186,7 +186,7 @@ impl ProfileRules {
 }
 
 impl Profile {
-    /// Returns `true` if two table names name the same table.
+    /// Returns `true` if both names refer to the same table.
     ///
     /// On Storage, names are case-insensitive.
     ///

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 pub struct SigningKey(Hmac<Sha256>);
 
 impl SigningKey {
-    /// Decodes the base64 text of the portal. The error says "it" for the key, because the caller names the key.
+    /// Decodes the portal's base64 text. The error says "it" for the key, because the caller names the key.
     pub fn from_base64(key: &str) -> Result<Self> {
         let unusable = |why: &str| Error::invalid_input(why.to_owned());
         let bytes = STANDARD
@@ -89,7 +89,7 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// Returns the canonicalized resource of a URL: the account, the path as sent, and of the query only `comp`.
+/// Returns the canonicalized resource of a URL: the account, the path as sent, and only `comp` from the query.
 ///
 /// Strings to sign are lists of pieces: every request is signed, and no caller needs the joined text.
 ///
@@ -105,7 +105,7 @@ pub fn canonicalized_resource<'a>(account: &'a str, path: &'a str, query: Option
     }
 }
 
-/// Returns the string to sign of SharedKey, in its form for tables.
+/// Returns the string to sign for SharedKey, in its form for tables.
 ///
 /// Source: REST "Authorize with Shared Key", Table service.
 pub fn shared_key<'a>(
@@ -133,7 +133,7 @@ pub fn shared_key<'a>(
     ]
 }
 
-/// Returns the string to sign of SharedKeyLite, in its form for tables.
+/// Returns the string to sign for SharedKeyLite, in its form for tables.
 ///
 /// Source: REST "Authorize with Shared Key", Table service.
 pub fn shared_key_lite<'a>(date: &'a str, [slash, account, path, comp, value]: [&'a str; 5]) -> [&'a str; 7] {

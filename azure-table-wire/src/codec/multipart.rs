@@ -79,7 +79,7 @@ pub fn boundary(content_type: &str) -> Result<&str> {
 /// Returns the parts of a batch, or of its change set.
 ///
 /// As the service does, accepts a batch without its last boundary, and a change set without a line end before a
-/// boundary (recorded of the C++ SDK).
+/// boundary (recorded from the C++ SDK).
 pub fn parts<'a>(body: &'a [u8], boundary: &str, is_change_set: bool) -> Result<Vec<Message<'a>>> {
     let delimiter = format!("--{boundary}");
     let mut parts = Vec::new();

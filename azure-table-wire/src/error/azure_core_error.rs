@@ -7,8 +7,7 @@ use azure_core::http::StatusCode;
 
 use crate::error::{Error, ErrorKind};
 
-/// Converts the error and keeps it as the inner error: `error.downcast_ref::<azure_table::Error>()` returns it. Feature
-/// `entra`.
+/// Converts the error. `error.downcast_ref::<azure_table::Error>()` returns the original. Feature `entra`.
 ///
 /// An error with a status becomes `HttpResponse` with the service's code. Other errors become `Connection`, `Io`,
 /// `Credential`, `DataConversion` or `Other`. Every write in doubt becomes `Io`: `azure_core` considers `Connection`

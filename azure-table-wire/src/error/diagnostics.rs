@@ -57,7 +57,7 @@ pub fn operation(attempt: &Attempt) -> OperationKind {
 impl Attempt {
     /// Returns the operation, such as `insert`.
     ///
-    /// The read that checks whether a write in doubt was applied is a `query`.
+    /// The read that checks whether a write in doubt was applied counts as a `query`.
     pub fn operation(&self) -> &str {
         self.parts.operation.name()
     }
@@ -89,12 +89,12 @@ impl Attempt {
         self.parts.started
     }
 
-    /// Returns the time from sending to the end of the response, or to the failure.
+    /// Returns the time from the start of sending to the end of the response, or to the failure.
     pub fn elapsed(&self) -> Duration {
         self.parts.elapsed
     }
 
-    /// Returns the HTTP status; `None` if no complete response arrived.
+    /// Returns the HTTP status, or `None` if no complete response arrived.
     pub fn status(&self) -> Option<u16> {
         self.parts.status
     }
@@ -142,13 +142,13 @@ impl Attempt {
     /// Returns a header of the response, such as `x-ms-version`, or `x-ms-session-token` on Cosmos DB. Names are
     /// case-insensitive.
     ///
-    /// Returns the first of several values, and `None` for a value that is not ASCII text.
+    /// If a header occurs several times, returns the first value. Returns `None` for a value that is not ASCII text.
     ///
-    /// The client keeps the headers of calls with a `context`, and all headers if an observer asks for them by
-    /// `Observer::reads_headers`. Otherwise every header is `None`.
+    /// The client keeps headers for calls with a `context`, and for all calls if an observer's `reads_headers` returns
+    /// `true`. Otherwise every header is `None`.
     ///
-    /// It keeps no secrets. These are always `None`: `Set-Cookie`, `Authorization` and the other headers of cookies and
-    /// authentication, and a value with a shared access signature (`sig=`).
+    /// Secrets are never kept. `Set-Cookie`, `Authorization` and the other cookie and authentication headers are always
+    /// `None`, and so is a value with a shared access signature (`sig=`).
     pub fn header(&self, name: &str) -> Option<&str> {
         self.parts.headers.as_ref()?.get(name)
     }
@@ -195,7 +195,7 @@ impl fmt::Display for Attempt {
 
 /// The attempts of a call, including the reads that check whether a write in doubt was applied.
 ///
-/// For a failed call use [`Error::diagnostics`](crate::error::Error::diagnostics), otherwise
+/// A failed call has them in [`Error::diagnostics`](crate::error::Error::diagnostics). For other calls, use
 /// `telemetry::OperationContext::diagnostics`.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
@@ -204,7 +204,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Returns the attempts in the order in which they ended, at most the last 128.
+    /// Returns the last 128 attempts, in the order in which they ended.
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
     }

@@ -18,14 +18,14 @@ pub mod parts;
 
 /// The version of the text.
 const VERSION: u32 = 1;
-/// A write in doubt, with all that is needed to find out later whether it was applied.
+/// A write in doubt, with everything you need to find out later whether it was applied.
 ///
-/// [`Error::doubt`] returns it. Store it with serde, or as text ([`Display`](fmt::Display) and [`FromStr`]). Pass it to
-/// `TableServiceClient::resolve_doubt`, even in another process.
+/// [`Error::doubt`] returns it. Store it with serde or as text ([`Display`](fmt::Display) and [`FromStr`]), and pass it
+/// to `TableServiceClient::resolve_doubt`, even in another process.
 ///
-/// It has the account and its service, the operation, the table, the keys of its rows, their ETags or write ids, the
-/// names of merged properties, and times. It has a hash (SHA-256) of the values, with which a reader can test a guess.
-/// It has no value and no credential.
+/// It holds the account and service, the operation, the table, the rows' keys, their ETags or write ids, the names of
+/// merged properties, and times. It holds no values, only their SHA-256 hash, with which a reader can test a guess, and
+/// no credential.
 ///
 /// ```
 /// use azure_table::operation::{Doubt, Resolution};
@@ -96,7 +96,7 @@ impl Doubt {
     }
 }
 
-/// Text of letters, digits, `-` and `_`.
+/// Writes text that consists of letters, digits, `-` and `_`.
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let versioned = Versioned {
@@ -114,7 +114,7 @@ impl FromStr for Doubt {
     /// Parses the text of [`Display`](fmt::Display).
     ///
     /// # Errors
-    /// - `InvalidInput`: the text is not a doubt, or its format is of another version of this crate.
+    /// - `InvalidInput`: the text is not a doubt, or its format belongs to another version of this crate.
     fn from_str(text: &str) -> Result<Self> {
         #[derive(Deserialize)]
         struct OfVersion {
@@ -166,13 +166,13 @@ impl fmt::Debug for Doubt {
 impl Error {
     /// Returns the write in doubt as a value that can be stored, to find out later whether it was applied.
     ///
-    /// `Some` for a write of rows whose error [may have been applied](Self::may_have_applied), a batch included.
+    /// Returns `Some` for a write to rows, batches included, that [may have been applied](Self::may_have_applied).
     ///
-    /// `None` if the error is not in doubt, or is about a table or the service. Also `None` if the client stopped
-    /// waiting before the request ended: at the `total_timeout` or `finish` of a bulk.
+    /// Returns `None` if the error is not in doubt, or concerns a table or the service. Also returns `None` if a bulk
+    /// stopped waiting for the request, at its `total_timeout` or in `finish`.
     ///
-    /// A method of several writes, such as a pattern's, returns the doubt of the write that failed. See its
-    /// [`table`](Doubt::table) and [`keys`](Doubt::keys).
+    /// If a method sends several writes, as patterns do, this is the one that failed: see its [`table`](Doubt::table)
+    /// and [`keys`](Doubt::keys).
     pub fn doubt(&self) -> Option<Doubt> {
         let parts = self.parts();
         let doubt = parts.doubt.clone().filter(|_| parts.may_have_applied)?;

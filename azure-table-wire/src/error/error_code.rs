@@ -2,8 +2,8 @@
 
 /// The error codes of the Table service and of Cosmos DB, to compare with [`Error::code`](super::Error::code).
 ///
-/// Branch on [`Error::kind`](super::Error::kind) where that is enough: it covers both services. These codes are
-/// documented for tables, or were recorded. The service may send others.
+/// Prefer [`Error::kind`](super::Error::kind) where it is enough: it covers both services. These codes are documented
+/// for tables, or were recorded. The service may send others.
 ///
 /// ```
 /// use azure_table::{Error, ErrorCode};

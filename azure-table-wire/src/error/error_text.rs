@@ -20,7 +20,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Returns `true` if a character changes the order in which the characters around it are displayed.
+/// Returns `true` if a character changes the display order of the characters around it.
 ///
 /// Such a character can make a line read as a different one.
 ///

@@ -6,23 +6,22 @@
 use super::{Error, ErrorParts};
 
 impl Error {
-    /// Returns `true` if a write is in doubt: the response to any of its attempts was lost, or the service failed while
-    /// it processed one.
+    /// Returns `true` if a write is in doubt: a response to one of its attempts was lost, or the service failed while
+    /// processing one.
     ///
-    /// With `false`, no attempt was applied, and none will be. A lost request may arrive up to 180 s later, so a write
-    /// stays in doubt after the service has rejected its last attempt, unless the stored rows decide.
+    /// If `false`, no attempt was or will be applied. A lost request may arrive up to 180 s later, so a write stays in
+    /// doubt even after the service rejects its last attempt, unless the stored rows settle it.
     ///
-    /// The kind is [`InDoubt`](super::ErrorKind::InDoubt) then. Read the entity before you repeat such a write, or
-    /// store [`doubt`](Self::doubt) to find out later whether it was applied.
+    /// If `true`, the kind is [`InDoubt`](super::ErrorKind::InDoubt). Read the entity before you repeat such a write,
+    /// or store [`doubt`](Self::doubt) to find out later whether it was applied.
     pub fn may_have_applied(&self) -> bool {
         self.inner.may_have_applied
     }
 
-    /// Returns the failure of the last attempt of a write in doubt, with its kind, status and code. `None` if the write
-    /// is not in doubt.
+    /// Returns how the last attempt of a write in doubt failed, with kind, status and code. `None` if not in doubt.
     ///
-    /// The failure says how the last attempt ended, not what is stored: a `ConditionNotMet` may be caused by an earlier
-    /// attempt of this very write.
+    /// It says nothing about what is stored: a `ConditionNotMet` may be caused by an earlier attempt of this very
+    /// write.
     ///
     /// ```
     /// use azure_table::ErrorKind;

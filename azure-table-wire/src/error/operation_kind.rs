@@ -5,8 +5,8 @@
 
 /// An operation of the client.
 ///
-/// Some operations, such as [`Modify`](Self::Modify) and [`DeleteWhere`](Self::DeleteWhere), consist of several
-/// requests, each with a kind of its own.
+/// Some operations, such as [`Modify`](Self::Modify) and [`DeleteWhere`](Self::DeleteWhere), send several requests,
+/// each with its own kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 // One word wide: copying whole words is faster than copying a byte and its surroundings.
@@ -52,21 +52,21 @@ pub enum OperationKind {
     Ping,
     /// Requests a user delegation key.
     GetUserDelegationKey,
-    /// Writes any number of entities, not atomic.
+    /// Writes any number of entities, not atomically.
     Bulk,
     /// Reads an entity, changes it and writes it back.
     Modify,
-    /// Reads again an entity that the caller holds.
+    /// Rereads an entity that the caller holds.
     Refresh,
-    /// Deletes the entities of a query.
+    /// Deletes the entities that a query finds.
     DeleteWhere,
-    /// Patches the entities of a query.
+    /// Patches the entities that a query finds.
     PatchWhere,
-    /// Changes the entities of a query.
+    /// Changes the entities that a query finds.
     UpdateWhere,
     /// Rewrites stored entities in the form of the current struct.
     Upgrade,
-    /// Creates the missing tables of a list.
+    /// Creates those tables of a list that are missing.
     EnsureTables,
     /// Deletes a table and creates it again.
     RecreateTable,
@@ -123,7 +123,7 @@ pub struct Facts {
     pub is_idempotent: bool,
     /// The status of a rejection that is a result, such as the 404 of a read.
     pub expected_status: Option<u16>,
-    /// The letters that a shared access signature needs: all letters of one of these alternatives. Empty if no
+    /// The letters that a shared access signature needs: all letters in one of these alternatives. Empty if no
     /// signature suffices, or if the letters depend on the request.
     pub sas_letters: &'static [&'static str],
 }

@@ -1,8 +1,8 @@
 //! The headers of a response that an error or an attempt keeps.
 //!
 //! Errors are logged, so an error keeps only headers that are known to hold neither keys nor secrets. A continuation
-//! holds keys, and a challenge or a redirection may hold more. An attempt keeps all headers except those that may hold
-//! a secret, and only for callers that read them.
+//! token holds keys, and a challenge or a redirect may hold more. An attempt keeps all headers except those that may
+//! hold a secret, and only for callers that read them.
 
 use std::fmt;
 
@@ -49,7 +49,7 @@ pub struct ResponseHeaders {
 }
 
 impl ResponseHeaders {
-    /// Keeps the headers of a response that errors show.
+    /// Keeps only the headers that errors show.
     pub fn of(headers: &HeaderMap, clock_skew_seconds: Option<i64>) -> Self {
         let is_kept = |(name, _): &(&HeaderName, &HeaderValue)| KEPT.contains(&name.as_str());
         let kept = headers.iter().filter(is_kept);

@@ -71,7 +71,7 @@ impl Parts<'_, '_> {
     }
 }
 
-/// The text and the errors that led to it in one line: a program that returns the error from `main` prints this.
+/// Writes the text and its causes on one line, as a program prints that returns the error from `main`.
 ///
 /// `{:#?}` prints the kind and the source as a struct.
 impl fmt::Debug for Error {

@@ -6,14 +6,13 @@ use std::fmt;
 
 /// The reason that a value cannot be written or read.
 ///
-/// Returned by hand-written `Property` and
-/// `TableKey` conversions. The crate adds the entity, the property and the keys, and
-/// converts it into an [`Error`](crate::error::Error).
+/// Return it from hand-written `Property` and `TableKey` conversions. The crate adds the entity, the property and the
+/// keys, and converts it into an [`Error`](crate::error::Error).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueError(Cow<'static, str>);
 
 impl ValueError {
-    /// Creates an error. Its reason reads well after "property `X`: ", such as `"-5 is below the least value 0"`.
+    /// Creates an error. `reason` should read well after "property `X`: ", as does `"-5 is below the least value 0"`.
     pub fn new(reason: impl Into<Cow<'static, str>>) -> Self {
         Self(reason.into())
     }

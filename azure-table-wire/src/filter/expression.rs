@@ -11,7 +11,7 @@ use std::fmt;
 use crate::filter::literal::Literal;
 use crate::value::edm::EdmValue;
 
-/// The maximum depth of nested parentheses, in filters of the client and in those that the emulator parses.
+/// The maximum depth of nested parentheses, for the client's filters and for those that the emulator parses.
 pub const MAX_DEPTH: usize = 100;
 
 /// A condition on one row.
@@ -73,8 +73,8 @@ impl Comparison {
         }
     }
 
-    /// Returns the operator to compare stored values with a literal, in place of a value in this order to the literal.
-    /// No stored value is between the two. `None` for `eq` and `ne` if they differ.
+    /// Returns the operator that keeps a comparison's result if its value is replaced by a literal next to it. `order`
+    /// compares the value with the literal; no stored value is between them. `None` for `eq` and `ne` unless equal.
     pub const fn beside(self, order: Ordering) -> Option<Self> {
         match (order, self) {
             (Ordering::Equal, same) => Some(same),

@@ -9,7 +9,7 @@
 //! - an unexpected word (recording `entity_query_invalid_filter` of azure-data-tables, 2024);
 //! - a number as the whole filter (Azurite issue 1185);
 //! - a constant that is too large;
-//! - a character that begins nothing (recorded in 2020 of `<`);
+//! - a character that begins nothing (recorded in 2020 for `<`);
 //! - a key as a condition (the tests of azure-storage-net).
 //!
 //! Not confirmed, and rejected here: `not` without parentheses before a comparison.
@@ -136,7 +136,7 @@ pub fn parse(text: &str) -> Result<Expression> {
     parse_to(text).map_err(|(error, _)| error)
 }
 
-/// Parses a filter. Empty or blank text is an error, because the service takes it for no filter at all.
+/// Parses a filter. Empty or blank text is an error, because the service treats it as no filter.
 ///
 /// An error has the byte offset of the unexpected word.
 pub fn parse_to(text: &str) -> std::result::Result<Expression, (ParseError, usize)> {

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 ///
 /// Source: REST "Versioning for Azure Storage".
 pub const X_MS_VERSION: &str = "2019-02-02";
-/// The first version in which tables send a challenge for a request without a token; used with tokens.
+/// The first version that answers a request without a token with a challenge; used with tokens.
 ///
 /// Source: REST "Authorize with Microsoft Entra ID"; seen live.
 pub const TOKEN_VERSION: &str = "2020-12-06";

@@ -30,8 +30,8 @@ pub struct PartError {
     pub headers: HeaderMap,
 }
 
-/// Returns the operation that failed, if any. It is the only part of the response then, as recorded of both services
-/// and of Azurite.
+/// Returns the operation that failed, if any. It is the only part of the response then, as recorded from both services
+/// and from Azurite.
 pub fn part_error(response: &Response<Bytes>) -> Option<PartError> {
     let message = parts(response).ok()?.next()?.ok()?;
     let status = message.status().ok().filter(|status| *status >= 400)?;

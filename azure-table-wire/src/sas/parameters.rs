@@ -81,8 +81,7 @@ const WITH_SERVICE: &str = "2015-02-21";
 /// The first version that signs addresses and protocols.
 pub const WITH_ADDRESSES: &str = "2015-04-05";
 
-/// Returns the string to sign of a table's signature, in the form of its version. The table's name is signed in lower
-/// case.
+/// Returns the string to sign for a table, in the form of its version. The table's name is signed in lower case.
 ///
 /// Source: REST "Create a service SAS", the strings of each version.
 pub fn table_string_to_sign(parameters: &SasParameters, account: &str, table: &str) -> String {
@@ -99,7 +98,7 @@ pub fn table_string_to_sign(parameters: &SasParameters, account: &str, table: &s
     lines.join("\n")
 }
 
-/// Returns the string to sign of a table's signature that a user delegation key signs: 19 lines.
+/// Returns the string that a user delegation key signs for a table: 19 lines.
 ///
 /// Not confirmed by a response of the live service: the order comes from another implementation of the documentation.
 ///
@@ -119,7 +118,7 @@ pub fn user_delegation_string_to_sign(parameters: &SasParameters, account: &str,
 /// The first version whose account signatures have a line for the encryption scope.
 const WITH_ENCRYPTION_SCOPE: &str = "2020-12-06";
 
-/// Returns the string to sign of an account's signature. It ends with a line end.
+/// Returns the string to sign for an account. It ends with a line end.
 pub fn account_string_to_sign(parameters: &SasParameters, account: &str) -> String {
     let value = |name| parameters.get(name);
     let mut lines = vec![account];

@@ -16,13 +16,13 @@ macro_rules! letters {
         impl $name {
             const LETTERS: &'static [(Self, char)] = &[$((Self::$constant, $letter)),+];
 
-            /// All of them.
+            /// All of these.
             pub const ALL: Self = Self(0 $(| Self::$constant.0)+);
 
             letters!(@constants 1, $($(#[$letter_doc])* $constant,)+);
         }
 
-        /// Reads letters in any order, as [`Display`](fmt::Display) writes them in the service's.
+        /// Parses letters in any order. [`Display`](fmt::Display) writes them in the service's order.
         impl FromStr for $name {
             type Err = Error;
 
@@ -107,8 +107,7 @@ letters! {
 }
 
 letters! {
-    /// The kinds of resources that an `AccountSas` applies to. Combine them
-    /// with `|`.
+    /// The kinds of resources that an `AccountSas` covers. Combine them with `|`.
     AccountResources {
         /// The service: its properties and statistics.
         SERVICE = 's',
@@ -120,7 +119,7 @@ letters! {
 }
 
 letters! {
-    /// The services that an `AccountSas` applies to. Combine them with `|`.
+    /// The services that an `AccountSas` covers. Combine them with `|`.
     AccountServices {
         /// Blob storage.
         BLOB = 'b',

@@ -22,11 +22,10 @@ pub const MAX_LIFE: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 /// A key that signs shared access signatures on behalf of an Entra ID identity, for at most 7 days.
 ///
-/// `Debug` never shows it, and it is overwritten when it is dropped.
+/// `Debug` never shows it, and dropping it overwrites it.
 ///
-/// Its signatures grant only the permissions that the identity has too, and they end with the key.
-/// `TableServiceClient::user_delegation_key` requests it, and
-/// `TableSas::sign_delegated` signs with it.
+/// Its signatures grant at most what the identity itself may do, and they expire with the key.
+/// `TableServiceClient::user_delegation_key` requests it, and `TableSas::sign_delegated` signs with it.
 ///
 /// Source: REST "Get User Delegation Key", "Create a user delegation SAS".
 #[derive(Clone)]
@@ -42,12 +41,12 @@ pub struct UserDelegationKey {
 }
 
 impl UserDelegationKey {
-    /// Returns the object id in Entra ID of the identity that the key was created for, a GUID.
+    /// Returns the Entra ID object id, a GUID, of the identity behind the key.
     pub fn object_id(&self) -> &str {
         &self.object_id
     }
 
-    /// Returns the tenant of the identity that the key was created for, a GUID.
+    /// Returns the tenant id, a GUID, of the identity behind the key.
     pub fn tenant_id(&self) -> &str {
         &self.tenant_id
     }
@@ -62,7 +61,7 @@ impl UserDelegationKey {
         self.expiry
     }
 
-    /// Returns the tenant whose users signatures can be bound to, if one was requested.
+    /// Returns the tenant to whose users signatures can be bound, if one was requested.
     pub fn delegated_tenant_id(&self) -> Option<&str> {
         self.delegated_tenant_id.as_deref()
     }
@@ -172,7 +171,7 @@ impl fmt::Debug for UserDelegationKey {
     }
 }
 
-/// The request for a key: its validity, and the tenant whose users signatures can be bound to.
+/// The request for a key: its validity, and the tenant to whose users signatures can be bound.
 #[doc(hidden)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyInfo {

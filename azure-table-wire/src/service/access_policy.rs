@@ -23,11 +23,10 @@ const MAX_ID: usize = 64;
 
 /// A stored access policy of a table.
 ///
-/// Shared access signatures refer to it by name (`TableSas::policy`).
+/// Shared access signatures refer to it by name, with `TableSas::policy`.
 ///
-/// Set each of start, expiry and permissions either here or in the signature, never in both. A signature works while
-/// its policy exists. Changing or removing the policy changes or revokes all signatures that name it, within 30
-/// seconds.
+/// Set each of start, expiry and permissions either here or in the signature, never in both. A signature works only
+/// while its policy exists. Changing or removing a policy takes effect on all its signatures within 30 seconds.
 ///
 /// ```
 /// use azure_table::{DateTime, TablePermissions};
@@ -57,7 +56,7 @@ pub struct StoredAccessPolicy {
 impl StoredAccessPolicy {
     /// Creates a policy that leaves everything to the signatures.
     ///
-    /// Signatures that name it can still be revoked.
+    /// You can still revoke signatures that name it.
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),

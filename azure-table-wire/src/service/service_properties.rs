@@ -24,8 +24,7 @@ const MAX_CORS_RULES: usize = 5;
 
 /// The properties of an account's Table service.
 ///
-/// A read returns all of them. On a write, a property that is `None` stays unchanged. An empty `cors` list removes all
-/// rules.
+/// A read returns all of them. A write leaves those that are `None` unchanged. An empty `cors` list removes all rules.
 ///
 /// ```
 /// use azure_table::service::{CorsRule, Metrics, ServiceProperties};

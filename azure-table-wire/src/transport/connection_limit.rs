@@ -1,8 +1,8 @@
 //! The number of connections that a transport may use concurrently.
 //!
-//! Attempts wait for a permit of the [`ConnectionLimit`]. An attempt holds it from before it sends until its response
-//! is read to the end. A connection that is idle in the pool needs none. [`for_attempts`] limits the attempts of a
-//! client in the same way.
+//! An attempt waits for a permit from the [`ConnectionLimit`], and holds it from before it sends until its response is
+//! read to the end. An idle connection in the pool needs none. [`for_attempts`] limits a client's attempts in the same
+//! way.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -18,10 +18,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::transport::deadline::Deadline;
 use crate::value::clock::{self, Instant};
 
-/// A limit on the concurrent requests of a transport, each on its own connection. Clones share it.
+/// A limit on a transport's concurrent requests, each on its own connection. Clones share it.
 ///
-/// The client reads a transport's [`connection_limit`](crate::transport::Transport::connection_limit). A request beyond
-/// the limit waits until an earlier one has its complete response. Requests wait in the order of their calls.
+/// A transport returns it from [`connection_limit`](crate::transport::Transport::connection_limit). A request beyond
+/// the limit waits until an earlier one has its complete response. Requests are served in the order of their calls.
 #[derive(Clone)]
 pub struct ConnectionLimit(Arc<Slots>);
 
@@ -35,7 +35,7 @@ struct Slots {
 }
 
 impl ConnectionLimit {
-    /// Creates a limit of this many connections, at least one.
+    /// Creates a limit of this many connections; 0 counts as 1.
     pub fn new(connections: usize) -> Self {
         Self::of(connections, "connections; raise `max_connections` of the transport")
     }

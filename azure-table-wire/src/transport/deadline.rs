@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::error::{Error, ErrorKind};
 use crate::value::clock::Instant;
 
-/// The end of a time limit, with the setting that states it.
+/// The end of a time limit, with the name of its setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     end: Instant,
@@ -14,13 +14,13 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Begins the limit that the setting states. Returns `None` if its end is beyond the clock.
+    /// Starts the time limit of a setting. Returns `None` if its end is beyond the clock.
     pub fn after(setting: &'static str, stated: Duration) -> Option<Self> {
         let end = Instant::now().checked_add(stated)?;
         Some(Self { end, stated, setting })
     }
 
-    /// Returns the one that ends first.
+    /// Returns the earlier of the two.
     pub fn min(self, other: Self) -> Self {
         if other.end < self.end { other } else { self }
     }
@@ -30,7 +30,7 @@ impl Deadline {
         self.end.saturating_duration_since(Instant::now())
     }
 
-    /// Returns the error of an action that the limit ended: what was not done.
+    /// Returns the error for an action that the limit ended. `what` names what was not done.
     pub fn error(&self, what: &str) -> Error {
         let why = format!("{what} within the `{}` of {:?}", self.setting, self.stated);
         Error::new(ErrorKind::Timeout, why)

@@ -35,10 +35,10 @@ const UNIX_EPOCH: i64 = 621_355_968_000_000_000;
 
 /// A point in time in UTC, in steps of 100 ns: exactly the precision that the service stores.
 ///
-/// Other time types count nanoseconds. Fields of these types are rounded down when they are written, without an error.
+/// Other time types count nanoseconds. A field of such a type is silently rounded down when it is written;
 /// [`truncate`](Self::truncate) rounds a value beforehand.
 ///
-/// A `DateTime` holds the years 1 to 9999. The service accepts 1601-01-01T00:00:00Z and later
+/// A `DateTime` holds the years 1 to 9999. The service only stores 1601-01-01T00:00:00Z and later
 /// ([`DateTime::MIN_STORED`]); the client checks this when it writes a value. The text is RFC 3339 with at most seven
 /// fraction digits, without trailing zeros.
 ///
@@ -145,9 +145,9 @@ impl DateTime {
         Duration::new(ticks / per_second, (ticks % per_second) as u32 * 100)
     }
 
-    /// Rounds a point in time of another type down to 100 ns, the precision of the service.
+    /// Rounds a time of another type down to 100 ns, the service's precision.
     ///
-    /// Most clocks count nanoseconds. A value rounded before it is written equals the value that is read back:
+    /// Most clocks count nanoseconds. If you round a value before you write it, it equals the value that you read back:
     /// ```
     /// use std::time::{Duration, SystemTime};
     /// use azure_table::DateTime;
@@ -155,9 +155,9 @@ impl DateTime {
     /// assert_eq!(DateTime::truncate(exact), SystemTime::UNIX_EPOCH + Duration::from_nanos(1_200));
     /// ```
     ///
-    /// Accepts `SystemTime`, and with the feature of that name the types of chrono, jiff and time
+    /// Accepts `SystemTime` and, with their features, the types of chrono, jiff and time
     /// (`DateTime::truncate(Utc::now())`). An `OffsetDateTime` becomes UTC. A time outside of the years 1 to 9999 is
-    /// returned unchanged: a write of it is an error.
+    /// returned unchanged, and writing it fails.
     pub fn truncate<T>(time: T) -> T
     where
         T: Copy + TryFrom<Self>,
@@ -259,7 +259,7 @@ impl TryFrom<DateTime> for SystemTime {
     type Error = ValueError;
 
     /// # Errors
-    /// The time is beyond the range of the system's clock (on Windows it begins in 1601).
+    /// The time is beyond the range of the system's clock, which begins in 1601 on Windows.
     fn try_from(time: DateTime) -> Result<Self, ValueError> {
         let epoch = DateTime(UNIX_EPOCH);
         let distance = time.abs_diff(epoch);
@@ -289,7 +289,7 @@ impl fmt::Debug for DateTime {
 impl FromStr for DateTime {
     type Err = ValueError;
 
-    /// Parses RFC 3339. An offset is converted to UTC; digits beyond 100 ns are cut, without an error.
+    /// Parses RFC 3339. Converts an offset to UTC, and silently cuts digits beyond 100 ns.
     fn from_str(text: &str) -> Result<Self, ValueError> {
         match iso8601::read(text) {
             Some(ticks) => Ok(Self(ticks)),

@@ -22,7 +22,7 @@ use crate::value::guid::Guid;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[repr(usize)] // Values move as whole words: a byte that is copied as a part of a word stalls the processor.
 pub enum EdmType {
-    /// Text of at most 32,768 UTF-16 units.
+    /// Text of up to 32,768 UTF-16 units.
     String,
     /// `true` or `false`.
     Boolean,
@@ -32,11 +32,11 @@ pub enum EdmType {
     Int64,
     /// An IEEE 754 number of 64 bits.
     Double,
-    /// UTC time in steps of 100 ns, from the year 1601 on.
+    /// UTC time in steps of 100 ns, from the year 1601.
     DateTime,
     /// A GUID.
     Guid,
-    /// At most 65,536 bytes.
+    /// Up to 65,536 bytes.
     Binary,
 }
 
@@ -140,7 +140,7 @@ impl Edm<'_> {
     }
 }
 
-/// Writes the value alone: text unchanged, times in ISO 8601, bytes in base64.
+/// Writes only the value: text unchanged, times in ISO 8601, bytes in base64.
 ///
 /// ```
 /// use azure_table::EdmValue;
@@ -162,8 +162,8 @@ impl fmt::Display for Edm<'_> {
     }
 }
 
-/// Serializes a map of one entry from the type to the value: `{"Edm.Int64":"5"}`. Int64, Double, DateTime, Guid and
-/// Binary are text, so that no format rounds them.
+/// Serializes a map with one entry, from type to value: `{"Edm.Int64":"5"}`. Int64, Double, DateTime, Guid and Binary
+/// are text, so that no format rounds them.
 impl Serialize for Edm<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(1))?;
@@ -239,11 +239,11 @@ impl From<&str> for EdmValue {
     }
 }
 
-/// A value as received: a JSON token and its type annotation, if the response has one.
+/// A received property value: a JSON token, and its type annotation if the response has one.
 ///
-/// A `ReadProperty` turns it into a Rust value. At metadata level `none` there
-/// are no annotations: Int64, DateTime, Guid and Binary arrive as plain text, like String. A value that arrives as text
-/// is therefore read by its text, whatever its annotation, so that every read of a row has the same result.
+/// A `ReadProperty` turns it into a Rust value. At metadata level `none` there are no annotations: Int64, DateTime,
+/// Guid and Binary arrive as plain text, like String. A value that arrives as text is therefore parsed from it,
+/// whatever its annotation, so that every read of a row has the same result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WireValue<'a> {
     #[doc(hidden)]
@@ -311,7 +311,7 @@ impl<'a> WireValue<'a> {
         self.annotation
     }
 
-    /// Returns the value with its EDM type: the annotated type, or else the type that JSON shows.
+    /// Returns the value with its EDM type: the annotated one, or else the one that JSON shows.
     ///
     /// Without an annotation, text is a string, and `true` and `false` are booleans. Digits without point or exponent
     /// are Int32 if they fit. Other numbers are doubles.
@@ -343,7 +343,7 @@ impl<'a> WireValue<'a> {
         })
     }
 
-    /// Returns the text of an Edm.String, or of another value that arrives as text.
+    /// Returns the text of an Edm.String, or of any value that arrives as text.
     ///
     /// # Errors
     /// The value is a number or a boolean.
@@ -369,7 +369,7 @@ impl<'a> WireValue<'a> {
     /// Returns an Edm.Int32.
     ///
     /// # Errors
-    /// The value has another type, including Edm.Int64: nothing is narrowed.
+    /// The value has another type. An Edm.Int64 is not narrowed.
     #[inline]
     pub fn as_i32(&self) -> Result<i32, ValueError> {
         let digits = match (&self.token, self.annotation) {
@@ -397,8 +397,8 @@ impl<'a> WireValue<'a> {
     /// Returns an Edm.Double, or an Edm.Int32 widened. The digits are rounded to the nearest double.
     ///
     /// # Errors
-    /// The value has another type, including Edm.Int64 (not every Int64 is exact as a double), or its digits are beyond
-    /// a double's range.
+    /// The value has another type, or its digits are beyond a double's range. An Edm.Int64 is not converted, because
+    /// not every one is exact as a double.
     #[inline]
     pub fn as_f64(&self) -> Result<f64, ValueError> {
         let digits = match (&self.token, self.annotation) {

@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use crate::error::error_text::Shown;
 use crate::error::{Error, Result};
 
-/// The version of an entity, as the service returned it.
+/// An entity's version, as the service returned it.
 ///
-/// An ETag is opaque: compare it, send it back, never build one from a Timestamp. The ETags of one batch response share
-/// memory. Keeping one keeps the text of all of them, at most 100.
+/// An ETag is opaque: compare it and send it back, but never build one from a Timestamp. The ETags of a batch response
+/// share memory, so keeping one keeps the text of all of them, at most 100.
 ///
-/// If the response to a write was lost and others may have changed the row since, the write returns an ETag that no row
-/// has. The next write under it fails: with [`ConditionNotMet`](crate::error::ErrorKind::ConditionNotMet), or
-/// `NotFound` if the row is gone.
+/// If a write's response was lost and others may have changed the row since, the write returns an ETag that no row has.
+/// The next write under it fails with [`ConditionNotMet`](crate::error::ErrorKind::ConditionNotMet), or with `NotFound`
+/// if the row is gone.
 ///
 /// Source: REST "Insert Entity", header `ETag`; `odata.etag` in the JSON of reads.
 #[derive(Clone, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct ETag {
     to: u32,
 }
 
-/// An ETag in the form of both services, of a time before either had tables. No row has it.
+/// An ETag in both services' form, from a time before either had tables. No row has it.
 ///
 /// Source: REST "Table Service Error Codes": 412 for an ETag that differs, 400 for one of another form.
 const OF_NO_ROW: &str = "W/\"datetime'2000-01-01T00%3A00%3A00.0000000Z'\"";
@@ -40,7 +40,7 @@ pub fn for_no_row() -> ETag {
 }
 
 impl ETag {
-    /// Creates an ETag from text that was stored earlier.
+    /// Creates an ETag from text that you stored earlier.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
         // No ETag is that long.
@@ -126,7 +126,7 @@ impl fmt::Display for ETag {
     }
 }
 
-/// The condition of a replace, merge or delete on the stored entity.
+/// The condition that a replace, merge or delete puts on the stored entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Condition {
@@ -136,7 +136,7 @@ pub enum Condition {
     Matches(ETag),
     /// The entity has an ETag field that is empty.
     ///
-    /// The call fails before anything is sent, unless it is made with `unconditionally()`.
+    /// The call fails before it sends anything, unless you add `unconditionally()`.
     MissingETag,
 }
 

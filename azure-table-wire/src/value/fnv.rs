@@ -1,9 +1,9 @@
-//! The hash FNV-1a: the same in every process and every build, so it may be stored. It does not withstand inputs that
-//! are chosen to collide.
+//! The hash FNV-1a: the same in every process and every build, so it may be stored. An attacker can choose inputs that
+//! collide.
 //!
 //! Source: Fowler, Noll, Vo, "FNV hash", the 64-bit parameters.
 
-/// The hash of nothing.
+/// The hash of no bytes.
 pub const START: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Adds a byte to a hash.

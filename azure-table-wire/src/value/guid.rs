@@ -42,7 +42,7 @@ const HEX: [u8; 256] = {
 impl Guid {
     /// Creates a random GUID (version 4).
     ///
-    /// It is unique, but not unpredictable: do not use it as a secret.
+    /// It is unique but predictable: do not use it as a secret.
     pub fn random() -> Self {
         let mut bytes = [0; 16];
         fastrand::fill(&mut bytes);

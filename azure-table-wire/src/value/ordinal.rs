@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 /// Compares two texts as the service orders keys and string values.
 pub fn compare(a: &str, b: &str) -> Ordering {
-    // Not compared: the address of an empty text may be no memory, from which AVX-512 loads slowly.
+    // Not compared: an empty text's address may be unmapped, and AVX-512 loads from it slowly.
     if a.is_empty() || b.is_empty() {
         return a.len().cmp(&b.len());
     }

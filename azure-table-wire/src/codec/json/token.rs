@@ -52,7 +52,7 @@ impl<'a> From<Token<'a>> for Scalar<'a> {
 /// The maximum nesting of a skipped value.
 const MAX_DEPTH: usize = 64;
 
-/// The reason of an error in text that is no Unicode.
+/// The reason for rejecting text that is not valid Unicode.
 const HALF_PAIR: &str = "half of a surrogate pair";
 
 /// The position and the reason of a JSON error.
@@ -277,7 +277,7 @@ impl<'a> Reader<'a> {
             b'-' | b'0'..=b'9' => {
                 let start = self.at;
                 let digits = self.number();
-                // Nothing is skipped of what is no number.
+                // If this is not a number, nothing is skipped.
                 digits.map(Token::Number).inspect_err(|_| self.at = start).ok()
             }
             b't' => self.word("true").ok().map(|()| Token::Boolean(true)),

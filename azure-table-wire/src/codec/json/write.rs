@@ -163,8 +163,7 @@ fn finite(bytes: &mut Vec<u8>, value: f64) {
 
 /// Appends a JSON string.
 ///
-/// U+2028 and U+2029 are escaped although JSON does not require it: Azurite takes them for the end of a line of a
-/// batch.
+/// U+2028 and U+2029 are escaped although JSON does not require it: Azurite treats them as a line end in a batch.
 pub fn quoted(bytes: &mut Vec<u8>, text: &str) {
     bytes.push(b'"');
     let mut rest = text.as_bytes();

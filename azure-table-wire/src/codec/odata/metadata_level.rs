@@ -1,6 +1,6 @@
 //! The amount of metadata in a response, and the header that requests it.
 
-/// The amount of metadata that the service sends with the values.
+/// The amount of metadata that the service sends with values.
 ///
 /// Source: REST "Payload format for Table service operations".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

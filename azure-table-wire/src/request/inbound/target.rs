@@ -122,9 +122,9 @@ impl Target {
                 other => other,
             }),
             "" | "/" | "Tables" | "$batch" => Self::named(first, keys),
-            // Recorded of an insert.
+            // Recorded for an insert.
             _ if keys.is_empty() && first.eq_ignore_ascii_case(further) => Self::named(first, keys),
-            // Recorded of azure-data-tables (2020): as for the list of tables there.
+            // Recorded from azure-data-tables (2020): as for the list of tables there.
             _ if is_get && first.eq_ignore_ascii_case(further) => Ok(Self::TablesBelow(first.to_owned())),
             _ => Err(TargetFault::Path),
         }

@@ -25,7 +25,7 @@ pub struct Logging {
     pub write: bool,
     /// Logs deletes.
     pub delete: bool,
-    /// The number of days that logs are kept, 1 to 365; `None` keeps them until they are deleted.
+    /// The days to keep logs, 1 to 365; `None` keeps them until someone deletes them.
     pub retention_days: Option<u32>,
 }
 
@@ -40,9 +40,9 @@ pub struct Metrics {
     pub enabled: bool,
     /// Also records each operation separately.
     ///
-    /// Applies only if metrics are enabled.
+    /// Has no effect unless metrics are enabled.
     pub include_apis: bool,
-    /// The number of days that metrics are kept, 1 to 365; `None` keeps them until they are deleted.
+    /// The days to keep metrics, 1 to 365; `None` keeps them until someone deletes them.
     pub retention_days: Option<u32>,
 }
 

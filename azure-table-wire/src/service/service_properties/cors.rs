@@ -49,16 +49,16 @@ pub struct CorsRule {
     ///
     /// At most 64 names and 2 prefixes (`x-ms-meta*`), each of at most 256 characters.
     pub allowed_headers: Vec<String>,
-    /// The response headers that the page may read; limits as for `allowed_headers`.
+    /// The response headers that the page may read, with the limits of `allowed_headers`.
     pub exposed_headers: Vec<String>,
     /// The time for which the browser may cache the response to a preflight request.
     ///
-    /// In whole seconds up to 2,147,483,647. A fraction is dropped.
+    /// Whole seconds up to 2,147,483,647; a fraction is dropped.
     pub max_age: Duration,
 }
 
 impl CorsRule {
-    /// Creates a rule for simple requests: it allows and exposes no headers, and nothing is cached.
+    /// Creates a rule for simple requests, which allows and exposes no headers and caches nothing.
     pub fn new<O: Into<String>, M: Into<String>>(
         origins: impl IntoIterator<Item = O>,
         methods: impl IntoIterator<Item = M>,
@@ -72,7 +72,7 @@ impl CorsRule {
 
     pub(super) fn element(&self) -> Element {
         let list = |name, items: &[String]| Element::of_text(name, items.join(","));
-        // The order of the service's responses. It accepts any (recorded of four SDKs, 2021 and 2022).
+        // The order of the service's responses. It accepts any (recorded from four SDKs, 2021 and 2022).
         Element::new("CorsRule").with([
             list("AllowedMethods", &self.allowed_methods),
             list("AllowedOrigins", &self.allowed_origins),

@@ -11,7 +11,7 @@ impl TryFrom<chrono::DateTime<Utc>> for DateTime {
     /// Rounds down to 100 ns; see [`DateTime::truncate`]. A leap second becomes the last 100 ns before it.
     ///
     /// # Errors
-    /// Before the year 1 or after the year 9999.
+    /// The time is before the year 1 or after the year 9999.
     fn try_from(time: chrono::DateTime<Utc>) -> Result<Self, ValueError> {
         // In a leap second the nanoseconds exceed a second.
         let nanos = time.timestamp_subsec_nanos().min(999_999_999);

@@ -9,7 +9,7 @@ impl TryFrom<jiff::Timestamp> for DateTime {
     /// Rounds down to 100 ns; see [`DateTime::truncate`].
     ///
     /// # Errors
-    /// Before the year 1.
+    /// The time is before the year 1.
     fn try_from(time: jiff::Timestamp) -> Result<Self, ValueError> {
         Self::from_unix_nanos(time.as_nanosecond())
     }
@@ -19,7 +19,7 @@ impl TryFrom<DateTime> for jiff::Timestamp {
     type Error = ValueError;
 
     /// # Errors
-    /// The last 26 hours of the year 9999, [`DateTime::MAX`] among them: a timestamp ends at 9999-12-30T22:00:00Z.
+    /// The time is in the last 26 hours of the year 9999, as is [`DateTime::MAX`]: jiff ends at 9999-12-30T22:00:00Z.
     fn try_from(time: DateTime) -> Result<Self, ValueError> {
         Self::from_nanosecond(time.unix_nanos())
             .map_err(|_| ValueError::new(format!("{time} is after the greatest jiff::Timestamp {}", Self::MAX)))

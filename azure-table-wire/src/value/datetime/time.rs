@@ -11,7 +11,7 @@ impl TryFrom<OffsetDateTime> for DateTime {
     /// Converts to UTC and rounds down to 100 ns; see [`DateTime::truncate`].
     ///
     /// # Errors
-    /// Before the year 1 or after the year 9999, in UTC.
+    /// The time is before the year 1 or after the year 9999, in UTC.
     fn try_from(time: OffsetDateTime) -> Result<Self, ValueError> {
         Self::from_unix_nanos(time.unix_timestamp_nanos())
     }
@@ -20,7 +20,7 @@ impl TryFrom<OffsetDateTime> for DateTime {
 impl From<DateTime> for OffsetDateTime {
     /// Converts to a time in UTC.
     fn from(time: DateTime) -> Self {
-        // Its range has the years 1 to 9999.
+        // Its range includes the years 1 to 9999.
         Self::from_unix_timestamp_nanos(time.unix_nanos()).unwrap_or(Self::UNIX_EPOCH)
     }
 }
