@@ -27,19 +27,19 @@ const INTERVAL: Duration = Duration::from_secs(5);
 const MAX_INTERVAL: Duration = Duration::from_secs(60);
 const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 
-/// A tail of changes: a stream of the rows that were inserted or updated, found by polls on Timestamp.
+/// A stream of inserted and updated rows, found by polling on Timestamp.
 ///
 /// **Promise.** Each row is yielded at least once in its last version, if its Timestamp is at most the
 /// [overlap](Self::overlap) behind the service's clock when the write becomes visible. One stream yields no version
 /// twice. Intermediate versions of a row that is written often may be missing.
 ///
 /// Each row is a [`Versioned`] entity. Rows are yielded as pages arrive, not in the order of the writes. The stream has
-/// no end, unless [`max_polls`](Self::max_polls) sets one.
+/// no end, unless you set [`max_polls`](Self::max_polls).
 ///
-/// **Cost.** Timestamp has no index: each poll reads the whole range of the query, whatever has changed. Expect one
-/// request per 1,000 rows of the range, most of them with an empty page. Name a partition or a prefix where you can.
-/// Each poll receives the rows of the overlap again. It keeps in memory a page, and the key and ETag of each row of the
-/// overlap.
+/// **Cost.** Timestamp has no index: each poll reads the whole range of the query, even if nothing has changed. Expect
+/// one request per 1,000 rows of the range, most of them with an empty page. Name a partition or a prefix where you
+/// can. Each poll receives the rows of the overlap again. The stream keeps one page in memory, and the key and ETag of
+/// each row of the overlap.
 ///
 /// | call | requests | entities |
 /// |---|---|--:|
@@ -86,7 +86,7 @@ const LEAST_INTERVAL: Duration = Duration::from_millis(1);
 ///   [`Log`](crate::Log).
 /// - **A poll is the unit**: a tail that stops within a poll starts that poll again. Read a large table with
 ///   [`scan`](TableQuery::scan) first, then tail it [`since`](Self::since) a time before that scan.
-/// - **Filters**: a row that changes so that it no longer meets the query's conditions is not seen.
+/// - **Filters**: a change after which a row no longer meets the query's conditions is not seen.
 /// - **Settings of the query**: its conditions, page size and options apply, and its `total_timeout` limits the pages of a
 ///   poll up to an error.
 ///   Its `limit`, [`OperationContext`](azure_table::telemetry::OperationContext) and location mode do not apply. Polls
@@ -215,7 +215,7 @@ impl<E: TableEntity + ReadEntity> Changes<E> {
     }
 }
 
-/// Returns the query of the rows from `time` on.
+/// Returns the query for rows whose Timestamp is `time` or later.
 fn poll<E: TableEntity, P>(query: TableQuery<E, P>, time: DateTime) -> TableQuery<E, P> {
     query.filter(Column::<E, DateTime>::timestamp().ge(time))
 }

@@ -1,7 +1,7 @@
 //! Conflicts: writes to a row that has changed since it was read.
 //!
-//! This module distinguishes them from other errors, has their default limit, and the rounds of loops that they repeat.
-//! It returns the handle whose reads see all earlier writes.
+//! Tells them from other errors, and limits and delays the loops that retry after them. Also returns the handle whose
+//! reads see all earlier writes.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use azure_table::{CallOptions, Error, ErrorKind, LocationMode, Result, TableClient};
 
-/// The default number of transactions that one call tolerates.
+/// The default number of conflicts that one call tolerates.
 pub(super) const CONFLICTS: u32 = 16;
 
 /// Returns a handle that reads the primary, whatever the client's mode: the secondary may lack recent writes.
@@ -26,7 +26,7 @@ pub(super) fn was_unchanged<T>(written: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// The rounds of a loop that reads rows, and ends once no other write came first.
+/// The rounds of a loop that reads and writes rows until no other write comes first.
 pub(super) struct Rounds(Range<u32>);
 
 impl Rounds {
@@ -38,7 +38,7 @@ impl Rounds {
     /// may have changed the row.
     ///
     /// # Errors
-    /// - `Contention`: all rounds of this row have ended.
+    /// - `Contention`: no round is left.
     pub(super) async fn next(&mut self, row: &impl fmt::Display) -> Result<()> {
         let Some(round) = self.0.next() else {
             let why = format!(
@@ -55,7 +55,7 @@ impl Rounds {
     }
 }
 
-/// Returns `true` if other rows can be written nevertheless. Of a write in doubt, its last failure decides.
+/// Returns `true` if the error concerns its row only. For a write in doubt, the last failure decides.
 pub(super) fn concerns_row(error: &Error) -> bool {
     let last = error.last_failure();
     matches!(
@@ -69,7 +69,7 @@ pub(super) fn concerns_row(error: &Error) -> bool {
     )
 }
 
-/// Returns `true` if the row has changed since it was read, by another write. A write in doubt is no conflict.
+/// Returns `true` if another write has changed the row since it was read. A write in doubt is not a conflict.
 pub(super) fn is_conflict(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::ConditionNotMet | ErrorKind::NotFound)
 }

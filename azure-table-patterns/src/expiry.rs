@@ -14,7 +14,7 @@ use azure_table::{
 
 /// The rows of a table, each with a deadline.
 ///
-/// **Promise.** No row is read at its deadline or after it, swept or not. A sweep deletes no row whose deadline was
+/// **Promise.** No read returns a row at or after its deadline, swept or not. A sweep deletes no row whose deadline was
 /// extended before the delete.
 ///
 /// The deadline is a property of your entity. You pass the current time to every method: [`DateTime::now`], or the same
@@ -123,10 +123,10 @@ impl<E: TableEntity> Expiring<E> {
     }
 }
 
-/// One table per month or day, which is dropped as a whole.
+/// One table per month or day, dropped as a whole.
 ///
 /// **Promise.** All rows of one period are in one table. [`drop_before`](Self::drop_before) deletes no table whose
-/// period ends after the time.
+/// period ends after the given time.
 ///
 /// The name of a table is the prefix and the period in UTC: `Events202601` or `Events20260131`. Other tables with this
 /// prefix and the same number of digits would be dropped too. A table is created by the first write that needs it.

@@ -98,7 +98,7 @@ pub struct Fence<H> {
 }
 
 impl<H: TableEntity + ReadEntity> Fence<H> {
-    /// Opens the fence with the header of this key, or inserts the given header.
+    /// Opens the fence of the stored header with this key, or inserts `new` as its header.
     ///
     /// # Errors
     /// - The errors of [`get`](TableClient::get) and [`insert`](TableClient::insert).
@@ -179,7 +179,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
 
     /// Returns the header as it was last read or written.
     ///
-    /// After a failed call it may contain the change of the closure: [`refresh`](Self::refresh) reads it again.
+    /// After a failed call it may contain the closure's changes: [`refresh`](Self::refresh) reads it again.
     pub fn header(&self) -> &H {
         &self.header
     }
@@ -223,10 +223,10 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
         Ok(())
     }
 
-    /// Returns the revision whose row is the header, for snapshots of the partition.
+    /// Returns a [`Revision`] for snapshots of the partition. Sends nothing.
     ///
-    /// It reads rows of several pages, and the header, as they were at one moment. It has the fence's
-    /// [`max_conflicts`](Self::max_conflicts). This method sends nothing.
+    /// It reads the header, and rows of several pages, as they were at one moment. It has the fence's
+    /// [`max_conflicts`](Self::max_conflicts).
     ///
     /// # Errors
     /// - [`InvalidInput`](ErrorKind::InvalidInput): the header has no valid key.
@@ -247,7 +247,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// # Errors
     /// - [`Contention`](ErrorKind::Contention): more conflicts than [`max_conflicts`](Self::max_conflicts) allows.
     /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet), for a new header [`AlreadyExists`](ErrorKind::AlreadyExists):
-    ///   a conflict, and `max_conflicts` is 0.
+    ///   another transaction came first, and `max_conflicts` is 0.
     /// - The error of an operation, with its [`batch_index`](azure_table::Error::batch_index): the header is 0, the
     ///   operations follow from 1. Nothing was written.
     /// - [`InvalidInput`](ErrorKind::InvalidInput): an operation has another partition, there are more than 99, or two

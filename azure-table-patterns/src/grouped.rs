@@ -1,4 +1,4 @@
-//! The single writes of many tasks, in batches: a group commit.
+//! Single writes of many tasks, sent in batches: a group commit.
 //!
 //! Defines [`Grouped`] and its [`GroupedError`]. The driver is a bulk over the queue of the writes. A bulk that ends
 //! early is followed by another one.
@@ -20,14 +20,14 @@ use tokio::sync::{mpsc, oneshot};
 ///
 /// **Promise.** Each write has its own outcome, as in a [bulk](TableClient::bulk): a row that fails its batch is removed,
 /// and the others are sent again. Two writes to one row are applied in the order in which their futures were first
-/// polled. An error that concerns no single row, such as `Forbidden` or a minute of throttling, also ends the writes of
-/// other partitions that wait. The next writes are sent again.
+/// polled. An error that concerns no single row, such as `Forbidden` or a minute of throttling, also ends the waiting
+/// writes of other partitions. Later writes are sent again.
 ///
 /// **Cost.** One request for each batch. Throttled batches are sent again at a rate that adapts to the service.
 ///
 /// **Crash.** A write whose caller has no result may have been applied.
 ///
-/// A dropped future of [`write`](Self::write) withdraws nothing: its write may be sent until the driver ends.
+/// Dropping the future of [`write`](Self::write) does not cancel the write: the driver may still send it.
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableOperation, TableServiceClient};
 /// use azure_table_patterns::Grouped;
@@ -65,9 +65,9 @@ struct Write {
 type Caller = oneshot::Sender<Result<Option<ETag>, GroupedError>>;
 
 impl Grouped {
-    /// Creates a group of writes to a table, and the future that sends them: spawn it.
+    /// Creates a group of writes to a table, and the driver that sends them: a future to spawn.
     ///
-    /// The future ends when the last clone of the group is dropped and each write has its outcome.
+    /// The driver ends when the last clone of the group is dropped and each write has its outcome.
     pub fn new<E: 'static>(table: &TableClient<E>) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (queue, writes) = mpsc::unbounded_channel();
         (Self { queue }, drive(table.clone(), writes))
@@ -136,9 +136,9 @@ async fn drive<E>(table: TableClient<E>, mut writes: mpsc::UnboundedReceiver<Wri
     }
 }
 
-/// The error of a write of a group.
+/// The error of a write through [`Grouped`].
 ///
-/// The writes of one batch share an error, so it may name another row than theirs.
+/// The writes of one batch share an error, so it may name a different row.
 #[derive(Clone, Debug)]
 pub struct GroupedError {
     reason: LeftoverReason,
@@ -158,7 +158,7 @@ impl GroupedError {
         }
     }
 
-    /// Returns the reason. A write that was not attempted may be sent again.
+    /// Returns the reason. You can safely repeat a write that was not attempted.
     pub fn reason(&self) -> &LeftoverReason {
         &self.reason
     }

@@ -1,4 +1,4 @@
-//! The building of an index: the rows of entities that were written without it.
+//! Builds an index: writes index rows for entities that were stored without it.
 
 use azure_table::index::{INDEX_PREFIX, Index, IndexRow, IndexSchema, IndexWrite, IndexedEntity};
 use azure_table::{
@@ -12,19 +12,19 @@ use super::index_removal::IndexRowKey;
 use super::index_state::{StateRow, check_declaration};
 use super::indexed::{Holder, Indexed};
 
-/// The result of a build.
+/// The result of [`Indexed::build`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[must_use = "the index is not ready if values are taken: call `ensure_none_taken`"]
 pub struct IndexBuild {
-    /// The number of index rows that this call wrote or found. 0 for an index that was ready.
+    /// The number of index rows that this call wrote or found; 0 if the index was ready.
     pub indexed: u64,
-    /// The keys of entities whose value another entity of their partition has, in a unique index.
+    /// The keys of entities whose `unique` value another entity of their partition already has.
     pub taken: Vec<(String, String)>,
 }
 
 impl IndexBuild {
-    /// Returns an error that names the first entity whose value another one has, if there is one.
+    /// Returns an error that names the first entity in `taken`, if any.
     ///
     /// # Errors
     /// - [`Other`](ErrorKind::Other): two entities have one value, and the index is not ready.
@@ -42,27 +42,27 @@ impl IndexBuild {
 }
 
 impl<E: IndexedEntity + ReadEntity> Indexed<E> {
-    /// Builds an index: writes the rows of all entities. Queries can use it then.
+    /// Builds an index: writes the index rows of all entities, so that queries can use it.
     ///
-    /// Deploy all writers with the declaration first. They go on to write meanwhile. Each entity is merged unchanged in
-    /// the transaction with its index row, so its ETag changes. After an interruption, call it again: it continues at
-    /// the page it had reached. An index that is ready is not built again.
+    /// Deploy all writers with the declaration first. They can keep writing meanwhile. Each entity is merged unchanged
+    /// in the transaction with its index row, so its ETag changes. After an interruption, call this again: it continues
+    /// at the page it had reached. An index that is ready is not built again.
     ///
-    /// First, rows without an entity are deleted: writers without the index may have left them during the deployment.
-    /// That reads the rows of the index by a query, then each by its key and its entity. On Cosmos DB, where a read may
-    /// miss the entity, they stay until [`repair`](Self::repair).
+    /// First, the build deletes index rows without an entity, which writers without the index may have left during the
+    /// deployment. It finds the rows by a query, then gets each row and its entity. On Cosmos DB, where a read may miss
+    /// the entity, such rows stay until [`repair`](Self::repair).
     ///
-    /// [`concurrency`](Self::concurrency) sets how many entities are written at a time, and how many rows are checked;
-    /// 1 leaves the most room for other clients.
+    /// [`concurrency`](Self::concurrency) limits the entities that are written, and the rows that are checked, at a
+    /// time; 1 leaves the most room for other clients.
     ///
-    /// Any release that declares the index can build it. It changes no property of an entity, and rows that cover
-    /// entities get the properties as they are stored.
+    /// Any release that declares the index can build it. It changes no property of an entity, and covering rows get the
+    /// properties as they are stored.
     ///
-    /// A unique index is not ready while two entities have one value. Change them and call this again.
+    /// A unique index is not ready while two entities have one value. Change one of them and call this again.
     ///
     /// # Errors
     /// - [`InvalidInput`](ErrorKind::InvalidInput): the index was built with another declaration, or is being removed.
-    ///   Also if the row of an entity cannot be stored: [`verify`](Self::verify) names these entities. Change them.
+    ///   Or an entity's index row cannot be stored: [`verify`](Self::verify) names these entities. Change them.
     /// - [`Contention`](ErrorKind::Contention): 16 other writes came first.
     /// - The errors of [`query`](azure_table::TableClient::query) and of batches.
     pub async fn build<R: IndexRow<Entity = E>>(&self, index: Index<R>) -> Result<IndexBuild> {
@@ -112,7 +112,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         Ok(built)
     }
 
-    /// Stores the progress of a build. Returns the stored state, which may be that of another build that has ended.
+    /// Stores the progress of a build. Returns the stored state, which another build may have written when it ended.
     async fn set_state(
         &self,
         index: &IndexSchema,
@@ -142,8 +142,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         }
     }
 
-    /// Deletes the rows of an index that have no entity. While writers were deployed, those without the index have
-    /// changed entities of those with it.
+    /// Deletes index rows without an entity. During a deployment, writers without the index change entities that others
+    /// have indexed.
     async fn drop_left_over(&self, name: &str) -> Result<()> {
         let rows = self.table.typed::<IndexRowKey>();
         let query = rows.query().filter(IndexRowKey::for_index(name));
@@ -157,7 +157,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         .await
     }
 
-    /// Writes an index row of an entity in a transaction with the entity, which stays as it is.
+    /// Writes an entity's index row in a transaction with the entity, which stays as it is.
     pub(super) async fn write_row(
         &self,
         entity: Versioned<DynamicEntity>,
@@ -194,8 +194,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         Ok(RowWrite::Unwanted)
     }
 
-    /// Returns the transaction of a write of an index row with its entity, which is merged as it was read, under its
-    /// ETag: what this release does not know of it stays.
+    /// Returns a transaction that writes an index row and merges its entity as it was read, under its ETag. Properties
+    /// that this release does not know stay.
     pub(super) fn with_entity(&self, stored: &DynamicEntity, write: TableOperation) -> Result<TableBatch<E>> {
         let mut batch = self.table.batch();
         batch.push(TableOperation::merge(stored))?;
@@ -204,8 +204,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     }
 }
 
-/// Returns the write of an index row of a stored entity. One that covers it has the stored properties without the
-/// fields of its key.
+/// Returns the write of a stored entity's index row. A covering row has the stored properties, without the fields in
+/// its key.
 pub(super) fn from_stored(mut row: IndexWrite, stored: &DynamicEntity) -> IndexWrite {
     if row.index.covers {
         let row_key = row.row_key.clone();
@@ -221,7 +221,7 @@ pub(super) fn from_stored(mut row: IndexWrite, stored: &DynamicEntity) -> IndexW
     row
 }
 
-/// The outcome of the write of an index row.
+/// The outcome of writing an index row.
 #[derive(PartialEq)]
 pub(super) enum RowWrite {
     Written,

@@ -1,4 +1,4 @@
-//! The check of stored index rows against their entities, and the repair.
+//! Checks stored index rows against their entities, and repairs them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::indexed::{Holder, Indexed, index_of, rows_of};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum IndexFault {
-    /// An entity has no row in an index. In a unique one, another entity may have its value.
+    /// An entity has no row in an index. If the index is unique, another entity may have its value.
     Missing {
         /// The PartitionKey of both.
         partition_key: String,
@@ -39,7 +39,7 @@ pub enum IndexFault {
         /// The reason, such as a RowKey that would be too long.
         why: String,
     },
-    /// An index row with its entity's properties has other values.
+    /// A covering index row has other values than its entity.
     Stale {
         /// The PartitionKey of both.
         partition_key: String,
@@ -51,7 +51,7 @@ pub enum IndexFault {
 }
 
 impl IndexFault {
-    /// Returns the PartitionKey, and the RowKeys of the entity and of the index row, as far as it has them.
+    /// Returns the PartitionKey, and the RowKeys of the entity and of the index row; empty if the fault has none.
     fn keys(&self) -> [&str; 3] {
         match self {
             Self::Missing {
@@ -107,7 +107,7 @@ pub struct IndexFaults {
 }
 
 impl IndexFaults {
-    /// Returns an error that names the first fault, if there is one.
+    /// Returns an error that names the first fault, if any.
     ///
     /// # Errors
     /// - [`Other`](azure_table::ErrorKind::Other): an index row disagrees with the entities.
@@ -194,12 +194,12 @@ fn has_values(stored: &DynamicEntity, expected: &DynamicEntity) -> bool {
 impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Reads the whole table, and returns the index rows that disagree with the entities.
     ///
-    /// It can run while others write: each fault is read again before it is reported. The rows of one partition are
-    /// kept in memory at a time.
+    /// It can run while others write, because it reads each fault again before it reports it. It keeps the rows of one
+    /// partition in memory at a time.
     ///
     /// # Errors
     /// - [`Contention`](azure_table::ErrorKind::Contention): 16 other writes of an entity or a row came first.
-    /// - The errors of [`TableQuery`](azure_table::TableQuery). A row that is not an `E` is one.
+    /// - The errors of [`TableQuery`](azure_table::TableQuery), for example if a row is not an `E`.
     pub async fn verify(&self) -> Result<IndexFaults> {
         let mut found = IndexFaults::default();
         let mut partition = Partition::default();
@@ -234,14 +234,13 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         Ok(found)
     }
 
-    /// Writes the index rows that are missing or stale, and deletes those that dangle. Returns their number.
+    /// Writes missing and stale index rows, and deletes dangling ones. Returns the number of repaired rows.
     ///
-    /// It can run while others write, and in any release: it changes no property of an entity, and rows that cover
-    /// entities get the properties as they are stored. A missing row of a unique index whose value another entity has
-    /// stays missing.
+    /// It can run while others write, and in any release: it changes no property of an entity, and covering rows get
+    /// the properties as they are stored. A row for a `unique` value that another entity has stays missing.
     ///
-    /// After an error of one row, such as `Rejected`, it repairs the others, and returns the first such error at the
-    /// end: call [`verify`](Self::verify) again.
+    /// If a row fails, for example with `Rejected`, it repairs the others, and returns the first such error at the end.
+    /// Then call [`verify`](Self::verify) again.
     ///
     /// On Cosmos DB, call it while no entities are inserted, unless the account's consistency level is Strong:
     /// otherwise a read may miss a new entity, and its row would be deleted as dangling.
@@ -307,7 +306,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         })
     }
 
-    /// Reads the entity after its index row, and returns it if it should have that row and the row is not stored so.
+    /// Returns the entity if it should have this index row, and the stored row is missing or different.
     async fn lacking(
         &self,
         partition_key: &str,
@@ -332,7 +331,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         }
     }
 
-    /// Returns the index rows that a stored entity should have. One that cannot be stored is an error.
+    /// Returns the index rows that a stored entity should have, or an error for a row that cannot be stored.
     fn expected(&self, stored: &DynamicEntity) -> Result<Vec<Result<Expected>>> {
         let rows = stored.to_entity::<E>()?.index_rows().into_iter();
         let rows = rows.map(|write| {

@@ -34,16 +34,16 @@ impl<R: IndexRow> fmt::Debug for IndexQuery<R> {
 }
 
 impl<E: IndexedEntity + ReadEntity> Indexed<E> {
-    /// Returns a query for the entities whose fields of the index begin with these: the fields of the PartitionKey,
-    /// then those of the index from the left.
+    /// Returns a query by an index, for the entities with these `fields`: all fields of the PartitionKey, then fields
+    /// of the index from the left.
     ///
     /// On Table storage the entities come in the order of the index: by its fields, then by their RowKeys.
     ///
-    /// **Promise.** One page of index rows is of one moment. Over several pages, an entity whose fields of the index
-    /// did not change comes once; one that moved may be missing or come twice. Of an index without `covers`, each
-    /// entity is read by its key, and returned only if it matches then.
+    /// **Promise.** A page of index rows is from one moment. Over several pages, an entity whose indexed fields did not
+    /// change comes once; one that moved may be missing or come twice. Without `covers`, each entity is read by its
+    /// key, and returned only if it still matches.
     ///
-    /// **Cost.** With `covers`, one request for each page. Otherwise, also one for each entity.
+    /// **Cost.** One request for each page and, without `covers`, one for each entity.
     ///
     /// # Errors
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the index is not ready, a field of the PartitionKey is
@@ -81,7 +81,7 @@ where
         self
     }
 
-    /// Sets the number of index rows of a page, 1 to 1,000.
+    /// Sets the number of index rows per page, 1 to 1,000.
     pub fn page_size(mut self, rows: usize) -> Self {
         self.page_size = Some(rows);
         self
@@ -116,7 +116,7 @@ where
         self.stream().try_collect().await
     }
 
-    /// Reads the first entity, such as the one with a value of a unique index.
+    /// Reads the first entity, such as the only one with a `unique` value.
     ///
     /// With all fields of a unique index, the service reads one index row by its key, and then the entity.
     ///
@@ -129,7 +129,7 @@ where
 
     /// Reads the entities as a stream.
     ///
-    /// An entity that cannot be read is an error, and the stream goes on. It ends after the error of a page.
+    /// If an entity cannot be read, the stream yields the error and continues. It ends after the error of a page.
     pub fn stream(self) -> impl Stream<Item = Result<R::Entity>> {
         let (rows, indexed, most) = self.parts();
         let groups = rows.stream().ready_chunks(most.clamp(1, ROWS_AT_A_TIME));
@@ -143,7 +143,7 @@ where
     /// Reads the entities page by page, for lists with a link to the next page.
     ///
     /// A page has the entities of one page of index rows. Without `covers` it may have fewer entities than rows, even
-    /// none, and [`has_more`](Page::has_more) says whether others follow. The stream ends at its first error.
+    /// none. [`has_more`](Page::has_more) tells whether others follow. The stream ends at its first error.
     ///
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};

@@ -1,4 +1,4 @@
-//! The removal of the rows of an index that is no longer declared.
+//! Removes the rows of an index that is no longer declared.
 
 use azure_table::index::{INDEX_PREFIX, IndexedEntity};
 use azure_table::{Error, Filter, Key, ReadEntity, Result, TableClient, TableEntity};
@@ -7,10 +7,10 @@ use super::conflict::{CONFLICTS, Rounds, on_primary, was_unchanged};
 use super::index_state::StateRow;
 use super::indexed::Indexed;
 
-/// Deletes all rows of an index of a table whose type declares none any more. Returns their number.
+/// Deletes all rows of an index from a table whose type no longer declares any. Returns their number.
 ///
-/// As [`Indexed::remove_index`], for the last index of a type. It does not know the declarations: while programs
-/// declare the index, do not call it.
+/// Like [`Indexed::remove_index`], but for the last index of a type. It cannot check declarations: do not call it while
+/// a program declares the index.
 ///
 /// ```
 /// # use azure_table::{Emulator, TableServiceClient};
@@ -54,7 +54,7 @@ pub async fn remove_index<E: TableEntity>(table: &TableClient<E>, name: &str) ->
     Ok(report.applied())
 }
 
-/// The key of an index row, whatever its index.
+/// The key of a row of any index.
 #[derive(TableEntity)]
 pub(super) struct IndexRowKey {
     #[table(partition_key)]
@@ -64,7 +64,7 @@ pub(super) struct IndexRowKey {
 }
 
 impl IndexRowKey {
-    /// Returns the filter of all rows of an index.
+    /// Returns the filter for all rows of an index.
     pub(super) fn for_index(name: &str) -> Filter<Self> {
         let first = Self::INDEX_ROW.ge(format!("{INDEX_PREFIX}{name} "));
         first.and(Self::INDEX_ROW.lt(format!("{INDEX_PREFIX}{name}!")))
@@ -72,9 +72,9 @@ impl IndexRowKey {
 }
 
 impl<E: IndexedEntity + ReadEntity> Indexed<E> {
-    /// Deletes all rows of an index whose declaration is gone from the program. Returns their number.
+    /// Deletes all rows of an index that the type no longer declares. Returns their number.
     ///
-    /// First deploy all programs without the declaration: one that has it would write further rows. While the index is
+    /// First deploy all programs without the declaration: one that has it would write more rows. While the index is
     /// being removed, [`open`](Self::open) rejects a type that declares it. After an interruption, call it again. Let
     /// one call end before you begin another, and before you declare an index of this name again.
     ///

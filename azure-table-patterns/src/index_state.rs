@@ -29,7 +29,7 @@ pub(super) struct StateRow {
     /// The declaration is gone, and the index rows are being deleted.
     #[table(rename = "IsRemoved")]
     pub(super) is_removed: bool,
-    /// The continuation at which an interrupted build goes on.
+    /// The continuation at which an interrupted build continues.
     #[table(rename = "Position")]
     pub(super) position: Option<String>,
 }
@@ -39,7 +39,7 @@ pub(super) struct StateRow {
 pub(super) struct States(Arc<Mutex<BTreeSet<&'static str>>>);
 
 impl States {
-    /// Reads the states. Stores those of new indexes, so that no other declaration gets their names.
+    /// Reads the states, and stores one for each new index, so that no other declaration gets its name.
     ///
     /// # Errors
     /// - `InvalidInput`: an index is stored with another declaration.

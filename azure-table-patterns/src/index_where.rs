@@ -1,4 +1,4 @@
-//! Writes over all entities that a query selects, with their index rows.
+//! Writes all entities that a query selects, with their index rows.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,8 +15,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Deletes all entities that a [`query`](Self::query) selects, and their index rows.
     ///
     /// As with [`delete_where`](azure_table::TableClient::delete_where) of a table, each entity is deleted under the
-    /// ETag with which it was read. One that was changed in between is a leftover: call it again. Each entity is a
-    /// transaction of its own, so this takes more requests than on a table without indexes.
+    /// ETag with which it was read. One that was changed in between is a leftover: call this again. Each entity takes a
+    /// transaction of its own, so this sends more requests than on a table without indexes.
     ///
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -45,10 +45,10 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// ```
     ///
     /// # Errors
-    /// Returns [`Interrupted`], which has the report of the writes until then, on any of these:
-    /// - The error of a page: see [`TableQuery`].
+    /// Returns [`Interrupted`], with the report of the writes until then:
+    /// - The errors of [`TableQuery`].
     /// - An error that concerns no single entity, such as `Connection` or `Throttled`. Earlier entities were deleted.
-    ///   An entity whose write is in doubt then is a leftover too.
+    ///   If it leaves the write of an entity in doubt, that entity is a leftover too.
     pub async fn delete_where(&self, selected: TableQuery<E>) -> Result<Report<Key<E>>, Interrupted<Report<Key<E>>>> {
         self.write_where(selected, |_| Ok(None)).await
     }
@@ -58,13 +58,13 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     ///
     /// The closure returns the same as with [`update_where`](azure_table::TableClient::update_where) of a table. Each
     /// entity is written under the ETag with which it was read. One that was changed in between is a leftover, and so
-    /// is one whose value of a unique index another entity has. Properties that the struct does not declare are
-    /// removed, as by [`replace`](Self::replace).
+    /// is one whose `unique` value another entity has. Properties that the struct does not declare are removed, as by
+    /// [`replace`](Self::replace).
     ///
-    /// A value of a unique index that another selected entity gives up may still be taken: a shift of values, such as 1
-    /// to 2 and 2 to 3, leaves most entities over, and a second call changes the written ones again.
+    /// Do not shift `unique` values, such as 1 to 2 and 2 to 3: most of them are still taken when their turn comes, so
+    /// most entities are left over, and a second call changes the written ones again.
     ///
-    /// It has no position to resume from: after an error, a second call changes the written entities again.
+    /// You cannot resume after an error: a second call changes the written entities again.
     ///
     /// # Errors
     /// - The errors of [`delete_where`](Self::delete_where). Earlier entities were written.
@@ -78,7 +78,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         self.write_where(selected, plan).await
     }
 
-    /// Writes the selected entities as planned: deletes those without a change.
+    /// Writes the selected entities as planned. `None` deletes an entity.
     async fn write_where<A: From<Error>>(
         &self,
         selected: TableQuery<E>,

@@ -24,7 +24,7 @@ const CONCURRENCY: usize = 4;
 /// An ETag of a time before the service had tables.
 const OF_NO_ROW: &str = "W/\"datetime'2000-01-01T00%3A00%3A00.0000000Z'\"";
 
-/// The entities of a table with the indexes that their type declares.
+/// The entities of a table, with the indexes that their type declares.
 ///
 /// ```
 /// use azure_table::{DateTime, Emulator, TableEntity, TableServiceClient};
@@ -74,10 +74,9 @@ const OF_NO_ROW: &str = "W/\"datetime'2000-01-01T00%3A00%3A00.0000000Z'\"";
 /// queries of the table read them too.
 ///
 /// A write that may change the fields of an index reads the stored entity first, writes under its ETag, and begins
-/// again after a conflict, with waits of up to a second. `merge`, `patch`, bulk and grouped writes would not know the
-/// stored fields: there are none here. [`update_where`](Self::update_where) and [`delete_where`](Self::delete_where)
-/// write all entities of a query, and [`remove_index`](Self::remove_index) deletes the rows of an index that is no
-/// longer declared.
+/// again after a conflict, with waits of up to a second. There is no `merge`, `patch`, bulk or grouped write: it would
+/// not know the stored fields. [`update_where`](Self::update_where) and [`delete_where`](Self::delete_where) write all
+/// entities of a query. [`remove_index`](Self::remove_index) deletes the rows of an index that is no longer declared.
 ///
 /// **Cost.** With *n* indexes:
 ///
@@ -94,11 +93,11 @@ const OF_NO_ROW: &str = "W/\"datetime'2000-01-01T00%3A00%3A00.0000000Z'\"";
 /// | `build` | Query for each page, Batch for each entity; first two Gets for each stored row | 2 for each Batch |
 /// | `build`, each index row that is there | Get, Get, after the Batch | 1 |
 ///
-/// On Cosmos DB a read may miss an earlier write. There a unique row that such a writer left behind stays taken until
-/// `repair`.
+/// On Cosmos DB, a read may miss an earlier write. There, a `unique` row that a writer without the index left behind
+/// stays taken until [`repair`](Self::repair).
 ///
 /// **Crash.** Entity and index rows are written in one transaction, so nothing needs repair. Writers that do not know
-/// an index leave holes and values that two entities have, which [`verify`](Self::verify) names.
+/// an index leave holes and duplicate values, which [`verify`](Self::verify) lists.
 pub struct Indexed<E> {
     pub(super) table: TableClient<E>,
     pub(super) states: States,
@@ -128,8 +127,8 @@ impl<E> Clone for Indexed<E> {
 impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// Opens the indexes of a table: reads their states.
     ///
-    /// It stores the state of a new index, so that no other declaration gets its name. A program without the permission
-    /// to write can open the table too.
+    /// It stores a state for each new index, so that no other declaration gets its name. A program without the
+    /// permission to write can open the table too.
     ///
     /// Requests: 1, and 1 for each index without a state. Lost response: [harmless](azure_table::guide::operations).
     ///
@@ -172,7 +171,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         self.submit(entity, || TableOperation::insert(entity), &[]).await
     }
 
-    /// Replaces an entity that was read, under its ETag, and its index rows.
+    /// Replaces an entity that was read, and its index rows, under its ETag.
     ///
     /// # Errors
     /// - [`ConditionNotMet`](ErrorKind::ConditionNotMet): the entity has changed since it was read.
@@ -282,9 +281,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         }
     }
 
-    /// Returns the name of the unique index in which another entity has the value of a rejected write.
+    /// Returns the name of the unique index that rejected a write, because another entity has its value.
     ///
-    /// `None` for every other error, also if the entity itself exists, and if the service did not report the row.
+    /// Returns `None` for every other error, if the entity itself exists, and if the service did not report the row.
     pub fn taken(error: &Error) -> Option<&'static str> {
         let (_, row_key) = error.entity().filter(|_| error.kind() == ErrorKind::AlreadyExists)?;
         index_of(row_key, E::INDEXES).map(|index| index.name)
@@ -313,8 +312,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         self.transact(key, delete, &old, || Ok(Vec::new())).await.map(drop)
     }
 
-    /// Writes an entity and its index rows. `old` are those of the stored entity. If the response was lost, and another
-    /// writer has changed the entity since, the ETag is that of no row, as for the writes of the table.
+    /// Writes an entity and its index rows. `old` has the rows of the stored entity. If the response was lost, and
+    /// another writer has changed the entity since, the ETag matches no row, as with the table's own writes.
     async fn submit(&self, entity: &E, write: impl Fn() -> TableOperation, old: &[IndexWrite]) -> Result<ETag> {
         let key = Key::of(entity)?;
         let etag = self
@@ -325,8 +324,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
 
     /// Submits a write with the changes of the index rows. Returns the new ETag of the entity.
     ///
-    /// `key` is that of the entity. A row of a unique index may belong to another entity with the value, if a writer
-    /// that does not know the index has written one of them: it is left alone.
+    /// `key` is the entity's. A row of a unique index may belong to another entity with the value, if a writer that
+    /// does not know the index has written one of them. Such a row is left alone.
     async fn transact(
         &self,
         key: &Key<E>,
@@ -480,7 +479,7 @@ pub(super) fn rows_of<E: IndexedEntity>(entity: &E) -> Vec<IndexWrite> {
     entity.index_rows().into_iter().flatten().collect()
 }
 
-/// Checks that an ETag is that of one version. Under `*`, a write would not know the fields that it replaces.
+/// Checks that an ETag names one version. Under `*`, a write would not know the fields that it replaces.
 fn check_version(etag: &ETag) -> Result<()> {
     if etag.as_str() == "*" {
         let why =

@@ -17,7 +17,7 @@ use super::term::{Term, service_time};
 
 pub(super) mod lease_entry;
 
-/// The leases in a table, with their duration.
+/// The leases in a table, all with the same duration.
 ///
 /// **Promise.** At most one [`Lease`] on a row is [valid](Lease::is_valid) at a time, whatever the clocks of the
 /// machines show. Each has a higher [token](Lease::token) than the previous one.
@@ -76,8 +76,8 @@ pub struct Leases {
     term: Term,
 }
 
-/// An acquired lease. If it is dropped, it is free after its duration; [`release`](Self::release) frees it
-/// immediately.
+/// An acquired lease. [`release`](Self::release) frees it immediately. A dropped lease is free for others after its
+/// duration.
 #[derive(Debug)]
 pub struct Lease {
     of: Leases,
@@ -108,7 +108,7 @@ pub(super) struct LeaseRow {
 impl Leases {
     /// Creates a handle to the leases in a table, each with the duration `time`.
     ///
-    /// The margin is a tenth of it, but at least 2 s, or a quarter of a duration below 8 s.
+    /// The margin is a tenth of the duration, but at least 2 s, or a quarter of a duration below 8 s.
     pub fn new<E: TableEntity>(table: &TableClient<E>, time: Duration) -> Self {
         Self {
             table: on_primary(&table.typed()),
@@ -125,7 +125,7 @@ impl Leases {
 
     /// Acquires the lease of this row, if it is free. Returns `None` if another holder has it.
     ///
-    /// `holder` is stored for people who look at the table. The row is inserted if it is missing.
+    /// `holder` is stored for people who look at the table. A missing row is inserted.
     ///
     /// # Errors
     /// - [`InDoubt`](azure_table::ErrorKind::InDoubt): the lease may be held, without a known holder, until its

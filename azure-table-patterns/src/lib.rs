@@ -8,25 +8,25 @@
 //! | [`Fence`] | all batches of a partition in one order, none based on a stale state |
 //! | [`Revision`] | snapshots of a partition: rows of several pages from one moment, with or without a fence |
 //! | [`Leases`], [`Lease`], [`LeaseEntry`] | at most one holder at a time, with a token that orders their writes |
-//! | [`Log`], [`LogReader`], [`LogStream`] | on Table storage: events in one order, no gap, an append with a key once |
-//! | [`Queue`], [`Item`] | work that is delivered until it is completed, to one worker at a time |
+//! | [`Log`], [`LogReader`], [`LogStream`] | on Table storage: events in one order without gaps, keys applied once |
+//! | [`Queue`], [`Item`] | work items, delivered to one worker at a time until one completes them |
 //! | [`Sequence`] | numbers that are never returned twice |
-//! | [`UniqueInTable`] | at most one entity of a table with a value |
-//! | [`Indexed`], [`IndexQuery`] | entities are found by declared indexes, which agree with them; unique values |
-//! | [`IndexBuild`], [`IndexFaults`], [`IndexFault`] | the building of an index, and the check of its rows |
-//! | [`remove_index`] | the removal of the last index of a type |
-//! | [`Grouped`], [`GroupedError`] | the single writes of many tasks, in batches |
+//! | [`UniqueInTable`] | at most one entity of a table has a value |
+//! | [`Indexed`], [`IndexQuery`] | declared indexes that always agree with their entities; unique values |
+//! | [`IndexBuild`], [`IndexFaults`], [`IndexFault`] | the results of building an index and of checking its rows |
+//! | [`remove_index`] | deletes the last index of a type |
+//! | [`Grouped`], [`GroupedError`] | single writes of many tasks, sent in batches |
 //! | [`Changes`], [`ChangeStream`], [`ChangePosition`] | inserted and updated rows, in their last version |
-//! | [`ChangeProgress`] | the progress of such a stream |
+//! | [`ChangeProgress`] | the progress of a [`ChangeStream`] |
 //! | [`Expiring`] | no row is read after its deadline; a sweep deletes it |
 //! | [`TablePerPeriod`] | a table for each month or day, dropped as a whole |
 //!
-//! Each pattern is tested in every order of its requests, with a lost request or response too where that takes no
-//! hours ([`explorations`](azure_table::guide::explorations)). Its page states the cost of each operation in requests
-//! and entities, and the effects of a crash.
+//! Tests run each pattern in every order of its requests and, unless that takes hours, with a lost request or response
+//! too ([`explorations`](azure_table::guide::explorations)). A pattern's page states the requests and entities of each
+//! operation, and the effects of a crash.
 //!
-//! The [guide](crate::guide::patterns) says which pattern fits which need, and how to query the entities beside their
-//! rows. [Another](crate::guide::indexes) tells how to declare, build, change and check indexes.
+//! The guide [`patterns`](crate::guide::patterns) helps you choose one. [`indexes`](crate::guide::indexes) shows how to
+//! declare, build and change indexes, [`systems`](crate::guide::systems) how known systems are built on tables.
 //!
 //! ```
 //! use azure_table_patterns::Sequence;

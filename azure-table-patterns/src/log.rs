@@ -23,7 +23,7 @@ use super::fence::Fence;
 ///
 /// **Promise.** An append is applied completely or not at all, and its events have consecutive positions. A reader sees
 /// the events in the order of their positions, without gaps. An append with a [key](Self::append_once) is applied at
-/// most once, however often it is called, by any number of processes.
+/// most once, however often and by however many processes it is called.
 ///
 /// The events are any type with serde's traits, stored as JSON. The log needs a partition of its own: the header
 /// `$log`, a row per event whose RowKey is the position in 20 digits, and a row `~{key}` per append with a key. Cosmos
@@ -53,7 +53,7 @@ use super::fence::Fence;
 ///
 /// **Crash.** A batch is applied completely or not at all. After a lost response the events show whether they were
 /// appended. If that cannot be read either, the error is [`InDoubt`](azure_table::ErrorKind::InDoubt), and an append
-/// with a key can be repeated. Without a key, a process that begins again reads whether its events are there, then uses
+/// with a key can be repeated. Without a key, a restarted process checks whether its events are there, then uses
 /// [`append_at`](Self::append_at). The next `trim` completes one that was interrupted.
 ///
 /// ```
@@ -159,7 +159,7 @@ impl<T> Log<T> {
         })
     }
 
-    /// Creates a handle that only reads the log of a partition. It sends nothing, and creates no log.
+    /// Creates a read-only handle to the log of a partition. Sends nothing, and creates no log.
     pub fn reader<E: TableEntity>(table: &TableClient<E>, partition_key: impl Into<String>) -> LogReader<T> {
         LogReader {
             table: on_primary(&table.typed()),
@@ -168,7 +168,7 @@ impl<T> Log<T> {
         }
     }
 
-    /// Reads the position of the first stored event, and of the next event.
+    /// Reads the positions of the first stored event and of the next event.
     ///
     /// Requests: 1. Lost response: [harmless](azure_table::guide::operations).
     ///
@@ -296,15 +296,15 @@ impl<T: Serialize> Log<T> {
 }
 
 impl<T: DeserializeOwned> Log<T> {
-    /// Reads the events from a position on, each with its position, until the last one.
+    /// Returns a stream of the events from `position` to the last one, each with its position.
     pub fn read_from(&self, position: u64) -> LogStream<T> {
         stream(&self.table, &self.fence.header().partition, position)
     }
 }
 
-/// A read-only handle to the log of a partition. Built by [`Log::reader`].
+/// A read-only handle to the log of a partition. Created by [`Log::reader`].
 ///
-/// A partition without a log reads as an empty one. To append after a read, [open](Log::open) the log and call
+/// A missing log reads as an empty one. To append after a read, [open](Log::open) the log and call
 /// [`append_at`](Log::append_at) with the position after the last event.
 ///
 /// ```
@@ -335,7 +335,7 @@ pub struct LogReader<T> {
 }
 
 impl<T> LogReader<T> {
-    /// Reads the position of the first stored event, and of the next event. Returns `0..0` if no log exists.
+    /// Reads the positions of the first stored event and of the next event. Returns `0..0` if no log exists.
     ///
     /// Requests: 1. Lost response: [harmless](azure_table::guide::operations).
     ///
@@ -348,7 +348,7 @@ impl<T> LogReader<T> {
 }
 
 impl<T: DeserializeOwned> LogReader<T> {
-    /// Reads the events from a position on, each with its position, until the last one.
+    /// Returns a stream of the events from `position` to the last one, each with its position.
     pub fn read_from(&self, position: u64) -> LogStream<T> {
         stream(&self.table, &self.partition, position)
     }

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use super::conflict::{on_primary, was_unchanged};
 use super::term::{Term, service_time};
 
-/// The work items in one partition. It can be an outbox next to your own rows.
+/// A queue of work items in one partition, such as an outbox beside your own rows.
 ///
 /// **Promise.** A pushed item is delivered until a worker completes it: at least once. At most one worker at a time has
 /// an item that is [valid](Item::is_valid), whatever the clocks of the machines show. On Storage, items are taken in
@@ -47,7 +47,7 @@ use super::term::{Term, service_time};
 ///
 /// **Crash.** The item of a worker that ended is free a margin after its visibility time. A lost response to `push`,
 /// `take` or `extend` is read back. If that fails as well, an item may be held without a known worker, and is delivered
-/// later. A process that begins again and pushes an item under the same ID may repeat one that is complete. As an
+/// later. A restarted process that pushes an item under the same ID may repeat one that is complete. As an
 /// [`operation`](Self::operation) in the batch that inserts a row of your own, it is pushed once.
 ///
 /// ```
@@ -81,8 +81,7 @@ pub struct Queue<T> {
     payload: PhantomData<fn() -> T>,
 }
 
-/// An item in work. If it is dropped, it is free after its visibility time; [`abandon`](Self::abandon) frees it
-/// immediately.
+/// An item in work. [`abandon`](Self::abandon) frees it immediately. A dropped item is free after its visibility time.
 pub struct Item<T> {
     table: TableClient<ItemRow>,
     row: Versioned<ItemRow>,
@@ -114,8 +113,8 @@ struct ItemRow {
 const PAGE: usize = 32;
 
 impl<T> Queue<T> {
-    /// Creates a handle to the queue in a partition. Its RowKeys begin with `prefix`, which no other row of the
-    /// partition may begin with.
+    /// Creates a handle to the queue in a partition. Its RowKeys begin with `prefix`, and no other RowKey of the
+    /// partition may.
     pub fn new<E: TableEntity>(
         table: &TableClient<E>,
         partition_key: impl Into<String>,
@@ -269,7 +268,7 @@ impl<T> Item<T> {
     /// Requests: 1. Lost response: [in doubt](azure_table::guide::operations).
     ///
     /// # Errors
-    /// - The errors of [`delete`](TableClient::delete). If it was not applied, the item is delivered again.
+    /// - The errors of [`delete`](TableClient::delete). If the delete was not applied, the item is delivered again.
     pub async fn complete(self) -> Result<bool> {
         Ok(was_unchanged(self.table.delete(&self.row).await)?.is_some())
     }

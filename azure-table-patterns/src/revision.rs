@@ -1,4 +1,4 @@
-//! A row that every transaction of a partition writes, and reads of several pages from one moment.
+//! A row that every transaction of a partition writes, so that several pages can be read as of one moment.
 //!
 //! Defines [`Revision`] and its row. The header of a fence is such a row too: see `fence.rs`.
 
@@ -10,7 +10,7 @@ use azure_table::{
 
 use super::conflict::{CONFLICTS, on_primary};
 
-/// A row that every transaction of a partition writes, so that a reader of several pages notices each of them.
+/// A row that every transaction of a partition writes, so that readers of several pages notice each transaction.
 ///
 /// **Promise.** A [`snapshot`](Self::snapshot) has the rows of any number of pages as they were at one moment, if every
 /// write of the partition is a transaction that writes the row, and none deletes it. Writes without it are not noticed.
@@ -42,8 +42,8 @@ use super::conflict::{CONFLICTS, on_primary};
 /// keep the promise: a batch in doubt is sent again with the version of its first attempt. If another transaction comes
 /// between the two attempts, a reader finds equal versions around torn pages. An ETag is new each time. With a
 /// [`Fence`](super::Fence) such rows are sound on Table storage: see the guide
-/// [`membership`](crate::guide::membership). Cosmos DB returns rows in the order of their insertion, so there both may
-/// come first and show nothing.
+/// [`systems`](crate::guide::systems#membership). Cosmos DB returns rows in the order of their insertion, so there both
+/// may come first and show nothing.
 ///
 /// ```
 /// use azure_table_patterns::Revision;
@@ -124,8 +124,8 @@ impl Revision {
     /// revision is left out. The row is read before the pages and after them. If its ETag differs, a transaction was
     /// applied meanwhile, and the pages are read again.
     ///
-    /// All rows are kept in memory. Each read must see all earlier writes. This is not confirmed for Cosmos DB accounts
-    /// with weaker consistency levels.
+    /// All rows are kept in memory. Each read must see all earlier writes. For Cosmos DB accounts with weaker
+    /// consistency levels, this is not confirmed.
     ///
     /// # Errors
     /// - [`Contention`](azure_table::ErrorKind::Contention): transactions interrupted more reads than
@@ -143,12 +143,12 @@ impl Revision {
     /// Reads the rows of a query together with the row of the revision, as they were at one moment: for example, the
     /// bookings of an account and the header with their sum.
     ///
-    /// The row is `None` if it does not exist. A transaction can continue from a header that was read so:
+    /// The row is `None` if it does not exist. To continue from a header that was read this way, pass it to
     /// [`Fence::with_header`](super::Fence::with_header).
     ///
     /// # Errors
     /// - The errors of [`snapshot`](Self::snapshot).
-    /// - The row is not an `H`.
+    /// - The errors of [`get`](TableClient::get), for example if the row is not an `H`.
     ///
     /// Source: "Windows Azure Table" (2009): a query is consistent within one page, and not across continuations.
     pub async fn snapshot_with_row<H, E, P>(&self, query: TableQuery<E, P>) -> Result<(Option<Versioned<H>>, Vec<P>)>
@@ -174,8 +174,8 @@ impl Revision {
         }
     }
 
-    /// Reads the row. Its ETag identifies its version, as the service assigns it. A version inside the row would not
-    /// suffice: a batch in doubt may be applied twice, with another batch in between.
+    /// Reads the row. The service gives each version a new ETag. A version inside the row would not suffice: a batch in
+    /// doubt may be applied twice, with another batch in between.
     async fn read<H: TableEntity + ReadEntity>(&self) -> Result<Option<Versioned<H>>> {
         let key = Key::<H>::from_text(&self.row.partition, &self.row.key)?;
         self.table.typed::<H>().get(key).versioned().await

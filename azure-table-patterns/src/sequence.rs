@@ -24,7 +24,7 @@ use super::conflict::on_primary;
 ///
 /// **Crash.** The rest of the block is never returned.
 ///
-/// Rows that only need to sort by time need no sequence: with the feature `ulid-3` or `uuid-1` a key field is a
+/// Rows that only need to sort by time need no sequence: with the feature `ulid-3` or `uuid-1`, a key field can be a
 /// `ulid::Ulid` or a UUID of version 7, which is created without a request. IDs of the same millisecond are not
 /// ordered, and neither are IDs of machines whose clocks differ.
 ///
@@ -73,7 +73,7 @@ struct SequenceRow {
 }
 
 impl Sequence {
-    /// Creates the sequence of the row with this key. The row is inserted with the first block.
+    /// Creates a handle to the sequence in the row with this key. The first block inserts the row.
     pub fn new<E: TableEntity>(
         table: &TableClient<E>,
         partition_key: impl Into<String>,

@@ -1,4 +1,4 @@
-//! The time for which a holder has a row, by two clocks.
+//! The time during which a holder has a row, by two clocks.
 //!
 //! A [`Term`] is stored in the row and begins at the row's Timestamp. For the holder it ends by the holder's clock, for
 //! all others by the service's clock. The files that use it define who holds a row, and why.
@@ -16,8 +16,8 @@ pub(super) struct Term {
     margin: Duration,
 }
 
-/// The least margin of a time from 8 s on. The service's clocks may differ by two margins: a Timestamp comes from
-/// another one than the `Date` of a response.
+/// The least margin of a time from 8 s on. The service's clocks may differ by two margins: a Timestamp and the `Date`
+/// of a response come from different clocks.
 const LEAST_MARGIN: Duration = Duration::from_secs(2);
 /// The maximum time, because an [`Instant`] has a limited range. Longer times are reduced to it.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);
@@ -61,8 +61,7 @@ impl Term {
         Instant::now() + self.time.saturating_sub(self.margin)
     }
 
-    /// Returns `true` if the row is free for others at `now`, by the service's clock. An unknown time counts as not
-    /// free.
+    /// Returns `true` if the row is free for others at `now`, by the service's clock. Without a time, it is not.
     pub(super) fn is_over<E>(self, row: &Versioned<E>, now: Option<DateTime>) -> bool {
         let age = now.and_then(|now| now.duration_since(row.timestamp).ok());
         age.is_some_and(|age| age >= self.time.saturating_add(self.margin))

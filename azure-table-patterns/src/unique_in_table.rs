@@ -20,8 +20,8 @@ use super::term::{Term, service_time};
 ///
 /// **Promise.** At most one entity of the table has a value, whatever the clocks of the machines show. No transaction
 /// spans two partitions, so the value is first reserved, then confirmed in the transaction that writes its entity.
-/// Reads may lag, as with the weaker consistency levels of Cosmos DB: there a write shows that a value is free, and one
-/// that was freed shortly before may still be taken.
+/// Where reads may lag, as with the weaker consistency levels of Cosmos DB, a write shows that a value is free, and a
+/// value that was freed shortly before may still be taken.
 ///
 /// A value has two rows. One is in the partition of its entity, with the RowKey `{prefix}{value}`: choose a prefix that
 /// no entity's RowKey begins with. The other, its claim, is in a second table, in a partition of its own: the
@@ -47,7 +47,7 @@ use super::term::{Term, service_time};
 ///
 /// **Crash.** A value that was reserved and not confirmed stays reserved for the [reservation
 /// time](Self::reservation_time), by the service's clock. Then the next insert takes it. A writer that was only slow
-/// finds its reservation gone, and writes nothing. [`repair`](Self::repair) deletes rows whose value is never used
+/// finds its reservation gone, and writes nothing. [`repair`](Self::repair) deletes the rows of values that nobody uses
 /// again.
 ///
 /// ```
@@ -168,8 +168,8 @@ impl<E: TableEntity> UniqueInTable<E> {
         self.entities.query().without_row_keys(&self.prefix)
     }
 
-    /// Inserts the entity with its value. If an entity has the value, or another one has reserved it, returns `false`
-    /// and writes nothing.
+    /// Inserts the entity with its value. Returns `false`, and writes nothing, if an entity has the value, or another
+    /// one has reserved it.
     ///
     /// # Errors
     /// - [`AlreadyExists`](azure_table::ErrorKind::AlreadyExists): the entity's own key exists.
@@ -185,13 +185,13 @@ impl<E: TableEntity> UniqueInTable<E> {
         }
     }
 
-    /// Replaces the entity, whose value changes from `old` to `new`. If an entity has the new value, or another one has
-    /// reserved it, returns `false` and writes nothing.
+    /// Replaces the entity, whose value changes from `old` to `new`. Returns `false`, and writes nothing, if an entity
+    /// has the new value or another one has reserved it.
     ///
     /// # Errors
     /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`NotFound`](azure_table::ErrorKind::NotFound): the entity was deleted, or has no row for the old value.
-    /// - [`Contention`](azure_table::ErrorKind::Contention): as of [`insert`](Self::insert).
+    /// - [`Contention`](azure_table::ErrorKind::Contention): see [`insert`](Self::insert).
     /// - The errors of [`replace`](TableClient::replace). The new value may be reserved for its
     ///   [time](Self::reservation_time).
     pub async fn replace(&self, entity: &Versioned<E>, old: &str, new: &str) -> Result<bool> {
@@ -247,11 +247,11 @@ impl<E: TableEntity> UniqueInTable<E> {
     /// Deletes the rows that interrupted writers left: expired reservations, and claims of values that no entity has.
     /// Returns the number of deleted rows.
     ///
-    /// It can run concurrently with all other calls. The promise does not depend on it. It reads both tables
-    /// completely.
+    /// It can run concurrently with all other calls, and reads both tables completely. The promise does not depend on
+    /// it.
     ///
     /// # Errors
-    /// - [`Contention`](azure_table::ErrorKind::Contention): as of [`insert`](Self::insert).
+    /// - [`Contention`](azure_table::ErrorKind::Contention): see [`insert`](Self::insert).
     /// - The errors of [`query`](TableClient::query) and [`delete`](TableClient::delete). Completed deletes are not
     ///   undone.
     pub async fn repair(&self) -> Result<u64> {
@@ -377,14 +377,14 @@ impl<E: TableEntity> UniqueInTable<E> {
         }
     }
 
-    /// A reservation for no entity is that of [`is_absent`](Self::is_absent), which its caller may not have deleted.
+    /// Returns `true` if a reservation has expired, or is a leftover of [`is_absent`](Self::is_absent), for no entity.
     fn is_over(&self, row: &Versioned<ValueRow>, now: Option<DateTime>) -> bool {
         let is_of_none = row.owner.is_empty() && self.entities.settings().profile().reads_may_lag();
         is_of_none || self.reservation.is_over(row, now)
     }
 
-    /// Returns `true` if the row of a value that was not read is absent. Where a read may lag, a reservation for no
-    /// entity decides.
+    /// Returns `true` if the row of a value that a read did not find is absent. Where reads may lag, inserting a
+    /// reservation for no entity decides.
     async fn is_absent(&self, partition_key: &str, value: &str) -> Result<bool> {
         let rows = self.entities.typed::<ValueRow>();
         if !rows.settings().profile().reads_may_lag() {

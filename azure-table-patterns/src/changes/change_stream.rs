@@ -25,7 +25,7 @@ use tokio::time::Sleep;
 
 use super::{ChangePosition, Changes, poll};
 
-/// The progress of a tail of changes in numbers, since its stream began.
+/// The progress of a [`ChangeStream`] in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChangeProgress {
@@ -60,9 +60,9 @@ pub struct ChangeStream<E> {
     /// The last yielded version of each row that a later poll may return again.
     seen: HashMap<Key<E>, (ETag, DateTime)>,
     poll: CurrentPoll,
-    /// The attempts of `pages`.
+    /// The attempts that fetch `pages`.
     context: OperationContext,
-    /// The pages of the poll from its next one on, once they are requested.
+    /// The remaining pages of the poll, once they are requested.
     pages: Option<PageStream<Versioned<E>>>,
     rows: vec::IntoIter<Versioned<E>>,
     /// The wait before the next request.
@@ -122,7 +122,7 @@ impl<E: TableEntity + ReadEntity> ChangeStream<E> {
         }
     }
 
-    /// Returns the next row. Waits for one, unless the number of polls is limited: then `None` after the last.
+    /// Waits for the next row. Returns `None` only if the number of polls is limited, after the last one.
     ///
     /// Requests: 1 per page of each poll. Lost response: [harmless](azure_table::guide::operations).
     pub async fn try_next(&mut self) -> Result<Option<Versioned<E>>> {

@@ -50,7 +50,7 @@ impl LeaseEntry {
 /// Leases that several processes share, such as the partitions of a queue.
 ///
 /// Each process lists all of them, renews its own, takes free ones, and [requests](Self::request) one from a process
-/// that has more than its share. The guide [`durable_execution`](crate::guide::durable_execution) has such a process.
+/// that has more than its share. The guide [`systems`](crate::guide::systems#shared-queues) describes such a process.
 ///
 /// ```
 /// use std::time::Duration;
@@ -170,10 +170,10 @@ impl Lease {
         self.row.next_holder.as_deref()
     }
 
-    /// Takes over the request of a listed entry. Returns `false` if another holder has the lease.
+    /// Notes the request in a listed entry. Returns `false` if another holder has the lease.
     ///
-    /// Sends nothing. The next renewal or release then takes one request. After a request that the lease has not
-    /// observed, it takes three.
+    /// Sends nothing. The next renewal or release then takes one request. Without this call, a requested lease takes
+    /// three.
     pub fn observe(&mut self, entry: &LeaseEntry) -> bool {
         let is_own = entry.token() == self.token() && entry.holder().is_some();
         if is_own {

@@ -353,7 +353,7 @@ pub(super) async fn linearizable(place: Place) {
     events(&place, "s").await;
 }
 
-/// The requests of "Comparison" on the page of the guide.
+/// The requests that the guide `systems` compares.
 #[tokio::test]
 async fn calls_have_the_documented_cost() {
     let spy = Spy::new(Emulator::new());
