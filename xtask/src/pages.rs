@@ -15,13 +15,19 @@ use crate::sources::root;
 /// The folder of the client's sources, from the root of the checkout.
 pub const SOURCES: &str = "azure-table/src/guide";
 
+/// The documentation of the client, from the root of the checkout.
+const FRONT_SOURCE: &str = "azure-table/src/guide/crate.md";
+
 /// The folders of the crates with guides. The sources are below in `src/guide`, the guides for a checkout in `docs`.
 const CRATES: [&str; 2] = [CLIENT, PATTERNS];
 const CLIENT: &str = "azure-table";
 const PATTERNS: &str = "azure-table-patterns";
 
-/// The documentation of the client, which becomes the READMEs.
+/// The documentation of the client. The READMEs have its text above `END`, docs.rs has all of it.
 const FRONT: &str = "crate";
+const END: &str = "<!-- The READMEs end here. -->";
+/// The list of the client's guides, which is the documentation of their module.
+const INDEX: &str = "crate::guide::index";
 
 /// The pages of the client's latest release.
 const RELEASE: &str = "https://docs.rs/azure-table/latest/azure_table/";
@@ -31,7 +37,9 @@ const PAGE_OF_PATTERNS: &str = "https://docs.rs/azure-table-patterns";
 const GUIDES_OF_PATTERNS: &str = "https://docs.rs/azure-table-patterns/latest/azure_table_patterns/guide/";
 
 /// Guides whose title is not the name of their module.
-const TITLES: [(&str, &str); 4] = [
+const TITLES: [(&str, &str); 6] = [
+    ("compared", "Compared with other clients"),
+    ("index", "Guides"),
     ("migrate_azure_data_tables", "Migrate from azure_data_tables"),
     ("migrate_azurite", "Coming from Azurite"),
     ("migrate_dotnet", "Migrate from .NET"),
@@ -56,12 +64,21 @@ impl Place {
         let is_item = paths
             .iter()
             .any(|path| target.starts_with(path) || target.contains(&format!("@{path}")));
+        let front = target
+            .strip_prefix(FRONT)
+            .filter(|section| section.is_empty() || section.starts_with('#'));
         let own = match self {
             Self::Guides(own) => own,
             Self::Root => CLIENT,
             Self::Registry if is_item => return Some(released(target)),
-            Self::Registry => return Some(target.to_owned()),
+            Self::Registry => return Some(front.map_or(target.to_owned(), |section| format!("{RELEASE}{section}"))),
         };
+        if let Some(section) = front {
+            let above = if self == Self::Root { "" } else { "../../" };
+            let file = if section.is_empty() { "README.md" } else { FRONT_SOURCE };
+            return Some(format!("{above}{file}{section}"));
+        }
+        let target = if target == "mod@crate::guide" { INDEX } else { target };
         let folder = |of: &str| match self {
             Self::Guides(own) if own == of => String::new(),
             Self::Guides(_) => format!("../../{of}/docs/"),
@@ -98,8 +115,9 @@ pub fn generated() -> Vec<(PathBuf, String)> {
     }) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if name == FRONT {
-            pages.push((root().join("README.md"), page(CLIENT, &text, Place::Root)));
-            let registry = page(CLIENT, &text, Place::Registry);
+            let text = readme(&text);
+            pages.push((root().join("README.md"), page(CLIENT, text, Place::Root)));
+            let registry = page(CLIENT, text, Place::Registry);
             pages.push((root().join(CLIENT).join("README.md"), registry));
         } else {
             let file = root().join(package).join("docs").join(format!("{name}.md"));
@@ -107,6 +125,11 @@ pub fn generated() -> Vec<(PathBuf, String)> {
         }
     }
     pages
+}
+
+/// Returns the part of the client's documentation that the READMEs have.
+fn readme(source: &str) -> &str {
+    source.split_once(END).map_or(source, |(above, _)| above.trim_end())
 }
 
 /// Returns the sources of all crates, with their texts.
@@ -217,7 +240,10 @@ fn with_files(line: &str, place: Place) -> String {
     if place != Place::Root {
         return line.to_owned();
     }
-    let is_file = |span: &str| (span.contains('/') || span.ends_with(".md")) && root().join(span).exists();
+    let is_file = |span: &str| {
+        let (path, _) = span.split_once('#').unwrap_or((span, ""));
+        (path.contains('/') || path.ends_with(".md")) && root().join(path).exists()
+    };
     // Every other part is a code span.
     let parts = line.split('`').zip([false, true].into_iter().cycle());
     let parts = parts.map(|(part, is_code)| match is_code {
@@ -274,12 +300,42 @@ mod tests {
     #[test]
     fn guides_and_files_become_paths_in_the_checkout() {
         let text = "[a\nb](crate::guide::queries#filters), [`#[c(d)]`](macro@crate::TableEntity#c), `examples/README.md`, \
-                    `no/file.md`";
+                    `DESIGN.md#e`, `no/file.md`";
         let root = "[a\nb](azure-table/docs/queries.md#filters), `#[c(d)]`, \
-                    [`examples/README.md`](examples/README.md), `no/file.md`";
+                    [`examples/README.md`](examples/README.md), [`DESIGN.md#e`](DESIGN.md#e), `no/file.md`";
         assert_eq!(with_links(&with_files(text, Place::Root), Place::Root), root);
-        let guide = "[a\nb](queries.md#filters), `#[c(d)]`, `examples/README.md`, `no/file.md`";
+        let guide = "[a\nb](queries.md#filters), `#[c(d)]`, `examples/README.md`, `DESIGN.md#e`, `no/file.md`";
         assert_eq!(with_links(text, Place::Guides(CLIENT)), guide);
+    }
+
+    #[test]
+    fn readme_ends_above_the_marker() {
+        let text = format!("One.\n\n{END}\n\n# Two\n");
+        assert_eq!(page("A", readme(&text), Place::Root), "# A\n\nOne.\n");
+    }
+
+    #[test]
+    fn front_page_and_list_of_guides_have_a_page_everywhere() {
+        let text = "[a](crate), [b](crate#c), [d](mod@crate::guide)";
+        let places = [
+            (
+                Place::Root,
+                "[a](README.md), [b](azure-table/src/guide/crate.md#c), [d](azure-table/docs/index.md)",
+            ),
+            (
+                Place::Guides(CLIENT),
+                "[a](../../README.md), [b](../../azure-table/src/guide/crate.md#c), [d](index.md)",
+            ),
+            (
+                Place::Registry,
+                "[a](https://docs.rs/azure-table/latest/azure_table/), \
+                 [b](https://docs.rs/azure-table/latest/azure_table/#c), \
+                 [d](https://docs.rs/azure-table/latest/azure_table/guide/)",
+            ),
+        ];
+        for (place, links) in places {
+            assert_eq!(with_links(text, place), links);
+        }
     }
 
     #[test]
@@ -288,11 +344,11 @@ mod tests {
         let guide = "[a](patterns.md#b), [c](../../azure-table/docs/queries.md#d), e";
         assert_eq!(with_links(text, Place::Guides(PATTERNS)), guide);
 
-        let text = format!("[a]({GUIDES_OF_PATTERNS}membership/#b), [c]({PAGE_OF_PATTERNS})");
+        let text = format!("[a]({GUIDES_OF_PATTERNS}systems/#b), [c]({PAGE_OF_PATTERNS})");
         let folder = "azure-table-patterns/docs";
         let places = [(Place::Root, ""), (Place::Guides(CLIENT), "../../")];
         for (place, above) in places {
-            let links = format!("[a]({above}{folder}/membership.md#b), [c]({above}{folder}/patterns.md)");
+            let links = format!("[a]({above}{folder}/systems.md#b), [c]({above}{folder}/patterns.md)");
             assert_eq!(with_links(&text, place), links);
         }
         assert_eq!(with_links(&text, Place::Registry), text);
