@@ -9,6 +9,8 @@ use azure_table::{Credential, Result as ClientResult, TableServiceClient};
 use bytes::Bytes;
 use http::{Request, Response};
 
+pub mod intercept;
+
 /// A connection string of an account that does not exist.
 pub const CONTOSO: &str = "AccountName=contoso;\
     AccountKey=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";

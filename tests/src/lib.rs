@@ -25,7 +25,6 @@ pub mod explorations;
 #[cfg(feature = "suite")]
 pub mod filters;
 pub mod fixtures;
-pub mod intercept;
 #[cfg(feature = "suite")]
 pub mod key_order;
 #[cfg(feature = "suite")]
@@ -57,5 +56,6 @@ pub mod via_batch;
 
 #[cfg(feature = "suite")]
 pub use backend::Backend;
+pub use canned::intercept;
 #[cfg(feature = "suite")]
 pub use network::{Network, NetworkBuilder};
