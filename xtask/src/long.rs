@@ -36,7 +36,7 @@ pub const STEPS: [Step; 11] = [
     },
     Step {
         name: "curves",
-        command: "cargo program curves",
+        command: "cargo bench -p azure-table-tests --features programs --bench curves",
         marker: " | held",
         cases: 49,
     },

@@ -1,9 +1,9 @@
 //! The cost of one unit in each dimension in which the client and the emulator grow, as a table and as plots.
 //!
-//! `cargo program curves` takes about four minutes of CPU time, `--quick` less than one. It exits with 1 if a bar is
-//! missed: per unit, the largest size costs at most 1.2 times the smallest. The table lists the exceptions and their
-//! reasons. Other programs on the machine evict its memory from the processor's cache, which affects the CPU times of
-//! large sizes first.
+//! `cargo bench -p azure-table-tests --features programs --bench curves` takes about four minutes of CPU time, with
+//! `-- --quick` less than one. It exits with 1 if a bar is missed: per unit, the largest size costs at most 1.2 times
+//! the smallest. The table lists the exceptions and their reasons. Other programs on the machine evict its memory from
+//! the processor's cache, which affects the CPU times of large sizes first.
 //!
 //! Each group of curves has a file. `measure.rs` measures, `curve.rs` checks the bars, `chart.rs` draws, and
 //! `canned.rs` replaces the service.
@@ -97,7 +97,7 @@ fn main() -> ExitCode {
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
     let mut options = Options {
         only: Vec::new(),
-        plots: PathBuf::from("target/curves"),
+        plots: PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/curves")),
         is_quick: false,
         is_list: false,
     };
@@ -108,6 +108,8 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Option<Options>,
                 .only
                 .push(arguments.next().ok_or("--only needs a name: see --list")?),
             "--plots" => options.plots = arguments.next().ok_or("--plots needs a folder")?.into(),
+            // From `cargo bench`
+            "--bench" => {}
             "--quick" => options.is_quick = true,
             "--list" => options.is_list = true,
             other => return Err(format!("unknown argument {other}")),

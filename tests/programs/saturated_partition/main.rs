@@ -1,7 +1,8 @@
-//! Prints the table of the front page, and that of counters in the guide `patterns`.
+//! Prints the rates of grouped writes in `PERFORMANCE.md`, and those of counters in the guide `patterns`.
 //!
-//! The first has ways to write rows into one partition of the emulator's service model, the second (`counters.rs`) ways
-//! to count. `cargo program saturated_partition` takes about a minute, on a paused clock.
+//! The first table has ways to write rows into one partition of the emulator's service model, the second
+//! (`counters.rs`) ways to count. `cargo bench -p azure-table-tests --features programs --bench saturated_partition`
+//! takes about a minute, on a paused clock.
 
 #![expect(
     clippy::unwrap_used,
