@@ -1,19 +1,19 @@
 //! Credentials and shared access signatures (SAS).
 //!
-//! The credentials of most programs are at the root of the crate: [`AccountKey`](crate::AccountKey),
-//! [`SasToken`](crate::SasToken), and with the feature `entra` `EntraCredential`. This module has the rest, and the
-//! parts for a [`Credential`](crate::Credential) of your own.
+//! Most programs need only the credentials at the crate root: [`AccountKey`](crate::AccountKey),
+//! [`SasToken`](crate::SasToken) and `EntraCredential` (feature `entra`). This module has the rest, and the types for
+//! writing your own [`Credential`](crate::Credential).
 //!
 //! | type | use |
 //! |---|---|
-//! | [`SharedKeyLite`] | an account key with the shorter signature |
-//! | [`RenewableSas`], [`SharedSas`] | a SAS that is fetched again before it expires, or that the program replaces |
+//! | [`SharedKeyLite`] | an account key that signs with the shorter Shared Key Lite signature |
+//! | [`RenewableSas`], [`SharedSas`] | a SAS that the client renews before it expires, or that your program replaces |
 //! | [`Anonymous`] | a service without authorization |
 //! | [`UserDelegationKey`] | signs a SAS without the account key |
 //! | [`SasUrl`], [`SasParts`] | a URL with its SAS, and the parts of a SAS |
 //! | [`AccountPermissions`], [`AccountResources`] | the contents of an [`AccountSas`](crate::AccountSas) |
-//! | [`AccountServices`] | other services that an `AccountSas` applies to |
-//! | [`AuthorizationContext`], [`AuthorizationFailure`] | the input of a credential of your own |
+//! | [`AccountServices`] | other services that an `AccountSas` also covers |
+//! | [`AuthorizationContext`], [`AuthorizationFailure`] | the arguments of your own credential |
 //!
 //! # Examples
 //!
@@ -36,7 +36,7 @@
 //! # }
 //! ```
 //!
-//! [The guide to accounts](crate::guide::accounts) shows all kinds of credentials, and connection strings.
+//! [The accounts guide](crate::guide::accounts) covers all credentials and connection strings.
 
 #[doc(inline)]
 pub use azure_table_wire::sas::permissions::{AccountPermissions, AccountResources, AccountServices};

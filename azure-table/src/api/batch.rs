@@ -1,12 +1,12 @@
 //! Entity group transactions: up to 100 operations on one partition, applied together or not at all.
 //!
-//! A [`TableBatch`](crate::TableBatch) checks the rules as it grows. It returns an operation that breaks one.
+//! A [`TableBatch`](crate::TableBatch) checks every operation that you add, and hands back one that breaks a rule.
 //!
 //! | item | use |
 //! |---|---|
-//! | [`RejectedOperation`] | the operation that breaks a rule, for the next batch |
-//! | [`BatchRule`] | the rules of the service |
-//! | [`MAX_BATCH_OPERATIONS`] | the limit of operations in a batch |
+//! | [`RejectedOperation`] | the operation that broke a rule, to put into the next batch |
+//! | [`BatchRule`] | the service's rules for a batch |
+//! | [`MAX_BATCH_OPERATIONS`] | the maximum number of operations in a batch |
 //!
 //! # Examples
 //!

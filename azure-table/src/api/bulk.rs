@@ -9,12 +9,12 @@
 //! | [`BulkWrite`], [`BulkOutcomes`] | a running bulk: await the report, or read the outcomes one by one |
 //! | [`AppliedOperation`], [`Leftover`], [`LeftoverReason`] | the outcome of one operation |
 //! | [`Interrupted`] | the error of a bulk that stopped early, with its report |
-//! | [`Report`], [`SourceProgress`], [`QueryProgress`] | what became of the writes of one call, and how far they came |
+//! | [`Report`], [`SourceProgress`], [`QueryProgress`] | the outcome of all writes of a call, and how far it got |
 //! | [`UpdateWhere`], [`PatchWhere`], [`DeleteWhere`], [`UpgradeWhere`] | writes by query |
 //! | [`Atomic`] | a write by query in one transaction |
 //! | [`UpdatableRow`] | the rows that `update_where` changes: entities and projections |
 //! | [`BulkEntity`] | the entities that a bulk accepts: plain, versioned, owned or borrowed |
-//! | [`WriteReport`], [`WritePosition`] | the report of writes by query, and where to resume |
+//! | [`WriteReport`], [`WritePosition`] | the report of writes by query, and the position to resume from |
 //!
 //! # Examples
 //!

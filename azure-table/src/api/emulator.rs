@@ -1,18 +1,18 @@
-//! A Table service inside the process, for tests, examples and development. Feature `emulator`.
+//! An in-process Table service for tests, examples and development. Requires the feature `emulator`.
 //!
 //! [`Emulator`](crate::Emulator) responds to requests as Azure Storage and Cosmos DB do, without a network.
 //! `EmulatorServer` (feature `emulator-http`) listens on a port, with or without HTTPS, for programs in any language.
-//! All state is in memory. The feature `emulator-durable` also keeps it in a folder, where it outlives the process.
+//! The tables live in memory. With the feature `emulator-durable`, you can keep them in a folder across restarts.
 //!
 //! | type | use |
 //! |---|---|
 //! | [`ServiceModel`], [`RangeSplits`], [`ServiceLoad`] | latencies, limits, partition servers and their load |
-//! | [`SeedEntities`] | its method `seed`: entities before the first request |
+//! | [`SeedEntities`] | its method `seed` inserts entities before the first request |
 //! | [`EmulatorSnapshot`] | save and restore all tables |
-//! | `SyncPolicy`, `EmulatorFolder` | when changes reach the disk, and what is there |
+//! | `SyncPolicy`, `EmulatorFolder` | when changes are written to disk, and the contents of the folder |
 //! | [`EmulatorTable`] | a table and the number of its entities |
-//! | [`EmulatorClock`] | a clock that tests move |
-//! | [`PageEnds`] | where pages end, for tests of continuations |
+//! | [`EmulatorClock`] | a clock that tests can stop and advance |
+//! | [`PageEnds`] | where pages end, to test continuations |
 //! | [`ResponseEvent`] | a request with its response, for an observer |
 //! | [`BatchedOperation`] | an operation of a batch, for an observer |
 //! | `ServerCertificate` | the certificate of an HTTPS server |
@@ -30,7 +30,7 @@
 //! # let _ = service;
 //! ```
 //!
-//! Tests with the emulator: [the guide to testing](crate::guide::testing).
+//! [The testing guide](crate::guide::testing) shows tests with the emulator.
 
 #[cfg(feature = "emulator-http")]
 #[doc(inline)]

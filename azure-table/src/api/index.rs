@@ -1,15 +1,14 @@
 //! Declared indexes: `#[table(index(by_mail = (mail), unique))]` on an entity.
 //!
 //! The derive generates an entity for the rows of each index, named after both: `PersonByMail`. The crate
-//! `azure-table-patterns` writes and reads them with its type `Indexed`. This module is for programs that do so
-//! themselves.
+//! `azure-table-patterns` writes and reads them with its type `Indexed`. Use this module to do so yourself.
 //!
 //! | item | use |
 //! |---|---|
 //! | [`IndexedEntity`] | an entity with its indexes |
 //! | [`Index`], [`IndexSchema`] | the name of an index as a constant, and its declaration as data |
-//! | [`IndexRow`], [`IndexWrite`] | the rows of an index, and the write of one |
-//! | [`INDEX_PREFIX`] | the beginning of the RowKeys of all index rows |
+//! | [`IndexRow`], [`IndexWrite`] | a row of an index, and a write to it |
+//! | [`INDEX_PREFIX`] | the prefix of the RowKeys of all index rows |
 //!
 //! # Examples
 //!

@@ -1,12 +1,12 @@
 //! The futures that the methods of the clients return.
 //!
-//! Most programs never name them: a call is awaited, or its options are set first. A program that stores one in a
-//! struct finds its type here. Each future is `Send`, and no request is sent before its first poll.
+//! Most programs never name these types: they set options on a call and await it. To store a call in a struct, you need
+//! its type from here. Each future is `Send`, and sends nothing before its first poll.
 //!
 //! | method | future |
 //! |---|---|
-//! | most of them | [`Call`] of their output |
-//! | writes that can check the stored ETag: [`replace`](crate::TableClient::replace), `merge`, `patch`, `delete`, `delete_if_exists` | [`Call`] of their output and [`Conditional`] |
+//! | most methods | [`Call`] with the output |
+//! | writes that can check the stored ETag: [`replace`](crate::TableClient::replace), `merge`, `patch`, `delete`, `delete_if_exists` | [`Call`] with the output and [`Conditional`] |
 //! | [`TableClient::get`](crate::TableClient::get) | [`GetEntity`] |
 //! | [`TableClient::modify`](crate::TableClient::modify) | [`ModifyEntity`]; its closure returns a [`ModifyOutcome`] |
 //! | [`TableClient::recreate_table`](crate::TableClient::recreate_table) | [`RecreateTable`] |

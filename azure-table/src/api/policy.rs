@@ -1,14 +1,14 @@
-//! Code of the application around each request: headers, logs, counters, delays, rejections.
+//! Hooks around each request, to add headers, log, count, delay or reject.
 //!
 //! | type | use |
 //! |---|---|
 //! | [`RequestPolicy`] | hooks before and after each request |
-//! | [`PolicyRequest`], [`RequestEnd`], [`PolicyResult`] | what they see and return |
-//! | [`HttpLog`] | a policy that writes a line for each request |
-//! | `TraceContext` | a policy that sends the trace context of OpenTelemetry (feature `opentelemetry-033`) |
+//! | [`PolicyRequest`], [`RequestEnd`], [`PolicyResult`] | the arguments of the hooks, and their return value |
+//! | [`HttpLog`] | a policy that logs one line per request |
+//! | `TraceContext` | a policy that propagates the OpenTelemetry trace context (feature `opentelemetry-033`) |
 //!
-//! To see events without changing requests, implement [`Observer`](crate::telemetry::Observer). To send requests in
-//! another way, implement [`Transport`](crate::transport::Transport).
+//! To see events without changing requests, implement [`Observer`](crate::telemetry::Observer). To send requests your
+//! own way, implement [`Transport`](crate::transport::Transport).
 //!
 //! # Examples
 //!

@@ -1,21 +1,21 @@
 //! Queries: streams, pages, plans, scans and reads of many keys.
 //!
-//! A [`TableQuery`](crate::TableQuery) is built by [`TableClient::query`](crate::TableClient::query). Its last method
-//! decides the form of the result:
+//! Create a [`TableQuery`](crate::TableQuery) with [`TableClient::query`](crate::TableClient::query). The last method
+//! that you call decides what you get:
 //!
 //! | method | result |
 //! |---|---|
-//! | [`stream()`](crate::TableQuery::stream) | [`EntityStream`]: entities over all pages |
+//! | [`stream()`](crate::TableQuery::stream) | [`EntityStream`]: the entities of all pages |
 //! | [`pages()`](crate::TableQuery::pages) | [`PageStream`]: [`Page`](crate::Page)s with their continuations |
 //! | [`fan_out(..)`](crate::TableQuery::fan_out) | [`FanOut`]: the same query over several partitions in parallel |
-//! | [`scan()`](crate::TableQuery::scan) | [`Scan`], [`ScanStream`]: a whole table in parallel ranges that it finds |
+//! | [`scan()`](crate::TableQuery::scan) | [`Scan`], [`ScanStream`]: a whole table, in parallel ranges that the scan finds itself |
 //! | | [`ScanProgress`], and [`ScanPosition`] to resume from |
-//! | [`last_rows(..)`](crate::TableQuery::last_rows) | the last rows, from all pages of the query |
+//! | [`last_rows(..)`](crate::TableQuery::last_rows) | the last rows, after reading all pages of the query |
 //! | [`plan()`](crate::TableQuery::plan) | [`QueryPlan`]: the request and its cost, without sending it |
 //!
 //! [`TableClient::get_many`](crate::TableClient::get_many) reads many keys ([`GetMany`]). [`Gather`] sorts the rows of
-//! a mixed partition into a struct, and [`Families`] joins parents to their children. [`BadRow`] is a row of a lenient
-//! query that does not fit. Writes by query accept a [`RowSelection`]: a filter or a query.
+//! a mixed partition into a struct, and [`Families`] joins parents to their children. A lenient query reports a row
+//! that does not fit as a [`BadRow`]. Writes by query accept a [`RowSelection`]: a filter or a query.
 //!
 //! # Examples
 //!

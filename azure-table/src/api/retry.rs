@@ -1,14 +1,14 @@
 //! Retry policies decide which failed attempts are retried, and when.
 //!
-//! The policies of most programs are at the root: [`ExponentialRetry`](crate::ExponentialRetry) (the default),
-//! [`LinearRetry`](crate::LinearRetry), [`NoRetry`](crate::NoRetry). This module has their decorators, and the parts
-//! for a policy of your own.
+//! Most programs need only the policies at the crate root: [`ExponentialRetry`](crate::ExponentialRetry) (the default),
+//! [`LinearRetry`](crate::LinearRetry), [`NoRetry`](crate::NoRetry). This module has decorators for them, and the types
+//! for writing your own policy.
 //!
 //! | type | use |
 //! |---|---|
-//! | [`LimitAttempts`], [`LimitElapsed`] | bound any policy by number or by time |
-//! | [`WithBudget`], [`RetryBudget`] | a share of retries for the whole client, against retry storms |
-//! | [`FailedAttempt`], [`Decision`] | the input and the output of a policy of your own |
+//! | [`LimitAttempts`], [`LimitElapsed`] | limit any policy by attempts or by elapsed time |
+//! | [`WithBudget`], [`RetryBudget`] | a retry budget for the whole client, which prevents retry storms |
+//! | [`FailedAttempt`], [`Decision`] | the input and output of your own policy |
 //!
 //! # Examples
 //!
@@ -36,7 +36,7 @@
 //! # let _ = service;
 //! ```
 //!
-//! What is safe to repeat: [the guide to retries](crate::guide::retries).
+//! [The retries guide](crate::guide::retries) explains which writes are safe to repeat.
 
 pub use crate::pipeline::retry::budget::RetryBudget;
 pub use crate::pipeline::retry::decorator::{LimitAttempts, LimitElapsed, WithBudget};

@@ -1,12 +1,12 @@
-//! The service and its tables: properties, statistics, access policies, outcomes of creating tables.
+//! Service properties and statistics, access policies, and the outcomes of creating tables.
 //!
 //! | type | use |
 //! |---|---|
 //! | [`ServiceProperties`], [`CorsRule`], [`Logging`], [`Metrics`] | logging, metrics and CORS of the service |
-//! | [`ServiceStatistics`], [`GeoReplicationStatus`] | the replication to the secondary |
-//! | [`StoredAccessPolicy`] | permissions that a SAS names, revocable |
-//! | [`Creation`] | outcomes of `create_table_if_not_exists`; of a delete: [`Deletion`](crate::Deletion) |
-//! | [`RecreateProgress`] | steps of [`TableClient::recreate_table`](crate::TableClient::recreate_table) |
+//! | [`ServiceStatistics`], [`GeoReplicationStatus`] | the replication status of the secondary |
+//! | [`StoredAccessPolicy`] | permissions that a SAS refers to, and that you can revoke |
+//! | [`Creation`] | the outcome of `create_table_if_not_exists`; a delete returns a [`Deletion`](crate::Deletion) |
+//! | [`RecreateProgress`] | progress of [`TableClient::recreate_table`](crate::TableClient::recreate_table) |
 //!
 //! [`TableServiceClient::properties`](crate::TableServiceClient::properties) and `set_properties` read and change the
 //! properties of the service. [`TableServiceClient::statistics`](crate::TableServiceClient::statistics) reads its

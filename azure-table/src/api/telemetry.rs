@@ -1,22 +1,22 @@
 //! Observers, diagnostics, cost and metrics.
 //!
-//! With the feature `tracing`, every call and every attempt is a span, without further code. These are events:
+//! With the feature `tracing`, every call and every attempt gets a span. You write no code for it. These are events:
 //!
 //! | event | level |
 //! |---|---|
-//! | the end of a call, including a regular 404 or 409, such as from a `get` that finds no entity | `DEBUG` |
-//! | the end of a call that failed | `WARN` |
-//! | a retry | `WARN` |
+//! | a call ends, even with an expected 404 or 409, such as a `get` that finds no entity | `DEBUG` |
+//! | a call fails | `WARN` |
+//! | an attempt is retried | `WARN` |
 //!
-//! Their target is `azure_table`. By default, `tracing_subscriber::fmt()` prints `INFO` and above, which includes the
-//! failures and the retries. This also prints the other calls:
+//! Their target is `azure_table`. By default, `tracing_subscriber::fmt()` prints `INFO` and above, so you see failures
+//! and retries. To see all other calls too:
 //!
 //! ```text
 //! tracing_subscriber::fmt().with_max_level(tracing::Level::DEBUG).init();
 //! ```
 //!
-//! A line of `tracing_subscriber::fmt()` repeats the fields of the spans around it. For a short line for each request,
-//! with the feature or without, add the policy [`HttpLog`](crate::policy::HttpLog) to the client:
+//! Each line of `tracing_subscriber::fmt()` repeats the fields of all enclosing spans. For one short line per request,
+//! add the policy [`HttpLog`](crate::policy::HttpLog) to the client. It does not need the feature:
 //!
 //! ```
 //! use azure_table::policy::HttpLog;
@@ -28,15 +28,15 @@
 //! Spans and events carry the operation, the table, the status, the service's code and the ids of the request, under
 //! OpenTelemetry's names. They never contain a key, a filter, a value, or the text of an error.
 //!
-//! This module is for programs that want the numbers themselves.
+//! Use this module if you want the numbers themselves.
 //!
 //! | type | use |
 //! |---|---|
 //! | [`Observer`], [`Event`], [`Sending`], [`Completed`] | receive each attempt as it starts and ends |
-//! | [`Diagnostics`], [`Attempt`], [`Location`] | the attempts of one call, which its error has too |
-//! | [`OperationContext`] | the diagnostics of a successful call, a correlation id of your own |
+//! | [`Diagnostics`], [`Attempt`], [`Location`] | the attempts of one call, which you can also get from its error |
+//! | [`OperationContext`] | the diagnostics of a successful call, and your own correlation id |
 //! | [`CostMeter`], [`Cost`] | an estimate of billed transactions and bytes |
-//! | [`EffectiveSettings`] | the settings of a client after all defaults |
+//! | [`EffectiveSettings`] | the settings of a client, defaults included |
 //! | `OtelMetrics` | OpenTelemetry metrics (feature `opentelemetry-033`) |
 //!
 //! # Examples

@@ -1,18 +1,18 @@
 //! Test doubles for the service: faults, scripts, spies, recordings. Feature `test-util`.
 //!
 //! All are [`Transport`](crate::transport::Transport)s below the retry loop, so a client treats them like the network.
-//! They wrap each other, an `Emulator` or a real connection.
+//! They can wrap each other, an `Emulator` or a real connection.
 //!
 //! | item | use |
 //! |---|---|
 //! | [`Faults`], [`FaultRule`], [`Fault`], [`AddedRule`], [`FaultRecord`] | faults by rules, such as lost responses |
 //! | [`Script`], [`ResponseTemplate`] | responses in an exact order |
 //! | [`EntityResponse`] | entities in a response template |
-//! | [`Spy`], [`Exchange`], [`Bill`] | the requests that were sent, their responses, and their sum by kind |
-//! | [`Recorder`], [`Replay`], [`mask_guids`], [`mask_times`] | a conversation in a file, without secrets |
+//! | [`Spy`], [`Exchange`], [`Bill`] | the requests that were sent, their responses, and totals by kind |
+//! | [`Recorder`], [`Replay`], [`mask_guids`], [`mask_times`] | record a conversation to a file without secrets, and replay it |
 //! | [`error`], [`error_in_doubt`] | errors for mocks |
 //! | `explore`, `Simulation`, `Explore`, `RunOutput` (feature `emulator`) | a test in every order of its requests |
-//! | `Exploration`, `FailedSchedule`, `StopReason` (feature `emulator`) | what an exploration found |
+//! | `Exploration`, `FailedSchedule`, `StopReason` (feature `emulator`) | the result of an exploration |
 //!
 //! With the features `derive` and `emulator`, `#[azure_table::test]` gives each test its own service.
 //!

@@ -1,26 +1,25 @@
-//! Transports: they send requests to the service and return its responses.
+//! Transports, which send requests to the service and return its responses.
 //!
-//! [`HttpTransport`] is the default. [`ReqwestTransport`] sends with a reqwest client that the program configures, and
-//! is the default in a build without the feature `http`. A [`Transport`] of your own receives signed requests, once per
-//! attempt.
+//! [`HttpTransport`] is the default. [`ReqwestTransport`] sends with a reqwest client that you configure, and is the
+//! default in a build without the feature `http`. Your own [`Transport`] receives signed requests, once per attempt.
 //!
 //! | type | use |
 //! |---|---|
-//! | [`HttpTransport`], [`HttpTransportBuilder`] | connections with hyper (feature `http`, on by default) |
-//! | [`ReqwestTransport`], [`ReqwestTransportBuilder`] | connections with reqwest (feature `reqwest`) |
-//! | `TowerTransport` | connections by a tower service, under the layers of the program (feature `tower`) |
-//! | [`Transport`], [`BoxFuture`] | a transport of your own |
-//! | [`ConnectionLimit`] | the limit of concurrent requests of a transport: 256 by default on hyper and reqwest |
-//! | [`TransportError`], [`Delivery`] | its error, and how far the request got |
+//! | [`HttpTransport`], [`HttpTransportBuilder`] | sends with hyper (feature `http`, on by default) |
+//! | [`ReqwestTransport`], [`ReqwestTransportBuilder`] | sends with reqwest (feature `reqwest`) |
+//! | `TowerTransport` | sends with a tower service, below your own layers (feature `tower`) |
+//! | [`Transport`], [`BoxFuture`] | your own transport |
+//! | [`ConnectionLimit`] | the maximum number of concurrent requests: 256 by default with hyper and reqwest |
+//! | [`TransportError`], [`Delivery`] | the error of a transport, and how far the request got |
 //!
 //! [`Delivery`] decides whether the client may repeat a write.
 //!
 //! `HttpTransport` is the default whenever it is compiled, even if only another crate enables its feature.
 //!
-//! Those on hyper and reqwest send HTTP/1.1 and follow no redirects. [The guide](crate::guide::accounts#connections)
-//! lists what each can set.
+//! The hyper and reqwest transports send HTTP/1.1 and never follow redirects. [The
+//! guide](crate::guide::accounts#connections) lists their settings.
 //!
-//! In a build with neither feature, clients need a transport of your own or the emulator:
+//! In a build with neither feature, set your own transport or the emulator:
 //! [`TableServiceClient::transport`](crate::TableServiceClient::transport).
 //!
 //! # Examples

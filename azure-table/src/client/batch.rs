@@ -22,11 +22,11 @@ use crate::write::table_result::TableResult;
 /// An entity group transaction has these limits:
 /// - At most 100 operations.
 /// - At most 4 MiB (2 MB on Cosmos DB).
-/// - One PartitionKey.
-/// - Each entity once.
-/// - A get is the only operation of its batch.
+/// - One PartitionKey for all operations.
+/// - One operation per entity.
+/// - A get must be the only operation of its batch.
 ///
-/// The methods return an operation that breaks a rule in a [`RejectedOperation`], and leave the batch unchanged.
+/// If an operation breaks a rule, the method returns it in a [`RejectedOperation`] and leaves the batch unchanged.
 /// ```
 /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main]
@@ -122,7 +122,7 @@ impl<E> TableBatch<E> {
         self.push(TableOperation::insert_or_merge(entity))
     }
 
-    /// Adds a patch: a write of single columns of a stored entity.
+    /// Adds a patch, which writes only the given columns of a stored entity.
     ///
     /// The batch fails if the entity is absent, or if its ETag differs from the one that `key` holds. All other
     /// properties stay unchanged. See [`TableClient::patch`](crate::TableClient::patch).
@@ -156,7 +156,7 @@ impl<E> TableBatch<E> {
     ///
     /// The batch fails if the entity is absent, or if its ETag differs from the one that `key` holds.
     ///
-    /// Writes by key check only the key. They change the row with this key whatever its variant.
+    /// A delete by key checks only the key: it deletes the row whatever its variant.
     ///
     /// # Errors
     /// See [`insert`](Self::insert).
@@ -178,11 +178,11 @@ impl<E> TableBatch<E> {
 
     /// Adds any operation, of any entity type.
     ///
-    /// The operation is sent as it was encoded. The batch of an enum's table does not add a missing tag.
+    /// The operation is sent as it was encoded. In the table of an enum, the batch does not add a missing tag.
     ///
-    /// A bulk's [leftover](crate::bulk::Leftover) that is in doubt may have been applied before. So after a lost
-    /// response, its `write_id` does not show that this batch was applied, unless all rows are as the batch leaves
-    /// them.
+    /// A bulk's [leftover](crate::bulk::Leftover) that is in doubt may already have been applied. If the batch's
+    /// response is lost, the operation's `write_id` therefore proves that it was applied only if all rows are as the
+    /// batch leaves them.
     ///
     /// # Errors
     /// See [`insert`](Self::insert).
@@ -202,7 +202,7 @@ impl<E> TableBatch<E> {
         self.len() == 0
     }
 
-    /// Returns the number of operations that the limit of 100 still allows, or 0 after a get.
+    /// Returns the number of operations that can still be added: up to 100, or 0 after a get.
     pub fn remaining(&self) -> usize {
         if self.is_full() {
             0
@@ -213,7 +213,7 @@ impl<E> TableBatch<E> {
 
     /// Returns `true` if the batch has the maximum number of operations: 100, or one get.
     ///
-    /// A batch that is not full may still have no bytes left for an operation.
+    /// A batch that is not full may still lack the [bytes](Self::remaining_bytes) for another operation.
     pub fn is_full(&self) -> bool {
         self.change_set.is_full()
     }
@@ -223,9 +223,9 @@ impl<E> TableBatch<E> {
         self.change_set.bytes()
     }
 
-    /// Returns the number of bytes left in the request body: of 4 MiB, or of 2 MB on Cosmos DB.
+    /// Returns the number of bytes left in the request body, out of 4 MiB (2 MB on Cosmos DB).
     ///
-    /// An operation takes the bytes of its address and of its entity as JSON, and about 250 more.
+    /// An operation takes the bytes of its URL and of its entity as JSON, and about 250 more.
     ///
     /// Source: REST "Performing entity group transactions"; "Azure Cosmos DB for Table FAQ".
     pub fn remaining_bytes(&self) -> usize {
@@ -234,7 +234,7 @@ impl<E> TableBatch<E> {
 
     /// Sends the batch. The service applies all operations, or none.
     ///
-    /// Returns the results in the order of the operations. Each knows its [`row_key`](crate::TableResult::row_key).
+    /// Returns the results in the order of the operations. Each has its [`row_key`](crate::TableResult::row_key).
     ///
     /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
@@ -242,10 +242,10 @@ impl<E> TableBatch<E> {
     /// Returns the error of the operation that failed, with its keys. Its [`batch_index`](crate::Error::batch_index) is
     /// set if the service reports it.
     /// - `AlreadyExists`: the entity of an insert exists.
-    /// - `NotFound`: the entity of a replace, merge or delete is absent. `TableNotFound`: the table is.
+    /// - `NotFound`: no entity to replace, merge or delete exists. `TableNotFound`: the table does not exist.
     /// - `ConditionNotMet`: the ETag of an entity differs.
     /// - `InvalidInput`: the batch is empty.
-    /// - [`InDoubt`](crate::ErrorKind::InDoubt): the batch may have been applied. With all other kinds nothing was.
+    /// - [`InDoubt`](crate::ErrorKind::InDoubt): the batch may have been applied. Any other kind means that it was not.
     #[doc(alias("commit", "submit_transaction"))]
     pub fn submit(self) -> Call<Vec<TableResult>> {
         Submission::new(&self.pipeline, &self.table, self.change_set).call

@@ -3,7 +3,7 @@
 //! | layer, highest first | owns |
 //! |---|---|
 //! | `source` | the builders and futures of bulks, writers, and writes by query |
-//! | `engine` | the operations that wait and the batches in flight |
+//! | `engine` | waiting operations, and batches in flight |
 //! | `partition` | the batches of one partition, and their rate |
 //! | `outcome` | outcomes, reports, positions |
 

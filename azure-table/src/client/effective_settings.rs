@@ -19,9 +19,9 @@ use crate::pipeline::settings::WORKING_TIME;
 /// The effective settings of a client or a table.
 ///
 /// Returned by [`TableServiceClient::settings`](crate::TableServiceClient::settings) and
-/// [`TableClient::settings`](crate::TableClient::settings). Its `Display` has one line per setting, for the log at the
-/// start of a program. It shows no secrets: of headers only the names. It is a view, and keeps the connections of the
-/// client.
+/// [`TableClient::settings`](crate::TableClient::settings). Log its `Display`, one line per setting, when your program
+/// starts. It shows no secrets, and only the names of headers. The value is a view of the client and keeps its
+/// connections open.
 ///
 /// ```
 /// use azure_table::{Emulator, TableServiceClient};
@@ -60,7 +60,7 @@ impl EffectiveSettings {
         self.pipeline.endpoint.base()
     }
 
-    /// Returns the URL of the secondary. `None` if the account has none.
+    /// Returns the URL of the secondary, or `None` if the account has no secondary.
     pub fn secondary(&self) -> Option<&str> {
         self.pipeline.endpoint.secondary()
     }
@@ -85,7 +85,7 @@ impl EffectiveSettings {
         self.pipeline.settings.attempt_time()
     }
 
-    /// Returns the timeout of a call with all its attempts. `None` without a limit.
+    /// Returns the timeout of a call with all its attempts, or `None` if unlimited.
     pub fn timeout(&self) -> Option<Duration> {
         self.defaults().timeout
     }
@@ -95,12 +95,12 @@ impl EffectiveSettings {
         format!("{:?}", self.defaults().retry.as_ref().unwrap_or(&self.pipeline.retry))
     }
 
-    /// Returns the maximum number of concurrent attempts. `None` without a limit.
+    /// Returns the maximum number of concurrent attempts, or `None` if unlimited.
     pub fn max_in_flight(&self) -> Option<usize> {
         self.pipeline.settings.in_flight.as_ref().map(ConnectionLimit::get)
     }
 
-    /// Returns the maximum number of connections in use. `None` without a limit.
+    /// Returns the maximum number of connections in use, or `None` if unlimited.
     pub fn max_connections(&self) -> Option<usize> {
         let transport = self.pipeline.transport.as_ref().ok()?;
         Some(transport.connection_limit()?.get())

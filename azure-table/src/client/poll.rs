@@ -1,4 +1,4 @@
-//! Parts of futures: the work of a turn, a spawned task, a time limit for the whole.
+//! Building blocks for futures: turns, spawned tasks, and a total time limit.
 
 pub(crate) mod task;
 pub(crate) mod total_timeout;

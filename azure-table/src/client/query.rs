@@ -1,6 +1,6 @@
 //! Queries: the request for rows of a table, before it is sent.
 //!
-//! `table_query.rs` defines `TableQuery`, and `results.rs` runs it. Each other method of it has a file of its own.
+//! `table_query.rs` defines `TableQuery`, and `results.rs` runs it. Its other methods have their own files.
 
 // rustdoc lists a type's methods in the order of the modules, so the most used ones come first.
 pub(crate) mod table_query;

@@ -1,4 +1,4 @@
-//! Creates clients from URLs with a shared access signature, and creates such URLs.
+//! Clients from URLs with a shared access signature, and the creation of such URLs.
 
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::error::{Error, ErrorKind, Result};
@@ -45,9 +45,9 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature or no account, or names a table, a
-    ///   secondary or another service. On a custom domain every path names a table. The error never shows the
-    ///   signature.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature or no account, or points to a
+    ///   table, a secondary or another service. On a custom domain, every path counts as a table. The error never shows
+    ///   the signature.
     ///
     /// Source: REST "Delegating access with a shared access signature".
     #[doc(alias = "AzureSasCredential")]
@@ -59,8 +59,8 @@ impl TableServiceClient {
 
     /// Returns the URL of the account with a shared access signature, signed with the account key of this client.
     ///
-    /// Another program can pass its text to [`from_sas_url`](Self::from_sas_url). It is valid until the signature
-    /// expires, or the key is regenerated. Nothing is sent.
+    /// Another program can pass it to [`from_sas_url`](Self::from_sas_url), until the signature expires or the key is
+    /// regenerated. Nothing is sent.
     ///
     /// ```
     /// use azure_table::{AccountKey, AccountSas, DateTime, TableServiceClient};
@@ -95,7 +95,7 @@ impl<E> TableClient<E> {
     /// [`url`](Self::url) returns it.
     ///
     /// An emulator's URL has the account before the table: `http://127.0.0.1:10002/devstoreaccount1/Blogs`. The
-    /// credential is one of [`TableServiceClient::new`].
+    /// credential is any that [`TableServiceClient::new`] accepts.
     ///
     /// ```
     /// use azure_table::{AccountKey, DynamicEntity, TableClient};
@@ -109,8 +109,8 @@ impl<E> TableClient<E> {
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has a signature or belongs to a secondary, or its
-    ///   path does not end with the name of a table. Also the cases of [`TableServiceClient::new`]. The error never
-    ///   shows the path.
+    ///   path does not end with a table name. Also the errors of [`TableServiceClient::new`]. The error never shows the
+    ///   path.
     #[doc(alias("NewClient", "NewClientWithSharedKey"))]
     pub fn from_url(url: &str, credential: impl Credential) -> Result<Self> {
         let (endpoint, table) = sas_url::of_unsigned_table(url, key_of(&credential).map(AccountKey::account))?;
@@ -120,8 +120,8 @@ impl<E> TableClient<E> {
     /// Creates a client from the URL of a table with its shared access signature.
     ///
     /// The URL looks like `https://contoso.table.core.windows.net/Blogs?sv=…&tn=blogs&sig=…`. The path names the table;
-    /// the signature is for that table or for the account. An emulator's URL has the account before the table:
-    /// `http://127.0.0.1:10002/devstoreaccount1/Blogs?sv=…`.
+    /// the signature may be for that table or for the whole account. An emulator's URL has the account before the
+    /// table: `http://127.0.0.1:10002/devstoreaccount1/Blogs?sv=…`.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -146,9 +146,9 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, or its path does not end with the
-    ///   name of a table. Or the signature is for another table, or the address belongs to a secondary. The error never
-    ///   shows the signature.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the URL has no signature, its path does not end with a table
+    ///   name, the signature is for another table, or the address belongs to a secondary. The error never shows the
+    ///   signature.
     ///
     /// Source: REST "Delegating access with a shared access signature".
     #[doc(alias = "from_table_url")]
@@ -160,8 +160,8 @@ impl<E> TableClient<E> {
 
     /// Returns the URL of the table with a shared access signature, signed with the account key of this client.
     ///
-    /// Another program can pass its text to [`from_sas_url`](Self::from_sas_url). It is valid until the signature
-    /// expires, its policy is removed, or the key is regenerated. Nothing is sent.
+    /// Another program can pass it to [`from_sas_url`](Self::from_sas_url), until the signature expires, its policy is
+    /// removed or the key is regenerated. Nothing is sent.
     ///
     /// ```
     /// use azure_table::{AccountKey, DynamicEntity, TableClient, TableSas, TableServiceClient};
@@ -177,8 +177,8 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// - [`Unsupported`](crate::ErrorKind::Unsupported): the credential of this client is not an account key. With a
-    ///   token of Entra ID, use [`delegated_sas_url`](Self::delegated_sas_url).
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): the credential of this client is not an account key. With an
+    ///   Entra ID token, use [`delegated_sas_url`](Self::delegated_sas_url).
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the signature is for another table.
     /// - The errors of [`TableSas::sign`].
     ///
@@ -191,8 +191,8 @@ impl<E> TableClient<E> {
 
     /// Returns the URL of the table with a shared access signature, signed with a user delegation key.
     ///
-    /// [`user_delegation_key`](TableServiceClient::user_delegation_key) requests the key. Nothing is sent here. Not yet
-    /// verified against the live service.
+    /// Request the key with [`user_delegation_key`](TableServiceClient::user_delegation_key). This method sends
+    /// nothing. Not yet verified against the live service.
     ///
     /// ```no_run
     /// use azure_table::auth::SasUrl;
@@ -211,7 +211,7 @@ impl<E> TableClient<E> {
     /// ```
     ///
     /// # Errors
-    /// - [`Unsupported`](crate::ErrorKind::Unsupported): a custom domain hides the account's name, which is signed.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): a custom domain hides the account name to be signed.
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the signature is for another table.
     /// - The errors of [`TableSas::sign_delegated`].
     ///

@@ -1,7 +1,7 @@
 //! Tables of serde structs.
 //!
-//! It has the handle that writes them with exact types, and lets a bulk write references to them.
-//! `entity/serde_entity.rs` is the entity itself.
+//! This file has the handle that writes exact types, and lets a bulk write references. `entity/serde_entity.rs` is the
+//! entity itself.
 
 use serde::Serialize;
 
@@ -12,13 +12,13 @@ use crate::entity::serde_entity::{AnnotatedEntity, SerdeEntity};
 impl<T: Serialize> TableClient<SerdeEntity<T>> {
     /// Returns a handle to the same table that writes serde structs with exact EDM types.
     ///
-    /// It writes `i64`, `u32` and `u64` as Edm.Int64, and bytes as Edm.Binary, each with its type annotation. See the
-    /// table of types at [`SerdeEntity`].
+    /// It writes `i64`, `u32` and `u64` as Edm.Int64, and bytes as Edm.Binary, each with its type annotation.
+    /// [`SerdeEntity`] lists all types.
     ///
-    /// Either handle accepts `SerdeEntity(value)` and writes it in its own form. Both read the rows of both forms.
+    /// Both handles accept `SerdeEntity(value)` and read rows in either form. Each writes its own form.
     ///
-    /// Programs that use `azure_data_tables` 0.21 need plain rows: they receive an Edm.Int64 as text where they expect
-    /// a number.
+    /// Write plain rows if programs with `azure_data_tables` 0.21 read the table. They would receive an Edm.Int64 as
+    /// text where they expect a number.
     ///
     /// ```
     /// use azure_table::entity::SerdeEntity;

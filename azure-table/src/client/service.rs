@@ -50,9 +50,9 @@ impl TableServiceClient {
     /// an [`AccountKey`], [`SasToken`](crate::SasToken), `EntraCredential` (feature `entra`) or another
     /// [`Credential`].
     ///
-    /// In a build without a default [transport](crate::transport), or without TLS for an `https` address, each call
-    /// fails until [`transport`](Self::transport) sets one. The error of kind
-    /// [`Unsupported`](crate::ErrorKind::Unsupported) names the feature.
+    /// If the build has no default [transport](crate::transport), or no TLS for an `https` address, set one with
+    /// [`transport`](Self::transport). Otherwise every call fails with [`Unsupported`](crate::ErrorKind::Unsupported),
+    /// and the error names the missing feature.
     ///
     /// ```
     /// use azure_table::{AccountKey, TableServiceClient};
@@ -63,8 +63,8 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the address does not belong to a Table service, or its
-    ///   account is not the account of the key.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the address does not belong to a Table service, or the key
+    ///   belongs to another account.
     pub fn new(endpoint: &str, credential: impl Credential) -> Result<Self> {
         let account = key_of(&credential).map(AccountKey::account);
         let endpoint = Endpoint::parse(endpoint, account)?;
@@ -81,7 +81,7 @@ impl TableServiceClient {
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a setting is missing, malformed or duplicated. The error
-    ///   names the setting and does not show its value.
+    ///   names the setting but never shows its value.
     ///
     /// Source: "Configure Azure Storage connection strings".
     #[doc(alias = "CloudStorageAccount")]
@@ -91,11 +91,11 @@ impl TableServiceClient {
         Ok(Self::from_parsed(parsed, transport))
     }
 
-    /// Creates a client on a transport that answers requests itself, such as the `Emulator` (feature `emulator`).
+    /// Creates a client whose transport answers requests itself, such as the `Emulator` (feature `emulator`).
     ///
     /// Requests are signed with the well-known key of the development account, `devstoreaccount1`.
     ///
-    /// To send the requests of another client over a transport, use [`transport`](Self::transport).
+    /// To change the transport of an existing client, use [`transport`](Self::transport).
     pub fn from_transport(transport: impl Transport) -> Self {
         let development = ConnectionString {
             endpoint: Endpoint::development(),
@@ -123,9 +123,9 @@ impl TableServiceClient {
         }
     }
 
-    /// Returns the account key of this client. `None` if it has another credential.
+    /// Returns the account key of this client, or `None` if it has another credential.
     ///
-    /// Use it to [`rotate`](AccountKey::rotate) the key. [`sas_url`](Self::sas_url) signs URLs.
+    /// Use it to [`rotate`](AccountKey::rotate) the key. To sign URLs, use [`sas_url`](Self::sas_url).
     pub fn account_key(&self) -> Option<&AccountKey> {
         key_of(&*self.pipeline.credential)
     }
@@ -148,14 +148,13 @@ impl TableServiceClient {
 
     /// Returns a client for the table of this name, whose rows are entities of type `E`. Nothing is sent.
     ///
-    /// For a table with rows of several kinds, `E` is their enum.
+    /// For a table with rows of several kinds, use their enum as `E`.
     ///
-    /// If `E` is one variant of it, the handle knows nothing of the enum. It reads and deletes any row that fits, its
-    /// queries select rows of all kinds, and its writes lack the tag.
+    /// A handle for a single variant knows nothing about the enum: it reads and deletes any row that fits, its queries
+    /// select rows of all kinds, and its writes lack the tag.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the service of this client does not accept the name, see
-    ///   [`TableName`].
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the service does not accept the name; see [`TableName`].
     #[doc(alias("GetTableClient", "GetTableReference"))]
     #[doc(alias = "CloudTable")]
     pub fn table<E>(&self, name: impl AsRef<str>) -> Result<TableClient<E>> {
@@ -181,8 +180,8 @@ impl TableServiceClient {
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the service of this client does not accept the name, with
-    ///   the prefix of [`prefixed`](Self::prefixed). The derive rejects names that no service accepts.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the service does not accept the name with the prefix that
+    ///   [`prefixed`](Self::prefixed) adds. The derive already rejects names that no service accepts.
     pub fn table_of<E: NamedTable>(&self) -> Result<TableClient<E>> {
         self.table(E::TABLE)
     }

@@ -39,7 +39,7 @@ impl TableServiceClient {
         })
     }
 
-    /// Sets the service if the address does not show it, for example for a custom domain of Cosmos DB or its emulator.
+    /// Sets the service if the address does not reveal it, as with a custom domain of Cosmos DB or its emulator.
     #[must_use]
     pub fn with_profile(&self, profile: Profile) -> Self {
         self.changed(|pipeline| pipeline.endpoint = pipeline.endpoint.clone().with_profile(profile))
@@ -49,13 +49,12 @@ impl TableServiceClient {
     ///
     /// [`table`](Self::table) and [`ensure_tables`](Self::ensure_tables) add the prefix.
     /// [`list_tables`](Self::list_tables) lists only tables with the prefix. Both return names without it. A table's
-    /// own [`name`](crate::TableClient::name) is the full name.
+    /// own [`name`](crate::TableClient::name) includes it.
     ///
-    /// A prefix organizes names and is no security boundary: a client without the prefix reaches all tables of the
-    /// account.
+    /// A prefix is not a security boundary: a client without it can reach every table of the account.
     ///
-    /// No prefix may begin with another prefix, ignoring case. Otherwise the client of `test1` lists the tables of
-    /// `test12` as its own.
+    /// Choose prefixes so that none begins with another, ignoring case. Otherwise the client of `test1` lists the
+    /// tables of `test12` as its own.
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): no table name can begin with this prefix.
@@ -74,9 +73,9 @@ impl TableServiceClient {
         self.changed(|pipeline| pipeline.settings.is_read_only = true)
     }
 
-    /// Limits the number of attempts in flight, over all tables and clones of the new client. 0 counts as 1.
+    /// Limits the number of attempts in flight, across all tables and clones of the new client. 0 counts as 1.
     ///
-    /// Further attempts wait, and the timeout of their calls keeps running. If no attempt ends for twice the
+    /// Further attempts wait, while the timeouts of their calls keep running. If no attempt ends for twice the
     /// `attempt_timeout`, for example because nothing polls the calls in flight, a waiting call fails with
     /// [`Timeout`](crate::ErrorKind::Timeout).
     #[must_use]
@@ -86,8 +85,8 @@ impl TableServiceClient {
 
     /// Sets the application name in front of this crate's name in the `User-Agent`, such as `orders/1.4`.
     ///
-    /// The name appears in the service's logs. If it has characters that no header can have, each call fails with
-    /// `InvalidInput` before it is sent.
+    /// The name appears in the service's logs. If it contains characters that a header cannot hold, every call fails
+    /// with `InvalidInput` before it is sent.
     #[must_use]
     pub fn application_id(&self, id: &str) -> Self {
         self.changed(|pipeline| pipeline.settings.set_application_id(id))
@@ -101,15 +100,15 @@ impl TableServiceClient {
 
     /// Sets the protocol version of all requests, `x-ms-version`, such as `2020-12-06`.
     ///
-    /// By default it is 2019-02-02, and with tokens 2020-12-06 or the later one that an operation needs. A version
-    /// before the one that the credential or the operation needs has no effect. Other operations are the same in all
-    /// versions below. A later one is sent as it is, and is not tested. Azure Table storage rejects an unknown version
-    /// with 400 `InvalidHeaderValue`.
+    /// The default is 2019-02-02. With tokens it is 2020-12-06, or a later version if the operation needs one. A
+    /// version older than the credential or the operation needs has no effect. Other operations behave the same in all
+    /// versions below. A later version is sent as it is, but is not tested. Azure Table storage rejects an unknown
+    /// version with 400 `InvalidHeaderValue`.
     ///
-    /// | version | what it brings |
+    /// | version | changes |
     /// |---|---|
-    /// | 2019-02-02 | the id of a request is always echoed |
-    /// | 2020-12-06 | a rejection of a token names its authority |
+    /// | 2019-02-02 | the service always echoes the request id |
+    /// | 2020-12-06 | the service names the authority when it rejects a token |
     /// | 2025-07-05 | user delegation signatures for tables; access policies by token |
     ///
     /// Each call fails with `InvalidInput` if the text is not a date.
@@ -128,8 +127,8 @@ impl TableServiceClient {
 
     /// Sets the timeout of one attempt; 60 s by default.
     ///
-    /// The service may work on a write for 30 s. With a shorter timeout, a write may be abandoned and still be applied.
-    /// [`settings`](Self::settings) warns of this.
+    /// The service may work on a write for 30 s. With a shorter timeout, the client may abandon a write that the
+    /// service still applies. [`settings`](Self::settings) warns about this.
     ///
     /// Source: REST "Setting timeouts for Table service operations".
     #[must_use]
@@ -147,8 +146,8 @@ impl TableServiceClient {
 
     /// Rejects queries with this access path or a wider one.
     ///
-    /// Each fails with [`InvalidInput`](crate::ErrorKind::InvalidInput) before it is sent. The error names the reason
-    /// and the remedy. [`allow_table_scan`](crate::TableQuery::allow_table_scan) still allows a single query.
+    /// Each fails with [`InvalidInput`](crate::ErrorKind::InvalidInput) before it is sent. The error says why, and how
+    /// to fix it. To allow a single query, call [`allow_table_scan`](crate::TableQuery::allow_table_scan) on it.
     ///
     /// A range of partitions is a [`PartitionRange`](AccessPath::PartitionRange), not a table scan, however wide it is.
     /// Deny `PartitionRange` too if that matters.
@@ -173,7 +172,7 @@ impl TableServiceClient {
     /// Sets the retry policy.
     ///
     /// The default is [`ExponentialRetry::default`](crate::ExponentialRetry) with a
-    /// [`RetryBudget`](crate::retry::RetryBudget) of its own for each client.
+    /// [`RetryBudget`](crate::retry::RetryBudget) per client.
     #[must_use]
     pub fn retry(&self, policy: impl RetryPolicy) -> Self {
         self.changed(|pipeline| pipeline.settings.defaults.get_mut().retry = Some(Arc::new(policy)))
@@ -193,8 +192,8 @@ impl TableServiceClient {
 
     /// Disables the clock correction of signed requests.
     ///
-    /// By default, the client corrects its clock once the service rejects a request whose time differs from its own by
-    /// 5 minutes or more. It then signs requests with the service's time, including a retry of the rejected one.
+    /// By default, the client corrects its clock when the service rejects a request and the two clocks differ by 5
+    /// minutes or more. It then signs with the service's time, starting with the retry of the rejected request.
     #[must_use]
     pub fn without_clock_correction(&self) -> Self {
         self.changed(|pipeline| pipeline.settings.keeps_clock = true)

@@ -88,7 +88,7 @@ impl RowForm {
         }
     }
 
-    /// Returns `true` if each row is read, and an error of it stops the query.
+    /// Returns `true` if every row is read, and an unreadable row stops the query.
     fn is_plain(&self) -> bool {
         self.on_bad_row.is_none() && self.key_recorder.is_none()
     }
@@ -145,7 +145,7 @@ impl<P> Shape<P> {
         )
     }
 
-    /// Returns the shape of the same properties and those that a [`Versioned`] adds to them.
+    /// Returns the shape of the same properties, plus those of a [`Versioned`].
     pub(crate) fn versioned(&self) -> Shape<Versioned<P>>
     where
         P: ReadEntity,
@@ -202,7 +202,7 @@ impl<P> Shape<P> {
         self
     }
 
-    /// Reads a row into `rows`. Returns `false` if it does not fit and is skipped.
+    /// Reads a row into `rows`. Returns `false` if the row does not fit and is skipped.
     pub(crate) fn read_into(&self, members: &mut RowMembers<'_, '_>, rows: &mut Vec<P>) -> Result<bool> {
         match &self.reader {
             Reader::Typed { read, .. } if self.form.is_plain() => match read(members) {

@@ -43,17 +43,17 @@ use crate::write::path;
 /// The service may still apply a write whose request was in flight, at most once. Read the row before you write it
 /// again.
 ///
-/// Operations of several requests stop between two requests. Rows that a [`bulk`](Self::bulk) or
+/// An operation with several requests stops between two of them. Rows that a [`bulk`](Self::bulk) or
 /// [`delete_where`](Self::delete_where) has written stay written. A table that [`recreate_table`](Self::recreate_table)
 /// has deleted stays deleted.
 ///
-/// These can be dropped and called again without losing a row or an outcome:
+/// These methods lose no row and no outcome if you drop their future and call them again:
 /// - the `try_next` of a stream;
 /// - the `next` of a bulk's outcomes;
-/// - the methods of a [`Writer`](crate::Writer) except `close`. A dropped `send` has accepted nothing.
+/// - the methods of a [`Writer`](crate::Writer) except `close`. A dropped `send` did not accept its operation.
 ///
 /// # Errors
-/// All operations:
+/// All operations can fail with:
 /// - `InvalidInput`: a key, name, value or size that the service would reject. Nothing is sent.
 /// - `Unauthenticated`, `Forbidden`: the service rejects the credential, or the credential does not permit the
 ///   operation.
@@ -84,12 +84,12 @@ impl<E> TableClient<E> {
         &self.table
     }
 
-    /// Returns the table's URL, without a signature. [`SasUrl`](crate::auth::SasUrl) has one.
+    /// Returns the table's URL without a signature. For a URL with one, see [`SasUrl`](crate::auth::SasUrl).
     pub fn url(&self) -> String {
         format!("{}/{}", self.pipeline.endpoint.base(), url::encode(self.table.as_str()))
     }
 
-    /// Returns the URL of an entity, which its requests have too. It has no signature.
+    /// Returns the URL of an entity as requests use it, without a signature.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};

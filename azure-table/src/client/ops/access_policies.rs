@@ -1,8 +1,8 @@
 //! Reads and changes the stored access policies of a table.
 //!
 //! The service stores only the whole list: a change reads it, changes it and writes it back. The list has no ETag, so
-//! one of two concurrent changes may be lost. A revocation must not be: it reads the list again, and repeats the write
-//! while another one has restored what was revoked.
+//! one of two concurrent changes may be lost. A revocation must not be lost: it reads the list again, and repeats its
+//! write if another write has restored the policy.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::pipeline::Pipeline;
 use crate::request::table_acl;
 use crate::write::operation_request::OperationRequest;
 
-/// The number of writes of a revocation that others undo each time.
+/// The maximum number of writes of a revocation, if others undo it each time.
 const WRITES: usize = 4;
 
 /// A change of the list.

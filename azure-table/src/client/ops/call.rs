@@ -1,6 +1,6 @@
 //! The future of nearly every operation: its result is a type parameter.
 //!
-//! The methods of the clients build it. Builders with further setters have a type of their own.
+//! The clients' methods return it. Builders with further setters have their own types.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -26,11 +26,11 @@ use crate::write::table_result::TableResult;
 
 /// An operation that is sent when it is awaited, and returns a `T`.
 ///
-/// Set its options before: [`timeout`](Self::timeout), or [`with`](Self::with) for all others. A call can be spawned,
-/// joined and stored; calls of one type share a `Vec`. Dropping it cancels it.
+/// Set options before you await it: [`timeout`](Self::timeout), or [`with`](Self::with) for all others. You can spawn,
+/// join and store calls, and collect calls of one type in a `Vec`. Dropping a call cancels it.
 ///
-/// A write that can check the stored ETag is a `Call<T, Conditional>`, which can also be sent
-/// [`if_match`](Call::if_match) or [`unconditionally`](Call::unconditionally).
+/// A write that can check the stored ETag is a `Call<T, Conditional>`, with the methods [`if_match`](Call::if_match)
+/// and [`unconditionally`](Call::unconditionally).
 ///
 /// ```
 /// use std::time::Duration;
@@ -68,8 +68,8 @@ pub enum Conditional {}
 impl<T> Call<T, Conditional> {
     /// Requires that the stored entity has this ETag.
     ///
-    /// Otherwise the call fails with [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet). A text that is no ETag
-    /// fails with [`InvalidInput`](crate::ErrorKind::InvalidInput) before anything is sent.
+    /// Otherwise the call fails with [`ConditionNotMet`](crate::ErrorKind::ConditionNotMet). A malformed ETag fails
+    /// with [`InvalidInput`](crate::ErrorKind::InvalidInput) before anything is sent.
     pub fn if_match(self, etag: ETag) -> Self {
         self.change(|operation| operation.if_match(etag))
     }
@@ -95,7 +95,7 @@ impl<T, C> Call<T, C> {
         }
     }
 
-    /// A write of one entity, and the reading of its result.
+    /// A write of one entity, and the function that reads its result.
     pub(crate) fn write(
         pipeline: &Arc<Pipeline>,
         table: &TableName,
@@ -114,7 +114,7 @@ impl<T, C> Call<T, C> {
         self
     }
 
-    /// Any operation of one request.
+    /// Any operation with one request.
     pub(crate) fn spec(
         pipeline: &Arc<Pipeline>,
         kind: OperationKind,
@@ -124,7 +124,7 @@ impl<T, C> Call<T, C> {
         Self::of(CallFuture::new(pipeline, kind, table, Step::Other(Box::new(spec))))
     }
 
-    /// A request that is complete, and the reading of its response.
+    /// A complete request, and the function that reads its response.
     pub(crate) fn request<R>(
         pipeline: &Arc<Pipeline>,
         kind: OperationKind,

@@ -27,7 +27,7 @@ use crate::pipeline::observer::history::CallResponse;
 use crate::pipeline::options::CallOptions;
 use crate::write::operation_request::OperationRequest;
 
-/// The request of an operation and the reading of its response; or its steps.
+/// The request of an operation and how to read its response, or the operation's steps.
 pub(crate) trait Spec {
     /// The output of the call.
     type Output;
@@ -104,7 +104,7 @@ impl<S: Spec> CallFuture<S> {
         }
     }
 
-    /// Returns the same call, before it is sent, with another reading of its response.
+    /// Returns the same call, before it is sent, with another way to read its response.
     pub(crate) fn map_spec<T: Spec>(self, map: impl FnOnce(S) -> T) -> CallFuture<T> {
         CallFuture {
             kind: self.kind,
@@ -212,7 +212,7 @@ impl<S: Spec> fmt::Debug for CallFuture<S> {
     }
 }
 
-/// Makes a future of a type whose field `operation` is a [`CallFuture`], and adds the setters that all calls have.
+/// Implements `Future` for a type with a [`CallFuture`] in `operation`, and adds the setters that all calls have.
 macro_rules! call_future {
     ($name:ident $([$($parameter:ident),+])? -> $output:ty) => {
         $crate::pipeline::options::call_options!($name $([$($parameter),+])?, operation.options);
@@ -220,11 +220,11 @@ macro_rules! call_future {
         impl$(<$($parameter),+>)? $name $(<$($parameter),+>)? {
             /// Returns the request as text, without sending it: method and URL, headers, body.
             ///
-            /// If there are several requests, returns the first: the others depend on the responses. The text does not
-            /// contain the credential.
+            /// If the call takes several requests, returns the first, because the others depend on responses. The text
+            /// does not contain the credential.
             ///
             /// # Errors
-            /// Errors that awaiting it would return before anything is sent, and `InvalidInput` if nothing is sent.
+            /// Returns errors that occur before the call sends anything, and `InvalidInput` if it sends nothing.
             pub fn request_text(self) -> azure_table_wire::error::Result<::std::string::String> {
                 self.operation.request_text()
             }

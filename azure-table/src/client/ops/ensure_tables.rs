@@ -15,7 +15,7 @@ use crate::request::continuation;
 use crate::request::query::{self, QueryRequest};
 use crate::request::tables::{self, Creation};
 
-/// Returns the call that creates the missing ones of these tables. Their names are full; the outcomes leave out the
+/// Returns the call that creates the missing tables among these. Takes full names; the outcomes have them without the
 /// prefix.
 pub(crate) fn ensure_tables(
     pipeline: &Arc<Pipeline>,

@@ -71,13 +71,13 @@ impl<E, P> GetEntity<E, P> {
         self.shaped(Shape::for_columns(columns))
     }
 
-    /// Reads only properties whose names are known at run time. See
+    /// Reads only the properties with these names, known at run time. See
     /// [`TableQuery::select_names`](crate::TableQuery::select_names).
     pub fn select_names<N: Into<String>>(self, names: impl IntoIterator<Item = N>) -> GetEntity<E, DynamicEntity> {
         self.shaped(Shape::for_names(names.into_iter().map(Into::into).collect()))
     }
 
-    /// Reads the row with `resolve`. The row has all properties with their types, and the ETag.
+    /// Reads the row with a closure, which receives all properties with their types, and the ETag.
     #[doc(alias = "EntityResolver")]
     pub fn resolve<Q>(self, resolve: impl Fn(&Row<'_>) -> Result<Q> + Send + Sync + 'static) -> GetEntity<E, Q> {
         self.shaped(Shape::for_closure(resolve))

@@ -39,7 +39,7 @@ const MAX_WAIT: Duration = Duration::from_secs(1);
 /// The tolerated delay of a timer. A read after a wait that ends with the call's timeout would have no time left.
 const TICK: Duration = Duration::from_millis(1);
 
-/// The decision of a closure of [`TableClient::modify`] or [`TableClient::update_where`].
+/// The decision of the closure that you pass to [`TableClient::modify`] or [`TableClient::update_where`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Writes the entity.
@@ -48,11 +48,11 @@ pub enum Change {
     Keep,
 }
 
-/// The return value of a closure of [`TableClient::modify`] and [`TableClient::update_where`].
+/// The return value of the closure that you pass to [`TableClient::modify`] or [`TableClient::update_where`].
 ///
-/// The closure may return nothing, which saves the entity; a [`Change`]; or a `Result` of either. An `Err` ends the
-/// call, and nothing is written. The error type must implement `From` for the client's [`Error`], because the call may
-/// fail with that as well.
+/// A closure that returns nothing saves the entity. It may also return a [`Change`], or a `Result` of either. An `Err`
+/// ends the call without a write. The error type must implement `From` for the client's [`Error`], because the call may
+/// fail with that too.
 #[diagnostic::on_unimplemented(
     message = "a closure of `modify` or `update_where` cannot return `{Self}`",
     label = "returns `{Self}`",
@@ -143,9 +143,9 @@ impl<E, F, R> ModifyEntity<E, F, R> {
     ///
     /// `missing` runs each time the entity is absent. The new entity must have the requested key.
     ///
-    /// If the response to the insert is lost, only a field marked with `write_id` shows that the stored entity is this
-    /// call's. Without one the call fails with [`InDoubt`](crate::ErrorKind::InDoubt): two callers that count from zero
-    /// insert the same entity.
+    /// If the response to the insert is lost, only a field marked with `write_id` can show that this call inserted the
+    /// entity. Without one the call fails with [`InDoubt`](crate::ErrorKind::InDoubt), because two callers that count
+    /// from zero insert the same entity.
     pub fn or_insert<M: FnMut() -> E>(self, missing: M) -> ModifyEntity<E, F, R, M> {
         ModifyEntity {
             table: self.table,

@@ -69,9 +69,9 @@ impl GetUserDelegationKey {
         }
     }
 
-    /// Sets the time from which the key is valid, to the second; now by default, by the clock of this machine.
+    /// Sets the time from which the key is valid, in whole seconds. The default is now, by this machine's clock.
     ///
-    /// Set it some minutes before now to allow for a service whose clock is behind.
+    /// Set it a few minutes earlier, in case the service's clock is behind.
     pub fn start(mut self, start: DateTime) -> Self {
         self.operation.spec.start = Some(start);
         self

@@ -1,4 +1,4 @@
-//! The write of a single entity: its request, and the readings of its result.
+//! The write of a single entity: its request, and the functions that read its result.
 
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::error::operation_kind::OperationKind;

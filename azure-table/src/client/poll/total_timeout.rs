@@ -112,8 +112,8 @@ macro_rules! total_timeout {
         impl<$($life,)? $($($parameter $(: $bound)?),+)?> $name<$($life,)? $($($parameter),+)?> {
             /// Limits the total time, from the first poll on. No limit by default.
             ///
-            /// The limit includes all calls, attempts and waits, and the caller's own work in between. A
-            /// [`timeout`](crate::CallOptions::timeout) limits each of its calls.
+            /// The limit includes all calls, attempts and waits, and your own work in between. To limit each call, set
+            /// a [`timeout`](crate::CallOptions::timeout).
             ///
             #[doc = $end]
             pub fn total_timeout(mut self, limit: ::std::time::Duration) -> Self {

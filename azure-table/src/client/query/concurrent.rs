@@ -3,10 +3,10 @@
 //! It yields the items source by source, or as they arrive. Sources that run as tasks make progress while the reader is
 //! busy. Each source has its own waker, so that the cost of an item does not depend on the number of sources.
 //!
-//! `buffered` and `buffer_unordered` of futures-util are no substitute, because they start another source only when no
+//! `buffered` and `buffer_unordered` of futures-util do not suffice, because they start another source only when no
 //! finished source is left to yield. A busy reader then waits once per round. In a test with 160 reads of 20 ms, 16 at
-//! a time, and 2 ms of work for each, they took 520 ms instead of 340 ms (`tests/faults/prefetch.rs`). Here, moreover,
-//! a source such as a chain of pages yields many items.
+//! a time, and 2 ms of work for each, they took 520 ms instead of 340 ms (`tests/faults/prefetch.rs`). Also, a source
+//! here yields many items, such as a chain of pages.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
@@ -98,7 +98,7 @@ impl<W, S: ItemSource> Concurrent<W, S> {
         self.waiting.push_back(next);
     }
 
-    /// Drops the sources that `is_stopped` selects, of those that hold no item.
+    /// Drops the sources that `is_stopped` selects, unless they hold an item.
     pub(crate) fn stop(&mut self, is_stopped: impl Fn(&S) -> bool) {
         for next in self.running.iter_mut() {
             if next.source.as_ref().is_some_and(&is_stopped) {

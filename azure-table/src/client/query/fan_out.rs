@@ -73,7 +73,7 @@ use crate::pipeline::options::call_options;
 ///
 /// On later reads, the errors of [`TableQuery`]. The first error ends the stream and cancels the requests in flight.
 ///
-/// A limit applies to the whole fan-out. Each part read concurrently requests up to that number of rows.
+/// A limit applies to the whole fan-out, but each of the concurrent parts requests up to that number of rows.
 #[must_use = "nothing is sent until it is read"]
 pub struct FanOut<E, P = E> {
     query: TableQuery<E, P>,
@@ -141,7 +141,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
 
     /// Sets the number of parts read concurrently: 16 by default, at least one.
     ///
-    /// Holds one page per part in progress. A [`prefetch`](TableQuery::prefetch) of the query adds none.
+    /// Memory holds one page per part in progress. A [`prefetch`](TableQuery::prefetch) of the query adds none.
     pub fn concurrency(mut self, parts: usize) -> Self {
         self.concurrency = parts.max(1);
         self
@@ -149,8 +149,8 @@ impl<E: TableEntity, P> FanOut<E, P> {
 
     /// Yields the rows as they arrive, page by page.
     ///
-    /// By default the rows are in the order of their keys, as one query would yield them. On Cosmos DB only the parts
-    /// are: the rows of each are in the order of their insertion.
+    /// By default, rows come in key order, as from a single query. On Cosmos DB, only the parts come in key order: the
+    /// rows of each part are in insertion order.
     pub fn unordered(mut self) -> Self {
         self.order = Order::AsTheyCome;
         self
@@ -158,15 +158,15 @@ impl<E: TableEntity, P> FanOut<E, P> {
 
     /// Returns the plan of the fan-out without sending anything.
     ///
-    /// The plan has the number of requests, the widest access path among them, and the first request. It takes about
-    /// 0.3 µs per part, during which the thread runs nothing else.
+    /// The plan has the number of requests, their widest access path, and the first request. Planning blocks the thread
+    /// for about 0.3 µs per part.
     ///
     /// # Errors
     /// - `InvalidInput`: a key, an operand or the page size cannot be sent.
     /// - `InvalidInput`: there are too many parts.
     /// - `InvalidInput`: the query has a continuation.
     ///
-    /// A fan-out that the client denies, or that scans the table, can be planned.
+    /// You can plan a fan-out even if the client denies it, or if it scans the table.
     pub fn plan(&self) -> Result<QueryPlan> {
         let mut query = self.query.clone().allow_table_scan();
         let parts = Self::parts(&mut query, self.conditions.clone())?;
@@ -182,7 +182,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
 
     /// Returns the rows as a stream.
     ///
-    /// Splits the query into its parts, which takes about 0.3 µs per part. The thread runs nothing else meanwhile.
+    /// Splitting the query into its parts blocks the thread for about 0.3 µs per part.
     ///
     /// Requests: 1 per page of each part. Lost response: [harmless](crate::guide::operations).
     pub fn stream(mut self) -> EntityStream<P> {
@@ -204,7 +204,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
 
     /// Reads the first row, or `None` if no row matches.
     ///
-    /// Each part read concurrently requests one row.
+    /// Each of the concurrent parts requests one row.
     ///
     /// Requests: 1 per page of each part. Lost response: [harmless](crate::guide::operations).
     ///
@@ -217,7 +217,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
 
     /// Counts the rows.
     ///
-    /// Reads one key per row: the service reads as much as for the rows themselves.
+    /// Transfers one key per row, but the service reads as much as for whole rows.
     ///
     /// Requests: 1 per page of each part. Lost response: [harmless](crate::guide::operations).
     ///

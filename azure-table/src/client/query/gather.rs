@@ -23,8 +23,8 @@ pub(crate) mod families;
 /// | slot | takes |
 /// |---|---|
 /// | `Option<A>` | the only row of the variant `A`; a second one is an error |
-/// | `Vec<A>` | all rows of the variant `A` as they arrive, in the order of their keys; on Cosmos DB of insertion |
-/// | [`Families<A, B>`](crate::query::Families) | the rows of `A`, each with those `B` whose RowKeys extend its own |
+/// | `Vec<A>` | all rows of the variant `A` as they arrive: in key order, on Cosmos DB in insertion order |
+/// | [`Families<A, B>`](crate::query::Families) | each row of `A`, with the rows of `B` whose RowKeys extend its own |
 /// | a tuple of one to eight of these | each row goes to the first slot that takes its variant |
 ///
 /// In a [`versioned`](TableQuery::versioned) query the variants are `Versioned<A>`. A row that no slot takes is
@@ -105,8 +105,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Sorts the rows of all pages by variant. The entity must be an enum of entities.
     ///
     /// The target is a slot or a tuple of slots: see [`Gather`]. Each row goes to the first slot that takes its
-    /// variant. Rows that no slot takes are ignored. The rows taken, for `Families` also their keys, and one page are
-    /// in memory.
+    /// variant. Rows that no slot takes are ignored. Memory holds the rows taken, for `Families` also their keys, and
+    /// one page.
     /// ```
     /// use azure_table::{Emulator, TableEntity, TableServiceClient};
     /// use azure_table::query::Families;

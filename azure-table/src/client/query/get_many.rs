@@ -26,7 +26,7 @@ use crate::pipeline::options::{CallOptions, call_options};
 /// A [`Stream`] of each key with its entity, or `None` if absent, in the order of the keys. Sends one request per key.
 /// See [`TableClient::get_many`].
 ///
-/// A failed read is an item, and the other reads continue. Reads start when the stream is polled. At most
+/// A failed read is yielded as an error, and the other reads continue. Reads start when the stream is polled. At most
 /// [`concurrency`](Self::concurrency) of them are in flight or wait to be yielded.
 #[must_use = "nothing is sent until it is polled"]
 pub struct GetMany<E, P = E> {

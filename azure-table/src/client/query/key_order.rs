@@ -16,8 +16,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     ///
     /// The service reads forward only, so this method reads **all rows of the query**, page by page, and returns the
     /// last ones. It fails beyond `max_pages` pages. Keep the range short: one partition, a prefix, or a filter on the
-    /// RowKey. With a [`Descending`](crate::Descending) key, the newest rows are the first ones, which
-    /// [`limit`](Self::limit) reads at the cost of one page.
+    /// RowKey. With a [`Descending`](crate::Descending) key, the newest rows come first, and [`limit`](Self::limit)
+    /// reads them at the cost of one page.
     ///
     /// ```
     /// use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
@@ -40,7 +40,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the query has more than `max_pages` pages.
-    /// - [`Unsupported`](crate::ErrorKind::Unsupported): Cosmos DB, whose rows are not in the order of the keys.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): Cosmos DB does not return rows in key order.
     /// - The error of the first page that fails.
     ///
     /// Source: REST "Query timeout and pagination".

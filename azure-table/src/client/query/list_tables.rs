@@ -30,7 +30,7 @@ use crate::request::query::{QueryRequest, TABLE_NAME, compared_name};
 
 /// Lists the names of the tables of an account.
 ///
-/// Returns all names when awaited, or a stream of names or of pages. It follows the rules of queries. See
+/// Await it for all names, or read a stream of names or pages. Pages and limits work as in a query. See
 /// [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables).
 #[must_use = "nothing is sent until it is awaited, or its stream polled"]
 pub struct ListTables {
@@ -80,15 +80,14 @@ impl ListTables {
 
     /// Returns only tables whose names begin with `prefix`.
     ///
-    /// The service compares the names: Table storage without regard to case, Cosmos DB with.
+    /// The service compares the names: Table storage ignores case, Cosmos DB does not.
     #[doc(alias = "prefix")]
     pub fn starting_with(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// Returns only tables that meet a condition on [`TableName::NAME`]. A second filter is combined with the first by
-    /// `and`.
+    /// Returns only tables that meet a condition on [`TableName::NAME`]. Several filters are combined with `and`.
     ///
     /// ```
     /// use azure_table::{Emulator, TableName, TableServiceClient};
@@ -134,7 +133,7 @@ impl ListTables {
         self
     }
 
-    /// Resumes an earlier list with the same prefix, from the continuation of its last page. From the end, it yields
+    /// Resumes an earlier list with the same prefix, from the continuation of its last page. A finished one yields
     /// nothing.
     pub fn resume_from(mut self, continuation: Continuation) -> Self {
         self.from = continuation::after_start(continuation);

@@ -31,7 +31,7 @@ impl PageEnd {
 impl<P> Page<P> {
     /// Returns the rows.
     ///
-    /// A page may be empty although others follow.
+    /// A page may be empty even if others follow.
     pub fn items(&self) -> &[P] {
         &self.items
     }
@@ -41,13 +41,13 @@ impl<P> Page<P> {
         self.items
     }
 
-    /// Returns a page of other items, made from all items of this one, with the same position and cost.
+    /// Converts all items of the page, and keeps its position and cost.
     pub fn map<T>(self, map: impl FnOnce(Vec<P>) -> Vec<T>) -> Page<T> {
         let Self { items, end } = self;
         Page { items: map(items), end }
     }
 
-    /// Returns the position after this page, the continuation token of the next one.
+    /// Returns the position after this page: the continuation token of the next page.
     ///
     /// It [is finished](Continuation::is_finished) after the last page, and after a page that
     /// [`limit`](crate::TableQuery::limit) cut short.
@@ -55,10 +55,10 @@ impl<P> Page<P> {
         &self.end.continuation
     }
 
-    /// Returns `true` if the query continues after this page, so that a web page can link to its next one.
+    /// Returns `true` if the query continues after this page, for example to show a link to the next page.
     ///
-    /// The service may end with an empty page. After a page that [`limit`](crate::TableQuery::limit) cut short it is
-    /// `false`: use `page_size` for linked pages.
+    /// The next page may be empty. After a page that [`limit`](crate::TableQuery::limit) cut short, returns `false`:
+    /// use `page_size` to page through results.
     pub fn has_more(&self) -> bool {
         !self.end.continuation.is_finished()
     }

@@ -94,7 +94,7 @@ pub(crate) fn top(page_size: Option<usize>, limit: Option<usize>) -> Result<Opti
     Ok(page_size.into_iter().chain(limit).min())
 }
 
-/// The moment from which a stream fetches pages ahead of its reader.
+/// The point at which a stream starts to fetch pages ahead of its reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Prefetch {
     Never,

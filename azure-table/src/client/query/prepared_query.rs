@@ -36,7 +36,7 @@ impl PreparedQuery {
 }
 
 impl QuerySettings {
-    /// Takes the conditions of the query, those on the keys included.
+    /// Takes the conditions of the query, including those on the keys.
     fn condition(&mut self, filter: Option<Expression>) -> Result<Option<Expression>> {
         let keys = self.keys.take().transpose();
         let keys = keys.map_err(|why| Error::invalid_input(String::from(why)))?;
@@ -130,7 +130,7 @@ impl QuerySettings {
 }
 
 impl<E: TableEntity, P> TableQuery<E, P> {
-    /// Takes the conditions of the query, those on the keys included.
+    /// Takes the conditions of the query, including those on the keys.
     pub(super) fn condition(&mut self) -> Result<Option<Expression>> {
         let filter = self.filter.take().map(typed::into_expression).transpose()?;
         self.settings.condition(filter)

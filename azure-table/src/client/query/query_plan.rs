@@ -73,9 +73,9 @@ impl QueryPlan {
         self
     }
 
-    /// Returns the number of requests if each returns all of its rows in one page.
+    /// Returns the minimum number of requests, if each returns all of its rows in one page.
     ///
-    /// It is 1 for a query, and one for each part of a [fan-out](crate::query::FanOut). Each further page is a further
+    /// It is 1 for a query, and one per part for a [fan-out](crate::query::FanOut). Each further page takes one more
     /// request.
     pub fn requests(&self) -> usize {
         self.requests
@@ -100,8 +100,8 @@ impl QueryPlan {
 
     /// Returns the request for the first page as text: method and URL, headers.
     ///
-    /// Empty if the query sends no request; a note then states the reason. Each page is one request, and a query is one
-    /// chain of them.
+    /// Empty if the query sends no request; a note then says why. Each page takes one request, and the requests of a
+    /// query form a chain.
     pub fn request_text(&self) -> &str {
         &self.request
     }

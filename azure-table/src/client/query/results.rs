@@ -51,8 +51,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Counts the rows.
     ///
-    /// The service has no count operation. The client reads one key per row, and the service reads as much as for the
-    /// rows themselves.
+    /// The service cannot count rows, so the client requests one key per row. The service reads as much as for whole
+    /// rows.
     ///
     /// Requests: 1 per page. Lost response: [harmless](crate::guide::operations).
     ///
@@ -69,7 +69,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Returns the request for the first page as text, without sending it.
     ///
-    /// The text has the method, the URL and the headers, but no credential. At the end of a query, it is never sent.
+    /// The text has the method, the URL and the headers, but no credential. A finished query never sends it.
     ///
     /// # Errors
     /// Returns the errors of the first read that occur before anything is sent.

@@ -33,15 +33,15 @@ pub(crate) mod split;
 
 /// A query over the whole table, read concurrently in ranges of PartitionKeys.
 ///
-/// Built by [`TableQuery::scan`]. Rows are yielded as they arrive, page by page. A [`ScanPosition`] records the rows
-/// that were read. Another process can resume from it. A [`limit`](TableQuery::limit) of the query applies to the whole
-/// scan.
+/// Built by [`TableQuery::scan`]. Rows are yielded as they arrive, page by page. A [`ScanPosition`] records which rows
+/// were read, and even another process can resume from it. A [`limit`](TableQuery::limit) of the query applies to the
+/// whole scan.
 ///
-/// The scan finds its ranges while it reads, or reads the [`ranges`](Self::ranges) that you set. It begins with the
-/// whole table. While fewer ranges are read than the [`concurrency`](Self::concurrency) allows, it divides the rest of
-/// a range, as the PartitionKeys on its pages suggest:
+/// Set the [`ranges`](Self::ranges) yourself, or let the scan find them while it reads. It then begins with the whole
+/// table. As long as the [`concurrency`](Self::concurrency) allows more ranges, it divides the rest of a range, guided
+/// by the PartitionKeys on its pages:
 ///
-/// - Each row that exists from the start to the end of the scan is in one range, and is yielded once.
+/// - A row that exists from the start to the end of the scan is in exactly one range, and is yielded once.
 /// - A scan of `n` pages reads at most `65 + n / 8` ranges, and a table of one page takes one request. Each range but
 ///   the first costs about half a page more than a sequential read.
 /// - The rows of one partition are always read in sequence, since ranges end between partitions.
@@ -116,8 +116,7 @@ impl<E: TableEntity, P> Scan<E, P> {
     /// Adds the boundaries between the ranges: PartitionKeys in any order. Duplicates are ignored.
     ///
     /// With boundaries, the scan finds none of its own. No row needs to have such a key. `n` boundaries form `n + 1`
-    /// ranges. The first range begins with the table, and the last ends with it. The scan is fastest if the ranges have
-    /// similar numbers of rows.
+    /// ranges, from the start of the table to its end. The scan is fastest if the ranges have similar numbers of rows.
     pub fn ranges(mut self, ends: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.ends.extend(ends.into_iter().map(Into::into));
         self
@@ -133,8 +132,8 @@ impl<E: TableEntity, P> Scan<E, P> {
 
     /// Sets the number of ranges read concurrently: 16 by default, at least one.
     ///
-    /// With one, a scan without [`ranges`](Self::ranges) reads the table in sequence. Holds one page per range in
-    /// progress. A [`prefetch`](TableQuery::prefetch) of the query adds none.
+    /// With one, a scan without [`ranges`](Self::ranges) reads the table in sequence. Memory holds one page per range
+    /// in progress. A [`prefetch`](TableQuery::prefetch) of the query adds none.
     pub fn concurrency(mut self, ranges: usize) -> Self {
         self.concurrency = ranges.max(1);
         self
@@ -142,8 +141,8 @@ impl<E: TableEntity, P> Scan<E, P> {
 
     /// Calls `callback` after each page with the progress in numbers and the position to store.
     ///
-    /// The call comes when the reader requests more than the rows of the page, or the end. A reader that has processed
-    /// each row before it requests the next has processed all rows before the position.
+    /// It runs once the reader requests more than the rows of the page. If you process each row before you request the
+    /// next, you have processed all rows before the position.
     pub fn on_progress(mut self, callback: impl FnMut(&ScanProgress, &ScanPosition) + Send + 'static) -> Self {
         self.callback = Some(Box::new(callback));
         self
@@ -158,12 +157,12 @@ impl<E: TableEntity, P> Scan<E, P> {
 
     /// Returns the PartitionKeys of the rows as a stream, each once, as text.
     ///
-    /// After each page it skips the rest of the page's last partition. The list therefore takes at most about one
-    /// request per partition, and never more than a scan of the rows. The keys arrive in no particular order. A
-    /// [`limit`](TableQuery::limit) of the query limits the number of keys. A position of the list resumes only a list.
+    /// After each page, the scan skips the rest of the page's last partition. The list therefore takes at most about
+    /// one request per partition, and never more than a scan of the rows. The keys arrive in no particular order. A
+    /// [`limit`](TableQuery::limit) of the query limits the number of keys. Its position can resume only such a list.
     ///
-    /// A page has the keys of up to 1,000 rows, of which the client keeps one for each partition. If partitions have
-    /// many rows, a small [`page_size`](TableQuery::page_size) transfers less.
+    /// A page has the keys of up to 1,000 rows, and the client keeps one per partition. If partitions have many rows, a
+    /// small [`page_size`](TableQuery::page_size) transfers less.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -185,7 +184,7 @@ impl<E: TableEntity, P> Scan<E, P> {
     ///
     /// # Errors
     /// On the first read, besides the errors of [`Scan`]:
-    /// - [`Unsupported`](crate::ErrorKind::Unsupported): Cosmos DB, whose rows are not in the order of the keys.
+    /// - [`Unsupported`](crate::ErrorKind::Unsupported): Cosmos DB does not return rows in key order.
     pub fn partition_keys(self) -> ScanStream<String> {
         self.shaped(Shape::for_partition_keys())
             .read(RecordedRows::FirstOfPartition)
@@ -193,7 +192,7 @@ impl<E: TableEntity, P> Scan<E, P> {
 
     /// Counts the rows.
     ///
-    /// Reads one key per row: the service reads as much as for the rows themselves.
+    /// Transfers one key per row, but the service reads as much as for whole rows.
     ///
     /// Requests: 1 per page of each range. Lost response: [harmless](crate::guide::operations).
     ///

@@ -19,10 +19,10 @@ use crate::filter::typed::Filter;
 use crate::pipeline::options::CallOptions;
 use crate::request::continuation::{self, Continuation};
 
-/// A selection of rows of `E` to write: a [`Filter`] or a [`TableQuery`].
+/// The rows of `E` to write: a [`Filter`] or a [`TableQuery`].
 ///
-/// A query contributes its partition, prefix, limit, page size, continuation and options. `update_where` changes its
-/// rows in the type that it reads, an entity or a projection. Other writes ignore that type.
+/// The partition, prefix, limit, page size, continuation and options of a query apply. `update_where` also uses its row
+/// type, an entity or a projection. Other writes ignore that type.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` selects no rows of `{E}`",
     label = "expected a `Filter<{E}>` or a `TableQuery<{E}>`",
@@ -30,7 +30,7 @@ use crate::request::continuation::{self, Continuation};
     note = "all rows of the table are `table.query()`"
 )]
 pub trait RowSelection<E> {
-    /// The type that the selection reads.
+    /// The row type of the selection.
     type Row;
 
     #[doc(hidden)]
@@ -76,8 +76,8 @@ impl<E: TableEntity> TableQuery<E, ()> {
     /// Returns the pages of the query from `from`, or from its own continuation, with rows of this shape.
     ///
     /// # Errors
-    /// - `InvalidInput`: the query is of another table.
-    /// - `InvalidInput`: its continuation is one of the secondary.
+    /// - `InvalidInput`: the query belongs to another table.
+    /// - `InvalidInput`: its continuation comes from the secondary.
     pub(crate) fn walk<P>(
         mut self,
         table: &TableClient<E>,

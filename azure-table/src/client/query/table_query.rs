@@ -37,7 +37,7 @@ use crate::request::continuation::{self, Continuation};
 
 /// A query for entities of type `E`, read as `P`.
 ///
-/// A query is a chain of requests, each for one page, in the order of the keys. Cosmos DB guarantees no order.
+/// A query is a chain of requests, one per page. Rows come in key order. Cosmos DB guarantees no order.
 ///
 /// Name a partition if you can. Without one the service reads the whole table.
 /// ```
@@ -58,7 +58,7 @@ use crate::request::continuation::{self, Continuation};
 /// # Errors
 /// On the first read:
 /// - `InvalidInput`: a key, an operand or the page size cannot be sent.
-/// - `Unsupported`: a condition on the Timestamp on Cosmos DB, which would find no row.
+/// - `Unsupported`: the filter has a condition on the Timestamp, which would find no row on Cosmos DB.
 ///
 /// On each page:
 /// - `TableNotFound`: the table does not exist.
@@ -122,7 +122,7 @@ impl QuerySettings {
 impl<E: TableEntity, P> TableQuery<E, P> {
     /// Selects one partition.
     ///
-    /// Takes the value of the PartitionKey's field, or a tuple of its fields if it has several.
+    /// Takes the value of the PartitionKey's field, or a tuple if the PartitionKey has several fields.
     pub fn partition(mut self, value: impl IntoFields<E::PartitionFields>) -> Self {
         let key = partition_key::<E>(value);
         let keys = key.map(|key| starts("PartitionKey", &Start::Whole(key)));
@@ -133,8 +133,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Selects the entities whose keys begin with a prefix.
     ///
     /// Build the prefix from fields with [`Key::prefix`](crate::Key::prefix), or from texts with
-    /// [`KeyPrefix::from_text`]. With a whole PartitionKey it selects a range of one partition, otherwise a range of
-    /// partitions. Replaces [`partition`](Self::partition).
+    /// [`KeyPrefix::from_text`]. A prefix with a whole PartitionKey selects a range of one partition, any other a range
+    /// of partitions. Replaces [`partition`](Self::partition).
     #[doc(alias = "prefix")]
     #[doc(alias = "starts_with")]
     pub fn key_prefix(mut self, prefix: KeyPrefix<E>) -> Self {
@@ -184,8 +184,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     ///
     /// # Errors
     /// On the first read:
-    /// - `InvalidInput`: all rows under `to` are before those under `from`.
-    /// - `InvalidInput`: they differ in a field whose key text does not sort as its values do: see
+    /// - `InvalidInput`: all rows under `to` come before the rows under `from`.
+    /// - `InvalidInput`: the prefixes differ in a field whose key text does not sort like its values: see
     ///   [`TableKey::SORTED`](crate::TableKey::SORTED).
     #[doc(alias = "range")]
     pub fn between(mut self, from: KeyPrefix<E>, to: KeyPrefix<E>) -> Self {
@@ -211,7 +211,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Selects the rows that meet the condition.
     ///
-    /// A second filter is combined with the first by `and`.
+    /// Several filters are combined with `and`.
     pub fn filter(mut self, filter: impl FilterOf<E>) -> Self {
         let filter = filter.into_filter();
         self.filter = Some(match self.filter.take() {
@@ -223,7 +223,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Limits the number of rows per page: 1 to 1,000; 1,000 by default.
     ///
-    /// [`limit`](Self::limit) limits the rows of all pages.
+    /// To limit the rows of all pages together, use [`limit`](Self::limit).
     #[doc(alias("maxPerPage", "TakeCount"))]
     #[doc(alias = "top")]
     pub fn page_size(mut self, rows: usize) -> Self {
@@ -233,8 +233,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Limits the total number of rows across all pages.
     ///
-    /// No further page is requested once the limit is reached. A page that `limit` cut short counts as the end: use
-    /// [`page_size`](Self::page_size) for pages that are linked.
+    /// No further page is requested once the limit is reached. A page that `limit` cut short counts as the last. To
+    /// page through results, use [`page_size`](Self::page_size).
     #[doc(alias = "take")]
     pub fn limit(mut self, rows: usize) -> Self {
         self.settings.limit = Some(rows);
@@ -249,20 +249,19 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Resumes an earlier run of the same query from the [`continuation`](crate::Page::continuation) of its last page.
     ///
-    /// From the start, it is the whole query. From the end, it yields nothing and sends nothing.
+    /// The default continuation runs the whole query. A finished one yields nothing, and sends nothing.
     #[doc(alias = "TableContinuationToken")]
     pub fn resume_from(mut self, continuation: Continuation) -> Self {
         self.settings.from = continuation::after_start(continuation);
         self
     }
 
-    /// Sets the number of pages fetched ahead of the reader: 0 or 1. A greater number is an `InvalidInput` on the first
-    /// read.
+    /// Sets the number of pages fetched ahead of the reader: 0 or 1. With more, the first read fails with
+    /// `InvalidInput`.
     ///
     /// With 1, prefetching starts with the first page, in a task that ends with the stream. By default it starts with
-    /// the second page: a reader of one page causes one request, and a reader that stops later may cause one more than
-    /// it has pages. By default [`all`](Self::all) and
-    /// [`count`](Self::count) start with the first page.
+    /// the second page: if you read one page, the client sends one request; if you stop later, it may have sent one too
+    /// many. For [`all`](Self::all) and [`count`](Self::count) it starts with the first page by default.
     pub fn prefetch(mut self, pages: usize) -> Self {
         self.settings.prefetch = Some(pages);
         self
@@ -271,7 +270,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Returns the plan of the query without sending anything: access path, reason, request and suggestions.
     ///
     /// # Errors
-    /// - `InvalidInput`: a key, an operand or the page size cannot be sent. A query that the client denies has a plan.
+    /// - `InvalidInput`: a key, an operand or the page size cannot be sent. You can plan a query that the client
+    ///   denies.
     pub fn plan(&self) -> Result<QueryPlan> {
         let mut query = self.clone().allow(AccessPath::TableScan);
         let filter = query.condition()?;
@@ -388,8 +388,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
 
     /// Skips rows that do not fit the row type, and calls `seen` with each of them.
     ///
-    /// Skipped rows do not count toward a limit. A count and a list of PartitionKeys read only keys, and include these
-    /// rows.
+    /// Skipped rows do not count toward a limit. A count and a list of PartitionKeys read only keys, so they include
+    /// such rows.
     pub fn skip_bad_rows(mut self, seen: impl Fn(&BadRow) + Send + Sync + 'static) -> Self {
         self.shape.form.on_bad_row = Some(Arc::new(seen));
         // Requests all types, so that a bad row can be shown unchanged.
@@ -397,10 +397,10 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self
     }
 
-    /// Leaves out the rows whose RowKeys begin with `prefix`, such as those that a pattern stores beside the entities.
+    /// Excludes rows whose RowKeys begin with `prefix`, such as rows that a pattern stores beside the entities.
     ///
-    /// The service filters them, so limits, pages and counts apply to the remaining rows. It still reads them. Each
-    /// call excludes one more prefix, with two comparisons.
+    /// The service filters them out, so limits, pages and counts apply to the remaining rows, but it still reads them.
+    /// Each call excludes one more prefix and adds two comparisons to the filter.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, TableEntity, TableServiceClient};

@@ -26,9 +26,9 @@ use crate::request::tables::Creation;
 use crate::write::operation_request::OperationRequest;
 
 impl TableServiceClient {
-    /// Lists the names of all tables, in the order of the service: by lower-case name on Storage.
+    /// Lists the names of all tables in the service's order, on Storage by lower-case name.
     ///
-    /// Awaiting it returns all names. The [`stream`](ListTables::stream) yields them one by one.
+    /// Await it for all names, or read them one by one from its [`stream`](ListTables::stream).
     ///
     /// ```
     /// # use azure_table::{Emulator, TableServiceClient};
@@ -104,11 +104,10 @@ impl TableServiceClient {
 
     /// Opens connections to the service, including TLS, before the first request needs them.
     ///
-    /// Sends `connections` [pings](Self::ping) concurrently, and waits for their responses. Up to `connections`
-    /// connections are then idle in the pool of the transport. There may be fewer: a ping whose connection is slow to
-    /// open uses that of another ping, and its own may open later or fail. A connection that is idle already counts as
-    /// one of them. Returns `connections`. With a transport that opens no connections, such as the in-process
-    /// `Emulator`, it sends nothing and returns 0.
+    /// Sends `connections` [pings](Self::ping) concurrently, waits for the responses, and returns `connections`. The
+    /// transport's pool then holds up to that many idle connections, including any that were already idle. It may hold
+    /// fewer: a ping whose connection is slow to open uses that of another ping, and its own may open later or fail. If
+    /// the transport opens no connections, such as the in-process `Emulator`, the method sends nothing and returns 0.
     ///
     /// The transport closes idle connections after its `pool_idle_timeout`, 20 s by default. It keeps at most
     /// `pool_max_idle_per_host` of them, by default as many as `max_connections`, and closes the others immediately.
@@ -193,9 +192,9 @@ impl TableServiceClient {
 
     /// Requests a key that signs shared access signatures until `expiry`, for at most 7 days.
     ///
-    /// The key belongs to the identity of this client's token.
-    /// [`TableSas::sign_delegated`](crate::TableSas::sign_delegated) signs with it. The identity needs a role such as
-    /// *Storage Table Delegator*. For each permission in a signature, it also needs a role that grants this permission.
+    /// The key belongs to the identity behind this client's token. Sign with
+    /// [`TableSas::sign_delegated`](crate::TableSas::sign_delegated). The identity needs a role such as *Storage Table
+    /// Delegator*, and for each permission in a signature a role that grants it.
     ///
     /// Not yet verified against the live service.
     ///
@@ -213,26 +212,26 @@ impl TableServiceClient {
 
     /// Reads the rows of a write in doubt to determine whether it was applied.
     ///
-    /// A write id decides while the row keeps it. Without one:
-    /// - `Applied`: the rows have the written content, stored since the write was sent.
-    /// - `NotApplied`: a row is older than the write, or keeps the ETag that the write requires. This is final 3
-    ///   minutes after the error, when no request is in flight any more.
+    /// If a row still has the write's id, that decides. Otherwise:
+    /// - `Applied`: the rows have the written content, and were stored after the write was sent.
+    /// - `NotApplied`: a row is older than the write, or still has the ETag that the write required. This is final 3
+    ///   minutes after the error, when no request can be in flight any more.
     /// - `Unknown`: anything else.
     ///
-    /// If no response came at all, another process cannot compare the clocks. It can only learn from a write id that
-    /// the write was applied, and never that it was not. A `Date` that differs from this machine's clock by more than
-    /// 15 minutes shows nothing. Equal content that another writer wrote while the request was in flight counts as
-    /// applied. See [`Doubt`] for an example.
+    /// If no response came at all, another process cannot compare the clocks. A write id can still show it that the
+    /// write was applied, but nothing can show that it was not. A `Date` more than 15 minutes off this machine's clock
+    /// is no evidence. Equal content that another writer stored while the request was in flight counts as applied. See
+    /// [`Doubt`] for an example.
     ///
-    /// Each read must see all earlier writes. This is not confirmed for Cosmos DB accounts with weaker consistency
-    /// levels.
+    /// The result relies on reads that see all earlier writes. This is not confirmed for Cosmos DB accounts with weaker
+    /// consistency levels.
     ///
     /// Requests: 1, and 1 per further row until one decides. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// - `InvalidInput`: the write was sent to another account or service, or this client's address belongs to the
     ///   secondary.
-    /// - The errors of [`get`](TableClient::get). The doubt can be resolved again.
+    /// - The errors of [`get`](TableClient::get). You can then try to resolve the doubt again.
     ///
     /// Source: REST "Query Entities".
     pub fn resolve_doubt(&self, doubt: &Doubt) -> Call<Resolution> {

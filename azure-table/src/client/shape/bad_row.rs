@@ -40,7 +40,7 @@ impl BadRow {
 
     /// Returns the row with the properties that the query requests, or `None` if they cannot be read.
     ///
-    /// A query of whole entities requests all properties. With a projection or a selection of columns, the others are
+    /// A query for whole entities requests all properties. With a projection or selected columns, all others are
     /// missing.
     pub fn row(&self) -> Option<&DynamicEntity> {
         self.row.as_ref()

@@ -3,8 +3,8 @@
 //! This file has the arithmetic of keys: characters in the order of UTF-16 units, the characters that keys vary by
 //! ([`Alphabet`]), and interpolation between two keys. The scan of `client/query` decides which range is split.
 //!
-//! A bound needs no row. The service separates two ranges that meet at a bound (`lt` and `ge`), so a bad bound costs a
-//! request and never a row.
+//! No row needs to exist at a bound. The service separates two ranges that meet at one (`lt` and `ge`), so a bad bound
+//! costs a request but never loses a row.
 
 use azure_table_wire::value::key_text::MAX_KEY_UNITS;
 use azure_table_wire::value::ordinal::utf16_len;
@@ -282,7 +282,7 @@ impl Rest<'_> {
 }
 
 impl Measured {
-    /// Returns bounds that raise one character each, of those that may be common to all keys.
+    /// Returns bounds that each raise one of the characters that may be common to all keys.
     fn raised(&self, count: usize) -> Vec<Vec<u32>> {
         let width = self.differ - self.depth;
         let indexes: Vec<usize> = if width <= count {

@@ -31,7 +31,7 @@ impl<E> TableClient<E> {
 
     /// Adds a stored access policy. A table has at most 5. The policy takes effect within 30 s.
     ///
-    /// One of two concurrent changes may be lost: let one process change the policies of a table.
+    /// Of two concurrent changes, one may be lost: change a table's policies from one process only.
     ///
     /// Requests: 2. Lost response: [repeated](crate::guide::operations).
     ///
@@ -47,9 +47,9 @@ impl<E> TableClient<E> {
 
     /// Replaces the stored access policy with the same id.
     ///
-    /// All signatures that name it change with it. The service does not document how soon.
+    /// All signatures that name it change too. The service does not document how soon.
     ///
-    /// One of two concurrent changes may be lost: let one process change the policies of a table.
+    /// Of two concurrent changes, one may be lost: change a table's policies from one process only.
     ///
     /// Requests: 2. Lost response: [repeated](crate::guide::operations).
     ///
@@ -64,16 +64,16 @@ impl<E> TableClient<E> {
 
     /// Removes a stored access policy, and revokes all signatures that name it. The service does not document how soon.
     ///
-    /// The other policies stay. A concurrent change may restore the policy: the client reads the list again, and
-    /// repeats its write up to three times until the policy is gone. A change that ends later can still restore it, so
-    /// let one process change the policies of a table.
+    /// The other policies stay. In case a concurrent change restored the policy, the client reads the list again, and
+    /// repeats its write up to three times until the policy is gone. A later change can still restore it, so change a
+    /// table's policies from one process only.
     ///
     /// Requests: 3, and 2 more after each undo. Lost response: [repeated](crate::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`replace_access_policy`](Self::replace_access_policy).
     /// - `Conflict`: other changes restored the policy after each of four writes.
-    /// - [`InDoubt`](crate::ErrorKind::InDoubt): the policy was removed, and the list could not be read again.
+    /// - [`InDoubt`](crate::ErrorKind::InDoubt): the policy was removed, but the client could not read the list again.
     ///
     /// Source: REST "Set Table ACL".
     pub fn revoke_access_policy(&self, id: impl Into<String>) -> Call<Vec<StoredAccessPolicy>> {
@@ -82,7 +82,7 @@ impl<E> TableClient<E> {
 
     /// Removes all stored access policies, and revokes all signatures that name one.
     ///
-    /// The client makes sure of it as in [`revoke_access_policy`](Self::revoke_access_policy).
+    /// The client verifies it as [`revoke_access_policy`](Self::revoke_access_policy) does.
     ///
     /// Requests: 2, and 2 more after each undo. Lost response: [repeated](crate::guide::operations).
     ///
@@ -96,7 +96,7 @@ impl<E> TableClient<E> {
 
     /// Replaces all stored access policies with `policies`, at most 5.
     ///
-    /// One of two concurrent changes may be lost: let one process change the policies of a table.
+    /// Of two concurrent changes, one may be lost: change a table's policies from one process only.
     ///
     /// Requests: 1. Lost response: [repeated](crate::guide::operations).
     ///

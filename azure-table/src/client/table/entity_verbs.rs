@@ -91,9 +91,9 @@ impl<E> TableClient<E> {
     /// Returns the entity as stored, with its new ETag. A field marked with `etag` holds that ETag too. A field marked
     /// with `timestamp` or `write_id` keeps the value that was read.
     ///
-    /// The closure may return nothing, which saves the entity; a [`Change`](crate::Change); or a `Result` of either. An
-    /// `Err` ends the call, and nothing is written. Its type is your own if it has `From<azure_table::Error>`, as
-    /// `NotCounted` below has: the call then fails with the closure's reason or with the client's error.
+    /// A closure that returns nothing saves the entity. It may also return a [`Change`](crate::Change), or a `Result`
+    /// of either. An `Err` ends the call without a write. Use your own error type if it implements
+    /// `From<azure_table::Error>`, like `NotCounted` below: the call fails with the closure's error or the client's.
     ///
     /// ```
     /// use azure_table::{Change, Emulator, TableEntity, TableServiceClient};
@@ -148,11 +148,11 @@ impl<E> TableClient<E> {
     /// Requests: 2, and 2 more after each conflict. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
-    /// - `NotFound`: no entity has this key, and [`or_insert`](ModifyEntity::or_insert) is not set, or the closure
-    ///   returned [`Change::Keep`](crate::Change::Keep) for the new entity.
+    /// - `NotFound`: no entity has this key, and either [`or_insert`](ModifyEntity::or_insert) is not set or the
+    ///   closure returned [`Change::Keep`](crate::Change::Keep) for the new entity.
     /// - `Contention`: more conflicting writes than [`max_conflicts`](ModifyEntity::max_conflicts) allows.
-    /// - [`InDoubt`](crate::ErrorKind::InDoubt): a response was lost, also that to the insert of `or_insert`, and no
-    ///   `write_id` shows whose change is stored.
+    /// - [`InDoubt`](crate::ErrorKind::InDoubt): the response to the write, or to the insert of `or_insert`, was lost,
+    ///   and no `write_id` shows whose change is stored.
     /// - `Timeout`: the effective timeout, which covers all reads, writes and waits, has elapsed. The source of the
     ///   error is the last conflict.
     /// - `InvalidInput`: the closure changed the key, or `or_insert` returned an entity with another key.
@@ -171,10 +171,10 @@ impl<E> TableClient<E> {
 
     /// Replaces the stored entity, and stores the new ETag in `entity`.
     ///
-    /// The entity is saved only if no other write followed the read. It must therefore hold the ETag of that read, as a
-    /// [`Versioned`] entity or in its etag field. [`replace`](Self::replace) takes any entity.
+    /// Saves the entity only if nobody else has written it since you read it. It must therefore hold the ETag from that
+    /// read, as a [`Versioned`] entity or in its etag field. [`replace`](Self::replace) accepts any entity.
     ///
-    /// If the future is dropped, or the write is [in doubt](crate::ErrorKind::InDoubt), the entity may be stored under
+    /// If the future is dropped, or the write is [in doubt](crate::ErrorKind::InDoubt), the entity may be stored with
     /// an ETag that `entity` does not hold. The next `save` then fails with `ConditionNotMet`. Read the entity again
     /// with [`refresh`](Self::refresh).
     ///
@@ -216,7 +216,7 @@ impl<E> TableClient<E> {
         Ok(())
     }
 
-    /// Reads the entity again. The stored entity replaces `entity`, including changes that were not written.
+    /// Reads the entity again, and overwrites `entity` with it. Changes in `entity` that were not written are lost.
     ///
     /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     ///

@@ -14,7 +14,7 @@ use crate::client::table_handle::TableClient;
 use crate::request::tables::{self, Creation, Deletion};
 use crate::write::operation_request::OperationRequest;
 
-/// The table itself.
+/// Operations on the table itself.
 impl<E> TableClient<E> {
     /// Creates the table.
     ///
@@ -96,12 +96,11 @@ impl<E> TableClient<E> {
     ///
     /// `total_timeout` bounds the whole operation, from the first request on. If it is below about 45 s, the call fails
     /// on Azure Storage, and the table stays deleted. The timeout of the client or of the table limits each request. A
-    /// timeout of this call must not be below `total_timeout`.
+    /// timeout set on this call must not be below `total_timeout`.
     ///
     /// If you cannot wait, use a new name instead, for example with a generation number from the configuration
-    /// (`Orders7`). Delete the old table afterwards. Use one too if the new rows matter: a delete request whose
-    /// response was lost, or whose process crashed, may arrive up to 3 minutes late, and delete the table that was
-    /// created since.
+    /// (`Orders7`), and delete the old table afterwards. Do the same if you cannot risk the new rows: a delete request
+    /// whose response was lost, or whose process crashed, may arrive up to 3 minutes late and delete the new table.
     ///
     /// Requests: 1, then 1 every 5 s until the name is free. Lost response: [harmless](crate::guide::operations).
     ///
@@ -117,9 +116,10 @@ impl<E> TableClient<E> {
         RecreateTable::new(&self.pipeline, &self.table, total_timeout)
     }
 
-    /// Returns a handle to the same table whose first write creates it if it is missing, then repeats the write.
+    /// Returns a handle to the same table whose writes create the table if it is missing.
     ///
-    /// Reads never create the table. Use this for tables that come and go. Create a permanent table at the start, by
+    /// If a write finds no table, the client creates it and repeats the write. Reads never create it. Use this for
+    /// tables that come and go. Create permanent tables at the start, with
     /// [`create_table_if_not_exists`](Self::create_table_if_not_exists).
     ///
     /// ```

@@ -21,12 +21,12 @@ use crate::write::table_result::TableResult;
 impl<E> TableClient<E> {
     /// Reads the entity with this key. Returns `None` if no entity has it.
     ///
-    /// The key is the tuple of its key fields, a [`Key`](crate::Key), or an entity.
+    /// The key is a tuple of the key fields, a [`Key`](crate::Key), or an entity.
     ///
     /// Requests: 1. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
-    /// - `InvalidResponse`: the stored entity does not fit `E`. A property is missing or has another type.
+    /// - `InvalidResponse`: the stored entity does not fit `E`: a property is missing or has another type.
     ///
     /// Source: REST "Query Entities".
     #[doc(alias("GetEntity", "GetEntityIfExists"))]
@@ -99,7 +99,7 @@ impl<E> TableClient<E> {
 
     /// Inserts the entity, or replaces the stored one. Returns the new ETag.
     ///
-    /// An ETag of `entity` is not checked: changes that others made since it was read are lost.
+    /// The client does not check the ETag of `entity`, so changes that others made since it was read are lost.
     ///
     /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
@@ -113,7 +113,7 @@ impl<E> TableClient<E> {
 
     /// Inserts the entity, or merges its properties into the stored one. Returns the new ETag.
     ///
-    /// Stored properties that `entity` does not have, or has as `None`, keep their value. An ETag of `entity` is not
+    /// Stored properties that `entity` does not have, or has as `None`, keep their value. The ETag of `entity` is not
     /// checked.
     ///
     /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
@@ -131,14 +131,14 @@ impl<E> TableClient<E> {
     /// A [`Versioned`](crate::Versioned) entity, or one with an ETag in its `etag` field, replaces the stored one only
     /// if the ETag matches. Any other entity replaces the stored one whatever its ETag.
     ///
-    /// [`if_match`](Call::if_match) sets another ETag, [`unconditionally`](Call::unconditionally) none.
+    /// [`if_match`](Call::if_match) requires another ETag, [`unconditionally`](Call::unconditionally) skips the check.
     ///
     /// Requests: 1. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
     /// - `NotFound`: no entity has this key.
     /// - `ConditionNotMet`: the ETag differs.
-    /// - `InvalidInput`: the entity has an `etag` field that is empty.
+    /// - `InvalidInput`: the entity's `etag` field is empty.
     ///
     /// Source: REST "Update Entity".
     #[doc(alias = "UpdateEntity")]
@@ -168,8 +168,8 @@ impl<E> TableClient<E> {
     ///
     /// All other properties keep their value.
     ///
-    /// `columns` is one [`Assignment`](crate::filter::Assignment), or several in an array or another iterator. No
-    /// request reads the entity first. The ETag is checked as in [`delete`](Self::delete).
+    /// `columns` is one [`Assignment`](crate::filter::Assignment), or several in an array or another iterator. The
+    /// client does not read the entity first. It checks the ETag as [`delete`](Self::delete) does.
     ///
     /// ```
     /// use azure_table::{DateTime, Descending, Emulator, TableEntity, TableServiceClient};
@@ -205,11 +205,11 @@ impl<E> TableClient<E> {
 
     /// Deletes an entity.
     ///
-    /// The entity is identified by the tuple of its key fields, a [`Key`](crate::Key), or the entity itself. An entity
-    /// that holds an ETag is deleted only if the stored ETag matches, as in [`replace`](Self::replace). A key deletes
-    /// the entity whatever its ETag.
+    /// Pass a tuple of the key fields, a [`Key`](crate::Key), or the entity itself. An entity that holds an ETag is
+    /// deleted only if the stored ETag matches, as in [`replace`](Self::replace). With a key, the entity is deleted
+    /// whatever its ETag.
     ///
-    /// [`if_match`](Call::if_match) sets another ETag, [`unconditionally`](Call::unconditionally) none.
+    /// [`if_match`](Call::if_match) requires another ETag, [`unconditionally`](Call::unconditionally) skips the check.
     ///
     /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
     ///
@@ -228,7 +228,7 @@ impl<E> TableClient<E> {
     /// Requests: 1. Lost response: [same as the operation](crate::guide::operations).
     ///
     /// # Errors
-    /// The errors of the method of the same name. For a [`get`](TableOperation::get), reading the entity from the
+    /// The errors of the method with the same name. For a [`get`](TableOperation::get), reading the entity from the
     /// result returns the errors of [`get`](Self::get).
     pub fn execute(&self, operation: TableOperation) -> Call<TableResult> {
         self.write(operation, Ok)

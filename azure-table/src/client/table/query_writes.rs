@@ -11,17 +11,17 @@ use crate::filter::projection::UpdatableRow;
 /// Writes over all rows that a query selects.
 ///
 /// The client reads a page and writes its rows in concurrent batches, of one partition and at most 100 rows each. Then
-/// it reads the next page. **These writes are not atomic**: each batch is atomic, the whole is not. Use
+/// it reads the next page. **These writes are not atomic**: each batch is, but not the call as a whole. Use
 /// [`atomic`](UpdateWhere::atomic) to write up to 100 rows of one partition all or nothing.
 ///
-/// Each row is written under the ETag with which it was read, so that no other change is overwritten. The service
-/// rejects a row that was changed in between. It is listed in the [`WriteReport`](crate::bulk::WriteReport), and the
+/// Each row is written under the ETag that it was read with, so it never overwrites another change. If a row was
+/// changed in between, the service rejects its write, and the [`WriteReport`](crate::bulk::WriteReport) lists it. The
 /// other rows are written.
 ///
-/// An error that concerns no single row, such as a lost connection, ends the operation with an
-/// [`Interrupted`](crate::bulk::Interrupted). It holds the report and the position to resume from.
+/// An error that is not about a single row, such as a lost connection, ends the operation with an
+/// [`Interrupted`](crate::bulk::Interrupted), which holds the report and the position to resume from.
 ///
-/// After each failure in a batch, the client sends the remaining operations again.
+/// If an operation makes its batch fail, the client sends the others again.
 impl<E: TableEntity> TableClient<E> {
     /// Deletes all rows that a condition or a query selects. Reads only their keys and ETags.
     ///
@@ -62,9 +62,9 @@ impl<E: TableEntity> TableClient<E> {
     /// - The error of a page: see [`TableQuery`](crate::TableQuery).
     /// - `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`, `ServerFault`, `TableNotFound`: a
     ///   write failed.
-    /// - `InvalidInput`: the query is of another table, it resumes from a continuation of the secondary location, or the
-    ///   client denies its access path. Or the filter selects a variant that only the form of its keys distinguishes:
-    ///   see [`Variant::only`](crate::filter::Variant::only).
+    /// - `InvalidInput`: the query belongs to another table, it resumes from a continuation of the secondary location,
+    ///   or the client denies its access path. Also if the filter selects a variant that only the form of its keys
+    ///   distinguishes: see [`Variant::only`](crate::filter::Variant::only).
     /// - Any kind: more rows failed than [`max_failures`](DeleteWhere::max_failures) allows.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
@@ -73,9 +73,9 @@ impl<E: TableEntity> TableClient<E> {
         DeleteWhere::new(self, selected.into_query(self))
     }
 
-    /// Writes the named columns of all rows that a condition or a query selects, with the same values in each.
+    /// Sets the given columns to the same values in all rows that a condition or a query selects.
     ///
-    /// Their other properties keep their value. Reads only keys and ETags.
+    /// All other properties keep their value. Reads only keys and ETags.
     ///
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -111,23 +111,23 @@ impl<E: TableEntity> TableClient<E> {
 
     /// Reads all rows that a condition or a query selects, changes each with the closure and writes it back.
     ///
-    /// The closure returns the same as with [`modify`](Self::modify): nothing, which saves the row; a
-    /// [`Change`](crate::Change); or a `Result` of either. An `Err` ends the operation.
+    /// As with [`modify`](Self::modify), a closure that returns nothing saves the row. It may also return a
+    /// [`Change`](crate::Change), or a `Result` of either. An `Err` ends the operation.
     ///
     /// Properties that the struct does not declare stay in the row, unlike with `modify` and `replace`.
     /// [`upgrade_where`](Self::upgrade_where) with `drop_unknown` removes them. A field that the closure sets to `None`
-    /// is removed. A row that does not read as an `E` is a failure, unless the query
+    /// is removed. A row that cannot be read as an `E` counts as a failure, unless the query
     /// [skips](crate::TableQuery::skip_bad_rows) it.
     ///
-    /// With [`project`](crate::TableQuery::project) on the query, the closure gets the projection. Only its columns are
-    /// read, and only they are merged back; none of them can be removed. A row that has none of them is not written.
+    /// With [`project`](crate::TableQuery::project) on the query, the closure receives the projection. Only its columns
+    /// are read and merged back, and the closure cannot remove any of them. A row that has none of them is not written.
     /// For a `DynamicEntity`, [`select_names`](crate::TableQuery::select_names) does the same.
     ///
-    /// Each row is written at most once, even after a crash and [`resume_from`](UpdateWhere::resume_from), so a closure
-    /// that increments a counter is safe. For that, store the position before
-    /// [`on_progress`](UpdateWhere::on_progress) returns. Rows that were in doubt or in flight at the position are not
-    /// processed again, so up to [`concurrency`](UpdateWhere::concurrency) batches may be missing after a crash. A
-    /// [`repeatable`](UpdateWhere::repeatable) closure misses none. The closure itself may run again for a row that was
+    /// Each row is written at most once, even after a crash and [`resume_from`](UpdateWhere::resume_from), so the
+    /// closure may increment a counter. This holds if you store the position before
+    /// [`on_progress`](UpdateWhere::on_progress) returns. A resumed run skips rows that were in doubt or in flight at
+    /// the position, so after a crash up to [`concurrency`](UpdateWhere::concurrency) batches may be missing. A
+    /// [`repeatable`](UpdateWhere::repeatable) closure misses none. The closure may still run again for a row that was
     /// not written.
     ///
     /// ```
@@ -178,7 +178,7 @@ impl<E: TableEntity> TableClient<E> {
     /// # Errors
     /// - The errors of [`delete_where`](Self::delete_where).
     /// - `InvalidInput`: the closure changed a key, or removed a property of a projection.
-    /// - The error that the closure returns. In that case no row of the page is written.
+    /// - The error that the closure returns. No row of its page is written then.
     ///
     /// Source: REST "Query Entities", "Performing entity group transactions".
     pub fn update_where<S, F, R>(&self, selected: S, change: F) -> UpdateWhere<'static, E, S::Row, F, R>
@@ -192,20 +192,18 @@ impl<E: TableEntity> TableClient<E> {
 
     /// Rewrites the rows that a condition or a query selects, if the struct would store them differently.
     ///
-    /// `table.query()` selects all rows. A condition on a property matches it under its current name and
-    /// type only.
+    /// Pass `table.query()` to select all rows. A condition on a property matches only its current name and type.
     ///
-    /// Rewritten are rows that are read through an `alias`, a `default` or an `upgrade`, or that store a property with
-    /// another type. Rows that are up to date are not written, so a second run writes nothing. After a run over all
-    /// rows without failures the attributes can be removed.
+    /// The client rewrites rows that are read through an `alias`, a `default` or an `upgrade`, or that store a property
+    /// with another type. It does not write rows that are up to date, so a second run writes nothing. Once a run over
+    /// all rows ends without failures, you can remove the attributes.
     ///
-    /// A property under an older name is removed once its value is stored under the current name, and so are the
-    /// properties that the `upgrade` function removed from its row. First stop the programs that read only the older
+    /// Properties under older names are removed once their values are stored under the current names, and so are the
+    /// properties that the `upgrade` function removed from its row. First stop all programs that read only the older
     /// names.
     ///
     /// All other properties that the struct does not know stay, unless [`drop_unknown`](UpgradeWhere::drop_unknown) is
-    /// set. A row with a field whose text differs on each write, such as the `json` of a `HashMap`, is written by every
-    /// run.
+    /// set. If the text of a field differs on each write, such as the `json` of a `HashMap`, every run writes its rows.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, TableEntity, TableServiceClient};

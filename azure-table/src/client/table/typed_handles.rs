@@ -7,9 +7,9 @@ use crate::entity::table_entity::TableEntity;
 impl<E> TableClient<E> {
     /// Returns a handle to the same table with another entity type.
     ///
-    /// It reads and writes rows as a plain `U`: it stores no tag of an enum of entities, and checks no row for one. A
-    /// variant of the table's own enum therefore fails to compile with `cargo build`, `run` and `test`, although
-    /// `cargo check` reports nothing: write values of the enum.
+    /// It reads and writes rows as a plain `U`: it neither stores nor checks the tag of an enum of entities. For a
+    /// variant of the table's own enum, `cargo build`, `run` and `test` therefore fail to compile, although
+    /// `cargo check` reports nothing. Write values of the enum instead.
     pub fn typed<U: TableEntity>(&self) -> TableClient<U>
     where
         E: TableEntity,

@@ -15,7 +15,7 @@ use crate::write::row_hash::RowHash;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PartialBatch {
     Never,
-    /// Those of partitions without a batch in flight.
+    /// Batches of partitions that have none in flight.
     IfIdle,
     Always,
 }

@@ -1,4 +1,4 @@
-//! The outcome of each operation of a bulk, and the report with how far its source is settled.
+//! The outcome of each operation of a bulk, and the report with the progress through its source.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::write::operation::TableOperation;
 /// The report of a bulk.
 pub type BulkReport = Report<TableOperation, SourceProgress>;
 
-/// How far a bulk has settled its source.
+/// The progress of a bulk through its source.
 #[derive(Default)]
 pub struct SourceProgress {
     throttled: u64,
@@ -39,17 +39,17 @@ impl fmt::Debug for SourceProgress {
 impl BulkReport {
     /// Returns the number of requests that the service throttled.
     ///
-    /// They were sent again, more slowly.
+    /// The client sent them again, more slowly.
     pub fn throttled(&self) -> u64 {
         self.progress.throttled
     }
 
-    /// Returns the number of operations at the start of the source that were all applied or rejected.
+    /// Returns the number of operations from the start of the source that were all applied or rejected.
     ///
-    /// Another process can resume after them: it skips this number of operations, if its source yields the same
-    /// operations in the same order. Operations after them may have been applied too, so use upserts: the service
-    /// rejects a repeated insert. Rejected operations before them are not sent again, so record each when its outcome
-    /// arrives. The number does not grow past an operation that is in doubt or was not sent.
+    /// Another process can resume after them: it skips this many operations, if its source yields the same operations
+    /// in the same order. Later operations may have been applied too, so use upserts: the service rejects a repeated
+    /// insert. Rejected operations among those skipped are not sent again, so record each when its outcome arrives. The
+    /// number does not grow past an operation that is in doubt or was not sent.
     ///
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};

@@ -5,13 +5,13 @@ use std::fmt;
 
 use azure_table_wire::error::Error;
 
-/// The error of bulk writes that ended early, with the report `R` of the writes until then.
+/// The error of bulk writes that ended early, with the report `R` up to that point.
 ///
 /// `?` converts it into a `Box<dyn Error>` or `anyhow::Error` that holds it, or into an [`Error`].
 ///
-/// That `Error` has no report, so it is [in doubt](Error::may_have_applied) if the report counts writes that were or
-/// may have been applied. Its [`last_failure`](Error::last_failure) is the inner error. Read the report first if you
-/// need the counts or the position:
+/// That `Error` has no report, so it is [in doubt](Error::may_have_applied) if any write was or may have been applied.
+/// Its [`last_failure`](Error::last_failure) is the inner error. If you need the counts or the position, read the
+/// report first:
 /// ```
 /// # use azure_table::{Column, DynamicEntity, Emulator, TableServiceClient};
 /// # #[tokio::main(flavor = "current_thread")]
@@ -39,19 +39,19 @@ impl<R, A> Interrupted<R, A> {
         Self(Box::new((error, report)))
     }
 
-    /// Returns the error that ended the writes: one that concerns no single row, or one from a source or a closure.
+    /// Returns the error that ended the writes: one that is not about a single row, or one from a source or a closure.
     pub fn error(&self) -> &A {
         &self.0.0
     }
 
-    /// Returns the report of the writes until then.
+    /// Returns the report up to that point.
     pub fn report(&self) -> &R {
         &self.0.1
     }
 
     /// Returns the error, and drops the report. The error says nothing about the other writes.
     ///
-    /// Use `.await.map_err(Interrupted::into_error)?` to return the error of a source or of a closure itself.
+    /// To return the error of a source or a closure as it is, use `.await.map_err(Interrupted::into_error)?`.
     pub fn into_error(self) -> A {
         self.0.0
     }

@@ -11,7 +11,7 @@ use crate::write::operation::shared::shared;
 
 /// A write that was not applied or is in doubt, with the reason.
 ///
-/// `W` is what is kept of the write: the operation of a bulk, or the [key](Self::key) of a row.
+/// `W` identifies the write: the operation of a bulk, or the [key](Self::key) of a row.
 #[derive(Clone, Debug)]
 pub struct Leftover<W = TableOperation> {
     pub(crate) index: u64,
@@ -27,7 +27,7 @@ impl<W> Leftover<W> {
 
     /// Returns the error, or `None` if the write was not attempted.
     ///
-    /// Of a row that was read:
+    /// For a row that a query read:
     /// - `ConditionNotMet`: another writer changed the row after it was read.
     /// - `Rejected`, `InvalidInput`: the row cannot be stored in this form.
     /// - `InvalidResponse`: the row does not fit the entity type.
@@ -93,13 +93,13 @@ impl<E> fmt::Display for Leftover<Key<E>> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum LeftoverReason {
-    /// The service rejected it, or it cannot be sent. No attempt of it was or will be applied.
+    /// The service rejected the write, or it cannot be sent. It was not applied, and will not be.
     Rejected(Arc<Error>),
-    /// It may have been applied, or may still be: the response to one of its attempts was lost, or the service failed.
+    /// The write may have been applied, or still be applied: a response was lost, or the service failed.
     ///
-    /// Read the row before you send the operation again. Also an upsert overwrites what others wrote since.
+    /// Read the row before you send the operation again. Even an upsert would overwrite what others have written since.
     InDoubt(Arc<Error>),
-    /// The call ended before it was sent, or while the service throttled it. Nothing was applied.
+    /// The call ended before the write was sent, or while the service throttled it. It was not applied.
     NotAttempted,
 }
 

@@ -76,7 +76,7 @@ impl SharedOutcomes {
         self.lock().in_flight.clear();
     }
 
-    /// Reports operations that were applied. The results are in their order.
+    /// Reports operations that were applied. The results are in the same order.
     pub(crate) fn applied(&self, operations: &[usize], results: Vec<TableResult>) {
         let outcomes = &mut self.lock().outcomes;
         for (index, result) in operations.iter().zip(results) {

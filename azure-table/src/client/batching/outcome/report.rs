@@ -1,6 +1,6 @@
-//! What became of writes, as counts and as leftovers: one form for operations of a source and for the rows of a query.
+//! The report of writes, as counts and leftovers: one type for the operations of a source and for the rows of a query.
 //!
-//! `bulk_report.rs` and `write_report.rs` add how far the writes came.
+//! `bulk_report.rs` and `write_report.rs` add the progress of the writes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::key::entity_key::Key;
 /// The number of leftovers in the `Debug` text of a report.
 const MAX_SHOWN: usize = 3;
 
-/// What became of the writes of one call.
+/// The report of the writes of one call.
 ///
-/// Each write is counted once; entities with indexes that an outage left unwritten are not counted. `W` is what a [`Leftover`] keeps of it, and `P` is how far the writes came, if they can
-/// be resumed:
+/// Each write is counted once; indexed entities that an outage left unwritten are not counted. `W` identifies a write
+/// in its [`Leftover`], and `P` is the progress of writes that can be resumed:
 ///
 /// | report | of | `W` | resumes from |
 /// |---|---|---|---|
@@ -49,30 +49,30 @@ impl<W, P> Report<W, P> {
         self.counts.applied
     }
 
-    /// Returns the number of rows that were not written.
+    /// Returns the number of rows that were left as they are.
     ///
     /// The closure kept them, they are up to date, or [`skip_bad_rows`](crate::TableQuery::skip_bad_rows) skipped them.
-    /// A bulk has none.
+    /// Always 0 for a bulk.
     pub fn unchanged(&self) -> u64 {
         self.counts.unchanged
     }
 
     /// Returns the number of rows that were absent when they were written.
     ///
-    /// After a retried delete whose first response was lost, these may be rows that this delete removed. A bulk has none.
+    /// If a delete was retried after a lost response, it may itself have removed them. Always 0 for a bulk.
     pub fn gone(&self) -> u64 {
         self.counts.gone
     }
 
     /// Returns the number of rows that another program changed after they were read. They were not written.
     ///
-    /// Run the same call again: it reads the new rows. A bulk, which reads no rows, has none.
+    /// Run the same call again to read and write the new rows. Always 0 for a bulk, which reads no rows.
     pub fn changed(&self) -> u64 {
         self.counts.changed
     }
 
-    /// Returns the number of writes that were not applied because the service rejected them, or because they cannot be
-    /// sent or read. Rows that others [changed](Self::changed) are not among them.
+    /// Returns the number of writes that the service rejected, or that cannot be sent or read. They were not applied.
+    /// Rows that others [changed](Self::changed) are not included.
     pub fn rejected(&self) -> u64 {
         self.counts.rejected
     }
@@ -84,20 +84,20 @@ impl<W, P> Report<W, P> {
         self.counts.in_doubt
     }
 
-    /// Returns the number of writes that were read from their source or query, and never sent.
+    /// Returns the number of writes that were read from their source or query but never sent.
     ///
     /// A write by query sends them when it resumes from its [`position`](Self::position).
     pub fn not_attempted(&self) -> u64 {
         self.counts.not_attempted
     }
 
-    /// Returns the writes that were not applied or are in doubt, of a bulk in the order of its source.
+    /// Returns the writes that were not applied or are in doubt. Those of a bulk are in the order of its source.
     ///
-    /// [`ensure_no_leftovers`](Self::ensure_no_leftovers) turns them into an error. Rows of a query are not among them if
-    /// they were [unchanged](Self::unchanged), [gone](Self::gone) or [not attempted](Self::not_attempted).
+    /// [`ensure_no_leftovers`](Self::ensure_no_leftovers) turns them into an error. Rows of a query that were
+    /// [unchanged](Self::unchanged), [gone](Self::gone) or [not attempted](Self::not_attempted) are not included.
     ///
-    /// Operations that the [outcomes](crate::bulk::BulkWrite::outcomes) of a bulk yielded are not included. After
-    /// [`finish`](crate::bulk::BulkOutcomes::finish), operations that were in flight or waited are included.
+    /// Nor are operations that the [outcomes](crate::bulk::BulkWrite::outcomes) of a bulk yielded. After
+    /// [`finish`](crate::bulk::BulkOutcomes::finish), operations that were in flight or waiting are included.
     pub fn leftovers(&self) -> &[Leftover<W>] {
         &self.leftovers
     }
@@ -109,8 +109,8 @@ impl<W, P> Report<W, P> {
 
     /// Returns the error of the first write that was not applied or is in doubt, if any.
     ///
-    /// It covers all writes that the report counts, those that the [outcomes](crate::bulk::BulkWrite::outcomes) of a
-    /// bulk yielded included. For writes that must all succeed:
+    /// It covers all writes that the report counts, including those that the
+    /// [outcomes](crate::bulk::BulkWrite::outcomes) of a bulk yielded. Call it if all writes must succeed:
     /// ```
     /// # use azure_table::{DynamicEntity, Emulator, ErrorKind, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
@@ -130,7 +130,7 @@ impl<W, P> Report<W, P> {
     ///
     /// # Errors
     /// - The error of the first write that was rejected or is in doubt, or whose row others changed.
-    /// - `Timeout`: no write has an error, and the call ended before some were sent.
+    /// - `Timeout`: no write has an error, but the call ended before some were sent.
     pub fn ensure_no_leftovers(&self) -> Result<()> {
         match (&self.first_failure, self.counts.not_attempted) {
             (Some((_, error)), _) => Err(error.copy()),
@@ -219,7 +219,7 @@ impl<W, P> From<Interrupted<Report<W, P>>> for Error {
     }
 }
 
-/// Formats the counts in one line, without those that are zero: `250 applied, 3 unchanged, 1 gone, 2 rejected`.
+/// Formats the counts in one line, leaving out zeros: `250 applied, 3 unchanged, 1 gone, 2 rejected`.
 impl<W, P> fmt::Display for Report<W, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = &self.counts;

@@ -12,16 +12,15 @@ use crate::request::position::{PositionKind, WRITES};
 
 /// A position in writes over a query: a page, and the keys of its rows that already have an outcome.
 ///
-/// It has at most 1,000 keys, unless rows were inserted into the page before a run resumed: then it also has the keys
-/// of the earlier run that are not behind it yet. For deletes it has only the keys that failed.
+/// It is opaque. Store it with serde, or as text ([`Display`](std::fmt::Display) and [`FromStr`](std::str::FromStr));
+/// both contain the keys. Another process can pass it to `resume_from` of the same method over the same query. The
+/// resumed run writes rows again that were in doubt or in flight, and rows that were inserted into the page in the
+/// meantime. Only `update_where` writes no row twice, and may miss rows that were in doubt or in flight, unless it is
+/// [`repeatable`](crate::bulk::UpdateWhere::repeatable).
 ///
-/// Writes that resume from it write the rows again that were in doubt or in flight, except for `update_where`. That
-/// writes no row twice, and may miss these rows, unless it is [`repeatable`](crate::bulk::UpdateWhere::repeatable).
-///
-/// It is opaque. Store it with serde, or as text ([`Display`](std::fmt::Display) and
-/// [`FromStr`](std::str::FromStr)); both contain the keys. Another process can pass it to `resume_from` of the same
-/// method over the same query. Rows that were inserted into the page in the meantime are written too. Cosmos DB
-/// promises no order, so the keys of rows that disappeared stay in it.
+/// It has at most 1,000 keys, for deletes only those that failed. If rows were inserted into the page before a run
+/// resumed, it also has the earlier run's keys that the new run has not passed yet. Cosmos DB promises no order, so
+/// there the keys of rows that disappeared stay in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WritePosition {
     #[serde(default)]

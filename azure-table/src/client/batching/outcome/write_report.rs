@@ -14,7 +14,7 @@ use crate::request::continuation::Continuation;
 /// The report of writes over a query.
 pub type WriteReport<E> = Report<Key<E>, QueryProgress<E>>;
 
-/// How far writes over a query came.
+/// The progress of writes over a query.
 pub struct QueryProgress<E> {
     /// The method and the query; `None` if the writes did not begin.
     subject: Option<(String, u64)>,
@@ -46,18 +46,18 @@ impl<E> WriteReport<E> {
         })
     }
 
-    /// Returns the number of [applied](Self::applied) rows that kept properties which the struct does not declare.
+    /// Returns the number of [applied](Self::applied) rows with properties that the struct does not declare.
     ///
-    /// [`drop_unknown`](crate::bulk::UpgradeWhere::drop_unknown) removes them. Only updates of whole entities and
-    /// upgrades read them, so other writes count none.
+    /// [`drop_unknown`](crate::bulk::UpgradeWhere::drop_unknown) removes such properties. Only updates of whole
+    /// entities and upgrades read them, so this is 0 for other writes.
     pub fn kept_unknown(&self) -> u64 {
         self.counts.kept_unknown
     }
 
     /// Returns the position to resume from, or `None` after the last row.
     ///
-    /// Rows in flight of an `update_where` count as done, unless it is
-    /// [`repeatable`](crate::bulk::UpdateWhere::repeatable). Those of any other write are written again.
+    /// An `update_where` skips rows that were in flight, unless it is
+    /// [`repeatable`](crate::bulk::UpdateWhere::repeatable). Any other write writes them again.
     pub fn position(&self) -> Option<WritePosition> {
         (!self.progress.is_complete).then(|| self.progress.place())
     }

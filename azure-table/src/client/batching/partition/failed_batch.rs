@@ -4,7 +4,7 @@
 
 use azure_table_wire::error::{Error, ErrorKind};
 
-/// The treatment of the other operations of a write after one failed.
+/// The handling of the other operations of a write after one failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Recovery {
     /// The failed operation is removed from its batch. The others are sent again.

@@ -1,7 +1,7 @@
 //! The operations of a write, shared by the write and its owner.
 //!
-//! An operation in a batch that was sent is held only as its index in that batch. It gets a text of its own again if
-//! the batch fails.
+//! An operation in a batch that was sent is held only as its index in that batch. If the batch fails, it gets its own
+//! text back.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -108,7 +108,7 @@ impl PartitionQueue {
         self.waiting.push_back(queued);
     }
 
-    /// Returns the operations of the next batch, or `None` if each of them waits for a row in flight.
+    /// Returns the operations of the next batch, or `None` if all of them wait for rows in flight.
     pub(crate) fn take(&mut self, limits: BatchLimits) -> Option<Vec<Queued>> {
         let mut taken: Vec<Queued> = Vec::with_capacity(limits.operations.min(self.waiting.len()));
         let mut left = VecDeque::new();

@@ -9,8 +9,8 @@
 //! costs five times its bytes, and a single failing row costs one extra batch. If the service reports no index, the
 //! batch is halved.
 //!
-//! A failure that concerns no row ends the whole bulk. A 404 without a code does too, since it may come from a proxy or
-//! another server. Each row of a batch in doubt is reported, except deletes that were repeated and found nothing.
+//! A failure that is not about a row ends the whole bulk. A 404 without a code does too, since it may come from a proxy
+//! or another server. Each row of a batch in doubt is reported, except deletes that were repeated and found nothing.
 //!
 //! Source: REST "Performing entity group transactions".
 
@@ -53,7 +53,7 @@ pub(crate) struct PartitionWrite {
     max_operations: usize,
     /// The longest body of a batch, if shorter than the service's limit.
     pub(crate) max_bytes: Option<usize>,
-    /// The treatment of the other operations after one failed.
+    /// The handling of the other operations after one failed.
     pub(crate) recovery: Recovery,
     /// The attempts of operations in doubt that are sent again.
     in_doubt: HashMap<usize, AmbiguousAttempts>,
@@ -93,9 +93,9 @@ impl PartitionWrite {
         }
     }
 
-    /// Sends the operations in consecutive batches, until each has an outcome or an error stops all of them.
+    /// Sends the operations in consecutive batches, until each has an outcome or an error stops them all.
     ///
-    /// Returns that error: it concerns no single row, and further writes would fail with it too. `composed` is the
+    /// Returns that error: it is not about a single row, and further writes would fail with it too. `composed` is the
     /// batch that already contains all operations, if any.
     pub(crate) async fn run(mut self, mut composed: Option<Submission>) -> Option<Arc<Error>> {
         while let Some(next) = self.waiting.pop() {

@@ -20,9 +20,9 @@ use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 
 /// The share of the measured limit at which the bulk sends.
 const BELOW_LIMIT: f64 = 0.985;
-/// The deepest cut of a rate. If little was sent, few entities were accepted, and that was not the limit.
+/// The deepest cut of a rate. If the bulk sent little, the few accepted entities do not show the limit.
 const DEEPEST_CUT: f64 = 0.7;
-/// The time for which a measured rate is kept before it grows. Its growth then doubles after each `DOUBLING`.
+/// The time for which a measured rate is kept before it grows. The growth then doubles after each `DOUBLING`.
 ///
 /// A rate that was measured for a shorter time is kept for that time, and grows faster.
 const HOLD: Duration = Duration::from_secs(10);

@@ -28,11 +28,11 @@ pub(crate) type Submit = Call<Vec<TableResult>>;
 /// A write over a query as one entity group transaction: the service writes all selected rows, or none.
 ///
 /// Created by [`UpdateWhere::atomic`](crate::bulk::UpdateWhere::atomic) and the methods of the same name. Returns the
-/// number of rows written. The rows need one PartitionKey, and have the limits of a
-/// [`TableBatch`](crate::TableBatch): at most 100 rows and 4 MiB (2 MB on Cosmos DB).
+/// number of rows written. All rows must have one PartitionKey and fit into a [`TableBatch`](crate::TableBatch): at
+/// most 100 rows and 4 MiB (2 MB on Cosmos DB).
 ///
-/// Each row is written under the ETag that was read. A row that another client inserts after its page was read is not
-/// noticed.
+/// Each row is written under the ETag that was read. A row that another client inserts after the page was read goes
+/// unnoticed.
 #[must_use = "nothing is sent until it is awaited"]
 pub struct Atomic<W> {
     pub(crate) write: W,
@@ -146,13 +146,13 @@ macro_rules! atomic {
         impl<$life, $($parameter),+> $name<$life, $($parameter),+> {
             /// Writes all rows in one entity group transaction: all of them, or none.
             ///
-            /// Returns the number of rows written, and no report. `concurrency`, `max_failures`, `max_rate` and
+            /// Returns the number of rows written instead of a report. `concurrency`, `max_failures`, `max_rate` and
             /// `on_progress` have no effect.
             ///
             /// Requests: 1 per page, 1 batch. Lost response: [reconciled](crate::guide::operations).
             ///
             /// # Errors
-            /// Nothing was written, except for the kind `InDoubt`.
+            /// Nothing was written, unless the kind is `InDoubt`.
             /// - `InvalidInput`: the query selects more than 100 rows, the rows to write have two PartitionKeys or more
             ///   than 4 MiB (2 MB on Cosmos DB), or `resume_from` is set.
             /// - `ConditionNotMet`, `NotFound`: a row was changed or deleted since it was read.

@@ -27,10 +27,10 @@ use crate::write::operation::TableOperation;
 ///
 /// Built by [`TableClient::bulk`].
 ///
-/// **Not atomic**: each batch is atomic, the whole bulk is not. Each operation has its own outcome. Operations are read
-/// from their source when there is room for them. Operations on one row are sent in their order, operations on
-/// different rows in any order. The client removes an operation that makes its batch fail, and sends the others again.
-/// More than 1,000 failures end the whole bulk; see [`max_failures`](Self::max_failures).
+/// **Not atomic**: each batch is, but the whole bulk is not. Each operation has its own outcome. The client reads
+/// operations from the source when it has room for them. It keeps the order of operations on one row, but not across
+/// rows. If an operation makes its batch fail, the client removes it and sends the others again. More than 1,000
+/// failures end the whole bulk; see [`max_failures`](Self::max_failures).
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
 /// # #[derive(TableEntity, Clone)]
@@ -172,7 +172,7 @@ impl<E> Bulk<E> {
     /// Deletes entities by key.
     ///
     /// An entity that is absent is rejected (`NotFound`), or counts as applied if an earlier response was lost. The row
-    /// of the key is deleted whatever its variant is.
+    /// is deleted whatever its variant.
     ///
     /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn delete<K: IntoKey<E>>(
@@ -184,7 +184,7 @@ impl<E> Bulk<E> {
 
     /// Writes operations of any kind and entity type.
     ///
-    /// A delete whose row is absent counts as applied if an earlier response was lost. Another client may have deleted
+    /// If a response was lost, a delete whose row is absent counts as applied, though another client may have deleted
     /// it.
     ///
     /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
@@ -197,7 +197,7 @@ impl<E> Bulk<E> {
 
     /// Writes the operations of a stream.
     ///
-    /// While the stream is pending, waiting operations are sent in batches that are not full, one batch per partition
+    /// While the stream is pending, the client sends waiting operations in batches that are not full, one per partition
     /// at a time.
     ///
     /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
@@ -211,12 +211,12 @@ impl<E> Bulk<E> {
     /// Writes the operations of a stream that may fail.
     ///
     /// An error of the stream ends the whole bulk. The operations before it are written. With
-    /// [`unreadable_as_leftovers`](BulkWrite::unreadable_as_leftovers) it is one more leftover.
+    /// [`unreadable_as_leftovers`](BulkWrite::unreadable_as_leftovers) it becomes a leftover instead.
     ///
-    /// The bulk ends with an error of the stream or of its own. The stream's error type `X` must therefore implement
-    /// `From<Error>` for the crate's [`Error`](crate::Error), as `Box<dyn Error + Send + Sync>` and `anyhow::Error` do.
-    /// An enum of `thiserror` does so by a variant `Table(#[from] azure_table::Error)`: the example `csv_import` in the
-    /// repository leaves out bad lines of a file with it.
+    /// The bulk fails with an error of the stream or with its own. The stream's error type `X` must therefore implement
+    /// `From` for the crate's [`Error`](crate::Error), as `Box<dyn Error + Send + Sync>` and `anyhow::Error` do. With
+    /// `thiserror`, add a variant `Table(#[from] azure_table::Error)`. The example `csv_import` in the repository skips
+    /// bad lines of a file this way.
     ///
     /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     pub fn write_try_stream<S, X>(self, operations: S) -> BulkWrite<'static, S, X>

@@ -55,7 +55,7 @@ macro_rules! bulk_settings {
 
             /// Sets the maximum size of a batch body in bytes.
             ///
-            /// The default is the service's limit, 4 MiB (2 MB on Cosmos DB). A longer operation is sent alone.
+            /// The default is the service's limit, 4 MiB (2 MB on Cosmos DB). A larger operation is sent alone.
             pub fn batch_bytes(mut self, bytes: usize) -> Self {
                 self.$($plan).+.settings.batch_bytes = Some(bytes);
                 self
@@ -73,7 +73,7 @@ macro_rules! bulk_settings {
 
             /// Sets the number of batches in flight per partition: 4 by default, at least 1.
             ///
-            /// The default reaches the target of a partition, 2,000 entities/s, if a batch takes 200 ms.
+            /// The default reaches the service's target per partition, 2,000 entities/s, if a batch takes 200 ms.
             ///
             /// Source: REST "Scalability and performance targets for Table storage".
             pub fn partition_concurrency(mut self, batches: usize) -> Self {
@@ -102,7 +102,7 @@ macro_rules! bulk_settings {
             /// Sets the number of operations that may be rejected or in doubt: 1,000 by default.
             ///
             /// One more ends the whole bulk with [`Interrupted`](crate::bulk::Interrupted), which holds the report.
-            /// With 0 the first failure ends it. With [`usize::MAX`] no failure does. The report holds each failed
+            /// With 0, the first failure ends the bulk; with [`usize::MAX`], none does. The report holds each failed
             /// operation, unless you read the [`outcomes`](crate::bulk::BulkWrite::outcomes).
             #[doc(alias = "on_error")]
             pub fn max_failures(mut self, most: usize) -> Self {

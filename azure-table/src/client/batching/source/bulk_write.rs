@@ -24,11 +24,11 @@ use crate::write::operation::TableOperation;
 
 /// The writes of a [`Bulk`](crate::Bulk): await them for the report, or read their [`outcomes`](Self::outcomes).
 ///
-/// [`total_timeout`](crate::Bulk::total_timeout) limits the total time and keeps the report. A dropped write sends
-/// nothing more, and its report is lost. Tokio's `timeout(time, write)` drops it. To stop a write and keep its report,
-/// await `&mut write` (it is `Unpin`), or the [`next`](BulkOutcomes::next) of its outcomes. Then call
-/// [`finish`](BulkOutcomes::finish). Operations that were sent and have no response are left over as
-/// [`InDoubt`](crate::bulk::LeftoverReason::InDoubt). Operations that were read and never sent are left over as
+/// To limit the total time and keep the report, use [`total_timeout`](crate::Bulk::total_timeout). If you drop the
+/// write, it sends nothing more and its report is lost. Tokio's `timeout(time, write)` drops it. To stop a write and
+/// keep its report, await `&mut write` (it is `Unpin`) or the [`next`](BulkOutcomes::next) of its outcomes, then call
+/// [`finish`](BulkOutcomes::finish). Operations that were sent but have no response are left over as
+/// [`InDoubt`](crate::bulk::LeftoverReason::InDoubt), operations that were never sent as
 /// [`NotAttempted`](crate::bulk::LeftoverReason::NotAttempted).
 /// ```
 /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -63,12 +63,12 @@ use crate::write::operation::TableOperation;
 ///
 /// # Errors
 /// Returns [`Interrupted`], which has the report, on any of these:
-/// - An error that concerns no single operation: `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`, `Throttled`,
-///   `ServerFault`, `TableNotFound`.
+/// - An error that is not about a single operation: `Unauthenticated`, `Forbidden`, `Connection`, `Timeout`,
+///   `Throttled`, `ServerFault`, `TableNotFound`.
 /// - More failures than [`max_failures`](crate::Bulk::max_failures) allows.
 /// - An error of the source, unless [`unreadable_as_leftovers`](BulkWrite::unreadable_as_leftovers) is set.
 ///
-/// Operations in flight receive their outcome first. Waiting operations are left over as not attempted.
+/// The client first waits for operations in flight. Waiting operations are left over as not attempted.
 #[must_use = "nothing is written until it is awaited"]
 pub struct BulkWrite<'h, S, X = Error> {
     plan: BulkPlan<'h>,
@@ -77,11 +77,11 @@ pub struct BulkWrite<'h, S, X = Error> {
     has_started: bool,
     source: Option<Pin<Box<S>>>,
     push_next: PushNext<S, X>,
-    /// Makes an error of the source the error of a leftover. Without it, the error ends the bulk.
+    /// Converts an error of the source to the error of a leftover. If absent, the error ends the bulk.
     unreadable: Option<Unreadable<X>>,
     /// The error that ended the source early.
     source_error: Option<X>,
-    /// The reader of the outcomes was given one, and has not requested another.
+    /// The reader of the outcomes has one, and has not requested another.
     is_due: bool,
 }
 
@@ -94,7 +94,7 @@ type Unreadable<X> = fn(X) -> Error;
 bulk_settings!(BulkWrite<'h>[S, X], plan);
 
 impl<'h, S, X> BulkWrite<'h, S, X> {
-    /// Makes each error of the source a rejected leftover without an operation, and goes on. Its
+    /// Reports each error of the source as a rejected leftover without an operation, and continues. Its
     /// [`index`](crate::bulk::Leftover::index) is its place in the source.
     ///
     /// Without it, the first error of a source ends the bulk. [`max_failures`](Self::max_failures) counts such
@@ -181,8 +181,8 @@ where
 {
     /// Calls `callback` with the report so far after each batch.
     ///
-    /// With [`outcomes`](Self::outcomes), the call comes when the reader requests more than the outcomes of the batch,
-    /// or the end. The report then covers only outcomes that the reader has processed.
+    /// With [`outcomes`](Self::outcomes), it runs once you request more than the outcomes of the batch. The report then
+    /// covers only outcomes that you have processed.
     ///
     /// The closure may borrow from the caller.
     pub fn on_progress(mut self, callback: impl FnMut(&BulkReport) + Send + 'h) -> Self {
@@ -328,10 +328,10 @@ impl<S, X> fmt::Debug for BulkWrite<'_, S, X> {
 
 /// The outcomes of a [`BulkWrite`]: a [`Stream`] with its own `next`.
 ///
-/// Batches are sent while it is polled. A batch in flight that is not polled for the `attempt_timeout`, 60 s by
-/// default, ends in doubt.
+/// Batches are sent only while you poll it. If you do not poll it for the `attempt_timeout` (60 s by default), a batch
+/// in flight ends in doubt.
 ///
-/// This program stops at a time or a signal, and prints the report:
+/// This program stops after a time or on a signal, and prints the report:
 /// ```
 /// # use azure_table::{BulkOutcome, Emulator, TableEntity, TableServiceClient};
 /// # use azure_table::emulator::ServiceModel;
@@ -408,7 +408,7 @@ where
 
     /// Cancels the rest and returns the report.
     ///
-    /// Operations without a response are in doubt, operations that were not sent are not attempted. Both are [left
+    /// Operations without a response are in doubt; operations that were not sent are not attempted. Both are [left
     /// over](BulkReport::leftovers).
     ///
     /// # Errors

@@ -3,9 +3,9 @@
 //! It keeps the properties that the struct does not know, and checks whether a row is up to date.
 //!
 //! Updates and upgrades over a query keep properties that the struct does not know. This differs from `modify`, whose
-//! caller has seen the row. A property that the struct knew and no longer writes is removed, also if it has an older
-//! name or the upgrade of the row removed it. This takes a replace with the rest of the row. If nothing is removed, a
-//! merge sends less.
+//! caller has seen the row. A property that the struct knew and no longer writes is removed, even if it has an older
+//! name or the upgrade of the row removed it. A removal takes a replace with the rest of the row. If nothing is
+//! removed, a merge sends less.
 
 use std::collections::BTreeMap;
 

@@ -376,10 +376,10 @@ macro_rules! query_write {
                 self
             }
 
-            /// Sets the number of batches in flight per partition: 1 by default, which reaches the target of a
-            /// partition, 2,000 entities/s, if a batch takes 50 ms.
+            /// Sets the number of batches in flight per partition: 1 by default, which reaches the service's target of
+            /// 2,000 entities/s per partition if a batch takes 50 ms.
             ///
-            /// A page has at most 1,000 rows, so more than 10 batches are never in flight.
+            /// A page has at most 1,000 rows, so at most 10 batches are in flight.
             ///
             /// Source: REST "Scalability and performance targets for Table storage".
             pub fn partition_concurrency(mut self, batches: usize) -> Self {
@@ -417,8 +417,8 @@ macro_rules! query_write {
 
             /// Resumes an earlier run over the same query.
             ///
-            /// A limit of the query starts from zero again. The report does not have the leftovers of the earlier run:
-            /// store them with the position, or run the query again from its start.
+            /// A limit of the query counts from zero again. The report does not include the leftovers of the earlier
+            /// run: store them with the position, or run the query again from its start.
             pub fn resume_from(mut self, position: $crate::client::batching::outcome::write_position::WritePosition) -> Self {
                 self.rows.position = Some(position);
                 self

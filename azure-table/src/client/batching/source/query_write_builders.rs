@@ -140,10 +140,10 @@ impl<E, P: ReadEntity, F, R> UpdateWhere<'_, E, P, F, R> {
         Self { rows }
     }
 
-    /// Declares that the closure may change a row twice, because it sets the same values again.
+    /// Declares that the closure may change a row twice, because it sets the same values both times.
     ///
-    /// A resumed run then changes the rows again that were in doubt or in flight at its
-    /// [position](crate::bulk::WriteReport::position), and misses none. By default it skips them.
+    /// A resumed run then misses no row: it changes rows again that were in doubt or in flight at its
+    /// [position](crate::bulk::WriteReport::position). By default it skips them.
     ///
     /// ```
     /// # use azure_table::{Emulator, TableEntity, TableServiceClient};
@@ -212,7 +212,7 @@ where
     }
 }
 
-/// Rewrites rows of older forms.
+/// Rewrites rows that are stored in an older form.
 ///
 /// See [`TableClient::upgrade_where`].
 ///

@@ -26,10 +26,10 @@ const LINGER: Duration = Duration::from_millis(200);
 /// A batch is sent when it is full. When the oldest waiting operation has waited for [`linger`](Self::linger), all
 /// waiting operations are sent. Built by [`TableClient::writer`] or [`Bulk::writer`].
 ///
-/// The caller drives the writer. It runs in `send`, [`flush`](Self::flush), [`run_pending`](Self::run_pending) and
-/// [`close`](Self::close), and spawns no task. A batch in flight that is not driven for the `attempt_timeout` (60 s by
-/// default) may end in doubt when the writer is driven again, and keeps its permit of `max_in_flight` until then. Call
-/// `close` for the report, even after an error: operations still pending when the writer is dropped are never sent.
+/// You drive the writer: it runs only in `send`, [`flush`](Self::flush), [`run_pending`](Self::run_pending) and
+/// [`close`](Self::close), and spawns no task. If you do not drive it for the `attempt_timeout` (60 s by default), a
+/// batch in flight may end in doubt when you next do. Until then it keeps its permit of `max_in_flight`. Call `close`
+/// for the report, even after an error: operations still pending when the writer is dropped are never sent.
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
 /// use std::time::Duration;
@@ -106,7 +106,7 @@ impl<E> Bulk<E> {
 impl<E> Writer<E> {
     /// Sets the maximum time that an operation waits for its batch to fill: 200 ms by default.
     ///
-    /// The limit applies while the writer is driven.
+    /// This applies only while you drive the writer.
     pub fn linger(mut self, time: Duration) -> Self {
         self.run.engine.settings.linger = Some(time);
         self
@@ -122,9 +122,9 @@ impl<E> Writer<E> {
 
     /// Accepts an operation.
     ///
-    /// Waits at the limits of [`max_pending`](Self::max_pending): a number of operations, and their size.
+    /// Waits while [`max_pending`](Self::max_pending) is reached, by the number of operations or by their size.
     ///
-    /// The operation is not accepted if the future is dropped before it completes.
+    /// If you drop the future before it completes, the operation is not accepted.
     ///
     /// Requests: 1 per batch. Lost response: [reconciled](crate::guide::operations).
     ///
@@ -218,7 +218,7 @@ impl<E> Writer<E> {
         .await
     }
 
-    /// Returns the report so far, leftovers included, in the order in which they failed. [`close`](Self::close) sorts
+    /// Returns the report so far. Its leftovers are in the order in which they failed; [`close`](Self::close) sorts
     /// them by their operations.
     pub fn report(&self) -> &BulkReport {
         &self.run.report

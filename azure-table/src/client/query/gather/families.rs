@@ -20,11 +20,11 @@ use crate::key::key_shape::{self, KeyPiece};
 /// `{order}` is the parent of `{order}-{line}`. If several parents match, the child belongs to the one with the longest
 /// key.
 ///
-/// The child's RowKey may be a single field, a text such as `11-1`. The parent's key then ends before or after a
-/// character that is neither letter nor digit: `11`, not `1`.
+/// If the child's RowKey is a single text such as `11-1`, the parent's key must end before or after a character that is
+/// neither a letter nor a digit: `11` matches, `1` does not.
 ///
 /// Rows of other variants may come in between. A child without a parent is an
-/// [`InvalidResponse`](crate::ErrorKind::InvalidResponse), and so is one whose parent is not selected by the query.
+/// [`InvalidResponse`](crate::ErrorKind::InvalidResponse), even if the parent exists but the query does not select it.
 ///
 /// See [`TableQuery::gather`](crate::TableQuery::gather) for an example.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use crate::request::continuation::Continuation;
 use crate::request::position::position_text;
 use crate::request::position::{PositionKind, SCAN};
 
-/// The position of a scan: the last page read of each range.
+/// The position of a scan: the last page that was read in each range.
 ///
 /// Store it with serde, or as text ([`Display`](std::fmt::Display) and [`FromStr`](std::str::FromStr)). Pass it to
 /// [`Scan::resume_from`](crate::query::Scan::resume_from) on the same query, even in another process. The default is

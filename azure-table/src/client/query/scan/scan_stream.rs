@@ -61,7 +61,7 @@ pub struct ScanStream<P> {
     rows: vec::IntoIter<P>,
     wanted: usize,
     callback: Option<Box<OnProgress>>,
-    /// The callback is due: the reader was given the last row of a page, and has not asked for more.
+    /// The callback is due: the reader has the last row of a page, and has not requested more.
     is_due: bool,
 }
 
@@ -200,12 +200,12 @@ impl<P> ScanStream<P> {
         poll_fn(|cx| self.poll_row(cx)).await.transpose()
     }
 
-    /// Returns the rows of the next page that has any, or `None` after the last page.
+    /// Returns the rows of the next page that is not empty, or `None` after the last page.
     ///
-    /// [`position`](Self::position) is then after this page, so a program that processes whole pages repeats none when
-    /// it resumes, except a page that the query's limit cuts short. The rows of a page are of one range, in the order
-    /// of their keys. After [`try_next`](Self::try_next), returns the rest of its page. If a row cannot be read,
-    /// returns the rows before it and then the error, and the position stays before the page.
+    /// The [`position`](Self::position) then moves past this page, so a program that processes whole pages repeats none
+    /// when it resumes, except a page that the query's limit cuts short. The rows of a page belong to one range, in key
+    /// order. After [`try_next`](Self::try_next), returns the rest of its page. If a row cannot be read, returns the
+    /// rows before it and then the error, and the position stays before the page.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, Emulator, TableServiceClient};
@@ -235,7 +235,7 @@ impl<P> ScanStream<P> {
         poll_fn(|cx| self.poll_page(cx)).await.transpose()
     }
 
-    /// Returns the position to resume from, after the pages whose rows were all yielded.
+    /// Returns the position to resume from: after the pages that were yielded completely.
     ///
     /// A resumed scan yields the rows of a half-read page again.
     pub fn position(&self) -> &ScanPosition {

@@ -21,7 +21,7 @@ fn failed_batch_has_the_next_step_of_the_table() {
         (Removing, 1, Some(5), Row, sure,  writes,  Remove(0)),
         (Together, 3, Some(1), Row, sure,  writes,  Fail),
         (Together, 1, None,    Row, sure,  writes,  Fail),
-        // Writes in doubt are not sent again. Whether they failed at their own row, only one of them knows.
+        // Writes in doubt are not sent again.
         (Removing, 3, Some(1), Row, doubt, writes,  Fail),
         (Removing, 1, None,    Row, doubt, writes,  Fail),
         (Together, 3, Some(1), Row, doubt, writes,  Fail),
