@@ -107,8 +107,13 @@ impl Running {
 
     /// Sends a request that is never answered, which keeps it from ending for 3 s after a signal. Needs `--control=0`.
     fn send_hanging_request(&self) -> TcpStream {
-        control::Port::of(self).ok("PUT /faults", "{\"fault\":\"hangRequest\"}");
-        self.send("GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\n\r\n")
+        let port = control::Port::of(self);
+        port.ok("PUT /faults", "{\"fault\":\"hangRequest\"}");
+        let client = self.send("GET /devstoreaccount1/Tables HTTP/1.1\r\nHost: h\r\n\r\n");
+        while !port.ok("GET /faults", "").contains("\"hits\":1") {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        client
     }
 
     /// Sends text, and waits until it has arrived.
@@ -119,6 +124,20 @@ impl Running {
         client.write_all(text.as_bytes()).unwrap();
         std::thread::sleep(Duration::from_millis(200));
         client
+    }
+
+    /// Sends a signal, and waits until the process has seen it.
+    fn signal(&mut self, signal: &str) {
+        send(signal, self.child.id());
+        self.wait_until_stopping();
+    }
+
+    fn wait_until_stopping(&mut self) {
+        let mut line = String::new();
+        while !line.contains(": stopping") {
+            line.clear();
+            assert_ne!(self.stdout.read_line(&mut line).unwrap(), 0, "it ended");
+        }
     }
 
     /// Sends it a signal; gives the exit code and what it said since it was ready.

@@ -69,9 +69,8 @@ fn ends_within_half_a_second_are_one_and_lose_no_snapshot() {
         ("-HUP", "-TERM"),
     ];
     at_once(pairs, |(first, second)| {
-        let (running, file, _pending) = busy(&[]);
-        send(first, running.child.id());
-        std::thread::sleep(Duration::from_millis(50));
+        let (mut running, file, _pending) = busy(&[]);
+        running.signal(first);
         let (code, said) = running.end(second);
         assert_eq!(
             code,
@@ -88,9 +87,9 @@ fn later_signal_stops_it_at_once() {
     at_once(
         [("-INT", "-INT"), ("-INT", "-TERM"), ("-HUP", "-TERM")],
         |(first, second)| {
-            let (running, file, _pending) = busy(&[]);
-            send(first, running.child.id());
-            std::thread::sleep(Duration::from_millis(800));
+            let (mut running, file, _pending) = busy(&[]);
+            running.signal(first);
+            std::thread::sleep(Duration::from_millis(600));
             let started = Instant::now();
             let (code, said) = running.end(second);
             assert_eq!((code, file.exists()), (Some(130), false), "{first} {second}: {said}");
@@ -102,15 +101,15 @@ fn later_signal_stops_it_at_once() {
 #[test]
 fn later_end_of_its_starter_loses_no_snapshot() {
     // Also a signal right after the end of standard input.
-    at_once([(true, 200), (false, 800)], |(input_ends_first, millis)| {
+    at_once([true, false], |input_ends_first| {
         let (mut running, file, _pending) = busy(&["--stop-on-eof"]);
         let (id, input) = (running.child.id(), running.child.stdin.take());
         if input_ends_first {
             drop(input);
-            std::thread::sleep(Duration::from_millis(millis));
+            running.wait_until_stopping();
         } else {
             std::thread::spawn(move || {
-                std::thread::sleep(Duration::from_millis(millis));
+                std::thread::sleep(Duration::from_millis(800));
                 drop(input);
                 send("-HUP", id);
             });
