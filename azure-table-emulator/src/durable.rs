@@ -24,10 +24,10 @@ use crate::rules::ServiceRules;
 use crate::store::SharedStore;
 use crate::store::journal::Journal;
 
-/// The time at which the changes of an emulator reach the disk. Feature `emulator-durable`.
+/// Decides when the changes of an emulator reach the disk. Feature `emulator-durable`.
 ///
-/// For [`Emulator::open`](crate::Emulator::open). A response to a read waits like one to a write: it never shows data
-/// that the policy could still lose.
+/// Pass it to [`Emulator::open`](crate::Emulator::open). Responses to reads wait like those to writes: they never show
+/// data that the policy could still lose.
 ///
 /// | policy | a response waits until its changes | after the process was killed | after a power failure |
 /// |---|---|---|---|
@@ -38,10 +38,10 @@ use crate::store::journal::Journal;
 /// Under each policy a batch is stored entirely or not at all. Only the newest changes can be lost: if a change
 /// survives, so do all changes before it. A damaged folder is not opened.
 ///
-/// With `Interval`, the changes of the interval and of up to two writes to the disk can be lost, also when a write
-/// fails, as on a full disk. When more than 64 MiB of changes are pending, responses wait too.
+/// With `Interval`, the changes of the interval and of up to two writes to the disk can be lost, also if a write fails,
+/// for example on a full disk. If more than 64 MiB of changes are pending, responses wait too.
 ///
-/// After a failed write nothing more is acknowledged: the emulator answers each request with 500.
+/// After a failed write the emulator acknowledges nothing more: it answers each request with 500.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SyncPolicy {

@@ -150,10 +150,10 @@ impl EmulatorServer {
         self
     }
 
-    /// Sets the time limit for the head of a request, again for its body, and again for each piece of its response that
-    /// the client does not read. The default is 30 s.
+    /// Sets the time in which a client must send the head of a request, then its body, and read each piece of the
+    /// response; 30 s by default.
     ///
-    /// Once the limit is exceeded, the server closes the connection. It closes an idle connection after this time too.
+    /// After that, the server closes the connection. It also closes a connection that is idle for this long.
     #[must_use]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
@@ -347,7 +347,7 @@ fn is_open(address: IpAddr, emulator: &Emulator) -> bool {
     has_public_key && !address.to_canonical().is_loopback()
 }
 
-/// Replaces an unspecified address by the loopback address: clients cannot connect to the former everywhere.
+/// Replaces an unspecified address with the loopback address, because not every system can connect to the former.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),

@@ -160,7 +160,7 @@ impl Emulator {
 
     /// Sets the page size: at most `rows` rows or tables per page.
     ///
-    /// From 1 to 1000, which is the service's limit. A small size lets a test see many pages of few rows.
+    /// `rows` is from 1 to 1000, the service's limit. A small size lets a test see many pages of few rows.
     #[must_use]
     pub fn page_size(mut self, rows: usize) -> Self {
         self.settings_mut().page_size = rows.clamp(1, MAX_PAGE);
@@ -372,10 +372,10 @@ impl Emulator {
     /// Replaces the whole state with the snapshot's, for all clones.
     ///
     /// Accounts and other settings stay. Later writes get Timestamps after all earlier ones, of this emulator and of
-    /// the snapshot: an ETag from before matches no later entity.
+    /// the snapshot, so that an earlier ETag never matches a later entity.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_wire::error::ErrorKind::InvalidInput): the snapshot is of [Cosmos
+    /// - [`InvalidInput`](azure_table_wire::error::ErrorKind::InvalidInput): the snapshot is from [Cosmos
     ///   DB](Self::cosmos) and the emulator is not, or vice versa. Nothing changes.
     /// - [`ServerFault`](azure_table_wire::error::ErrorKind::ServerFault): the change could not be stored in the
     ///   folder.

@@ -82,7 +82,7 @@ fn double(value: f64) -> String {
     if value == 0.0 {
         return if value.is_sign_negative() { "-0.0" } else { "0.0" }.to_owned();
     }
-    // Faster: of a normal number, the shortest digits are the fifteen ones if fifteen suffice.
+    // Fast path: if fifteen digits suffice for a normal number, its shortest digits are the same.
     let shortest = format!("{value:e}");
     let mantissa = shortest.split('e').next().unwrap_or_default();
     if value.is_normal() && mantissa.bytes().filter(u8::is_ascii_digit).count() <= 15 {

@@ -68,7 +68,7 @@ struct Line {
 /// A request that was sent, until its response arrives.
 pub(crate) struct Sent {
     kind: Option<OperationKind>,
-    /// The operations of a batch, and 1 for another request.
+    /// The number of operations in a batch; 1 for any other request.
     operations: u64,
 }
 

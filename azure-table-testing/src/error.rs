@@ -5,7 +5,7 @@
 
 use azure_table_wire::error::{Error, ErrorKind};
 
-/// Creates an error of any kind, as a return value of a mock.
+/// Creates an error of any kind, for a mock to return.
 ///
 /// It has the status and the code that the service usually sends for this kind.
 ///

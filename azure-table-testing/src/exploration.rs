@@ -10,7 +10,7 @@ use std::time::Duration;
 /// `Display` prints it: one line, and after a failure its message, its story and how to replay it.
 ///
 /// The search runs all orders without faults, then with up to one fault, and so on, and likewise with late writes and
-/// crashes. It also starts over if a run shows that requests do not commute. The counts are those of the last pass.
+/// crashes. It also starts over if a run shows that requests do not commute. The counts are from the last pass.
 #[derive(Clone, Debug, Default)]
 pub struct Exploration {
     pub(crate) schedules: u64,
@@ -61,8 +61,8 @@ impl Exploration {
     ///
     /// With `late(0)` it is `false` if a run dropped a write that could have arrived late.
     ///
-    /// With `isolated`, this is no proof for a body that infers the order of writes to different rows from their ETags.
-    /// The guide `explorations` lists all limits.
+    /// With `isolated`, this proves nothing for a body that infers the order of writes to different rows from their
+    /// ETags. The guide `explorations` lists all limits.
     pub fn is_proof(&self) -> bool {
         self.stop_reason.is_none() && self.failure.is_none()
     }

@@ -54,7 +54,7 @@ pub enum Fault {
     Respond(ResponseTemplate),
     /// The request is applied, and this response replaces the service's.
     RespondAfterApplying(ResponseTemplate),
-    /// The response to a failed batch is returned: 202 with this as its only part; not applied. Affects batches only.
+    /// The batch fails and is not applied: its response is a 202 with this as the only part. Affects batches only.
     FailBatchPart(ResponseTemplate),
     /// Another transport receives the request: a service in another state, or one with a wrong clock.
     RouteTo(Arc<dyn Transport>),

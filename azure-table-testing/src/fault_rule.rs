@@ -9,9 +9,9 @@ use crate::response_template::ResponseTemplate;
 
 /// A [`Fault`] and the requests that it affects. Without conditions it affects all.
 ///
-/// Kinds and table select the matching requests. These are counted from 1, and one of [`nth`](Self::nth),
-/// [`first`](Self::first), [`every`](Self::every) and [`probability`](Self::probability) chooses among them. If several
-/// are set, the last one applies.
+/// Kinds and table select the matching requests, which are counted from 1. Choose among them with [`nth`](Self::nth),
+/// [`first`](Self::first), [`every`](Self::every) or [`probability`](Self::probability). If you set several, the last
+/// one applies.
 ///
 /// ```
 /// use azure_table::operation::OperationKind;

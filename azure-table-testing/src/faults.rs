@@ -25,7 +25,7 @@ use crate::fault_rule::FaultRule;
 /// The maximum length of the log. Beyond it the oldest requests are dropped.
 const MAX_RECORDS: usize = 1_024;
 
-/// A [`Transport`] in front of another one that injects faults by rules. Feature `test-util`.
+/// A [`Transport`] that injects faults by rules, in front of another one. Feature `test-util`.
 ///
 /// Rules are checked in the order in which they were added. The first rule that chooses a request acts on it. Later
 /// rules do not see the request. For two faults on one request, wrap `Faults` in `Faults`. Clones share rules and log.

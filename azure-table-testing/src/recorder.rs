@@ -16,7 +16,7 @@ use crate::recording::{Recorded, at};
 use crate::redaction::Redaction;
 use crate::secrets::Secrets;
 
-/// A [`Transport`] in front of another one that writes every exchange to a file. Feature `test-util`.
+/// A [`Transport`] that writes every exchange to a file, in front of another one. Feature `test-util`.
 ///
 /// [`Replay`](crate::Replay) responds from this file. It has one exchange per line, as JSON:
 /// `{"number", "request": {"method", "url", "headers", "body"}, "response": {"status", "headers", "body"}}`.

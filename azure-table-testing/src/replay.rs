@@ -34,12 +34,12 @@ use crate::verdict::{self, Verdict};
 /// [masked](Self::masking). Concurrent requests can come [in any order](Self::in_any_order). Clones share one replay.
 ///
 /// A request that was not recorded gets 501 `NotExpected`, with the nearest recorded request and the differences. It
-/// fails the test, and so does a recorded request that is missing. [`finish`](Self::finish) reports the failure.
-/// Without it, dropping the last clone does.
+/// fails the test, and so does a recorded request that never comes. Either [`finish`](Self::finish) or the drop of the
+/// last clone reports the failure.
 ///
 /// Recorded responses keep their dates, except rejections of the authorization, because a client corrects its clock by
-/// them. A request that was cancelled while it was recorded gets no response here either. See
-/// [`Recorder`](crate::Recorder) for an example.
+/// them. A request that was cancelled in the recording gets no response here either. See [`Recorder`](crate::Recorder)
+/// for an example.
 #[derive(Clone)]
 pub struct Replay {
     open: Arc<Open>,

@@ -25,8 +25,8 @@ use crate::verdict::{self, Verdict};
 /// needs its own step. Clones share one script.
 ///
 /// A request that does not match the next step gets 501 `NotExpected`, which the client does not retry. It fails the
-/// test, and so does an expected request that is missing. [`finish`](Self::finish) reports the failure. Without it,
-/// dropping the last clone does. The message names the actual and the expected requests.
+/// test, and so does an expected request that never comes. Either [`finish`](Self::finish) or the drop of the last
+/// clone reports the failure. The message names the actual and the expected requests.
 ///
 /// ```
 /// use std::time::Duration;

@@ -15,7 +15,7 @@ use crate::exchange::{Exchange, Outcome};
 /// The default number of kept exchanges.
 const MAX_EXCHANGES: usize = 1_024;
 
-/// A [`Transport`] in front of another one that keeps requests and responses, without secrets. Feature `test-util`.
+/// A [`Transport`] that keeps requests and responses, without secrets, in front of another one. Feature `test-util`.
 ///
 /// It keeps the last 1,024 exchanges, or the number set by [`keep`](Self::keep). Bodies are shared with the request and
 /// not copied. Clones share one state. In front of [`Faults`](crate::Faults) it sees what the client sees;

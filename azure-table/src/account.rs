@@ -1,4 +1,4 @@
-//! Accounts as users give them: names of tables, keys, connection strings, shared access signatures.
+//! Accounts as users specify them: table names, keys, connection strings, shared access signatures.
 //!
 //! `pipeline/auth` signs requests with them. The rules that the emulator shares are in azure-table-wire.
 

@@ -1,6 +1,6 @@
-//! Entities by hand: reading and writing properties, types of your own, schemas.
+//! Handwritten entities: reading and writing properties, custom types, schemas.
 //!
-//! Most programs need only the derives. This module is for types that no derive fits.
+//! Most programs need only the derives. Use this module for types that the derives cannot express.
 //!
 //! | item | use |
 //! |---|---|
@@ -8,13 +8,13 @@
 //! | [`ReadProperty`], [`WireValue`] | read a [`Property`](crate::Property) type of your own |
 //! | [`ReadPropertyGroup`] | read a flattened group |
 //! | [`VariantOf`] | the variants of an enum of entities |
-//! | [`AsEntity`] | an entity or a versioned one |
+//! | [`AsEntity`] | an entity, versioned or not |
 //! | [`NamedTable`] | an entity type that names its table |
 //! | [`EntitySchema`], [`PropertySchema`], [`GroupSchema`] | stored names and types, known at compile time |
 //! | [`assert_reads`] | check that an old row still reads |
 //! | [`SerdeEntity`], [`AnnotatedEntity`] | a serde struct as an entity |
 //! | [`json_text`] | a field of a serde struct as JSON text |
-//! | [`Chunked`] | text or bytes beyond the limit of one property |
+//! | [`Chunked`] | text or bytes that are too long for one property |
 //! | [`Condition`], [`MetadataLevel`] | the condition of a write, the metadata of a read |
 //! | [`MAX_PROPERTIES`], [`MAX_STRING_UNITS`], [`MAX_BINARY_BYTES`], [`MAX_ENTITY_BYTES`] | limits |
 //!

@@ -25,7 +25,7 @@ pub use crate::explore::simulation::Simulation;
 const MAX_SCHEDULES: u64 = 10_000;
 const MAX_TIME: Duration = Duration::from_secs(60);
 
-/// Creates an exploration, which runs `body` in every order in which its concurrent requests can be executed.
+/// Creates an exploration, which runs `body` in every possible order of its concurrent requests.
 ///
 /// For a test that only needs to pass, use `#[azure_table::test(explore)]`. Use this function if you need the counts of
 /// the exploration, or the story of a body that is meant to fail.
@@ -119,15 +119,14 @@ impl Settings {
 impl<B> Explore<B> {
     /// Declares that tasks share nothing but the service, and that each has its [own client](Simulation::client).
     ///
-    /// Orders that differ only in requests that commute are then run once: two requests commute if neither writes a row
-    /// that the other reads or writes. Writes to different rows do not commute if a run reads the Timestamps of both.
-    /// By default every order is run.
+    /// The exploration then runs orders once that differ only in requests that commute. Two requests commute if neither
+    /// writes a row that the other reads or writes. Writes to different rows do not commute if a run reads the
+    /// Timestamps of both. By default every order is run.
     ///
     /// On Cosmos DB no writes commute, because queries return rows in the order of their inserts. With
     /// [`adverse`](Self::adverse) every order is run.
     ///
-    /// A task that is cancelled, by an abort or by a `select` that drops it, shares its end with the task that cancels
-    /// it: no requests of the two commute.
+    /// If a task cancels another one, by an abort or by a `select` that drops it, no requests of the two commute.
     pub fn isolated(mut self) -> Self {
         self.settings.is_isolated = true;
         self
@@ -174,7 +173,7 @@ impl<B> Explore<B> {
 
     /// Sets the number of runs after which the exploration stops: 10,000 by default.
     ///
-    /// The orders without faults, those with up to one fault, and so on are counted separately, and those with late
+    /// Each pass counts separately: the orders without faults, with up to one fault, and so on, and likewise with late
     /// writes and crashes.
     pub fn max_schedules(mut self, most: u64) -> Self {
         self.settings.max_schedules = Some(most);
@@ -199,11 +198,11 @@ impl<B> Explore<B> {
         self
     }
 
-    /// Explores on a service that does its worst, by the choices of a seed: see
+    /// Explores on a service that does its worst, as a seed chooses: see
     /// [`Emulator::adverse`](crate::Emulator::adverse).
     ///
-    /// The clients see these choices, in every run the same for the same requests.
-    /// [`Simulation::emulator`] behaves as usual. A body that panics prints the choices of its run.
+    /// In every run, the clients see the same choices for the same requests. [`Simulation::emulator`] behaves as usual.
+    /// A body that panics prints the choices of its run.
     pub fn adverse(mut self, seed: u64) -> Self {
         self.settings.adverse = Some(seed);
         self
@@ -212,7 +211,7 @@ impl<B> Explore<B> {
     /// Runs the body in every order, until one fails or a bound is reached.
     ///
     /// # Panics
-    /// It is called inside a tokio runtime, or the text of the [replay](Self::replay) is invalid.
+    /// Panics inside a tokio runtime, or if the text of the [replay](Self::replay) is invalid.
     #[expect(clippy::panic, reason = "a test says what failed by panicking")]
     pub fn run<T: RunOutput>(self) -> Exploration
     where

@@ -6,7 +6,7 @@
 //!
 //! | item | use |
 //! |---|---|
-//! | [`Operand`] | the values that a column compares with |
+//! | [`Operand`] | the values that a column can be compared with |
 //! | [`Assignment`] | a new value of a column, for `patch` |
 //! | [`NamedColumn`] | a column whose name and type are known at run time |
 //! | [`Columns`], [`SelectColumn`] | the columns of a `select` |

@@ -41,7 +41,7 @@ pub(crate) mod transport;
 #[derive(Clone, Debug)]
 pub(crate) struct Pipeline {
     pub(crate) endpoint: Endpoint,
-    /// The error of the first call if there is no default transport, until one is set.
+    /// The transport, or the error that calls return until one is set.
     pub(crate) transport: MaybeTransport,
     pub(crate) credential: Arc<dyn Credential>,
     pub(crate) settings: ClientSettings,

@@ -1,6 +1,6 @@
-//! The account of a request whose URL names none: the endpoint is a host alone, as of Cosmos DB's emulator.
+//! The account of a request whose URL names none, because the endpoint is only a host, as with Cosmos DB's emulator.
 //!
-//! The account is the one of a SharedKey authorization, else the only one, else the one whose key made the shared
+//! A SharedKey authorization names the account. Otherwise it is the only one, or the one whose key made the shared
 //! access signature.
 
 use azure_table_wire::value::datetime::DateTime;

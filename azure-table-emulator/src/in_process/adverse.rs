@@ -4,22 +4,22 @@ use crate::in_process::Emulator;
 use crate::settings::adverse::Adverse;
 
 impl Emulator {
-    /// Simulates the worst that the service may do, by the choices of a seed.
+    /// Simulates the worst that the service may do, as a seed chooses.
     ///
-    /// Wherever the service leaves room, the seed chooses, within what is known of it, but for the first:
+    /// Wherever the service leaves room, the seed chooses. All choices are known behavior, except the first:
     ///
     /// - Timestamps up to 30 s before or after the `Date` of the response (assumed)
-    /// - pages of few rows, without rows, and continuations that lead to none
+    /// - pages with few rows or none, and continuations that lead to no rows
     /// - on Table storage, a deletion of a table that takes 40 s: until then other requests find no table, get
     ///   `TableBeingDeleted`, or succeed on rows that vanish
-    /// - 500, also after the write was applied, 503, and 429 on Cosmos DB
+    /// - 500 (even after the write was applied), 503, and 429 on Cosmos DB
     /// - closed connections, lost and incomplete responses
     /// - on Cosmos DB, lists of tables in no order, and, if [`secondary_lag`](Self::secondary_lag) is set, reads as old
     ///   as the secondary, as with its weaker consistency levels
     ///
-    /// A seed omits some of these and repeats others: run a test with many. The choices for a request depend on the
-    /// seed, the request and its number among equal ones, so the same seed repeats them. The `Debug` output lists the
-    /// latest. A test that panics prints them, with the seed.
+    /// A seed omits some of these and repeats others, so run a test with many seeds. The choices depend on the seed,
+    /// the request, and how often an equal one came before, so the same seed repeats them. `Debug` lists the latest
+    /// choices. A test that panics prints them, with the seed.
     ///
     /// The original emulator shares the tables and behaves as usual: use it to fill and inspect them.
     ///

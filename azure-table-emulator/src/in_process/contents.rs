@@ -22,7 +22,7 @@ use crate::store::not_stored;
 pub struct EmulatorTable {
     /// The account of the table.
     pub account: String,
-    /// The name in the case in which the table was created.
+    /// The name, in the case in which the table was created.
     pub name: String,
     /// The number of entities.
     pub entity_count: usize,
@@ -73,14 +73,13 @@ impl Emulator {
 
     /// Inserts or replaces the entities of JSON lines in a table, all or none. Returns their number.
     ///
-    /// Creates the table if it is missing. A line has the form that it has in an
-    /// [`EmulatorSnapshot`](crate::EmulatorSnapshot). As in a client's write, the emulator sets the
-    /// Timestamp, whatever the line says. Empty lines are skipped.
+    /// Creates the table if it is missing. The lines have the form of an [`EmulatorSnapshot`](crate::EmulatorSnapshot).
+    /// As for a client's write, the emulator sets the Timestamp, whatever the line says. Empty lines are skipped.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_wire::error::ErrorKind::InvalidInput): the account does not exist, or a
-    ///   name, key or value that the service would reject, or a key twice. The message names line and column. Nothing
-    ///   is stored.
+    /// - [`InvalidInput`](azure_table_wire::error::ErrorKind::InvalidInput): the account does not exist, the service
+    ///   would reject a name, key or value, or a key occurs twice. The message names line and column. Nothing is
+    ///   stored.
     /// - [`ServerFault`](azure_table_wire::error::ErrorKind::ServerFault): the change could not be stored in the
     ///   folder.
     pub fn seed_lines(&self, account: &str, table: &str, lines: &str) -> Result<usize> {
@@ -128,8 +127,8 @@ impl Emulator {
     /// properties stay.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table_wire::error::ErrorKind::InvalidInput): the account does not exist. Tables
-    ///   of an account without a key, such as one of a snapshot, can be deleted.
+    /// - [`InvalidInput`](azure_table_wire::error::ErrorKind::InvalidInput): the account does not exist. An account
+    ///   without a key, such as one from a snapshot, can be cleared.
     /// - [`ServerFault`](azure_table_wire::error::ErrorKind::ServerFault): the change could not be stored in the
     ///   folder.
     pub fn clear_account(&self, account: &str) -> Result<()> {

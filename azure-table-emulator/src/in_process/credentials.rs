@@ -31,7 +31,7 @@ impl Emulator {
         Ok(self)
     }
 
-    /// Accepts `token` as a token of Entra ID.
+    /// Accepts `token` as an Entra ID token.
     ///
     /// As in the live service, it is accepted only at URLs with `https` (on a port this needs feature
     /// `emulator-http`). The token has the permissions of the roles Storage Table Data Contributor and Storage Table
@@ -48,7 +48,7 @@ impl Emulator {
         self
     }
 
-    /// Accepts every token of Entra ID for `audience`, **without checking who signed it**.
+    /// Accepts every Entra ID token for `audience`, **without checking who signed it**.
     ///
     /// Use it to test programs that authenticate with `DefaultAzureCredential` and the like, never on an open network:
     /// anyone can create a token that is accepted. The token must be a JWT with this audience (`aud`, ignoring a
@@ -84,14 +84,14 @@ impl Emulator {
         self
     }
 
-    /// Accepts requests of any age. For explorations, in which time jumps.
+    /// Accepts requests of any age, because time jumps in explorations.
     #[doc(hidden)]
     pub fn accepting_old_requests(mut self) -> Self {
         self.settings_mut().accepts_old_requests = true;
         self
     }
 
-    /// Adds a value to each response in the process. For explorations, whose client looks for it.
+    /// Adds a value to each response in the process, for the client of an exploration.
     #[doc(hidden)]
     pub fn responding_with<T: Clone + Send + Sync + 'static>(mut self, value: T) -> Self {
         self.settings_mut().extensions.insert(value);

@@ -27,9 +27,9 @@ impl Emulator {
     /// are answered from memory.
     ///
     /// [`SyncPolicy`] defines what a response waits for, and what survives a kill or a power failure. After a failed
-    /// write to the disk the emulator stops: each request gets 500 `InternalError`, with the reason. Then open the
-    /// folder again: it has the acknowledged changes, except, under [`SyncPolicy::Interval`], the changes of the last
-    /// interval.
+    /// write to the disk the emulator stops: each request gets 500 `InternalError`, with the reason. To continue, open
+    /// the folder again. It has all acknowledged changes, except those of the last interval under
+    /// [`SyncPolicy::Interval`].
     ///
     /// Only one process can have a folder open. It is released when the last clone is dropped, which stores pending
     /// changes and blocks its thread meanwhile, usually for a few milliseconds. `SeedEntities::seed`
@@ -65,19 +65,19 @@ impl Emulator {
     /// - [`ResourceBusy`](io::ErrorKind::ResourceBusy): a process has it open. The text names the process.
     /// - [`Unsupported`](io::ErrorKind::Unsupported): it has a newer format. The text names both.
     /// - [`InvalidData`](io::ErrorKind::InvalidData): it is damaged. The text describes the damage.
-    /// - [`InvalidInput`](io::ErrorKind::InvalidInput): it contains other files and no tables, or is of [Cosmos
+    /// - [`InvalidInput`](io::ErrorKind::InvalidInput): it contains other files and no tables, or is from [Cosmos
     ///   DB](Self::open_cosmos).
     /// - The folder cannot be read or written.
     pub fn open(folder: impl AsRef<Path>, sync: SyncPolicy) -> io::Result<Self> {
         Self::new().kept_in(folder.as_ref(), sync)
     }
 
-    /// Opens a [Cosmos DB](Self::cosmos) whose state is kept in a folder, and creates the folder if it is missing.
-    /// Feature `emulator-durable`.
+    /// Opens an emulator of [Cosmos DB](Self::cosmos) whose state is kept in a folder, and creates the folder if it is
+    /// missing. Feature `emulator-durable`.
     ///
     /// # Errors
-    /// The errors of [`open`](Self::open); [`InvalidInput`](io::ErrorKind::InvalidInput) also if the folder is of Table
-    /// storage.
+    /// The errors of [`open`](Self::open). Also [`InvalidInput`](io::ErrorKind::InvalidInput) if the folder is from
+    /// Table storage.
     pub fn open_cosmos(folder: impl AsRef<Path>, sync: SyncPolicy) -> io::Result<Self> {
         Self::cosmos().kept_in(folder.as_ref(), sync)
     }
@@ -91,7 +91,7 @@ impl Emulator {
 
     /// Waits until all writes so far are on the disk, whatever the [`SyncPolicy`]. Feature `emulator-durable`.
     ///
-    /// For [`SyncPolicy::Interval`]. It returns immediately for an emulator without a folder. With
+    /// Use it with [`SyncPolicy::Interval`]. It returns immediately for an emulator without a folder. With
     /// [`SyncPolicy::Never`] it waits for the write, not for a sync.
     ///
     /// # Errors

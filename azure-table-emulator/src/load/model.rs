@@ -117,7 +117,7 @@ impl ServiceModel {
     /// Creates Azure Storage with its documented targets: 2,000 entities/s per partition and 20,000 entities/s per
     /// account, both with 1 s of burst.
     ///
-    /// These two limits are documented, for entities of 1 KiB. No source has the other values, so they are chosen:
+    /// These two limits are documented, for entities of 1 KiB. No source has the other values, so we chose them:
     ///
     /// - a latency of 10 ms for writes and 5 ms for reads
     /// - 0.2 ms of server time per request, 0.2 ms per entity written and 0.02 ms per entity read

@@ -38,13 +38,12 @@ impl Stream {
 
 /// The lines that wait in the queue for a slow reader. Further ones are left out, and counted.
 const WAITING_LINES: usize = 10_000;
-/// The time for which lines are collected: to wake the thread for each took 5 % of the CPU of a batch.
+/// The time for which lines are collected: waking the thread for each took 5 % of the CPU time of a batch.
 const COLLECTING: Duration = Duration::from_millis(5);
 /// The maximum wait for the last lines to be read.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
-/// Lines for people. A thread of its own writes them: a pipe that is full and that nobody reads may not stop the
-/// server.
+/// Lines for people. A thread of its own writes them: a full pipe that nobody reads must not stop the server.
 #[derive(Clone)]
 pub(crate) struct People {
     queue: SyncSender<Entry>,

@@ -19,8 +19,8 @@ use crate::stop::Ends;
 /// The time limit for requests in flight after the first end. Containers are killed 10 s after the request to stop, and
 /// the snapshot must be written by then.
 const GRACE: Duration = Duration::from_secs(3);
-/// The time in which all that comes is the same end: a terminal, npm and a shell each pass on one key press, and a
-/// harness that it ends sends SIGTERM.
+/// The time in which further signals count as the same end: a terminal, npm and a shell each pass on one key press, and
+/// a harness that it ends sends SIGTERM.
 const SAME_END: Duration = Duration::from_millis(500);
 /// The seed of `--timestamp-skew`.
 const SKEW_SEED: u64 = 0;

@@ -1,6 +1,6 @@
-//! The ends of the program: Ctrl-C; on Unix also SIGTERM, which service managers and containers send, and SIGHUP, which
-//! a terminal sends when it is closed; on Windows Ctrl-Break, and the end of the console or of the system. With
-//! `--stop-on-eof` the end of standard input is one too.
+//! The events that end the program: Ctrl-C; on Unix also SIGTERM, which service managers and containers send, and
+//! SIGHUP, which a terminal sends when it is closed; on Windows Ctrl-Break, and the end of the console or of the
+//! system. With `--stop-on-eof` the end of standard input is one too.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// The signals that someone sends on purpose.
 const SIGNALS: [&str; 2] = ["Ctrl-C", if cfg!(unix) { "SIGTERM" } else { "Ctrl-Break" }];
 
-/// The ends since its creation, one by one.
+/// Receives these events one by one, from its creation on.
 pub(crate) struct Ends(UnboundedReceiver<&'static str>);
 
 /// Passes each signal on under a name.

@@ -28,7 +28,7 @@ pub(crate) fn insert<'a>(body: &'a [u8], rules: &ServiceRules) -> Result<(RowId,
     Ok((id, properties))
 }
 
-/// Parses a row in the form of an insert: a merge may have made it, so that it has properties which an insert drops.
+/// Parses a stored row in the form of an insert. A merge may have left properties in it that an insert would drop.
 pub(crate) fn stored<'a>(body: &'a [u8], rules: &ServiceRules) -> Result<(RowId, Properties<'a>)> {
     let Entity {
         partition_key,

@@ -50,15 +50,15 @@ pub struct ResponseEvent {
     pub target: String,
     /// The status of the response; `None` if the connection was closed without a complete response.
     ///
-    /// Because of an [adverse](crate::Emulator::adverse) service, or of a transport that `EmulatorServer::through` puts
-    /// in front of an emulator: of its fault, or because the client disconnected.
+    /// That happens with an [adverse](crate::Emulator::adverse) service, or with a transport that
+    /// `EmulatorServer::through` puts in front of an emulator: it injected a fault, or the client disconnected.
     pub status: Option<StatusCode>,
-    /// The error code of a rejection, `EntityAlreadyExists` for example.
+    /// The error code of a rejection, for example `EntityAlreadyExists`.
     ///
     /// For a batch it is the code of the failed operation, though the status is 202.
     pub code: Option<&'static str>,
-    /// The reason of a rejection, if the emulator knows more than the live service reports: `no account "nobody"` for
-    /// example.
+    /// The reason for a rejection, if the emulator knows more than the live service reports: for example
+    /// `no account "nobody"`.
     ///
     /// For people to read; the wording may change.
     pub why: Option<String>,

@@ -27,18 +27,18 @@ pub(crate) struct Site {
     pub(crate) base: String,
     /// The part of the path that belongs to the base: `/account`, or nothing.
     pub(crate) prefix: String,
-    /// The host is not one of the services. Clients take such a URL for Table storage's and may merge without a tunnel.
+    /// The host is not one of the services. Clients treat such a URL as Table storage, and may merge without a tunnel.
     pub(crate) is_of_emulators: bool,
 }
 
 impl Site {
-    /// Returns `true` if the account is not in the URL: the first segment of the path is none.
+    /// Returns `true` if the URL does not name the account: the first segment of its path is not one.
     fn is_account_unnamed(&self) -> bool {
         self.is_of_emulators && self.prefix.is_empty()
     }
 
-    /// Adds a reason to the error of a path that probably names an account by mistake: more follows its first segment,
-    /// which is no account.
+    /// Adds a reason to the error of a path that probably names an unknown account: its first segment is not an
+    /// account, and more follows.
     pub(crate) fn explained(&self, service_error: ServiceError, path: &str) -> ServiceError {
         let mut segments = path.split('/').skip(1);
         if self.is_account_unnamed() && segments.nth(1).is_some() {
@@ -48,7 +48,7 @@ impl Site {
         service_error
     }
 
-    /// Returns `true` if a merge needs no tunnel. Seen with an SDK. Clients take an emulator's URL for Storage's.
+    /// Returns `true` if a merge needs no tunnel. Seen with an SDK. Clients treat an emulator's URL as Storage.
     pub(crate) fn takes_merge(&self) -> bool {
         !self.rules.shared().tunnels_merge || self.is_of_emulators
     }

@@ -1,7 +1,7 @@
 //! The rows that show the order of their writes to the code under exploration.
 //!
 //! All Timestamps of a service come from one clock, so the Timestamps of two rows show which was written first. Cosmos
-//! DB shows it for all rows, which queries return in the order of their inserts. An exploration otherwise takes writes
+//! DB shows it for all rows, which queries return in the order of their inserts. Otherwise an exploration treats writes
 //! to different rows as equal in both orders.
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The rows that show the order of their writes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DatedRows {
-    /// The keys, in whatever table.
+    /// The keys, whatever the table.
     keys: BTreeSet<(String, String)>,
     /// All rows show it, or a Timestamp was read without the keys of its row.
     is_any: bool,
@@ -70,7 +70,7 @@ impl TimestampWatch {
     }
 }
 
-/// All watches are equal: a watch is no part of the value that carries it.
+/// All watches are equal: a watch is not part of the value that carries it.
 impl PartialEq for TimestampWatch {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -154,7 +154,7 @@ impl Gate {
                 None
             }
         };
-        // The body also rests again if the waker wakes no task: nobody may poll the future of the request any more.
+        // Wakes the body too, so that the run goes on even if nobody polls the future of the request any more.
         let wakers = [waker, state.body.take()];
         drop(state);
         wakers.into_iter().flatten().for_each(Waker::wake);
@@ -212,7 +212,7 @@ impl Gate {
 
     /// Waits until the request is executed.
     async fn pass(&self, client: &Arc<str>, held: Held) -> TransportResult {
-        // A task outlives the process that spawned it, and is not heard any more.
+        // A spawned task outlives its process, but its requests no longer arrive.
         if held.life.as_ref().is_some_and(|life| life.is_over()) {
             return pending().await;
         }

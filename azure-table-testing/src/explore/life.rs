@@ -16,7 +16,7 @@ pub struct Life(Mutex<LifeState>);
 #[derive(Debug, Default)]
 struct LifeState {
     is_over: bool,
-    /// Its process has returned: tasks that it left run on, and crash with nobody.
+    /// Its process has returned: tasks that it left behind run on, and no crash ends them.
     has_returned: bool,
     process: Option<Waker>,
 }

@@ -38,7 +38,7 @@ struct Use {
 }
 
 impl Use {
-    /// Returns the first parameter: the version that is set, or `usual`. None before `least` is possible.
+    /// Starts the parameters with the version that is set, or `usual`. Rejects a version before `least`.
     fn parameters(&self, usual: &str, least: &str) -> Result<SasParameters> {
         let version = self.version.as_deref().unwrap_or(usual);
         check_version(version)?;
@@ -83,7 +83,7 @@ macro_rules! uses {
         impl $name {
             /// Sets the time from which the signature is valid, truncated to seconds.
             ///
-            /// Allow for clock skew: the service's clock counts.
+            /// The service checks it against its own clock, so allow for skew.
             pub fn start(mut self, start: DateTime) -> Self {
                 self.used.start = Some(start);
                 self
@@ -95,18 +95,18 @@ macro_rules! uses {
                 self
             }
 
-            /// Sets the IP addresses that may use the signature: one, `168.1.5.60`, or a range,
-            /// `168.1.5.60-168.1.5.70`; no CIDR.
+            /// Limits the signature to an IP address, `168.1.5.60`, or a range, `168.1.5.60-168.1.5.70`. CIDR is not
+            /// supported.
             #[doc(alias("IPRange", "IPAddressOrRange"))]
             pub fn ip(mut self, address_or_range: impl Into<String>) -> Self {
                 self.used.ip = Some(address_or_range.into());
                 self
             }
 
-            /// Sets the version of the service that the signature is for: by default 2019-02-02, the first is
-            /// 2015-04-05. For a user delegation key the default and the first are 2025-07-05.
+            /// Sets the service version that the signature is for.
             ///
-            /// The version of the requests is a setting of their client.
+            /// The default is 2019-02-02, the earliest 2015-04-05. With a user delegation key, both are 2025-07-05. The
+            /// version of the requests is a setting of their client.
             pub fn version(mut self, version: impl Into<String>) -> Self {
                 self.used.version = Some(version.into());
                 self
@@ -223,7 +223,7 @@ impl TableSas {
     ///   - The policy's id is empty, too long or has control characters.
     ///   - The signature would expire before it starts, or its last entity is before its first.
     ///   - An end of the key range has characters that no key can have, or cannot be expressed.
-    ///   - The IP address is invalid, or the version.
+    ///   - The IP address or the version is invalid.
     ///   - The signature is for one user.
     pub fn sign(&self, key: &AccountKey) -> Result<SasToken> {
         if self.user.is_some() {
@@ -391,8 +391,8 @@ impl AccountSas {
 
     /// Extends the signature to other services of the account. It always applies to tables.
     ///
-    /// Permissions that only other services know, such as that to process messages of a queue, are not in
-    /// [`AccountPermissions`].
+    /// [`AccountPermissions`] has no permissions that only other services know, such as the one to process queue
+    /// messages.
     pub fn services(mut self, services: AccountServices) -> Self {
         self.services = services;
         self

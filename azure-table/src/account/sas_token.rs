@@ -127,7 +127,7 @@ impl SasToken {
 
 /// The parts of a shared access signature.
 ///
-/// [`SasToken::parts`] returns them. They are as the signature states them: the service may still reject it.
+/// [`SasToken::parts`] returns them as the signature states them. The service may still reject it.
 ///
 /// Source: REST "Create a service SAS", "Create an account SAS", "Create a user delegation SAS".
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -34,10 +34,10 @@ struct Parts<'a> {
     signed_table: Option<String>,
 }
 
-/// A URL with its shared access signature: the form in which programs pass on access to an account or a table.
+/// A URL with a shared access signature, with which programs hand out access to an account or a table.
 ///
-/// `TableServiceClient::sas_url` and `TableClient::sas_url` create it, and `from_sas_url` of both takes its text. The
-/// text grants access to anyone who has it. `Debug` hides the signature, and the text is overwritten on drop.
+/// `TableServiceClient::sas_url` and `TableClient::sas_url` create it, and `from_sas_url` of either client takes its
+/// text. The text grants access to anyone who has it. `Debug` hides the signature, and the text is overwritten on drop.
 ///
 /// ```
 /// use azure_table::auth::SasUrl;

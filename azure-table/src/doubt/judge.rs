@@ -13,9 +13,9 @@
 //! the id of an operation that no other call has sent therefore counts for the other rows.
 //!
 //! A row that still has the ETag of our condition shows that nothing of ours was applied so far, whatever the clocks
-//! say. So does a row that differs from our content and is older than the service's clocks may differ, unless
-//! another row of the batch has our id, and for a row with our content that is older than clocks may differ. Everything
-//! else is inconclusive: a missing row may have been deleted since, and a newer one may have replaced ours.
+//! say. So does a row that is clearly older than the call, unless another row of the batch has our id: older by
+//! `MAX_CLOCK_DIFFERENCE` with other content, or by `MAX_CLOCK_ERROR` with ours. Everything else is inconclusive: a
+//! missing row may have been deleted since, and a newer one may have replaced ours.
 //!
 //! A row shows what is stored now. While a request may be in flight, the write is not applied only if that request
 //! can no longer succeed: the row changed before our first attempt and we required its old ETag, or the caller knows a
@@ -42,7 +42,7 @@ const MAX_CLOCK_DIFFERENCE: Duration = Duration::from_secs(30);
 /// The drift between two readings of the clocks, and the fraction that a `Date` omits.
 const DRIFT: Duration = Duration::from_secs(2);
 
-/// What the stored rows show about a write in doubt.
+/// The outcome of a write in doubt, as far as its stored rows show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Resolution {
@@ -50,7 +50,7 @@ pub enum Resolution {
     Applied,
     /// The write was not applied, and will not be: no request of it can succeed any more.
     NotApplied,
-    /// The stored rows do not show it, with the reason in one sentence.
+    /// The stored rows do not settle it. The text says why, in one sentence.
     Unknown(String),
 }
 

@@ -13,13 +13,13 @@ use azure_table_wire::value::ordinal::utf16_len;
 use crate::entity::property_writer::PropertyWriter;
 use crate::entity::row::Row;
 
-/// The length of a full piece of text, in UTF-16 units. Sources disagree about the service's exact limit near 32,768,
-/// and the size of a piece is part of the stored form.
+/// The length of a full piece of text, in UTF-16 units. Sources disagree about the service's exact limit near 32,768.
+/// Stored rows depend on this number: never change it.
 const PIECE_UNITS: usize = 32_000;
 /// The length of a full piece of bytes.
 const PIECE_BYTES: usize = 64_000;
 
-/// A value that can be stored in pieces, `#[table(chunked)]`: `String`, `Vec<u8>`, or an `Option` of them.
+/// A type that `#[table(chunked)]` splits over several properties: `String`, `Vec<u8>`, or an `Option` of either.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored in pieces",
     label = "#[table(chunked)] is for `String` and `Vec<u8>`, and `Option` of them",
@@ -33,11 +33,11 @@ pub trait Chunked: Sized {
     #[doc(hidden)]
     fn pieces(&self) -> Option<Vec<Edm<'_>>>;
 
-    /// Returns the value of the pieces.
+    /// Joins the pieces into the value.
     #[doc(hidden)]
     fn join(pieces: Vec<Edm<'_>>) -> Option<Self>;
 
-    /// Returns the value of an absent property. `None` makes its absence an error.
+    /// Returns the value for an absent property, or `None` if its absence is an error.
     #[doc(hidden)]
     fn absent() -> Option<Self> {
         None
@@ -49,7 +49,7 @@ pub trait Chunked: Sized {
         write(properties, name, self)
     }
 
-    /// Returns the value in pieces under the first of these names that the row has.
+    /// Reads the value under the first of these names that the row has.
     #[doc(hidden)]
     fn found(row: &Row<'_>, prefix: &str, names: &[&str]) -> Result<Option<Self>> {
         let whole = names.iter().map(|name| within(prefix, name));
@@ -201,7 +201,7 @@ pub fn read<T: Chunked>(row: &Row<'_>, name: &str) -> Result<T> {
             .get(&piece)
             .ok_or_else(|| fault(&format!("its piece `{piece}` is missing")))?;
         let value = property.read_as(T::EDM_TYPE)?;
-        // Only a program that does not know of the pieces writes a short one before the last.
+        // Only a program that knows nothing of pieces leaves a short one before the last.
         if index + 1 < count && !is_full(&value) {
             return Err(fault(&format!(
                 "its piece `{piece}` is not full: it was overwritten on its own"

@@ -25,12 +25,12 @@ use crate::key::key_shape::{KeyShape, KeyWriter};
 
 /// An entity whose properties are known only at run time. Each property keeps its EDM type.
 ///
-/// An entity read from the service holds its ETag, and writes of it require that version; see
-/// [`Versioned`](crate::Versioned). A merge sends the properties it holds and leaves all others
-/// unchanged. Remove the properties that should stay, or use `TableClient::patch`.
+/// An entity read from the service holds its ETag, so writing it back fails if the stored entity has changed; see
+/// [`Versioned`](crate::Versioned). A merge sends every property that it holds: remove the ones that should stay
+/// unchanged, or use `TableClient::patch`.
 ///
-/// Its serde form is the JSON of the service: keys and properties. A property whose type JSON does not show has a
-/// member `name@odata.type` beside it.
+/// Its serde form is the service's JSON: keys and properties, with a member `name@odata.type` beside each property
+/// whose type JSON does not show.
 ///
 /// ```
 /// use azure_table::{DynamicEntity, EdmValue};
@@ -68,11 +68,10 @@ impl DynamicEntity {
         }
     }
 
-    /// Creates an entity with the keys and properties that `entity` is stored with.
+    /// Converts an entity to the keys and properties that would be stored.
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a key, name or value that the service would
-    ///   reject.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the service would reject a key, name or value.
     pub fn from_entity<E: TableEntity + ?Sized>(entity: &E) -> Result<Self> {
         let texts = key_texts(entity)?;
         let (partition_key, row_key) = texts.pair();
@@ -86,11 +85,11 @@ impl DynamicEntity {
         Ok(dynamic)
     }
 
-    /// Decodes this row as an entity or another shape, as if it came from the service.
+    /// Decodes this row as an `E`, as if it came from the service.
     ///
     /// # Errors
-    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): a property is missing or of another
-    ///   type, or the keys do not have the form that `E` expects.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): a property is missing or has another type, or the keys
+    ///   do not have the form that `E` expects.
     #[doc(alias = "ConvertBack")]
     pub fn to_entity<E: ReadEntity>(&self) -> Result<E> {
         let row = Row {
@@ -126,8 +125,8 @@ impl DynamicEntity {
     /// Returns the value of a property as a Rust type. Use `Option<T>` for one that may be missing.
     ///
     /// # Errors
-    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): it is missing, or of a type that does
-    ///   not widen to `T` without loss.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): the property is missing, or its type does not widen to
+    ///   `T` without loss.
     pub fn property<T: ReadProperty>(&self, name: &str) -> Result<T> {
         let found = self.properties.get(name).map(|value| row_property(name, value).read());
         let read = found.transpose().and_then(|found| row::required(found, name));
@@ -136,7 +135,7 @@ impl DynamicEntity {
 
     /// Removes a property and returns its value as a Rust type. Use `Option<T>` for one that may be missing.
     ///
-    /// An `upgrade` function takes the properties of the older form, so that `upgrade_where` removes them from the
+    /// Use it in an `upgrade` function to read properties of an older form: `upgrade_where` then removes them from the
     /// stored row.
     ///
     /// ```
@@ -150,7 +149,7 @@ impl DynamicEntity {
     /// ```
     ///
     /// # Errors
-    /// The errors of [`property`](Self::property). The property stays.
+    /// The errors of [`property`](Self::property). In that case the property stays.
     pub fn take_property<T: ReadProperty>(&mut self, name: &str) -> Result<T> {
         let value = self.property(name)?;
         self.properties.remove(name);

@@ -1,6 +1,6 @@
 //! Entities in the responses of test doubles.
 //!
-//! The doubles handle bytes and know no entities: this trait adds methods that do.
+//! Test doubles speak bytes and know nothing of entities. This trait converts them.
 
 use azure_table_testing::{EncodedRow, ResponseTemplate, page_response, row_response};
 use azure_table_wire::error::Result;
@@ -10,18 +10,18 @@ use crate::entity::table_entity::TableEntity;
 use crate::entity::write_json;
 use crate::key::entity_key::key_texts;
 
-/// Creates responses of entities: methods of [`ResponseTemplate`].
+/// Adds constructors to [`ResponseTemplate`] that take entities.
 pub trait EntityResponse: Sized {
     /// Creates the response to a get: 200 and the entity in its stored form, with minimal metadata.
     ///
-    /// It has the entity's ETag, or a fixed one. Its Timestamp is the beginning of 2020.
+    /// If the entity holds no ETag, the row has a fixed one. Its Timestamp is the beginning of 2020.
     ///
     /// Source: REST "Query Entities".
     fn row<E: TableEntity + ?Sized>(entity: &E) -> Self;
 
     /// Creates the response to a query: 200 and these entities in this order, each in the form of [`row`](Self::row).
     ///
-    /// [`continuation`](ResponseTemplate::continuation) adds the position of a further page.
+    /// [`continuation`](ResponseTemplate::continuation) makes the client request another page.
     ///
     /// Source: REST "Query Entities".
     fn page<'e, E: TableEntity + 'e>(entities: impl IntoIterator<Item = &'e E>) -> Self;

@@ -1,9 +1,9 @@
 //! The Rust types that are properties, and their EDM types.
 //!
 //! Contains the traits [`Property`] (writing) and [`ReadProperty`] (reading), and their impls for the types that are an
-//! EDM value without conversion. They are two traits so that a borrowed field can be written though it cannot be read.
-//! All other types are in the files of `property/`: `moment.rs` has points in time, `date.rs` dates without a time, and
-//! each foreign crate has its own file.
+//! EDM value without conversion. They are two traits because a borrowed field can be written but not read. All other
+//! types are in the files of `property/`: `moment.rs` has points in time, `date.rs` dates without a time, and each
+//! foreign crate has its own file.
 
 mod binary;
 #[cfg(feature = "chrono-04")]
@@ -38,7 +38,7 @@ use azure_table_wire::value::guid::Guid;
 
 pub(crate) use crate::entity::property::text::one_character;
 
-/// A type that a field of an entity can have.
+/// A type that is stored as one property of an entity.
 ///
 /// | Rust | stored as |
 /// |---|---|
@@ -49,11 +49,11 @@ pub(crate) use crate::entity::property::text::one_character;
 /// | `i64`; `u32` | Edm.Int64 |
 /// | `u64` | Edm.Int64; a value above 9,223,372,036,854,775,807 is an error when it is written |
 /// | `f64` | Edm.Double, bit by bit, NaN and the infinities included |
-/// | `f32` | Edm.Double, widened; a value that is read must be exactly an `f32`, or NaN |
+/// | `f32` | Edm.Double, widened; reading fails unless the value is exactly an `f32`, or NaN |
 /// | [`DateTime`] | Edm.DateTime, from the year 1601 on |
 /// | [`SystemTime`](std::time::SystemTime) | Edm.DateTime, rounded down to 100 ns |
 /// | [`Day`](crate::key::Day) | Edm.DateTime, midnight in UTC; reading any other time of day fails |
-/// | [`Duration`](std::time::Duration) | Edm.Int64 of 100 ns, rounded down, as the `Ticks` of .NET; at most 2^63 - 1 |
+/// | [`Duration`](std::time::Duration) | Edm.Int64: ticks of 100 ns as in .NET, rounded down; at most 2^63 - 1 |
 /// | [`Guid`] | Edm.Guid |
 /// | [`IpAddr`](std::net::IpAddr), `Ipv4Addr`, `Ipv6Addr` | Edm.String; compared by `eq`, `ne` and `is_in` only |
 /// | `Vec<u8>`, `&[u8]`, [`Bytes`](bytes::Bytes) | Edm.Binary, at most 65,536 bytes |
@@ -61,7 +61,7 @@ pub(crate) use crate::entity::property::text::one_character;
 /// | `Option<T>` | `T`; `None` is not sent |
 /// | `&T`, `Box<T>` | `T` |
 ///
-/// These types need the feature of the same name as the crate:
+/// These types need the feature that is named after their crate:
 ///
 /// | Rust | stored as |
 /// |---|---|
@@ -77,21 +77,21 @@ pub(crate) use crate::entity::property::text::one_character;
 /// `From` or `TryFrom` converts times, dates and GUIDs from and to [`DateTime`],
 /// [`Day`](crate::key::Day) and [`Guid`].
 ///
-/// **Times and durations of other types lose digits below 100 ns, without an error**: reading does not return the exact
-/// value of `Utc::now()`. Round it beforehand by [`DateTime::truncate`], or use [`DateTime`] in the entity.
+/// **Times and durations of other types silently lose digits below 100 ns**: a stored `Utc::now()` does not read back
+/// exactly. Round it beforehand with [`DateTime::truncate`], or use [`DateTime`] in the entity.
 ///
-/// The text of a `Decimal` or an `IpAddr` does not sort as its value does (`10` before `9`), nor do the names of an
-/// enum's variants. Comparisons of order on such a column do not compile: see [`SORTED`](Self::SORTED). Equality
-/// compares the text: `1.5` and `1.50` are different, unless `Decimal::normalize` is applied before they are written.
+/// The text of a `Decimal` or an `IpAddr` does not sort like its value (`10` before `9`), nor do the names of an enum's
+/// variants. Order comparisons such as `ge` do not compile on these columns: see [`SORTED`](Self::SORTED). Equality
+/// compares the text: `1.5` and `1.50` differ, unless `Decimal::normalize` is called before the write.
 ///
-/// A value that the service sends as text is read by its text, whatever its EDM type: `2026-01-02T03:04:05Z` in an
-/// Edm.String reads into a [`DateTime`], and an Edm.Guid into a `String`. The reason is that a plain `get` or query
-/// receives no types, and every other read has the same result. Only filters distinguish the types.
-/// `upgrade_where` stores such a value in the type of its field.
+/// Only the text counts for a value that the service sends as text, not its EDM type: `2026-01-02T03:04:05Z` in an
+/// Edm.String reads into a [`DateTime`], and an Edm.Guid into a `String`. A plain `get` or query receives no types, so
+/// all other reads do the same. Only filters tell the types apart. `upgrade_where` rewrites such a value in the type of
+/// its field.
 ///
-/// No other type loses information. An integer that is stored in a wider type is checked when it is read. For example,
-/// 300 in a `u8` field is the error `300 is above the greatest u8 255`. A field stored as Int32 or Double does not read
-/// an Int64. A field stored as Int64 or Double reads an Int32.
+/// No other type loses information. An integer that is stored in a wider type is checked when it is read: 300 in a `u8`
+/// field fails with `300 is above the greatest u8 255`. A field stored as Int32 or Double does not read an Int64. A
+/// field stored as Int64 or Double reads an Int32.
 ///
 /// `None` means that the property is absent: a merge keeps the stored value, a replace removes it. The service stores
 /// no null.
@@ -132,10 +132,10 @@ pub(crate) use crate::entity::property::text::one_character;
     note = "otherwise: #[table(with = \"module\")], implement `Property` (and `ReadProperty`), or use #[table(ignore)]"
 )]
 pub trait Property {
-    /// The type that a filter compares a column of this type with.
+    /// The type of the values that a filter compares this column with.
     ///
-    /// It is an owned type that can be read: mostly the type itself, `String` for all text, `Vec<u8>` for bytes. For
-    /// `Option<T>` it is the column of `T`, since absence cannot be queried.
+    /// An owned type that can be read: usually the type itself, `String` for all text, `Vec<u8>` for bytes. An
+    /// `Option<T>` compares like a `T`, because a filter cannot test for absence.
     type Compared: Property;
 
     /// The type in the service.
@@ -143,8 +143,8 @@ pub trait Property {
 
     /// `true` if the stored values sort as the values do.
     ///
-    /// Otherwise filters compare a column of the type by `eq`, `ne` and `is_in` only. A comparison of order, such as
-    /// `ge`, is an error of `cargo build`. `cargo check` and editors do not report it.
+    /// If `false`, its columns have only `eq`, `ne` and `is_in`. An order comparison such as `ge` then fails in
+    /// `cargo build`, but `cargo check` and editors do not report it.
     const SORTED: bool = true;
 
     /// Returns the value to send. `None` leaves the property out.
@@ -153,7 +153,7 @@ pub trait Property {
     /// The service cannot represent the value.
     fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError>;
 
-    /// Returns `true` if the value is greater than the one that [`to_edm`](Self::to_edm) rounds it down to.
+    /// Returns `true` if [`to_edm`](Self::to_edm) rounds this value down.
     #[doc(hidden)]
     fn is_rounded(&self) -> bool {
         false
@@ -168,13 +168,13 @@ pub trait Property {
             #[table(ignore)]"
 )]
 pub trait ReadProperty: Sized {
-    /// Reads the value. It is never `null`, which means the absence of the property.
+    /// Reads the value. It is never `null`, because a null property counts as absent.
     ///
     /// # Errors
     /// The value has another type, or does not fit.
     fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError>;
 
-    /// Returns the value of an absent property. `None` makes its absence an error.
+    /// Returns the value for an absent property, or `None` if its absence is an error.
     fn absent() -> Option<Self> {
         None
     }

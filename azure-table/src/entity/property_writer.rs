@@ -47,13 +47,13 @@ fn name_of(member: &str) -> &str {
     member.get(1..member.len().saturating_sub(2)).unwrap_or_default()
 }
 
-/// Collects the properties of an entity and checks each: name, value range and size, their number, the entity's size.
+/// Collects the properties of an entity, and checks each name and value, their number, and the size of the entity.
 ///
 /// Limits: [`MAX_STRING_UNITS`], [`MAX_BINARY_BYTES`], [`MAX_PROPERTIES`], [`MAX_ENTITY_BYTES`] (estimated by the
 /// published formula), dates from [`DateTime::MIN_STORED`] on.
 ///
-/// Cosmos DB accepts longer values and larger entities. The limits on sizes are therefore checked when the client's
-/// service is known: when a batch accepts the operation, or a call sends it.
+/// Cosmos DB accepts longer values and larger entities, so sizes are checked later, once the service is known: when a
+/// batch accepts the operation, or a call sends it.
 ///
 /// Source: REST "Understanding the Table service data model"; "How the size of an entity is calculated" (2011).
 pub struct PropertyWriter<'a> {
@@ -62,7 +62,7 @@ pub struct PropertyWriter<'a> {
     prefix: String,
     count: usize,
     size: usize,
-    /// Boxed, because few entities have any of it and the writer is moved for each entity.
+    /// Boxed, because few entities need it and the writer is moved for each of them.
     rare: Option<Box<Rare>>,
     /// The property that distinguishes the variants, once it is written.
     tag: Option<&'static str>,
@@ -95,7 +95,7 @@ impl<'a> PropertyWriter<'a> {
     #[doc(hidden)]
     #[inline]
     pub fn named<T: Property + ?Sized>(&mut self, member: &'static str, value: &T) -> Result<()> {
-        // Where `to_edm` is inlined, one arm is left for each type. No value of any EDM type is then built and matched.
+        // Once `to_edm` is inlined, a single arm is left per type, and no EDM value is built just to be matched.
         match value.to_edm() {
             Ok(None) => Ok(()),
             Ok(Some(Edm::String(text))) => self.text(member, &text),
@@ -142,7 +142,7 @@ impl<'a> PropertyWriter<'a> {
         self.member(member, &Edm::Binary(Cow::Borrowed(bytes)))
     }
 
-    /// Writes a property under its name as the start of a JSON member. Inlined where the type of the value is known.
+    /// Writes a property whose name is the start of a JSON member. Inlined, because its callers know the value's type.
     #[inline(always)]
     fn member(&mut self, member: &'static str, value: &Edm<'_>) -> Result<()> {
         if !self.prefix.is_empty() || !matches!(self.destination, Destination::Json(_)) {
@@ -181,7 +181,7 @@ impl<'a> PropertyWriter<'a> {
         written
     }
 
-    /// Writes a unique id, by which the client recognizes its own write when it repeats it.
+    /// Writes a unique id by which the client recognizes its own write after a lost response.
     ///
     /// # Errors
     /// The errors of [`property`](Self::property).
@@ -223,7 +223,7 @@ impl<'a> PropertyWriter<'a> {
         Ok(())
     }
 
-    /// Writes a property whose type is evident in plain JSON, without an annotation.
+    /// Writes a property without a type annotation, because plain JSON shows its type.
     pub(crate) fn plain(&mut self, name: &str, value: &Edm<'_>) -> Result<()> {
         let name = &*self.whole(name);
         self.check(name, value)?;
@@ -242,8 +242,8 @@ impl<'a> PropertyWriter<'a> {
         self.count(|| name, utf16_len(name), value)
     }
 
-    /// Checks the value of a property whose name is allowed, and has `units` UTF-16 units. The name is a closure
-    /// because few values need it.
+    /// Checks a value and counts its property. The name has `units` UTF-16 units and was checked before; it is a
+    /// closure because few values need it.
     #[inline(always)]
     fn count<'n>(&mut self, name: impl Fn() -> &'n str, units: usize, value: &Edm<'_>) -> Result<()> {
         if self.tag.is_some_and(|tag| tag == name()) {
@@ -253,7 +253,7 @@ impl<'a> PropertyWriter<'a> {
             ));
         }
         match value {
-            // At most as many UTF-16 units as bytes: only long text is counted.
+            // Text never has more UTF-16 units than bytes, so only long text is counted.
             Edm::String(text) if text.len() > MAX_STRING_UNITS && utf16_len(text) > MAX_STRING_UNITS => {
                 let units = utf16_len(text);
                 let why = format!(

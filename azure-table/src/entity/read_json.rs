@@ -3,10 +3,10 @@
 //! It separates the names that are not properties (`odata.…`, `…@odata.type`, the keys, Timestamp). A row is filled in
 //! one pass and reused for the next row of the page. All its text is borrowed from the body.
 //!
-//! The reader is our own, not a serde visitor, since entities need the digits of a number unchanged. `5` is Int32,
-//! `5.0` is Double, and a Double must not be rounded twice. This must hold whatever features of serde_json another
-//! crate turns on. With `arbitrary_precision` a visitor sees numbers as maps. serde_json is the oracle of the property
-//! tests. It also reads error bodies and lists of tables.
+//! The reader is our own, not a serde visitor, because entities need the digits of a number unchanged: `5` is an Int32,
+//! `5.0` a Double, and a Double must not be rounded twice. This must hold whatever features of serde_json another crate
+//! turns on: with `arbitrary_precision`, a visitor sees numbers as maps. serde_json is the oracle of the property
+//! tests, and reads error bodies and lists of tables.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ use crate::entity::row::layout::{MAX_MEMBERS, RowLayout, RowMember, annotation};
 use crate::entity::row::members::RowMembers;
 use crate::entity::row::{self, Row, RowProperty};
 
-/// The number of rows that may differ from the layout before it is no longer tried on this page.
+/// The number of rows that may differ from the layout before the rest of the page is read without it.
 const MAX_MISSES: usize = 8;
 /// The initial capacity, enough for most entities.
 const USUAL_MEMBERS: usize = 16;
@@ -50,7 +50,7 @@ pub(crate) fn entity_in<T>(
     read(&row).map_err(|e| row::locate(&row, e))
 }
 
-/// Reads one entity as [`entity`] does, straight from the text if that can be.
+/// Reads one entity as [`entity`] does, straight from the text if possible.
 pub(crate) fn entity_of_members(
     context: &RowContext,
     body: &[u8],
@@ -100,7 +100,7 @@ fn usual_row(context: Option<&RowContext>) -> Row<'_> {
     }
 }
 
-/// A position between two rows of a page: the bytes before it. 0 is the beginning of the page.
+/// A position between two rows of a page, in bytes from the beginning of the page.
 pub(crate) type RowPosition = usize;
 
 /// Reads a row, at the position reached.
@@ -119,9 +119,9 @@ pub(crate) fn into_page_text(body: Bytes) -> Result<String> {
 /// Reads the entities of a page, requested at this metadata level, and passes each to `read` in order, with the
 /// position reached. Returns `None` after the last.
 ///
-/// `goes_on` gets the position after each entity and the number of its properties. It returns `false` to interrupt the
-/// page. That position is returned, from which another call continues. An error of `read` stops the page, unless the
-/// entity came straight from the text: `read` then gets it again, as a row.
+/// `goes_on` receives the position after each entity and the number of its properties. If it returns `false`, the
+/// function returns that position, and another call can continue there. An error of `read` ends the page, unless the
+/// entity came straight from the text: `read` then receives it again, as a row.
 pub(crate) fn page(
     context: &RowContext,
     text: &str,
@@ -144,7 +144,7 @@ pub(crate) fn page(
     };
     let mut before = Before::new();
     let mut layout = RowLayout::new(of_text(metadata), true);
-    // Known from the first row on.
+    // Set once the first row is read.
     let mut is_of_members = false;
     let mut has_rows = is_among_rows;
     let mut first = !is_among_rows;
@@ -214,7 +214,7 @@ fn by_layout<'a>(
         let read = read(&mut members, start.position());
         read.ok().map(|()| members.properties())
     });
-    // A row with other members takes as long as one that is read completely.
+    // A row with unknown members takes as long as one that is read completely.
     if properties.is_none() || layout.unknown > unknown {
         layout.misses += 1;
     }
@@ -307,8 +307,8 @@ fn fill<'a>(
 ) -> std::result::Result<(), JsonError> {
     let of_text = of_text(metadata);
     let mut first = true;
-    // The properties read so far, those at the beginning of the row that have their names already, and those before the
-    // first `null`, which has no property.
+    // The number of properties read so far, of properties whose names are in place from the previous row, and of those
+    // before the first `null`.
     let (mut read, mut in_place, mut before_null) = (0, before.in_place, None);
     reader.enter_object()?;
     for n in 0.. {

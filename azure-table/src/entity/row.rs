@@ -3,10 +3,10 @@
 //! Defines [`Row`] and [`RowProperty`]: names, values and annotations, borrowed from the text of the response.
 //! `read_json.rs` fills a row and reuses it for the next one; a [`ReadEntity`](crate::ReadEntity) reads it.
 //!
-//! A row is read before its entity where more than one member is needed at a time: an annotation comes after its
-//! property, a value needs its keys or other properties first, an enum selects its variant. In a borrowed row, these
-//! are lookups. It costs no allocation after the first row of a page, and a hand-written `ReadEntity` is a loop over
-//! names. `members.rs` reads the other derived structs, from the second row of a page on without a row.
+//! An entity is read from a row if it needs several members at a time: an annotation may follow its property, a value
+//! may need the keys or other properties, an enum selects its variant. In a borrowed row these are lookups, which
+//! allocate nothing after the first row of a page. `members.rs` reads all other derived structs, without a row from the
+//! second row of a page on.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -28,7 +28,7 @@ pub(crate) mod members;
 
 /// One entity of a response: its keys, Timestamp, ETag and properties, borrowed without copies.
 ///
-/// A property that is `null` is left out: the service uses it for absence.
+/// Leaves out properties that are `null`, which the service sends for absent ones.
 #[derive(Debug, Default)]
 pub struct Row<'a> {
     pub(crate) partition_key: Option<Cow<'a, str>>,
@@ -67,7 +67,7 @@ impl<'a> Row<'a> {
     /// Returns the time at which the service last wrote the entity.
     ///
     /// # Errors
-    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): the text is not a date.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): the Timestamp is not a date.
     pub fn timestamp(&self) -> Result<Option<DateTime>> {
         self.timestamp_text()
             .map(str::parse)
@@ -75,7 +75,7 @@ impl<'a> Row<'a> {
             .map_err(|e| Error::invalid_response(format!("Timestamp: {e}")))
     }
 
-    /// Returns the text of the Timestamp. An exploration notices that the program reads it.
+    /// Returns the text of the Timestamp, and tells an exploration that the program reads it.
     pub(crate) fn timestamp_text(&self) -> Option<&str> {
         let text = self.timestamp.as_deref();
         #[cfg(all(feature = "test-util", feature = "emulator"))]
@@ -95,7 +95,7 @@ impl<'a> Row<'a> {
         &self.properties
     }
 
-    /// Returns the property of this name.
+    /// Returns the property with this name.
     pub fn get(&self, name: &str) -> Option<&RowProperty<'a>> {
         self.properties.iter().find(|property| property.name == name)
     }
@@ -103,8 +103,8 @@ impl<'a> Row<'a> {
     /// Returns the value of a property as a Rust type. Use `Option<T>` for one that may be missing.
     ///
     /// # Errors
-    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): it is missing, or of a type that does
-    ///   not widen to `T` without loss.
+    /// - [`InvalidResponse`](crate::ErrorKind::InvalidResponse): the property is missing, or its type does not widen to
+    ///   `T` without loss.
     pub fn property<T: ReadProperty>(&self, name: &str) -> Result<T> {
         required(self.get(name).map(RowProperty::read).transpose()?, name)
     }
@@ -130,7 +130,7 @@ impl<'a> Row<'a> {
         timestamp.map(|timestamp| timestamp.read()).transpose()
     }
 
-    /// Returns the value of a key that is one field.
+    /// Returns the value of a key with a single field.
     pub(crate) fn key<T: ReadTableKey>(&self, name: &str) -> Result<T> {
         let text = match name {
             "PartitionKey" => self.partition_key()?,
@@ -211,7 +211,7 @@ impl<'a> RowProperty<'a> {
         }
     }
 
-    /// Returns the value as one of this EDM type.
+    /// Returns the value as this EDM type.
     pub(crate) fn read_as(&self, edm_type: EdmType) -> Result<Edm<'_>> {
         let WireValue { annotation, token } = self.value();
         WireValue {

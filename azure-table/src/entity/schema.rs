@@ -77,8 +77,7 @@ impl EntitySchema {
     }
 }
 
-/// Returns `true` if both have the same name, keys and properties with their types: the type is then taken to be
-/// the same.
+/// Returns `true` if names, keys and property types are equal: the client then treats both as the same type.
 pub(crate) const fn is_same(schema: &EntitySchema, other: &EntitySchema) -> bool {
     text_is(schema.name, other.name)
         && pieces_are(schema.key.partition_key, other.key.partition_key)
@@ -179,8 +178,7 @@ fn reads(now: EdmType, then: EdmType) -> bool {
     now == then || (then == EdmType::Int32 && matches!(now, EdmType::Int64 | EdmType::Double))
 }
 
-/// Returns the reasons that `schema` cannot read rows of the `old` schema, which is text of [`EntitySchema`]'s
-/// `Display`.
+/// Returns the reasons why `schema` cannot read rows of the `old` schema, which is text that `Display` wrote.
 pub(super) fn unreadable(schema: &EntitySchema, old: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let stored = schema.stored();

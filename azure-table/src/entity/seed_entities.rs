@@ -1,6 +1,6 @@
 //! Entities in an emulator before the first request.
 //!
-//! The emulator stores rows, and does not know entities: this trait adds its method for them.
+//! The emulator stores rows and knows nothing of entities. This trait adds a method that does.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::key::entity_key::key_texts;
 pub trait SeedEntities {
     /// Inserts or replaces entities in a table of the account `devstoreaccount1`.
     ///
-    /// Creates the table if it is missing. It needs no client, and takes no time regardless of the
+    /// Creates the table if it is missing. Needs no client, and takes no time, whatever the
     /// [model](Emulator::service_model).
     ///
     /// ```
@@ -41,9 +41,8 @@ pub trait SeedEntities {
     /// ```
     ///
     /// # Errors
-    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a name, key or value that the
-    ///   service would reject; or the table is being [deleted](Emulator::deletion_time). The entities before it are
-    ///   stored.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the service would reject a name, key or value, or the table
+    ///   is being [deleted](Emulator::deletion_time). The entities before the invalid one are stored.
     /// - [`ServerFault`](crate::ErrorKind::ServerFault): the change could not be stored in the
     ///   folder.
     fn seed<E: TableEntity>(&self, table: &str, entities: impl IntoIterator<Item = E>) -> Result<()>;

@@ -85,8 +85,7 @@ mod write_error;
 /// `#[serde(flatten)]` stores a nested struct as properties of the entity.
 /// [`json_text`](crate::entity::json_text) stores any other value as JSON text in one property.
 ///
-/// All members of the entity are sent by a merge too. `Timestamp` and members that begin with `odata.` are never
-/// sent.
+/// A merge sends all members of the entity too. `Timestamp` and members that begin with `odata.` are never sent.
 ///
 /// # Reading
 /// Rows are read with and without annotations, whichever program wrote them:
@@ -94,7 +93,7 @@ mod write_error;
 /// * Edm.Int32 and Edm.Int64 are read into any integer type that holds the value, and into floats that hold it exactly.
 /// * An integral Edm.Double up to 2^53 is read into integers. The service stored the large integers of
 ///   `azure_data_tables` 0.21 as Edm.Double.
-/// * A text field takes Edm.String, Edm.DateTime, Edm.Guid, the digits of an Edm.Int64 and the base64 of an Edm.Binary.
+/// * A text field reads Edm.String, Edm.DateTime, Edm.Guid, the digits of an Edm.Int64 and the base64 of an Edm.Binary.
 /// * A date field reads Edm.DateTime and Edm.String. A write stores it as Edm.String.
 /// * A struct that has a field `Timestamp` or `odata.etag` receives it as text. The same holds for types that do not
 ///   declare their fields to serde: structs with `#[serde(flatten)]`, and enums with `#[serde(tag)]`. Their properties

@@ -1,12 +1,11 @@
-//! Entities: the traits of a derived struct, and their view of its stored form.
+//! Entities: the traits that the derive implements for a struct, in terms of its stored form.
 //!
 //! Defines [`TableEntity`] (writing) and [`ReadEntity`] (reading). Both traits are easy to write by hand; see their
 //! examples. Also defines [`PropertyGroup`] and [`ReadPropertyGroup`], the properties of a flattened
 //! field, and [`assert_reads`].
 //!
-//! Writing and reading are separate traits (as for properties and keys), so that borrowed fields can be written though
-//! they cannot be read. There is no version property: the user's `upgrade` reads a row that the current struct cannot
-//! read.
+//! Writing and reading are separate traits (as for properties and keys), because borrowed fields can be written but not
+//! read. There is no version property: the user's `upgrade` reads a row that the current struct cannot read.
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::error::Result;
@@ -79,8 +78,8 @@ pub trait TableEntity {
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the service would reject a name or value.
     fn write_properties(&self, properties: &mut PropertyWriter<'_>) -> Result<()>;
 
-    /// Returns the condition of a replace, merge or delete of this value: that its ETag matches if it holds one,
-    /// otherwise that the entity exists.
+    /// Returns the condition for a replace, merge or delete of this value: the ETag that it holds must match; without
+    /// one, the entity must exist.
     fn condition(&self) -> Condition {
         Condition::Exists
     }
@@ -106,7 +105,7 @@ pub trait NamedTable: TableEntity {
     const TABLE: &'static str;
 }
 
-/// A type that can be read from a table: an entity, or another shape of a row.
+/// A type that can be read from a table: an entity, a projection, or another view of a row.
 ///
 /// ```
 /// use azure_table::{ReadEntity, Result};
@@ -247,7 +246,8 @@ impl<G: ReadPropertyGroup> ReadPropertyGroup for Option<G> {
 
 /// Asserts that `E` still reads rows that were written under the `old` schema, the earlier text of `E::SCHEMA`.
 ///
-/// It fails if a stored name vanished without an alias, a type was narrowed, or the keys have another form.
+/// Use it in a test: it fails if a stored name vanished without an alias, a type was narrowed, or the keys changed
+/// their form.
 ///
 /// It compares names, EDM types, key templates, and the attributes `chunked` and `json`. It does not
 /// detect:

@@ -41,7 +41,7 @@ pub trait VariantOf<E>: Sized {
     /// Returns the entity, if the value is of this variant.
     ///
     /// # Errors
-    /// The unchanged value, if it is of another variant.
+    /// Returns the value unchanged if it is of another variant.
     fn of(entity: E) -> Result<Self, E>;
 }
 

@@ -1,6 +1,6 @@
-//! The marks that distinguish the rows of one variant of an enum of entities from the rows of the others.
+//! The marks by which rows show their variant of an enum of entities.
 //!
-//! Defines [`VariantMark`], and the functions by which the code of the derive reads and writes rows with their mark.
+//! Defines [`VariantMark`], and the functions with which derived code reads and writes marked rows.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::key::entity_key::key_texts;
 use crate::key::key_shape::{KeyPiece, KeyShape, KeyWriter};
 use crate::key::key_texts::KeyTexts;
 
-/// The mark that distinguishes the rows of one variant of an enum of entities from the rows of its other variants.
+/// The mark by which the rows of one variant of an enum of entities differ from the rows of the others.
 #[derive(Clone, Copy, Debug)]
 pub enum VariantMark {
     /// A property that the enum writes beside the entity's own.
@@ -29,7 +29,7 @@ pub enum VariantMark {
     KeyForm {
         /// The form.
         form: &'static KeyShape,
-        /// The variants before this one and their forms: a row whose keys fit one of these is of that variant.
+        /// The earlier variants and their forms: a row whose keys fit one of them belongs to that variant.
         earlier: &'static [(&'static str, &'static KeyShape)],
     },
 }

@@ -34,9 +34,9 @@ pub struct Versioned<E> {
 }
 
 impl<E> Versioned<E> {
-    /// Returns another entity with the same ETag and Timestamp.
+    /// Converts the entity, and keeps its ETag and Timestamp.
     ///
-    /// For example, turn a gathered variant into its enum again. Writes then include the mark of the variant.
+    /// Use it, for example, to turn a gathered variant back into its enum, so that writes include the variant's mark.
     ///
     /// ```
     /// use azure_table::{Emulator, TableEntity, TableServiceClient, Versioned};

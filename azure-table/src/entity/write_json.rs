@@ -76,7 +76,7 @@ thread_local! {
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// A limit far above the limit of any service, which is checked where the service is known.
+/// Far above the limit of any service, which is checked once the service is known.
 const MAX_ENCODED: usize = 1 << 30;
 
 /// The largest buffer that is kept.

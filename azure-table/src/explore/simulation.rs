@@ -69,14 +69,14 @@ impl Simulation {
         self.client_named(name, None)
     }
 
-    /// Runs a process: `life` with a client of its own, and again after each [crash](crate::testing::Explore::crashes).
-    /// Returns the output of the life that reached its end. Stories show this name.
+    /// Runs a process: `life` with its own client, and again after each [crash](crate::testing::Explore::crashes).
+    /// Returns the output of the life that completes. Stories show this name.
     ///
     /// A crash drops the future of `life`, with all tasks that it has joined. A task that it has spawned runs on, but
-    /// nothing that it sends is sent. The next life begins at once, with a new client. Let
+    /// its requests are never sent. The next life begins at once, with a new client. Let
     /// [`advance`](crate::testing::Explore::advance) delay its requests.
     ///
-    /// What `life` captures survives a crash: capture names and keys, no clients.
+    /// Everything that `life` captures survives a crash, so capture names and keys, not clients.
     ///
     /// ```
     /// use azure_table::testing::{Simulation, explore};
@@ -133,10 +133,10 @@ impl Simulation {
         }
     }
 
-    /// Runs a [process](Self::process) that never begins again. Returns `None` if it has crashed.
+    /// Runs a [process](Self::process) that does not begin again after a crash. Returns `None` if it has crashed.
     ///
-    /// Use it for a claim of safety: no other process waits for this one. A claim that work ends needs a process that
-    /// begins again.
+    /// Use it to check that nothing goes wrong, if no other process waits for this one. To check that work completes,
+    /// use a process that begins again.
     ///
     /// # Panics
     /// The cases of [`process`](Self::process).

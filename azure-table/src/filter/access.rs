@@ -14,7 +14,7 @@ use crate::filter::exclusion::is_exclusion;
 
 /// The part of a table that a query reads, from one entity to the whole table.
 ///
-/// The query may return fewer rows. The rows that the service reads determine the time and the cost.
+/// The query may return fewer rows, but the rows that the service reads determine the time and the cost.
 ///
 /// Source: "Design for querying" (storage table design guide).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,7 +59,7 @@ pub(crate) struct Access {
     pub properties: Vec<(Box<str>, &'static str)>,
 }
 
-/// The condition on a key, from the weakest.
+/// The condition on a key, the weakest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Bound {
     #[default]

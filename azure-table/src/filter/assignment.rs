@@ -16,8 +16,8 @@ use crate::key::operand::Operand;
 
 /// A column and its new value, created by [`Column::set`] and sent by `TableClient::patch`.
 ///
-/// A column cannot be unset: the service keeps properties that a merge does not name, and it has no stored null. To
-/// remove a property, read the entity, set the field to `None`, and replace the entity under its ETag.
+/// A patch cannot remove a property: a merge keeps every property that it does not name, and the service stores no
+/// null. To remove one, read the entity, set the field to `None`, and replace the entity, requiring its ETag.
 pub struct Assignment<E> {
     name: String,
     value: Result<EdmValue, ValueError>,
@@ -95,7 +95,7 @@ pub trait Settable {}
 impl<E, T> Settable for Column<E, T, Stored> {}
 
 impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
-    /// Creates the assignment of a new value to a property, for a patch.
+    /// Assigns a new value to a property, for a patch.
     ///
     /// Keys cannot be set: the keys of an entity never change.
     pub fn set(self, value: impl Operand<R::Compared>) -> Assignment<E>

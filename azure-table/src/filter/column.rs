@@ -27,11 +27,11 @@ use crate::key::table_key::{TableKey, after_prefix};
 ///
 /// The derive creates one constant per field: `Blog::RATING` for the field `rating`. `R` is the place of the value: a
 /// property ([`Stored`]) or one of the keys ([`InKey`]). A key column compares in the order of its field, even if the
-/// key text sorts in reverse ([`Descending`](crate::Descending)). A column of type `Option<T>` is compared
-/// with a `T`: absence cannot be queried. If the stored values do not sort as the type does, comparisons of order do
-/// not compile: see [`Property::SORTED`] and [`TableKey::SORTED`].
+/// key text sorts in reverse ([`Descending`](crate::Descending)). A column of type `Option<T>` is compared with a `T`,
+/// because a filter cannot test for absence. If a type's stored values do not sort like its values, order comparisons
+/// do not compile: see [`Property::SORTED`] and [`TableKey::SORTED`].
 ///
-/// No comparison matches a row whose property has another EDM type, or [is absent](Filter#rows-without-the-property).
+/// A row whose property has another EDM type, or [is absent](Filter#rows-without-the-property), never matches.
 ///
 /// ```
 /// use azure_table::{Column, DynamicEntity};
@@ -54,14 +54,14 @@ pub enum Stored {}
 #[derive(Clone, Copy, Debug)]
 pub enum InKey {}
 
-/// The storage and comparison of a field of type `T`.
+/// The rules by which a field of type `T` is stored and compared.
 ///
 /// Implemented by [`Stored`] and [`InKey`].
 pub trait ColumnRole<T> {
     /// The type of the values that the column is compared with.
     type Compared;
 
-    /// `true` if greater values have stored text that sorts earlier.
+    /// `true` if the stored text of greater values sorts earlier.
     #[doc(hidden)]
     const REVERSED: bool;
 
@@ -99,8 +99,8 @@ impl<T: TableKey> ColumnRole<T> for InKey {
     }
 }
 
-/// Asserts that the stored values of a type sort as the type does. Each comparison of order calls it directly, so that
-/// the compiler reports the place of the comparison.
+/// Asserts that the stored values of a type sort as the type does. Each order comparison calls it directly, so that the
+/// compiler points at that comparison.
 #[track_caller]
 pub(crate) const fn assert_sorted(sorted: bool) {
     assert!(
@@ -146,8 +146,8 @@ impl<E, T: TableKey> Column<E, T, InKey> {
 impl<E> Column<E, DateTime> {
     /// Creates a column for the time of the last write, which the service sets.
     ///
-    /// It is not indexed: a condition on it reads the whole partition or table. Cosmos DB finds no row by it, so the
-    /// client rejects such a query there.
+    /// It has no index: a condition on it reads the whole partition or table. On Cosmos DB such a condition finds no
+    /// row, so the client rejects the query.
     pub const fn timestamp() -> Self {
         Self::of(ColumnName::new("Timestamp"))
     }
@@ -179,7 +179,7 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
 
     /// Matches rows that have a value not equal to `value`.
     ///
-    /// Rows without the property: see [`Filter`](Filter#rows-without-the-property).
+    /// Rows without the property never match: see [`Filter`](Filter#rows-without-the-property).
     pub fn ne(&self, value: impl Operand<R::Compared>) -> Filter<E> {
         self.compare(Comparison::Ne, value)
     }
@@ -216,15 +216,15 @@ impl<E, T, R: ColumnRole<T>> Column<E, T, R> {
 
     /// Matches rows whose value is one of `values`; no row if `values` is empty.
     ///
-    /// Each value is a separate comparison. The service documents a limit of 15 in one filter, and the whole filter is
-    /// part of the request's URL. For more keys use `TableClient::get_many` or `TableQuery::fan_out`.
+    /// Each value becomes a separate comparison. The service documents a limit of 15 per filter, and the whole filter
+    /// is part of the URL. For more keys use `TableClient::get_many` or `TableQuery::fan_out`.
     pub fn is_in<O: Operand<R::Compared>>(self, values: impl IntoIterator<Item = O>) -> Filter<E> {
         typed::any_of(values.into_iter().map(|value| self.eq(value)))
     }
 
     /// Matches rows whose text begins with `prefix`.
     ///
-    /// Sent as a range, since the service has no such function.
+    /// Sent as a range, because the service has no such function.
     pub fn starts_with(self, prefix: &str) -> Filter<E>
     where
         R: ColumnRole<T, Compared = String>,

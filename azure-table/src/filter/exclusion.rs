@@ -1,7 +1,7 @@
 //! The condition that a key does not begin with a prefix.
 //!
-//! It is an `or` of two ranges, because the service has no `startswith`. Unlike other keys in an `or`, the two are not
-//! the keys that a query looks for: a plan does not suggest a query for each, and a fan-out does not split them.
+//! It is an `or` of two ranges, because the service has no `startswith`. Unlike other keys in an `or`, a query does not
+//! look for these two: a plan suggests no query for each, and a fan-out does not split them.
 
 use azure_table_wire::filter::expression::{Comparison, Expression};
 use azure_table_wire::value::edm::{Edm, EdmValue};

@@ -16,8 +16,8 @@ use crate::key::table_key::after_prefix;
 /// A column whose name and type are known only at run time, for example in a report, a configuration file or a search
 /// form.
 ///
-/// Comparisons check the type of their value: an Edm.Int32 value also fits an Edm.Int64 or Edm.Double column. The call
-/// that uses the filter returns `InvalidInput` for a wrong value or a wrong name.
+/// Each comparison checks the type of its value; an Edm.Int32 also fits an Edm.Int64 or Edm.Double column. If a value
+/// or the name is wrong, the call that uses the filter returns `InvalidInput`.
 ///
 /// ```
 /// use azure_table::filter::NamedColumn;

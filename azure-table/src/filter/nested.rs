@@ -18,8 +18,8 @@ use crate::key::operand::Operand;
 
 /// A flattened field of `E` with the properties of the group `G`.
 ///
-/// `Shop::ADDRESS.field(Address::CITY)` is the column of the city in the address of a shop. An `Option` of a group has
-/// columns as well. They are options, since a row without the group has no value in them.
+/// `Shop::ADDRESS.field(Address::CITY)` is the column of the city in the address of a shop. The columns of an optional
+/// group are options, because a row without the group has no value in them.
 pub struct Nested<E, G> {
     prefix: ColumnName,
     kind: PhantomData<fn() -> (E, G)>,
@@ -40,7 +40,7 @@ impl<E, G> Nested<E, G> {
 
     /// Returns a column of the group, or a flattened field of it.
     ///
-    /// A column can be in at most three nested flattened fields. A call with a filter on a deeper column fails.
+    /// Flattened fields lead to columns up to three levels deep. A call with a filter on a deeper column fails.
     pub fn field<N: NestedIn<G>>(self, inner: N) -> N::In<E> {
         inner.within(self.prefix)
     }
@@ -114,14 +114,14 @@ impl<E, G> fmt::Debug for Nested<E, G> {
     }
 }
 
-/// The rows of the enum `E` that are its variant `V`.
+/// The rows of the variant `V` of the enum `E`.
 ///
 /// `Item::CUSTOMER.field(Customer::NAME).eq("x")` selects customers of that name, and no other variants.
 /// `Item::CUSTOMER.only()` selects all customers.
 ///
-/// If only the form of their keys distinguishes the variants, the service can only compare the fixed text that a RowKey
-/// begins with. If the variant has no such text, or shares it with others, the filter also selects rows of other
-/// variants. To filter by variant, give the enum a `tag` or its variants a `row_key_prefix`.
+/// If nothing but the form of the keys tells variants apart, the service can only compare the fixed text at the
+/// beginning of a RowKey. If the variant has no such text, or shares it, the filter also selects rows of other
+/// variants. To filter exactly, give the enum a `tag` or its variants a `row_key_prefix`.
 pub struct Variant<E, V> {
     mark: VariantMark,
     kind: PhantomData<fn() -> (E, V)>,
@@ -139,9 +139,9 @@ impl<E, V> Variant<E, V> {
 
     /// Selects all rows of the variant.
     ///
-    /// If only the form of their keys distinguishes the variants, it may also select rows of other variants, as
-    /// described above. Queries accept such a filter. `delete_where` and its siblings reject it with `InvalidInput`.
-    /// The same holds for [`filter`](Self::filter) and [`field`](Self::field).
+    /// If nothing but the form of the keys tells variants apart, this may also select rows of other variants, as
+    /// described above. Queries accept such a filter, but `delete_where` and its siblings reject it with
+    /// `InvalidInput`. The same goes for [`filter`](Self::filter) and [`field`](Self::field).
     pub fn only(self) -> Filter<E> {
         let prefix = match self.mark {
             VariantMark::Tag { property, tag } => {

@@ -1,4 +1,4 @@
-//! Filters of OData text, alone or with named parameters, whose values become literals.
+//! Filters written as OData text, with or without named parameters.
 //!
 //! This file finds `@name` in a text, and `filter/literal.rs` writes the literals. The service parses the text. Only
 //! its quotes and parentheses are checked here, because a part of a larger filter is sent in parentheses of its own.
@@ -16,10 +16,9 @@ use crate::filter::typed::{self, Filter};
 impl<E> Filter<E> {
     /// Creates a filter from OData text, which is sent unchanged.
     ///
-    /// The caller must quote every value in the text. [`with_parameters`](Self::with_parameters) quotes values that are
-    /// passed beside the text.
+    /// Quote every value in the text yourself, or let [`with_parameters`](Self::with_parameters) do it.
     ///
-    /// The text is one condition: `&`, `|` and `!` put it in parentheses, and no text ends them. The call that uses the
+    /// The text is one condition: `&`, `|` and `!` put it in parentheses, which it cannot close. The call that uses the
     /// filter returns `InvalidInput` if the text is blank, leaves a quote or a parenthesis open, or closes one that is
     /// not open:
     ///
@@ -38,7 +37,7 @@ impl<E> Filter<E> {
         }
     }
 
-    /// Creates a filter of OData text in which `@name` stands for a value.
+    /// Creates a filter from OData text in which `@name` stands for a value.
     ///
     /// Each value becomes a literal of its type with its quotes escaped, so user input cannot change the condition. `@`
     /// inside quotes stays as it is. To compare columns known at compile time, use their constants instead.
@@ -66,7 +65,7 @@ impl<E> Filter<E> {
     }
 }
 
-/// Returns the reason why a text is no condition, or does not stay one within parentheses: `A) or (B` would not.
+/// Returns the reason why a text is not a condition, or would not stay one in parentheses, such as `A) or (B`.
 fn fault(text: &str) -> Option<String> {
     if text.trim().is_empty() {
         return Some(

@@ -11,17 +11,17 @@ use crate::entity::table_entity::{ReadEntity, TableEntity};
 use crate::filter::assignment::Assignment;
 use crate::key::table_key::TableKey;
 
-/// A projection: some of the columns of the rows of `E`. Derived.
+/// A projection: some of the columns of the entity `E`. Derived.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not select from `{E}`",
     label = "no projection of `{E}`",
     note = "add #[derive(Projection)] and #[table(of = {E})], with field names of `{E}`"
 )]
 pub trait Projection<E>: UpdatableRow<E> {
-    /// Returns the columns with the values of this projection, to write them with a patch.
+    /// Returns the values of this projection as assignments, to write them with a patch.
     ///
-    /// The fields of keys, the ETag, the Timestamp and ignored fields are left out. A field that is `None` is left out
-    /// too: a patch keeps its stored property.
+    /// Leaves out key fields, the ETag, the Timestamp and ignored fields. Also leaves out a field that is `None`: the
+    /// patch keeps its stored property.
     ///
     /// ```
     /// use azure_table::{Projection, TableEntity};

@@ -1,11 +1,11 @@
-//! Items that are mistaken for columns. Their comparisons do not compile, and the error names the remedy.
+//! Items that look like columns but are not. Comparing them does not compile, and the error names the remedy.
 //!
 //! Contains the rejected operations of flattened fields and of variants, [`Opaque`] and [`OtherRows`]. None of it is
 //! documented or ever runs: it exists for the compiler's messages.
 //!
 //! Functions take a trait with one impl (`FilterOf<E>` for `Filter<E>`) instead of a type, because the compiler shows a
-//! custom message for a trait. Missing items exist as items that do not compile, such as the constant of a `json` field
-//! or the comparisons of a flattened one.
+//! custom message for a trait. Items that users may look for exist but do not compile, such as the constant of a `json`
+//! field or the comparisons of a flattened one.
 
 use std::marker::PhantomData;
 

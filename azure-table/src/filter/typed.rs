@@ -22,14 +22,14 @@ use crate::key::entity_key::key_texts;
 ///
 /// # Rows without the property
 ///
-/// No comparison with a property selects rows that lack it, not even `ne`. Whether `!` selects them on the live service
-/// is not confirmed: on the emulator it does, since no comparison holds for them. To select rows with another value,
-/// therefore compare with `ne`. For rows without a value, store a value that means "none", or filter after reading.
+/// A comparison never selects rows that lack the property, not even `ne`. On the emulator `!` selects them, because no
+/// comparison holds for them; the live service is not confirmed to do so. To select rows with another value, use `ne`.
+/// To find rows without a value, store a value that means "none", or filter after reading.
 ///
 /// # Limits
 ///
-/// A chain of `&` or of `|` can have any number of conditions. The text of a filter may nest up to 100 levels of
-/// parentheses, which arise where `&` and `|` alternate. A request with a deeper filter fails before anything is sent.
+/// A chain of `&` or of `|` can have any number of conditions. Where `&` and `|` alternate, the text of a filter needs
+/// parentheses, at most 100 levels deep. A request with a deeper filter fails before anything is sent.
 ///
 /// `Display` shows the text that is sent to the service. If the service cannot represent a value, the query fails
 /// before anything is sent.

@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn each_value_has_one_text() {
-        // Padding, the other alphabet, bits beyond the last byte, a length that cannot be.
+        // Padding, the other alphabet, bits beyond the last byte, an impossible length.
         for wrong in ["AA==", "+/+/", "AB", "A", "AA A"] {
             assert!(Base64Url::<Vec<u8>>::read_key(wrong).is_err(), "{wrong}");
         }

@@ -59,7 +59,7 @@ impl<const N: u16> Bucket<N> {
         N
     };
 
-    /// Returns the bucket of a text or of bytes: their FNV-1a hash of 64 bits, modulo `N`.
+    /// Returns the bucket for a text or for bytes: their 64-bit FNV-1a hash, modulo `N`.
     ///
     /// The result is the same on every machine and in every version of this crate.
     ///
@@ -83,7 +83,7 @@ impl<const N: u16> Bucket<N> {
         Self(fastrand::u16(..Self::BUCKETS))
     }
 
-    /// Returns the bucket of this number, from 0 to `N` - 1. `None` for a greater number.
+    /// Returns the bucket with this number, or `None` unless it is below `N`.
     pub const fn new(number: u16) -> Option<Self> {
         if number < Self::BUCKETS {
             Some(Self(number))

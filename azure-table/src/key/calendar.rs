@@ -61,7 +61,7 @@ pub struct Month([u16; 2]);
 
 /// A week of a month, as part of a key.
 ///
-/// The days 1 to 7 are week 1, the days 29 to 31 week 5. Such a week never extends into another month.
+/// Days 1 to 7 are week 1, days 29 to 31 are week 5, so a week never extends into another month.
 ///
 /// Text: `2008_10_01`. [`Descending`](crate::Descending): `7991_03_04`, which is 9999 - year, 13 - month
 /// and 5 - week, so that a week ranges from 04 (the first) to 00.
@@ -103,7 +103,7 @@ pub struct Week([u16; 3]);
 pub struct Day([u16; 3]);
 
 impl Year {
-    /// Creates a year. `None` outside of 1 to 9999.
+    /// Creates a year, or returns `None` unless it is from 1 to 9999.
     pub fn new(year: u16) -> Option<Self> {
         Self::from_fields([year])
     }

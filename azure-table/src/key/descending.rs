@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::key::table_key::{ReadTableKey, TableKey};
 
-/// A key type with a second text that sorts in reverse order, which [`Descending`] writes.
+/// A key type that can also be written as text in reverse order, for [`Descending`].
 ///
-/// Implemented for integers, times and the calendar: the greatest value minus the value, in the same width. Text has no
-/// such reverse.
+/// Implemented for integers, times and calendar types: the text is the greatest value minus the value, in the same
+/// width. Text itself cannot be reversed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no text that sorts in reverse order",
     label = "not a type for `Descending`",
@@ -34,7 +34,7 @@ pub trait DescendingKey: TableKey + Sized {
     fn read_descending(text: &str) -> Result<Self, ValueError>;
 }
 
-/// A value whose key text sorts in reverse order, and which itself compares in reverse order.
+/// A key value that sorts in reverse order, in the table and in Rust.
 ///
 /// A partition with `posted: Descending<DateTime>` as RowKey reads newest first. Filters and keys accept the plain
 /// `DateTime`, and use its order: `Blog::POSTED.gt(yesterday)` means newer than yesterday.

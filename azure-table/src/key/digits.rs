@@ -25,7 +25,7 @@ trait Numbered: Copy {
     /// Returns the number of the value.
     ///
     /// # Errors
-    /// A value that cannot be stored.
+    /// The value cannot be stored.
     fn number(self) -> Result<u64, ValueError>;
 
     /// Returns the value with this number; `None` above `GREATEST`.

@@ -51,7 +51,7 @@ impl<E> TryFrom<KeyText> for Key<E> {
 impl<E> Key<E> {
     /// Creates a key from its two texts, which need not have the form of `E`'s keys.
     ///
-    /// `E` may be any type, including a type parameter. For the rows of a partition or with a common beginning see
+    /// `E` may be any type, including a type parameter. For all rows of a partition, or with a common beginning, use
     /// [`KeyPrefix::from_text`](crate::KeyPrefix::from_text).
     ///
     /// ```
@@ -179,7 +179,7 @@ pub trait IntoKey<E> {
     ///   reject it.
     fn into_key(self) -> Result<Key<E>>;
 
-    /// Returns the condition of a delete of this value on the stored entity.
+    /// Returns the condition that a delete by this value puts on the stored entity.
     fn condition(&self) -> Condition {
         Condition::Exists
     }
@@ -241,7 +241,7 @@ pub trait PlainFields {}
 #[derive(Debug)]
 pub struct VersionedFields<F>(PhantomData<fn() -> F>);
 
-/// A text is the key of no entity: this impl exists for its message, which shows the key's fields.
+/// A text is never a key. This impl exists for the compiler's message, which shows the key's fields.
 impl<E: TableEntity> IntoKey<E> for &str
 where
     E::KeyFields: IsOneText,

@@ -58,10 +58,9 @@ escaped! {
     /// | `~`, U+007F..U+009F (control characters) | `~00`, `~` and the code: `~7f`..`~9f` |
     /// | all others | as they are |
     ///
-    /// A key has at most [`MAX_KEY_UNITS`](crate::key::MAX_KEY_UNITS); an escaped character takes two or three
-    /// of them. The escaped beginning of a text is the beginning of the escaped text, so queries by prefix work.
-    /// Filters, keys and patches take the plain `T`. `%` is legal in a key and stays; [`PercentEscaped`] escapes it as
-    /// well.
+    /// A key has at most [`MAX_KEY_UNITS`](crate::key::MAX_KEY_UNITS); an escaped character takes two or three of them.
+    /// An escaped prefix is a prefix of the escaped text, so queries by prefix work. Filters, keys and patches take the
+    /// plain `T`. `%` is legal in a key and stays; [`PercentEscaped`] escapes it as well.
     ///
     /// ```
     /// use azure_table::TableKey;

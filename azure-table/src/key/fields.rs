@@ -7,11 +7,11 @@ use crate::key::key_shape::KeyWriter;
 use crate::key::operand::Operand;
 use crate::key::table_key::TableKey;
 
-/// Values of the key fields `K`: of a PartitionKey, or of both keys, PartitionKey first.
+/// Values for the key fields `K`: the fields of a PartitionKey, or of both keys with the PartitionKey first.
 ///
-/// One field is its value, several are the tuple of them.
+/// Pass a single field as its value, several as a tuple.
 ///
-/// Implemented for the values that the fields accept; not meant to be implemented elsewhere.
+/// Implemented for all values that the fields accept. Do not implement it yourself.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not fit the key fields `{K}`",
     label = "expected the value of the one field, or the tuple of all fields in their order",
@@ -58,7 +58,7 @@ tuples! {
     (A KA 0, B KB 1, C KC 2, D KD 3, F KF 4, G KG 5, H KH 6, I KI 7)
 }
 
-/// Returns the PartitionKey of the partition of `E` that `given` identifies.
+/// Returns the PartitionKey with these values in its fields.
 pub(crate) fn partition_key<E: TableEntity>(given: impl IntoFields<E::PartitionFields>) -> Result<String> {
     let mut key = KeyWriter::new(&E::SCHEMA.key);
     given.write_fields(&mut key)?;

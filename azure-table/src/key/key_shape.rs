@@ -3,10 +3,9 @@
 //! Defines [`KeyShape`] (a constant that the derive emits), [`KeyWriter`] and [`KeyParts`]. Field texts come from
 //! [`TableKey`].
 //!
-//! Key templates are data, and the code that joins and splits keys is here. The rules of a template are therefore
-//! tested once, and the derive emits only constants and plain calls. An enum of entities has no key tuple, since the
-//! keys of its variants differ. `TableEntity::key_shape` is therefore a method of the value: each variant is written by
-//! its own template.
+//! Key templates are data, and the code that joins and splits keys by them is here. So their rules are tested once, and
+//! the derive emits only constants and plain calls. An enum of entities has no key tuple, because the keys of its
+//! variants differ. `TableEntity::key_shape` is a method of the value, so that each variant has its own template.
 
 use azure_table_wire::error::error_text::Shown;
 use azure_table_wire::error::{Error, Result, ValueError, expected};
@@ -36,14 +35,14 @@ pub const MAX_KEY_FIELDS: usize = 8;
 pub enum KeyPiece {
     /// The text of the field of this name.
     Field(&'static str),
-    /// The text of a field of digits, with this number of digits: `{n:04}` in a template.
+    /// The text of a numeric field, padded to this number of digits: `{n:04}` in a template.
     Padded(&'static str, usize),
     /// Fixed text. It separates any two fields.
     Literal(&'static str),
 }
 
 impl KeyShape {
-    /// One field for each key: the shape of most entities, and usually of a hand-written one.
+    /// One field per key: the shape of most entities, handwritten ones included.
     pub const SIMPLE: Self = Self {
         partition_key: &[KeyPiece::Field("PartitionKey")],
         row_key: &[KeyPiece::Field("RowKey")],

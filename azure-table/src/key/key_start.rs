@@ -15,7 +15,7 @@ pub(crate) struct KeyStart {
     pub row_key: Option<Start>,
 }
 
-/// A key's beginning, or all of it.
+/// The beginning of a key, or a whole key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     Whole(String),

@@ -19,7 +19,7 @@ use crate::key::descending::{Descending, DescendingKey};
 use crate::key::escaped::{Escaped, PercentEscaped};
 use crate::key::table_key::TableKey;
 
-/// A value that is accepted for a field of type `T`.
+/// A value that calls accept for a field of type `T`.
 ///
 /// | `T` | accepted values |
 /// |---|---|

@@ -13,16 +13,16 @@ use crate::key::key_start::{KeyStart, Start};
 use crate::key::operand::Operand;
 use crate::key::table_key::TableKey;
 
-/// The leading key fields of entities of type `E`.
+/// The leading key fields that several entities of type `E` share.
 ///
-/// These are the PartitionKey's fields from the left, and after all of them, the RowKey's fields from the left. Built
-/// by [`Key::prefix`], or from texts.
+/// The PartitionKey's fields come first, from the left. Once all of them are given, the RowKey's fields follow. Create
+/// one with [`Key::prefix`], or from texts.
 ///
 /// `TableQuery::key_prefix` reads the rows under one prefix, `key_prefixes` the rows under several, and `between` the
 /// rows from one prefix to another.
 ///
 /// The fixed text after a field of a composite key belongs to the prefix. With the RowKey `{employee}_{year}` the
-/// prefix of `e1` is `e1_`, and does not contain the rows of `e10`.
+/// prefix of `e1` is `e1_`, so it excludes the rows of `e10`.
 #[doc(alias = "starts_with")]
 pub struct KeyPrefix<E> {
     pub(crate) start: KeyStart,
@@ -45,7 +45,7 @@ impl<E> KeyPrefix<E> {
     /// The text `""` selects the whole partition. The texts need not have the form of `E`'s keys, and `E` may be any
     /// type, including a type parameter.
     ///
-    /// A text prefix ends within a field if the text does: `e1` contains `e10`. [`Key::prefix`] ends at a field.
+    /// A text may end within a field: `e1` includes the rows of `e10`. [`Key::prefix`] ends at a field.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, KeyPrefix};
@@ -74,7 +74,7 @@ impl<E> KeyPrefix<E> {
         Ok(Self::new(Start::Prefix(partition_key), None))
     }
 
-    /// Returns the prefix for queries of an enum of entities, of which `E` is a variant.
+    /// Converts the prefix for queries of an enum that has `E` as a variant.
     ///
     /// It selects rows by their keys alone, including rows of other variants with such keys.
     ///
@@ -200,9 +200,9 @@ impl<E: TableEntity> Key<E> {
     }
 }
 
-/// A tuple of key fields for whose leading fields a call accepts a `G`: a tuple of the fields that are known.
+/// A tuple of key fields whose leading fields can be given as a `G`, the tuple of the known fields.
 ///
-/// Implemented for tuples of field types; not meant to be implemented elsewhere.
+/// Implemented for tuples of field types. Do not implement it yourself.
 #[diagnostic::on_unimplemented(
     message = "`{G}` is not the beginning of a key with the fields `{Self}`",
     label = "expected a tuple of its leading fields",

@@ -37,11 +37,11 @@ use azure_table_wire::error::ValueError;
 /// The times of the features `chrono-04`, `jiff-02` and `time-03` have the text of `DateTime`, their dates the text of
 /// `Day` (`2010-10-23`). `uuid::Uuid` has the text of `Guid`, and `ulid::Ulid` its 26 characters.
 ///
-/// Not keys: `f32` and `f64`, `Decimal`, `IpAddr` and `Url`. Their text does not sort as they do, or contains a `/`.
-/// Store a price as an integer of cents to sort it.
+/// `f32`, `f64`, `Decimal`, `IpAddr` and `Url` are not keys: their text does not sort like their values, or contains a
+/// `/`. To sort by a price, store it in cents, as an integer.
 ///
-/// The order of text is ordinal, by UTF-16 code unit. The order of characters beyond U+FFFF is not confirmed: they are
-/// assumed to sort before U+E000. Only the text of your own values can contain them.
+/// Text sorts ordinally, by UTF-16 code unit. For characters beyond U+FFFF this is not confirmed: we assume that they
+/// sort before U+E000. Only the text of your own values can contain them.
 ///
 /// A type of your own:
 ///
@@ -90,7 +90,7 @@ pub trait TableKey {
 
     /// `true` if the key text sorts as the values do, or in reverse if [`REVERSED`](Self::REVERSED).
     ///
-    /// Otherwise a comparison of order on a key column of the type, such as `ge`, does not compile, as for
+    /// If `false`, order comparisons such as `ge` on a key column of this type do not compile, as with
     /// [`Property::SORTED`](crate::Property::SORTED).
     const SORTED: bool = true;
 
@@ -143,11 +143,11 @@ pub(crate) fn after_prefix(prefix: &str) -> Option<String> {
     None
 }
 
-/// Returns the range of the texts that begin with `prefix`.
+/// Returns the range of all texts that begin with `prefix`.
 ///
-/// The first text is included, the second excluded. Without a second text the range has no upper end.
+/// The range includes the first text and excludes the second. Without a second text it has no upper end.
 ///
-/// The service has no `startswith`. Use a range instead, here in a text filter, where quotes are doubled:
+/// Use it in place of `startswith`, which the service does not have, here in a text filter with doubled quotes:
 ///
 /// ```
 /// use azure_table::key::prefix_range;
@@ -160,7 +160,7 @@ pub(crate) fn after_prefix(prefix: &str) -> Option<String> {
 /// A text column has `starts_with`, which does the same. For [`Escaped`](crate::key::Escaped) text,
 /// escape the prefix too: the escaped prefix is then a prefix of the escaped text.
 ///
-/// Order: ordinal, by UTF-16 code unit; above U+FFFF not confirmed by the service.
+/// Texts compare ordinally, by UTF-16 code unit. Above U+FFFF, the order of the service is not confirmed.
 ///
 /// Source: REST "Querying tables and entities", prefix matching.
 pub fn prefix_range(prefix: &str) -> (String, Option<String>) {

@@ -104,8 +104,8 @@ impl<'a> Limits<'a> {
     }
 }
 
-/// The remaining time of an attempt, and the limit that ends it. A clock that is read at each stage would cost
-/// hundreds of instructions.
+/// The remaining time of an attempt, and the limit that ends it. Reading the clock at each stage would cost hundreds of
+/// instructions.
 #[derive(Clone, Copy)]
 struct Remaining {
     left: Duration,
@@ -114,7 +114,7 @@ struct Remaining {
 }
 
 impl Remaining {
-    /// Returns the error of what the limit ended: what was not done.
+    /// Returns the error of this limit. `what` says what was not done.
     fn error(self, what: &str) -> Error {
         match self.deadline {
             Some(deadline) => deadline.error(what),

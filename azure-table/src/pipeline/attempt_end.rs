@@ -46,7 +46,7 @@ impl AttemptEnd {
         }
     }
 
-    /// Returns `true` if the attempt failed because of a certificate, as each further one would.
+    /// Returns `true` if the attempt failed because of a certificate, so that a retry would fail too.
     pub(crate) fn is_certificate_rejected(&self) -> bool {
         matches!(&self.outcome, Err((_, error)) if is_certificate_rejected(error))
     }

@@ -63,7 +63,7 @@ pub trait Credential: Any + fmt::Debug + Send + Sync {
     ///
     /// Called for each attempt, and again if the [`generation`](Self::generation) changes meanwhile.
     ///
-    /// [`settings`](crate::TableServiceClient::settings) shows the credential's `Debug`, so that must not show secrets.
+    /// [`settings`](crate::TableServiceClient::settings) shows the credential's `Debug`, which must not show secrets.
     /// Mark headers that contain secrets with `HeaderValue::set_sensitive`.
     ///
     /// # Errors

@@ -22,8 +22,8 @@ pub(crate) mod trace;
 
 /// Receives the events of a client's calls.
 ///
-/// The client calls it in the calls' own tasks, so it should return quickly, and never block or panic.
-/// [`settings`](crate::TableServiceClient::settings) shows its `Debug`, so that must not show secrets.
+/// Observers run in the tasks of the calls, so return quickly, and never block or panic.
+/// [`settings`](crate::TableServiceClient::settings) shows the observer's `Debug`, which must not show secrets.
 ///
 /// ```
 /// use azure_table::{Emulator, TableServiceClient};
@@ -52,7 +52,7 @@ pub trait Observer: fmt::Debug + Send + Sync + 'static {
 
     /// Returns `true` if the observer reads [`Attempt::header`].
     ///
-    /// By default `false`: the client keeps no headers, which saves an allocation per attempt.
+    /// `false` by default: the client then keeps no headers, which saves an allocation per attempt.
     ///
     /// ```
     /// use azure_table::telemetry::{Event, Observer};

@@ -9,7 +9,7 @@
 //! with a margin of two seconds for the fraction that a `Date` omits, and of half a minute for a row that has other
 //! content. A row that keeps its ETag needs no time.
 //!
-//! A row that is as it was does not end the doubt while an attempt may be in flight (`AmbiguousAttempts`).
+//! An unchanged row does not end the doubt while an attempt may be in flight (`AmbiguousAttempts`).
 //!
 //! A read is retried for the time of one attempt. Otherwise a service that accepts and never answers would cost the
 //! time of all retries before each retry of the write.
@@ -163,7 +163,7 @@ impl Pipeline {
         Ok(stored)
     }
 
-    /// Returns the same for one row whose keys may not fit into the URL of a query.
+    /// Returns the stored row of one write, whose keys may not fit into the URL of a query.
     async fn stored_row(
         &self,
         table: &str,

@@ -223,10 +223,10 @@ impl<'a> FailedAttempt<'a> {
 
     /// Returns `true` if sending the request twice has the same effect as sending it once.
     ///
-    /// Idempotent are reads, upserts, replaces, merges and deletes without an ETag, and the deletion of a table. A
-    /// repeated delete may find nothing.
+    /// Reads, upserts, table deletions, and replaces, merges and deletes without an ETag are idempotent. A repeated
+    /// delete may find nothing.
     ///
-    /// Inserts and writes with an ETag are not idempotent: their repetition fails. A batch is idempotent if all of its
+    /// Inserts and writes with an ETag are not, because repeating them fails. A batch is idempotent if all of its
     /// operations are. Source: RFC 9110, section 9.2.2.
     pub fn is_idempotent(&self) -> bool {
         self.is_idempotent

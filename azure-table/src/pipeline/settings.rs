@@ -62,7 +62,7 @@ impl ClientSettings {
         self.version = Some(version);
     }
 
-    /// Returns the version to send: the one that is set, but none before `least`, which the credential needs.
+    /// Returns the version to send: the one that is set, or the credential's `least` if that is later or none is set.
     pub(crate) fn version<'a>(&'a self, least: &'a str) -> &'a str {
         self.version.as_deref().unwrap_or(least).max(least)
     }

@@ -1,4 +1,4 @@
-//! The transports of the client, which know no call: bytes there and back.
+//! The client's transports. They send and receive bytes, and know nothing of calls.
 //!
 //! `http_transport` (hyper) and `reqwest_transport` implement `Transport`, and `default_transport` chooses one of them.
 //! `tower_transport` passes requests to a service of the program.

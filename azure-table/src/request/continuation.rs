@@ -19,8 +19,8 @@ const NEXT_TABLE_NAME: HeaderName = HeaderName::from_static("x-ms-continuation-n
 ///
 /// It is opaque. Store it with serde, or as text that fits into a URL ([`Display`](fmt::Display) and [`FromStr`]).
 /// Later, even in another process, pass it to `TableQuery::resume_from` of the same query: the same table and
-/// conditions. Columns and page size may differ. A position is not a snapshot: the query returns rows that are inserted
-/// after the position in the meantime, and misses rows that are inserted before it.
+/// conditions. Columns and page size may differ. A position is not a snapshot: the query sees rows that were inserted
+/// after the position in the meantime, and misses rows that were inserted before it.
 ///
 /// [`default`](Default::default) is the start. A query that resumes from its end yields nothing, so a job that stores
 /// the position of each page does its work once:
@@ -48,7 +48,7 @@ const NEXT_TABLE_NAME: HeaderName = HeaderName::from_static("x-ms-continuation-n
 /// # }
 /// ```
 ///
-/// The text names the keys of a row: encrypt it where clients must not read them. Later versions read the positions of
+/// The text contains the keys of a row: encrypt it if clients must not read them. Later versions read the positions of
 /// earlier ones.
 ///
 /// Source: REST "Query timeout and pagination".
@@ -134,7 +134,7 @@ impl Continuation {
     /// Creates a continuation from the tokens of another client: the headers `x-ms-continuation-NextPartitionKey` and
     /// `x-ms-continuation-NextRowKey` as they were received.
     ///
-    /// It is not known which query they belong to, so the client cannot reject another one.
+    /// The tokens do not show which query they belong to, so the client cannot reject a wrong one.
     ///
     /// ```
     /// use azure_table::Continuation;

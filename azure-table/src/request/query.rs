@@ -158,10 +158,10 @@ impl QueryRequest {
     }
 }
 
-/// Returns the text that a name of a table is compared with.
+/// Returns the text that table names are compared with.
 ///
-/// Storage compares without case. No name contains `[`, the end of the names after `Z`, which sorts before the
-/// lower-case letters: `{` sorts after all letters.
+/// Storage ignores case. A range up to `Z` ends at `[`, which sorts before the lower-case letters, so `{` replaces it:
+/// no name contains either, and `{` sorts after all letters.
 pub(crate) fn compared_name(text: String, profile: Profile) -> String {
     if profile.rules().ignores_case_of_table_names {
         text.replace('[', "{")
@@ -181,7 +181,7 @@ fn names_from(prefix: &str, profile: Profile) -> String {
 
 /// Reads a row of a page and keeps it. Returns `false` if it skips the row.
 ///
-/// The number is of the rows to expect, with the first one that is kept, and 0 otherwise.
+/// The number is an estimate of the rows in the page until the first row is kept, and 0 from then on.
 pub(crate) type TakeRow<'t> = dyn FnMut(&mut RowMembers<'_, '_>, usize) -> Result<bool> + 't;
 
 /// Returns the rows of a page. Skips those for which `read_row` returns `None`.

@@ -1,7 +1,7 @@
 //! The response to an entity group transaction: a result per operation, or the operation that failed.
 //!
-//! The index of a failed operation is never guessed. It comes from the message, or from a batch of one operation, in
-//! which Storage omits it. Otherwise it is `None`, as it is for a missing table of Cosmos DB.
+//! We never guess the index of a failed operation. It comes from the message, or from a batch of one operation, for
+//! which Storage omits it. Otherwise it is `None`, for example for a missing table on Cosmos DB.
 //!
 //! Source: REST "Performing entity group transactions"; the forms seen of Storage and Cosmos DB.
 
@@ -27,7 +27,7 @@ use crate::write::table_result::TableResult;
 /// Returns the results in the order of the operations, or the failure. A failed batch applied nothing.
 pub(crate) fn read_response(sent: &SentBatch, response: Response<Bytes>) -> Result<Vec<TableResult>> {
     let (request_id, is_masked) = (response::request_id(&response), requested_key::is_masked(&response));
-    // Cosmos DB rejects some batches as a whole, with the index in the text (recorded of one row twice).
+    // Cosmos DB rejects some batches as a whole, with the index in the text (recorded for a repeated row).
     let whole = |error: Error| match error.batch_index() {
         Some(index) => of_operation(sent, error, Some(index)),
         None => error,
@@ -180,7 +180,7 @@ fn failure(sent: &SentBatch, status: u16, message: &Message<'_>, request_id: Opt
 
 /// Returns the error with its operation.
 fn of_operation(sent: &SentBatch, error: Error, index: Option<usize>) -> Error {
-    // An index that no operation has is not an index.
+    // Ignores an index that no operation has.
     let index = index.filter(|index| *index < sent.len());
     let error = error.at_batch_index(index);
     match index.and_then(|index| sent.keys(index)) {

@@ -40,7 +40,7 @@ enum Text {
         partition_key: u32,
         row_key: u32,
     },
-    /// Those of the operation at this index of a batch.
+    /// The body and keys of the operation at this index of a batch.
     InBatch(Arc<SentBatch>, usize),
 }
 

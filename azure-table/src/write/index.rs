@@ -77,8 +77,8 @@ pub trait IndexedEntity: TableEntity {
     /// Its indexes, in the order of their declaration.
     const INDEXES: &'static [IndexSchema];
 
-    /// Returns the index rows of this entity. One whose field has no key text, or whose RowKey is too long, is an
-    /// `InvalidInput`; the others can be stored nevertheless.
+    /// Returns the index rows of this entity. A row whose field has no key text, or whose RowKey is too long, is an
+    /// `InvalidInput` error; the others can still be stored.
     fn index_rows(&self) -> Vec<Result<IndexWrite>>;
 }
 

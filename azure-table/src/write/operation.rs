@@ -134,9 +134,9 @@ impl TableOperation {
 
     /// Reads an entity.
     ///
-    /// [`TableResult::entity`](crate::TableResult::entity) returns it as the requested type, or
-    /// `None` with status 404 if no entity has the key. Name the type of a tuple's entity as in a
-    /// [`delete`](Self::delete). In a batch it must be alone.
+    /// [`TableResult::entity`](crate::TableResult::entity) returns it as the requested type, or `None` with status 404
+    /// if no entity has the key. For a tuple, name the entity type as in [`delete`](Self::delete). A get must be alone
+    /// in its batch.
     ///
     /// `TableClient::get` reads an entity of the table's own type with fewer bytes.
     #[doc(alias = "retrieve")]
@@ -222,8 +222,8 @@ impl TableOperation {
     /// Returns the entity that the operation writes, with its ETag if the operation requires one.
     ///
     /// It has the properties as they are sent: a [`patch`](Self::patch) has its columns alone. Its serde form keeps all
-    /// types, so it can be written to a file and read back. `None` for a delete or a
-    /// get, which have [`keys`](Self::keys) alone, and if the operation could not be encoded.
+    /// types, so it can be written to a file and read back. `None` for a delete or a get, which only have
+    /// [`keys`](Self::keys), and for an operation that could not be encoded.
     ///
     /// ```
     /// use azure_table::{DynamicEntity, TableOperation};

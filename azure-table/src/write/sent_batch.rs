@@ -96,7 +96,7 @@ impl SentBatch {
         self.places.len()
     }
 
-    /// Returns `true` if this is a single get and no transaction.
+    /// Returns `true` if this is a single get, not a transaction.
     pub(crate) fn is_retrieve(&self) -> bool {
         self.places
             .first()

@@ -169,9 +169,9 @@ impl TableResult {
 
     /// Returns the ETag of the entity: the new one after a write, the stored one after a get.
     ///
-    /// `None` after a delete and when no entity was found. Also `None` if the response was lost and the stored row,
-    /// which shows that the write was applied, has other content: others have written or deleted it since, or a merge
-    /// kept other properties. Of a batch, other rows may show it, while short pages hid this one.
+    /// `None` after a delete, and if no entity was found. Also `None` if the response was lost and the stored row has
+    /// other content, although it shows that the write was applied: others have changed it since, or a merge kept other
+    /// properties. In a batch, other rows may have shown it while short pages hid this one.
     pub fn etag(&self) -> Option<&ETag> {
         self.etag.as_ref()
     }

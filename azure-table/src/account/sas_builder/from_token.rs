@@ -19,10 +19,10 @@ impl Use {
     }
 }
 
-/// The settings of a signature, to be changed and signed again.
+/// Reads the settings of an existing signature, to change and sign them again.
 ///
-/// The given signature is not checked against a key, so sign again only what your own program has issued. Anyone can
-/// write other permissions into the text.
+/// The signature itself is not verified, and anyone can write other permissions into its text. So sign again only what
+/// your own program has issued.
 ///
 /// ```
 /// use azure_table::{AccountKey, SasToken, TablePermissions, TableSas};
@@ -36,7 +36,7 @@ impl TryFrom<&SasToken> for TableSas {
     type Error = Error;
 
     /// # Errors
-    /// - `InvalidInput`: the signature is for an account or of a user delegation key, or a part of it is unknown,
+    /// - `InvalidInput`: the signature is for an account or uses a user delegation key, or a part of it is unknown,
     ///   invalid or repeated.
     fn try_from(token: &SasToken) -> Result<Self> {
         let table = token.parts().table;
@@ -55,8 +55,8 @@ impl TryFrom<&SasToken> for TableSas {
     }
 }
 
-/// As for a [`TableSas`]. The portal's signatures for all services have permissions that tables do not know: those are
-/// an error.
+/// Works as for a [`TableSas`]. The portal's signatures for all services are an error, because they have permissions
+/// that tables do not know.
 impl TryFrom<&SasToken> for AccountSas {
     type Error = Error;
 
@@ -79,9 +79,9 @@ impl TryFrom<&SasToken> for AccountSas {
     }
 }
 
-/// Returns the parts of a signature that has these parameters alone, besides those of every signature.
+/// Returns the parts of a signature, which may have no parameters except the common ones and `own`.
 ///
-/// A part that would be dropped could make the next signature valid for more.
+/// Dropping any other part could make the next signature valid for more.
 fn parts(token: &SasToken, own: &[&str]) -> Result<SasParts> {
     let parameters = sas_token::parameters(token);
     let pairs = parameters.pairs();

@@ -56,7 +56,7 @@ impl<'de> Deserialize<'de> for DynamicEntity {
     }
 }
 
-/// The value of a member, of a kind that an entity can have.
+/// The value of a member, of any kind that an entity can have.
 enum ValueMember {
     Boolean(bool),
     Integer(i128),
@@ -71,7 +71,7 @@ impl<'de> Deserialize<'de> for ValueMember {
     }
 }
 
-/// A derived reader would try one kind after the other.
+/// Written by hand, because a derived reader would try one kind after the other.
 struct ValueVisitor;
 
 impl<'de> Visitor<'de> for ValueVisitor {
@@ -109,7 +109,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
         self.visit_unit()
     }
 
-    /// A number that is no integer of 64 bits, by serde_json with its feature `arbitrary_precision`.
+    /// Reads a number that is not a 64-bit integer: a map, with serde_json's feature `arbitrary_precision`.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ValueMember, A::Error> {
         match map.next_key::<String>()?.as_deref() {
             Some("$serde_json::private::Number") => map.next_value().map(ValueMember::Number),
@@ -132,7 +132,7 @@ impl<'de> Visitor<'de> for EntityVisitor {
         let (mut partition_key, mut row_key) = (None, None);
         let mut members: BTreeMap<String, ValueMember> = BTreeMap::new();
         let mut types: BTreeMap<String, EdmType> = BTreeMap::new();
-        // Of two members with the same name, neither is known to be meant.
+        // If two members have the same name, nothing shows which one is meant.
         let once = |name: &str, is_new: bool| match is_new {
             true => Ok(()),
             false => Err(de::Error::custom(format_args!("it has {name:?} twice"))),

@@ -11,7 +11,7 @@ impl TryFrom<NaiveDate> for Day {
     type Error = ValueError;
 
     /// # Errors
-    /// Before the year 1 or after the year 9999.
+    /// The date is before the year 1 or after the year 9999.
     fn try_from(date: NaiveDate) -> Result<Self, ValueError> {
         day_of(date.year(), date.month(), date.day(), date)
     }
@@ -20,7 +20,7 @@ impl TryFrom<NaiveDate> for Day {
 impl From<Day> for NaiveDate {
     fn from(day: Day) -> Self {
         let date = Self::from_ymd_opt(day.year().into(), day.month().into(), day.day().into());
-        // Its range is far wider than the years 1 to 9999.
+        // Never fails: chrono's range is far wider than the years 1 to 9999.
         date.unwrap_or(Self::MAX)
     }
 }

@@ -19,7 +19,7 @@ impl Property for Day {
 
 impl ReadProperty for Day {
     /// # Errors
-    /// A time that is not midnight in UTC.
+    /// The time is not midnight in UTC.
     fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
         let time = value.as_datetime()?;
         let day = Self::from(time);

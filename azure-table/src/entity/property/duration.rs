@@ -1,5 +1,5 @@
-//! `Duration`: Edm.Int64 of 100 ns, the `Ticks` of a .NET `TimeSpan`; as a key 19 digits of the same
-//! number, by `key/digits.rs`.
+//! `Duration`: an Edm.Int64 in ticks of 100 ns, like the `Ticks` of a .NET `TimeSpan`. As a key it has 19 digits
+//! (`key/digits.rs`).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Integers of other sizes than the service's two: written widened, checked when they are read.
+//! Integers of other sizes than the service's two: widened when written, checked when read.
 //!
 //! Contains the impls for `i8`, `i16`, `u8`, `u16` (Edm.Int32) and `u32`, `u64` (Edm.Int64; `u64` is checked when it is
 //! written as well). `i32` and `i64` need no conversion and are in `property.rs`.
@@ -80,8 +80,8 @@ mod tests {
         })
     }
 
-    /// Asserts that both ends are stored and read back, and that one more is an error with the value, the type and the
-    /// end.
+    /// Asserts that both ends of the range read back, and that the next value fails with an error that names it, its
+    /// type and the end.
     fn has_ends<T: ReadProperty + Property + Debug + PartialEq>(least: T, greatest: T, name: &str) {
         let annotation = (T::EDM_TYPE == EdmType::Int64).then_some(EdmType::Int64);
         let mut ends = Vec::new();

@@ -11,7 +11,7 @@ impl TryFrom<Date> for Day {
     type Error = ValueError;
 
     /// # Errors
-    /// Before the year 1.
+    /// The date is before the year 1.
     fn try_from(date: Date) -> Result<Self, ValueError> {
         day_of(date.year(), date.month(), date.day(), date)
     }
@@ -21,7 +21,7 @@ impl From<Day> for Date {
     fn from(day: Day) -> Self {
         let year = day.year().cast_signed();
         let date = Self::new(year, day.month().cast_signed(), day.day().cast_signed());
-        // Its range has the years 1 to 9999.
+        // Never fails: jiff covers the years 1 to 9999.
         date.unwrap_or(Self::MAX)
     }
 }

@@ -138,7 +138,7 @@ operand!(jiff::Timestamp, jiff::Timestamp::UNIX_EPOCH);
 #[cfg(feature = "time-03")]
 operand!(time::OffsetDateTime, time::OffsetDateTime::UNIX_EPOCH);
 
-/// Returns `true` if the value is not exactly one that is stored, and is rounded down.
+/// Returns `true` if storing the value rounds it down.
 fn is_rounded<S: TryFrom<T>, T: TryFrom<S> + PartialEq + Copy>(value: T) -> bool {
     let stored = S::try_from(value).ok().and_then(|stored| T::try_from(stored).ok());
     stored.is_some_and(|stored| stored != value)

@@ -24,7 +24,7 @@ impl Property for Decimal {
 
 impl ReadProperty for Decimal {
     /// # Errors
-    /// Text that is no number, or one of more digits than a `Decimal` holds.
+    /// The text is not a number, or has more digits than a `Decimal` holds.
     fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
         let text = value.as_str()?;
         Self::from_str_exact(text).map_err(|e| ValueError::new(format!("{text:?} is not a Decimal: {e}")))

@@ -1,4 +1,4 @@
-//! The tests that every type of a time or a date passes.
+//! Tests that every type of a time or a date passes.
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -42,7 +42,7 @@ where
     }
 }
 
-/// Asserts that `time` is written and read back, as a property and as a key. `T` holds it.
+/// Asserts that a `T` with this time reads back, as a property and as a key.
 fn survives<T>(time: DateTime)
 where
     T: ReadProperty + Property + ReadTableKey + DescendingKey + TryFrom<DateTime> + Copy + PartialEq + Debug,

@@ -30,7 +30,7 @@ impl ReadProperty for String {
     }
 }
 
-/// Always owned.
+/// Always reads owned text.
 impl ReadProperty for Cow<'_, str> {
     fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
         String::from_wire(value).map(Cow::Owned)

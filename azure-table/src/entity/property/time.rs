@@ -11,7 +11,7 @@ impl TryFrom<Date> for Day {
     type Error = ValueError;
 
     /// # Errors
-    /// Before the year 1 or after the year 9999.
+    /// The date is before the year 1 or after the year 9999.
     fn try_from(date: Date) -> Result<Self, ValueError> {
         day_of(date.year(), date.month(), date.day(), date)
     }
@@ -20,7 +20,7 @@ impl TryFrom<Date> for Day {
 impl From<Day> for Date {
     fn from(day: Day) -> Self {
         let month = Month::try_from(day.month()).unwrap_or(Month::January);
-        // Its range has the years 1 to 9999.
+        // Never fails: time covers the years 1 to 9999.
         Self::from_calendar_date(day.year().into(), month, day.day()).unwrap_or(Self::MAX)
     }
 }

@@ -21,7 +21,7 @@ impl Property for Ulid {
     }
 }
 
-/// Rejects text beyond 128 bits, whose first bits `Ulid` would drop.
+/// Rejects text of more than 128 bits, because `Ulid` would drop the first ones.
 fn read(text: &str) -> Result<Ulid, ValueError> {
     Ulid::from_string(text)
         .ok()

@@ -1,6 +1,6 @@
 //! Feature `url-2`: `Url` as Edm.String.
 //!
-//! A `Url` sorts as its text does, so its columns have all comparisons. It cannot be part of a key, which has no `/`.
+//! A `Url` sorts as its text does, so its columns have all comparisons. It is not a key, because keys forbid `/`.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ impl Property for Url {
 
 impl ReadProperty for Url {
     fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
-        // A URL may contain a signature: no error shows it.
+        // A URL may contain a signature, so no error shows it.
         Self::parse(value.as_str()?).map_err(|e| ValueError::new(format!("the text is not a URL: {e}")))
     }
 }

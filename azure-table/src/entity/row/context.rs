@@ -1,14 +1,14 @@
-//! The values with which the rows of a response are read, beside its text.
+//! Everything that reading the rows of a response needs besides its text.
 //!
-//! A response carries the watch of an exploration as an extension, which the emulator of the exploration adds. A
-//! transport that builds a new response loses it. The rows of a write that was read back carry it themselves.
+//! The emulator of an exploration adds its watch to each response as an extension. A transport that builds a new
+//! response loses it. The rows of a write that was read back carry the watch themselves.
 
 #[cfg(all(feature = "test-util", feature = "emulator"))]
 use azure_table_testing::explore::dated_rows::TimestampWatch;
 use bytes::Bytes;
 use http::Response;
 
-/// The values with which the rows of a response are read, beside its text.
+/// Everything that reading the rows of a response needs besides its text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RowContext {
     /// Notes the rows whose Timestamps are read.

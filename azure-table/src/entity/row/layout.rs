@@ -1,4 +1,4 @@
-//! The members of rows in a text: their names, and what they are.
+//! The members of rows in a text: their names and kinds.
 //!
 //! The rows of a page mostly have the same members. A [`RowLayout`] keeps the text before each value, and comparing
 //! that costs less than reading it. `members.rs` reads rows by it.
@@ -19,10 +19,10 @@ use azure_table_wire::value::edm::EdmType;
 ///
 /// Source: REST "Understanding the Table service data model".
 pub(crate) const MAX_MEMBERS: usize = 1_024;
-/// The number of members that a row may lack in one place, which limits the time for a member.
+/// The number of consecutive members that a row may lack, which limits the time to find the next one.
 const MAX_AHEAD: usize = 64;
 
-/// The members of the rows of a page, in the order in which rows have them. No row needs to have all of them.
+/// The members of a page's rows, in their order. A row need not have all of them.
 #[derive(Debug)]
 pub(crate) struct RowLayout<'a> {
     members: Vec<LayoutMember<'a>>,
@@ -42,7 +42,7 @@ pub(crate) struct RowLayout<'a> {
 pub(super) struct LayoutMember<'a> {
     /// The text before its value: the name, and an annotation right before it.
     pub(super) head: &'a str,
-    /// The first 8 bytes of it as one number, and the bits of that number that it has.
+    /// The first 8 bytes of `head` as one number, and a mask of the bits in use.
     first: (u64, u64),
     pub(super) kind: LayoutKind,
 }
@@ -57,7 +57,7 @@ pub(super) enum LayoutKind {
     Ignored,
     /// The value of the field at this index, with its annotation.
     Field(usize, Option<EdmType>),
-    /// Its row is not read by the layout.
+    /// The row cannot be read by the layout.
     Unlike,
 }
 
@@ -100,7 +100,7 @@ impl<'a> RowLayout<'a> {
         Ok(Some(kind))
     }
 
-    /// Returns the first member from the `n`th on with which the text starts, and the number of those up to it.
+    /// Returns the first member from the `n`th on that the text starts with, and the number of members up to it.
     #[inline]
     pub(super) fn find(&self, text: &[u8], mut n: usize) -> Option<(usize, &LayoutMember<'a>)> {
         let end = n + MAX_AHEAD;
@@ -131,7 +131,7 @@ impl<'a> LayoutMember<'a> {
         }
     }
 
-    /// Returns `true` if the text starts with this member. A call that compares would cost more than two numbers.
+    /// Returns `true` if the text starts with this member. Compares numbers first, which is cheaper than a call.
     #[inline]
     fn is_before(&self, text: &[u8]) -> bool {
         let (first, bits) = self.first;
@@ -186,7 +186,7 @@ pub(crate) enum RowMember<'a> {
     RowKey,
     Timestamp,
     Etag,
-    /// The type of the property with this name, which does not follow it.
+    /// The type of the property with this name, if the property does not follow right away.
     Type(Cow<'a, str>),
     /// An annotation that the client does not use.
     Ignored,

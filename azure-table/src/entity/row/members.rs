@@ -1,7 +1,7 @@
 //! The values of a row, one after the other, as derived code reads them into fields.
 //!
-//! Defines [`RowMembers`]. They are the properties of a [`Row`], or come straight from a text. An error of the second
-//! kind says nothing: the row is then read again, as a [`Row`], so values and errors are the same in both.
+//! Defines [`RowMembers`]: the properties of a [`Row`], or values straight from a text. Nobody sees an error of the
+//! second kind: the row is then read again, as a [`Row`], so both return the same values and errors.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ const UNLIKE: usize = usize::MAX - 1;
 #[derive(Debug)]
 pub struct RowMembers<'r, 'a> {
     source: Source<'r, 'a>,
-    /// The number of properties that were passed, of a text with those that are `null`.
+    /// The number of properties passed so far; in a text it includes those that are `null`.
     properties: usize,
 }
 
@@ -81,7 +81,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
         members
     }
 
-    /// Returns the members of a row of a text, which is entered. `row` gets its keys, Timestamp and ETag.
+    /// Returns the members of a row in a text, whose object is entered. `row` receives its keys, Timestamp and ETag.
     pub(crate) fn of_text(reader: &'r mut Reader<'a>, layout: &'r mut RowLayout<'a>, row: &'r mut Row<'a>) -> Self {
         Self {
             source: Source::Text {
@@ -97,7 +97,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
         }
     }
 
-    /// Returns the row. Of a text it has no properties, and all else once the last member is read.
+    /// Returns the row. If it comes from a text, it has no properties, and all else only after the last member.
     pub fn row(&self) -> &Row<'a> {
         match &self.source {
             Source::Row { row, .. } => row,
@@ -120,11 +120,11 @@ impl<'r, 'a> RowMembers<'r, 'a> {
         self.properties
     }
 
-    /// Returns the index of the field of the next property, or `None` after the last. A property of a row that no field
-    /// has is the one after the last field. The caller then reads its value, if it is that of a field.
+    /// Returns the field index of the next property, or `None` after the last. For a property without a field, it is
+    /// the number of fields. Otherwise the caller reads the value next.
     ///
     /// # Errors
-    /// The row is of a text, and has to be read as a [`Row`].
+    /// The row comes from a text, and has to be read as a [`Row`].
     #[inline]
     pub fn next(&mut self, fields: &[&str]) -> Result<Option<usize>> {
         match &mut self.source {
@@ -140,7 +140,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
                 }
                 self.properties += 1;
                 while let [property, rest @ ..] = *properties {
-                    // Not compared with an empty prefix: its address may be no memory, from which AVX-512 loads slowly.
+                    // Skips an empty prefix: its address may be invalid, and AVX-512 loads slowly from there.
                     let own = if prefix.is_empty() {
                         Some(&*property.name)
                     } else {
@@ -163,8 +163,8 @@ impl<'r, 'a> RowMembers<'r, 'a> {
         }
     }
 
-    /// Passes the members that are no fields. Returns the index of the field, [`END`] or [`UNLIKE`]: a result would be
-    /// written to memory.
+    /// Skips the members that are not fields. Returns the index of the field, [`END`] or [`UNLIKE`], because a `Result`
+    /// would be written to memory.
     fn next_of_text(&mut self, fields: &[&str]) -> usize {
         let Source::Text {
             reader,
@@ -199,7 +199,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
                     Err(_) => return UNLIKE,
                 }
             };
-            // Each text has code of its own, whose branches the processor learns: together they cost a tenth of a row.
+            // Each text has its own code, so that the processor learns its branches: sharing cost a tenth of a row.
             let is_read = match kind {
                 LayoutKind::Field(field, of) => {
                     self.properties += 1;
@@ -209,7 +209,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
                 LayoutKind::PartitionKey => read_text(reader, &mut row.partition_key),
                 LayoutKind::RowKey => read_text(reader, &mut row.row_key),
                 LayoutKind::Timestamp => read_text(reader, &mut row.timestamp),
-                // A `null` would remove the one of the header.
+                // A `null` would remove the ETag of the header.
                 LayoutKind::Etag => read_text(reader, &mut row.etag) && row.etag.is_some(),
                 LayoutKind::Ignored => {
                     self.properties += 1;
@@ -226,7 +226,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
     /// Returns the value of the current field, or `None` if it is `null`.
     ///
     /// # Errors
-    /// The row is of a text, and has to be read as a [`Row`].
+    /// The row comes from a text, and has to be read as a [`Row`].
     #[inline(always)]
     pub(crate) fn value(&mut self) -> Result<Option<WireValue<'_>>> {
         match self.plain_value() {
@@ -235,7 +235,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
         }
     }
 
-    /// Returns the value of the current field, if it is plain and of a text.
+    /// Returns the value of the current field, if it is plain and comes from a text.
     #[inline(always)]
     fn plain_value(&mut self) -> Option<WireValue<'a>> {
         let Source::Text {
@@ -289,7 +289,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
     /// Returns the current property, or `None` if it is `null`.
     ///
     /// # Errors
-    /// The row is of a text, and has to be read as a [`Row`].
+    /// The row comes from a text, and has to be read as a [`Row`].
     pub fn property(&mut self) -> Result<Option<RowProperty<'_>>> {
         let name = self.current().map_or("", |property| &property.name);
         Ok(self.value()?.map(|value| RowProperty::of(name, value)))
@@ -302,7 +302,7 @@ impl<'r, 'a> RowMembers<'r, 'a> {
     }
 }
 
-/// Reads a text of the service. Returns `false` if it is none.
+/// Reads a value that must be text. Returns `false` if it is not.
 #[inline(always)]
 fn read_text<'a>(reader: &mut Reader<'a>, place: &mut Option<Cow<'a, str>>) -> bool {
     match reader.plain_text() {
@@ -315,7 +315,7 @@ fn read_text<'a>(reader: &mut Reader<'a>, place: &mut Option<Cow<'a, str>>) -> b
     true
 }
 
-/// Returns the error of a row that has to be read as a [`Row`], which nobody sees.
+/// Returns the internal error of a row that has to be read as a [`Row`]. Nobody sees it.
 #[cold]
 fn needs_full_row() -> Error {
     Error::invalid_response("the row has to be read completely")

@@ -22,7 +22,7 @@ pub(super) fn row<T: DeserializeOwned>(row: &Row<'_>) -> Result<T> {
     T::deserialize(RowDeserializer(row)).map_err(|e| Error::invalid_response(e.text))
 }
 
-/// The reason that a row does not read.
+/// The reason why a row cannot be read.
 #[derive(Debug)]
 struct ReadError {
     text: String,
@@ -156,7 +156,7 @@ struct Members<'de> {
 }
 
 impl<'de> Members<'de> {
-    /// Passes the members of the service to a struct only if it has `fields` of their names. Other structs may reject
+    /// Passes the service's own members to a struct only if it has `fields` with their names. Other structs may reject
     /// them.
     fn new(row: &'de Row<'de>, fields: Option<&'static [&'static str]>) -> Self {
         let member = |name, text: fn(&'de Row<'de>) -> Option<&'de str>, edm_type| {
@@ -281,7 +281,7 @@ impl<'de> Value<'de> {
     }
 }
 
-/// Returns the error of a field that is more than one value.
+/// Returns the error for a field that holds more than one value.
 fn not_single() -> ReadError {
     ReadError::reason(
         "a property holds a single value, the field is a list, a map or a struct; flatten it with #[serde(flatten)], read JSON \

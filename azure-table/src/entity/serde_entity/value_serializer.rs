@@ -16,7 +16,7 @@ pub(super) trait Place: Sized {
     /// The members of a struct or a map.
     type Members: SerializeStruct<Ok = (), Error = WriteError> + SerializeMap<Ok = (), Error = WriteError>;
 
-    /// Returns `true` if values have the exact types of their Rust types.
+    /// Returns `true` if values are written with the EDM types of their Rust types.
     fn is_annotated(&self) -> bool;
 
     fn put(self, value: &Edm<'_>) -> Result<(), WriteError>;
@@ -40,7 +40,7 @@ pub(super) struct ValueSerializer<P>(pub(super) P);
 
 /// The place of a property or a key, which has a single value. `put` takes it.
 pub(super) struct Single<P> {
-    /// Values have the exact types of their Rust types.
+    /// Values are written with the EDM types of their Rust types.
     pub(super) is_annotated: bool,
     pub(super) put: P,
 }

@@ -38,12 +38,12 @@ const DEFAULT_SCOPE: &str = "/.default";
 /// A credential that sends Entra ID (Azure Active Directory) tokens, over HTTPS only.
 ///
 /// It fetches a token when a call needs one, and keeps it until five minutes before it expires. If the service rejects
-/// the token, it fetches a new one. Clones share their tokens, also between accounts. Concurrent calls that need a
-/// token share one fetch, which runs on a task, and its error.
+/// the token, it fetches a new one. Clones share their tokens, even between accounts. Concurrent calls share one fetch
+/// and its error; the fetch runs on a task.
 ///
-/// The scope fits the endpoint's cloud and service, such as `https://storage.azure.com/.default` or
-/// `https://cosmos.azure.com/.default`. If the service requests another scope, the credential accepts it if it is one
-/// of these or the service's own host.
+/// The scope follows from the endpoint's cloud and service, for example `https://storage.azure.com/.default` or
+/// `https://cosmos.azure.com/.default`. If the service requests another scope, the credential accepts only one of these
+/// or the service's own host.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -119,8 +119,8 @@ impl EntraCredential {
 
     /// Creates a credential whose token source depends on the account's tenant.
     ///
-    /// The service names the tenant. The client sends the first attempt at each host without a token; the service
-    /// rejects it, and the client repeats it.
+    /// The service names the tenant: the client sends its first attempt at each host without a token, and repeats it
+    /// with one after the rejection.
     ///
     /// The credential trusts the tenant that the service names. If that is not safe enough, return an error from
     /// `source` for unknown tenants.

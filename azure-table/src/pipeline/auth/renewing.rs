@@ -17,7 +17,7 @@ const AHEAD: Duration = Duration::from_secs(5 * 60);
 
 /// The maximum wait for a new value while the old one is valid. Its fetch continues.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The minimum time for which a new value is used. The clock of this machine may be ahead, and call it expired.
+/// The minimum time to use a new value, even if it looks expired because this machine's clock is ahead.
 const LEAST: Duration = Duration::from_secs(5);
 /// The pause after a failed fetch while the old value is valid.
 const PAUSE: Duration = Duration::from_secs(30);

@@ -41,10 +41,10 @@ fn put(token: &SasToken, request: &mut Request<Bytes>) -> Result<()> {
     Ok(())
 }
 
-/// A shared access signature that the program replaces while clients use it. Clones share it.
+/// A shared access signature that the program can replace while clients use it. Clones share it.
 ///
-/// Each attempt has the signature that is current at that moment. If the service rejects an attempt that has an earlier
-/// one, the client sends it once more. [`RenewableSas`] fetches its signatures itself.
+/// Each attempt uses the current signature. If the service rejects an attempt that still used an earlier one, the
+/// client sends it once more. Use [`RenewableSas`] for signatures that the client fetches itself.
 ///
 /// ```
 /// use azure_table::auth::SharedSas;
@@ -94,7 +94,7 @@ impl Credential for SharedSas {
 
     fn rejected(&self, failure: &AuthorizationFailure<'_>) -> Option<String> {
         let current = self.current();
-        // Of the signature that was rejected, and not of a later one.
+        // Gives advice about the rejected signature, not about a later one.
         let rejected = (current.1 == failure.generation()).then_some(&current.0);
         advice(rejected?, failure)
     }
@@ -111,7 +111,7 @@ type Source = dyn Fn() -> BoxFuture<'static, Result<SasToken>> + Send + Sync;
 /// A shared access signature that is fetched from a source and renewed before it expires.
 ///
 /// The client keeps it until five minutes before it expires (`se`), and fetches a new one when the service rejects it.
-/// Clones share it. Concurrent calls that need a signature share one fetch, which runs on a task, and its error.
+/// Clones share it. Concurrent calls share one fetch and its error; the fetch runs on a task.
 ///
 /// ```
 /// use azure_table::{AccountKey, DateTime, TableName, TablePermissions, TableSas, TableServiceClient};

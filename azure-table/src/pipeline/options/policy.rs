@@ -1,7 +1,8 @@
-//! Code of the application around requests: once a call, and once an attempt.
+//! Application code that runs around requests: once per call, and once per attempt.
 //!
-//! Defines [`RequestPolicy`] and what it sees. A policy has no `next`: it cannot send a request twice, nor invent a
-//! response. `attempt.rs` and `retry_loop.rs` run the policies, `policy/http_log.rs` is one.
+//! Defines [`RequestPolicy`], and the requests and responses that it sees. A policy has no `next`: it cannot send a
+//! request twice, nor invent a response. `attempt.rs` and `retry_loop.rs` run the policies, `policy/http_log.rs` is
+//! one.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -25,7 +26,7 @@ pub(crate) mod trace_context;
 /// The result of a hook: an error rejects the request.
 pub type PolicyResult = std::result::Result<(), Box<dyn StdError + Send + Sync>>;
 
-/// Code of the application that runs around each request: to add headers, to log, to count, to delay or to reject.
+/// Application code that runs around each request, to add headers, log, count, delay or reject.
 ///
 /// | hook | when |
 /// |---|---|
@@ -33,16 +34,15 @@ pub type PolicyResult = std::result::Result<(), Box<dyn StdError + Send + Sync>>
 /// | [`attempt`](Self::attempt) | before each request: a retry and the read-back of a lost write too |
 /// | [`ended`](Self::ended) | after each request, with its response or its error |
 ///
-/// Each hook does nothing by default. A policy is added with [`CallOptions::policy`](crate::CallOptions::policy), for
-/// a client, a table or a call. Policies run in the order in which they were added.
+/// Hooks do nothing by default. Add a policy to a client, a table or a call with
+/// [`CallOptions::policy`](crate::CallOptions::policy). Policies run in the order in which they were added.
 ///
 /// - **Headers** can be added before the request is signed: see [`PolicyRequest::set_header`]. The method, the URL, the
 ///   body and the response are read-only.
-/// - **Time** that a hook takes counts to the `timeout` of the call. A hook may take the time of an attempt.
-/// - **An error** of a hook ends the call, without a retry. The call's error has the kind
-///   [`Other`](ErrorKind::Other), and [`get_ref`](Error::get_ref) returns the hook's error. If an earlier request of
-///   the call may have been applied, the kind is [`InDoubt`](ErrorKind::InDoubt). An error before a read-back means
-///   that it has no verdict.
+/// - **Time** that a hook takes counts toward the `timeout` of the call. A hook may take as long as an attempt.
+/// - **An error** of a hook ends the call, without a retry. The call's error has the kind [`Other`](ErrorKind::Other),
+///   and [`get_ref`](Error::get_ref) returns the hook's error. If an earlier request of the call may have been applied,
+///   the kind is [`InDoubt`](ErrorKind::InDoubt). An error before a read-back leaves it without a verdict.
 ///
 /// ```
 /// use azure_table::policy::{PolicyRequest, PolicyResult, RequestPolicy};
@@ -97,10 +97,10 @@ pub trait RequestPolicy: fmt::Debug + Send + Sync + 'static {
         Box::pin(future::ready(Ok(())))
     }
 
-    /// Runs after each request. It should return quickly: the call waits for it, and its response is already here.
+    /// Runs after each request. Return quickly: the call waits, although its response has already arrived.
     ///
-    /// A request that is dropped has no end. Neither has one that cannot be signed, that a later policy rejects, or
-    /// whose call ends while it waits for a connection or a permit.
+    /// Does not run for a request that is dropped, cannot be signed, or is rejected by a later policy, nor if the call
+    /// ends while the request waits for a connection or a permit.
     fn ended(&self, request: &PolicyRequest<'_>, end: &RequestEnd<'_>) {
         let _ = (request, end);
     }

@@ -1,4 +1,4 @@
-//! Errors of TLS that a repetition does not change: one side rejects the certificate of the other.
+//! TLS errors that a retry does not change: one side rejects the certificate of the other.
 
 use std::error::Error as StdError;
 

@@ -71,17 +71,17 @@ impl ReqwestTransport {
     /// | setting of the client | needed |
     /// |---|---|
     /// | `redirect(Policy::none())` | yes: see below |
-    /// | `retry(never())` | or the default, which repeats no write that may have been applied |
+    /// | `retry(never())` | yes, or the default, which repeats no write that may have been applied |
     /// | `timeout` | none, or longer than the `attempt_timeout` |
     /// | `http1_only` and `tcp_nodelay` | recommended |
     ///
-    /// Without another feature of reqwest, its TLS needs a crypto provider that the program has installed, or `build`
-    /// panics: [the guide to accounts](crate::guide::accounts) has the lines.
+    /// Unless another feature of reqwest sets up TLS, install a crypto provider first, or reqwest's `build` panics: see
+    /// [the guide to accounts](crate::guide::accounts).
     ///
-    /// A client does not reveal these settings. If a response comes from another URL than its request, the client has
-    /// followed a redirect: the request fails, a write is in doubt, and each further request fails before it is sent.
-    /// A connection that cannot be opened may be that of a redirect, so a write is read back then too. 256 requests are
-    /// in flight at most.
+    /// A built client does not reveal these settings. If a response comes from another URL than its request, the client
+    /// has followed a redirect: the request fails, a write is in doubt, and all later requests fail before they are
+    /// sent. A failed connection may belong to a redirect, so a write is read back in that case too. At most 256
+    /// requests are in flight.
     ///
     /// ```no_run
     /// use azure_table::TableServiceClient;
@@ -282,7 +282,7 @@ struct LatestUrl(Mutex<Option<(Origin, Url)>>);
 type Origin = (Option<Scheme>, Option<Authority>);
 
 impl LatestUrl {
-    /// Converts a request into one of reqwest.
+    /// Converts a request to reqwest's type.
     fn request(&self, request: Request<Bytes>) -> Result<reqwest::Request, TransportError> {
         let (parts, body) = request.into_parts();
         let url = self.url(parts.uri)?;

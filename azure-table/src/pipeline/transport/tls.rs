@@ -26,7 +26,7 @@ impl TlsSettings {
     ///
     /// # Errors
     /// - `InvalidInput`: a certificate is not X.509 in PEM, or `config` was combined with another setting.
-    /// - `Unsupported`: there is no crypto provider.
+    /// - `Unsupported`: no crypto provider is installed.
     /// - `Connection`: the certificates of the platform cannot be read.
     pub(super) fn into_config(self) -> Result<ClientConfig> {
         let roots = certificates(&self.root_certificates)?;
@@ -51,7 +51,7 @@ impl TlsSettings {
         let Some(pem) = self.client_certificate else {
             return Ok(config.with_no_client_auth());
         };
-        // Its errors contain lines of the text, and so the key: no source.
+        // Attaches no source: its errors quote lines of the text, and so the key.
         let key = PrivateKeyDer::from_pem_slice(&pem)
             .map_err(|_| Error::invalid_input("the client certificate has no private key in PEM beside it"))?;
         config.with_client_auth_cert(certificates(&[pem])?, key).map_err(|e| {
@@ -78,7 +78,7 @@ fn certificates(texts: &[Vec<u8>]) -> Result<Vec<CertificateDer<'static>>> {
     for pem in texts {
         let before = certificates.len();
         for certificate in CertificateDer::pem_slice_iter(pem) {
-            // Its errors contain lines of the text, which may have a private key: no source.
+            // Attaches no source: its errors quote lines of the text, which may have a private key.
             let broken = "a certificate is not in PEM: it has a section without an end, or base64 with an error";
             certificates.push(certificate.map_err(|_| Error::invalid_input(broken))?);
         }

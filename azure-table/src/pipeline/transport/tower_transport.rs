@@ -21,7 +21,7 @@ use crate::pipeline::transport::response_body::{ResponseBody, cut};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A [`Transport`] on a tower service: the layers of a program under the client. Feature `tower`.
+/// A [`Transport`] on a tower service, for programs that put layers under the client. Feature `tower`.
 ///
 /// The service takes an `http::Request<Bytes>` with a full URL, signed, and returns a response with any body. Each
 /// attempt is one request, so layers see retries and read-backs.
@@ -31,9 +31,9 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// - **Errors**: an error before the service is ready means that nothing was sent. After any other error,
 ///   except a [`TransportError`] that says more, the request may have arrived, so a write is read back. The text of an
 ///   error is kept without the URLs in it.
-/// - **`Sync`**: a service that is not, such as a boxed one, is boxed by tower's `BoxCloneSyncService`.
-/// - **Time**: a layer that waits, such as a limit of concurrency, takes time of the attempt's timeout. A write whose
-///   time ends there is in doubt, since the client cannot see that it waits.
+/// - **`Sync`**: wrap a service that is not `Sync`, such as a boxed one, in tower's `BoxCloneSyncService`.
+/// - **Time**: a layer that waits, such as a concurrency limit, uses up the attempt's timeout. A write that times out
+///   there is in doubt, because the client cannot see that it was waiting.
 ///
 /// ```
 /// use azure_table::transport::{BoxFuture, HttpTransport, TowerTransport, Transport};

@@ -86,7 +86,7 @@ fn tenant(authorization_uri: &str) -> Option<String> {
     let uri: Uri = authorization_uri.parse().ok()?;
     let tenant = uri.path().split('/').nth(1)?;
     let is_name = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.');
-    // `.` and `..` would be parts of the path of whoever puts the name into a URL.
+    // Rejects `.` and `..`, which would change the path for anyone who puts the name into a URL.
     let begins_and_ends = |c: char| c.is_ascii_alphanumeric();
     let is_good = (1..=MAX_TENANT).contains(&tenant.len())
         && tenant.bytes().all(is_name)

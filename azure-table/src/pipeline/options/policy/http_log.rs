@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderName, Uri};
 
 use crate::pipeline::options::policy::{PolicyRequest, RequestEnd, RequestPolicy};
 
-/// The parameters of a query whose values are shown: they have no data.
+/// The query parameters whose values are shown, because they contain no data.
 const SHOWN: [&str; 4] = ["comp", "restype", "$top", "%24top"];
 
 /// Parts of the names of headers that have credentials, keys of entities, or both.
@@ -86,7 +86,7 @@ impl HttpLog {
     /// keys or continuation tokens are never shown.
     ///
     /// # Panics
-    /// `name` is not a name of a header in lower case.
+    /// Panics if `name` is not a header name in lower case.
     pub fn header(mut self, name: &'static str) -> Self {
         self.headers.push(HeaderName::from_static(name));
         self
@@ -161,7 +161,7 @@ impl HttpLog {
     }
 }
 
-/// Returns `true` if the bodies of an operation are entities, and no settings or secrets of the service.
+/// Returns `true` if the bodies of an operation are entities, not settings or secrets of the service.
 fn has_entities(operation: OperationKind) -> bool {
     matches!(
         operation_kind::facts(operation).subject,

@@ -1,4 +1,4 @@
-//! W3C trace context: the span of the application, named to the service. Feature `opentelemetry-033`.
+//! W3C trace context: tells the service the span of the application. Feature `opentelemetry-033`.
 
 use opentelemetry::propagation::Injector;
 use opentelemetry::{Context, global};
@@ -11,12 +11,12 @@ use crate::pipeline::options::policy::{PolicyRequest, PolicyResult, RequestPolic
 /// `opentelemetry-033`.
 ///
 /// The service writes them to its logs, and a proxy may continue the trace. The signature does not include them. The
-/// program's global propagator writes them, so nothing is sent without one, such as the `TraceContextPropagator` of
-/// `opentelemetry_sdk`. With `tracing-opentelemetry`, and its context activated, the span is that of the attempt.
+/// program's global propagator writes both headers, such as the `TraceContextPropagator` of `opentelemetry_sdk`;
+/// without one nothing is sent. With `tracing-opentelemetry` and its context activated, it is the attempt's span.
 ///
-/// Requests on tasks of the client, such as those of `get_many`, have the context of their caller.
+/// Requests on the client's own tasks, such as those of `get_many`, have their caller's context.
 ///
-/// Nothing is sent unless the policy is added: features of Cargo are those of all crates of a program.
+/// The feature alone sends nothing, because any crate of the program can enable it. Add the policy.
 ///
 /// ```
 /// use azure_table::policy::TraceContext;

@@ -112,10 +112,10 @@ impl HttpTransportBuilder {
     /// The schemes are `http`, `https`, `socks5` (host names are resolved here) and `socks5h` (the proxy resolves
     /// them). Requests to an `https` endpoint pass through an HTTP proxy in a tunnel.
     ///
-    /// By default the environment selects the proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`); with the
-    /// feature `system-proxy`, otherwise the proxies set by hand in Windows or macOS, but no scripts (PAC). This method
-    /// and the two below replace all of them. In a CGI program, where `REQUEST_METHOD` is set, the environment selects
-    /// no proxy.
+    /// By default the environment selects the proxy (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`). With the
+    /// feature `system-proxy`, the manual settings of Windows or macOS come next, but not their scripts (PAC). This
+    /// method and the two below replace all of them. In a CGI program, where `REQUEST_METHOD` is set, the environment
+    /// selects no proxy.
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         self.proxy.all = Some(url.into());
         self
@@ -243,12 +243,12 @@ impl HttpTransportBuilder {
     ///
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): a proxy of the settings or the environment is invalid or not
-    ///   supported; `no_proxy` has no proxy; a certificate is not X.509 in PEM; `tls_config` is combined with another
-    ///   setting of TLS.
+    ///   supported; `no_proxy` is set without a proxy; a certificate is not X.509 in PEM; `tls_config` is combined with
+    ///   another setting of TLS.
     /// - [`Unsupported`](crate::ErrorKind::Unsupported): with `rustls-no-provider` alone, the process has installed no
     ///   crypto provider.
     ///
-    /// If the platform has no certificates, connections to `https` endpoints fail, and others do not.
+    /// If the platform has no certificates, only connections to `https` endpoints fail.
     pub fn build(self) -> Result<HttpTransport> {
         self.build_for(cfg!(feature = "rustls-no-provider"))
     }

@@ -210,8 +210,7 @@ const SOCKS_PORT: u16 = 1080;
 
 /// Returns the address that a SOCKS proxy connects to, always with its port.
 ///
-/// Host names are resolved by `resolver` and not by hyper-util, which would block the thread; without one, by the
-/// proxy.
+/// `resolver` resolves host names, not hyper-util, which would block the thread. Without a resolver, the proxy does.
 async fn for_socks(endpoint: &Uri, resolver: Option<Arc<Resolver>>) -> Result<Uri, BoxError> {
     let default = if endpoint.scheme() == Some(&Scheme::HTTPS) {
         443

@@ -1,7 +1,7 @@
 //! The connections of one tokio runtime, on hyper's HTTP/1.1.
 //!
-//! It owns the choice of the connection for a request, and the answer whether a byte of the request was sent.
-//! `connector` opens the connections.
+//! It chooses the connection for a request, and knows whether a byte of the request was sent. `connector` opens the
+//! connections.
 //!
 //! A connection returns to the pool when its response is read to the end and hyper accepts another request. After an
 //! error, or if the caller drops the future earlier, the connection is closed: nobody reads the rest of a response.
@@ -292,7 +292,7 @@ impl Host {
             let forwards_requests = stream.connected().is_proxied();
             let (mut sender, driving) = handshake(stream).await?;
             let driving = tokio::spawn(driving);
-            // The server may have closed it already, or sent what is no response.
+            // The server may have closed it already, or sent something that is not a response.
             if let Err(closed) = sender.ready().await {
                 return Err(driving.await.ok().and_then(Result::err).unwrap_or(closed).into());
             }

@@ -1,8 +1,8 @@
 //! One connection pool for each tokio runtime.
 //!
 //! The runtime that opens a connection also drives it. A program may share a client between runtimes and run one of
-//! them at a time, for example to wait for a call in synchronous code. A connection of another one would then never
-//! respond.
+//! them at a time, for example to wait for a call in synchronous code. A connection that another runtime opened would
+//! then never respond.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

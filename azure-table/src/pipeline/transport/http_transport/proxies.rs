@@ -76,7 +76,7 @@ impl Proxies {
     /// - `InvalidInput`: a variable does not name a supported proxy. Without this check hyper-util would connect
     ///   directly, or each call would fail after its retries.
     fn from_environment() -> Result<Self> {
-        // Text that is not UTF-8 is no URL either, but hyper-util would skip it.
+        // Text that is not UTF-8 is not a URL either, but hyper-util would skip it.
         let variable = |names: [&'static str; 2]| {
             let values = names.into_iter().map(|name| Some((name, std::env::var_os(name)?)));
             let (name, value) = values.flatten().next()?;
