@@ -29,7 +29,6 @@ mod verdict;
 pub use crate::bill::Bill;
 pub use crate::error::{error, error_in_doubt};
 pub use crate::exchange::Exchange;
-#[doc(hidden)]
 pub use crate::exploration::{Exploration, FailedSchedule, StopReason};
 pub use crate::fault::Fault;
 pub use crate::fault_rule::FaultRule;
