@@ -7,7 +7,7 @@ use std::pin::Pin;
 
 use azure_table_tests::Backend;
 use azure_table_tests::{
-    batches, bulk, bulk_stress, entities, errors, filters, keys, queries, sas, service, tables, via_batch,
+    batches, bulk, bulk_stress, errors, filters, keys, queries, sas, service, single_entities, tables, via_batch,
 };
 use futures::FutureExt as _;
 

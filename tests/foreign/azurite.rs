@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use azure_table::{DateTime, EntraCredential};
-use azure_table_tests::{Backend, batches, bulk, entities, filters, keys, on, queries, service, tables, via_batch};
+use azure_table_tests::{
+    Backend, batches, bulk, filters, keys, on, queries, service, single_entities, tables, via_batch,
+};
 
 use crate::tokens::FakeTokens;
 

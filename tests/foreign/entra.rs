@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use crate::tokens::{FakeTokens, TOKEN_MARKER};
-use azure_table::{CallOptions, DynamicEntity, EntraCredential, ErrorKind, TableClient, TableServiceClient};
+use azure_table::transport::Delivery;
+use azure_table::{CallOptions, DynamicEntity, EntraCredential, ErrorKind, NoRetry, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 
+const STORAGE: &str = "https://storage.azure.com/.default";
 const CONTOSO: &str = "https://contoso.table.core.windows.net";
 const TENANT: &str = "72f988bf-86f1-41af-91ab-2d7cd011db47";
 
@@ -32,16 +34,15 @@ fn challenge(resource: &str) -> Step {
 
 /// The `Authorization` of all requests; empty if a request has none.
 fn authorizations(canned: &Canned) -> Vec<String> {
-    let text = |request: &http::Request<bytes::Bytes>| {
-        let header = request.headers().get("authorization")?;
-        assert!(header.is_sensitive());
-        Some(header.to_str().unwrap().to_owned())
-    };
-    canned
-        .sent()
-        .iter()
-        .map(|request| text(request).unwrap_or_default())
-        .collect()
+    let sent = canned.sent();
+    let headers = sent.iter().map(|request| request.headers().get("authorization"));
+    let texts = headers.map(|header| {
+        header.map_or("", |header| {
+            assert!(header.is_sensitive());
+            header.to_str().unwrap()
+        })
+    });
+    texts.map(str::to_owned).collect()
 }
 
 fn inserted() -> Step {
@@ -60,7 +61,7 @@ async fn concurrent_calls_share_one_token() {
     futures::future::try_join_all(rows.iter().map(|row| things.insert(row)))
         .await
         .unwrap();
-    assert_eq!(tokens.requested(), ["https://storage.azure.com/.default"]);
+    assert_eq!(tokens.requested(), [STORAGE]);
     let sent = authorizations(&canned);
     assert!(sent[0].starts_with(&format!("Bearer {TOKEN_MARKER}")) && sent.iter().all(|token| *token == sent[0]));
     let first = &canned.sent()[0];
@@ -70,10 +71,8 @@ async fn concurrent_calls_share_one_token() {
 
 #[tokio::test]
 async fn rejected_token_is_renewed_once() {
-    let (tokens, canned) = (
-        FakeTokens::default(),
-        Canned::new([inserted(), Step::status(401), inserted(), inserted()]),
-    );
+    let (tokens, ok) = (FakeTokens::default(), inserted);
+    let canned = Canned::new([ok(), Step::status(401), ok(), ok()]);
     let things = things(&tokens, &canned);
     for _ in 0..3 {
         things.insert(&row()).await.unwrap();
@@ -84,10 +83,7 @@ async fn rejected_token_is_renewed_once() {
     assert_ne!(sent[1], sent[2]);
     assert_eq!(sent[2], sent[3]);
     let bodies: Vec<_> = canned.sent().iter().map(|request| request.body().clone()).collect();
-    assert!(
-        !bodies[1].is_empty() && bodies[1] == bodies[2],
-        "the body is sent again"
-    );
+    assert!(!bodies[1].is_empty() && bodies[1] == bodies[2], "it is sent again");
 }
 
 #[tokio::test]
@@ -97,11 +93,8 @@ async fn token_that_is_always_rejected_ends_the_call() {
     assert_eq!((error.kind(), error.status()), (ErrorKind::Unauthenticated, Some(401)));
     assert_eq!((canned.sent().len(), tokens.requested().len()), (3, 3));
     assert!(!error.may_have_applied());
-    let text = error.to_string();
-    assert!(
-        text.contains("its scope is \"https://storage.azure.com/.default\""),
-        "{text}"
-    );
+    let why = format!("its scope is {STORAGE:?}");
+    assert!(error.to_string().contains(&why), "{error}");
 }
 
 #[tokio::test]
@@ -120,19 +113,15 @@ async fn missing_role_does_not_renew_the_token() {
     let (tokens, canned) = (FakeTokens::default(), Canned::new([Step::response(403, &[], body)]));
     let error = things(&tokens, &canned).insert(&row()).await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Forbidden, 1));
-    let text = error.to_string();
-    assert!(
-        text.contains("Storage Table Data Contributor") && text.contains("30 minutes"),
-        "{text}"
-    );
+    for part in ["Storage Table Data Contributor", "30 minutes"] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
 }
 
 #[tokio::test]
 async fn tenant_and_scope_are_learned_from_the_challenge() {
-    let (tokens, canned) = (
-        FakeTokens::default(),
-        Canned::new([challenge("https://storage.azure.cn"), inserted(), inserted()]),
-    );
+    let canned = Canned::new([challenge("https://storage.azure.cn"), inserted(), inserted()]);
+    let tokens = FakeTokens::default();
     let source = tokens.clone();
     let credential = EntraCredential::by_tenant(move |tenant| {
         assert_eq!(tenant, TENANT);
@@ -147,10 +136,8 @@ async fn tenant_and_scope_are_learned_from_the_challenge() {
     assert!(sent[1].starts_with("Bearer ") && sent[1] == sent[2]);
     let sent = canned.sent();
     assert!(!sent[0].body().is_empty() && sent[0].body() == sent[1].body());
-    assert_eq!(
-        sent[0].headers()["x-ms-client-request-id"],
-        sent[1].headers()["x-ms-client-request-id"]
-    );
+    let id = "x-ms-client-request-id";
+    assert_eq!(sent[0].headers()[id], sent[1].headers()[id]);
 }
 
 #[tokio::test]
@@ -158,15 +145,11 @@ async fn unknown_tenant_can_be_rejected() {
     let canned = Canned::new([challenge("https://storage.azure.com")]);
     let credential = EntraCredential::by_tenant(|_| Err("not one of our tenants".into()));
     let error = table(CONTOSO, credential, &canned).insert(&row()).await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.may_have_applied()),
-        (ErrorKind::Unauthenticated, false)
-    );
+    assert_eq!(error.kind(), ErrorKind::Unauthenticated);
+    assert!(!error.may_have_applied());
     assert!(error.to_string().contains(TENANT), "{error}");
-    assert_eq!(
-        std::error::Error::source(&error).unwrap().to_string(),
-        "not one of our tenants"
-    );
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(source, "not one of our tenants");
 }
 
 #[tokio::test]
@@ -181,12 +164,7 @@ async fn server_cannot_choose_the_audience_of_a_token() {
         let (tokens, canned) = (FakeTokens::default(), Canned::new((0..3).map(|_| challenge(resource))));
         let error = things(&tokens, &canned).insert(&row()).await.unwrap_err();
         assert!(error.to_string().contains("`EntraCredential::scope`"), "{error}");
-        assert!(
-            tokens
-                .requested()
-                .iter()
-                .all(|scope| scope == "https://storage.azure.com/.default")
-        );
+        assert!(tokens.requested().iter().all(|scope| scope == STORAGE));
 
         let (source, canned) = (tokens.clone(), Canned::new([challenge(resource)]));
         let requested = tokens.requested().len();
@@ -198,42 +176,27 @@ async fn server_cannot_choose_the_audience_of_a_token() {
 
 #[tokio::test]
 async fn each_cloud_and_service_has_its_scope() {
-    for (endpoint, scope) in [
-        (CONTOSO, "https://storage.azure.com/.default"),
-        (
-            "https://contoso.table.core.chinacloudapi.cn",
-            "https://storage.azure.cn/.default",
-        ),
-        (
-            "https://contoso.table.core.usgovcloudapi.net",
-            "https://storage.azure.us/.default",
-        ),
-        (
-            "https://contoso.table.cosmos.azure.com:443",
-            "https://cosmos.azure.com/.default",
-        ),
-        (
-            "https://contoso.table.cosmos.azure.cn",
-            "https://cosmos.azure.cn/.default",
-        ),
-        (
-            "https://contoso.table.cosmos.azure.us",
-            "https://cosmos.azure.us/.default",
-        ),
-        ("https://tables.contoso.com", "https://storage.azure.com/.default"),
+    for (host, scope) in [
+        ("contoso.table.core.windows.net", "storage.azure.com"),
+        ("contoso.table.core.chinacloudapi.cn", "storage.azure.cn"),
+        ("contoso.table.core.usgovcloudapi.net", "storage.azure.us"),
+        ("contoso.table.cosmos.azure.com:443", "cosmos.azure.com"),
+        ("contoso.table.cosmos.azure.cn", "cosmos.azure.cn"),
+        ("contoso.table.cosmos.azure.us", "cosmos.azure.us"),
+        ("tables.contoso.com", "storage.azure.com"),
+        // It is set.
+        ("tables.contoso.com", "cosmos.azure.com"),
     ] {
         let (tokens, canned) = (FakeTokens::default(), Canned::new([inserted()]));
-        let things = table(endpoint, EntraCredential::new(tokens.source()), &canned);
+        let expected = format!("https://{scope}/.default");
+        let mut credential = EntraCredential::new(tokens.source());
+        if host == "tables.contoso.com" && scope != "storage.azure.com" {
+            credential = credential.scope(&expected);
+        }
+        let things = table(&format!("https://{host}"), credential, &canned);
         things.insert(&row()).await.unwrap();
-        assert_eq!(tokens.requested(), [scope], "{endpoint}");
+        assert_eq!(tokens.requested(), [expected], "{host}");
     }
-    let (tokens, canned) = (FakeTokens::default(), Canned::new([inserted()]));
-    let credential = EntraCredential::new(tokens.source()).scope("https://cosmos.azure.com/.default");
-    table("https://tables.contoso.com", credential, &canned)
-        .insert(&row())
-        .await
-        .unwrap();
-    assert_eq!(tokens.requested(), ["https://cosmos.azure.com/.default"]);
 }
 
 #[tokio::test]
@@ -260,10 +223,7 @@ async fn failing_token_source_is_the_source_of_the_error() {
     let error = things.insert(&row()).await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unauthenticated, 0));
     assert_eq!(error.to_string().lines().count(), 1);
-    assert!(
-        error.to_string().contains("https://storage.azure.com/.default"),
-        "{error}"
-    );
+    assert!(error.to_string().contains(STORAGE), "{error}");
     let source = std::error::Error::source(&error).unwrap();
     assert_eq!(source.to_string(), "the tenant is\non holiday");
     assert!(source.downcast_ref::<azure_core::Error>().is_some());
@@ -273,36 +233,25 @@ async fn failing_token_source_is_the_source_of_the_error() {
 
 #[tokio::test]
 async fn no_output_contains_a_token() {
-    let (tokens, canned) = (
-        FakeTokens::default(),
-        Canned::new([
-            inserted(),
-            Step::status(403),
-            Step::Fail(azure_table::transport::Delivery::MaybeSent),
-        ]),
-    );
-    let credential = EntraCredential::new(Arc::new(tokens.clone()));
-    let service = TableServiceClient::new(CONTOSO, credential.clone())
-        .unwrap()
-        .transport(canned.clone());
+    let tokens = FakeTokens::default();
+    let failed = Step::Fail(Delivery::MaybeSent);
+    let canned = Canned::new([inserted(), Step::status(403), failed]);
+    let credential = EntraCredential::new(Arc::new(tokens));
+    let service = TableServiceClient::new(CONTOSO, credential.clone()).unwrap();
+    let service = service.transport(canned.clone());
     let things = service.dynamic_table("Things").unwrap();
     things.insert(&row()).await.unwrap();
     let mut shown = format!("{credential:?} {service:?} {things:?} {}", service.settings());
     shown.push_str(&things.insert(&row()).request_text().unwrap());
     for _ in 0..2 {
-        let error = things
-            .insert(&row())
-            .with(&CallOptions::new().retry(azure_table::NoRetry))
-            .await
-            .unwrap_err();
+        let once = CallOptions::new().retry(NoRetry);
+        let error = things.insert(&row()).with(&once).await.unwrap_err();
         shown.push_str(&format!("{error} {error:?}"));
     }
     shown.push_str(&format!("{:?}", canned.sent()));
     assert!(authorizations(&canned)[0].contains(TOKEN_MARKER), "it is sent");
     assert!(!shown.contains(TOKEN_MARKER), "{shown}");
-    assert_eq!(
-        service.settings().credential(),
-        "EntraCredential { source: one, scope: of the service }"
-    );
+    let shown = "EntraCredential { source: one, scope: of the service }";
+    assert_eq!(service.settings().credential(), shown);
     assert!(service.to_connection_string().is_err());
 }

@@ -15,24 +15,19 @@ pub async fn a_batch_mixes_operations_and_types(backend: &Backend) {
     }
     let before = table.get(("g", 0)).versioned().await.unwrap().unwrap();
     let mut batch = table.batch();
+    let mut second = Tracked::new("g", 1, "merged");
+    second.version = Some(table.get(("g", 1)).versioned().await.unwrap().unwrap().etag);
     batch
         .replace(&before)
         .unwrap()
-        .merge(&Tracked {
-            version: Some(table.get(("g", 1)).versioned().await.unwrap().unwrap().etag),
-            ..Tracked::new("g", 1, "merged")
-        })
+        .merge(&second)
         .unwrap()
         .delete(("g", 2))
-        .unwrap()
-        .insert(&Tracked::new("g", 3, "new"))
-        .unwrap()
-        .insert_or_replace(&Tracked::new("g", 4, "new"))
-        .unwrap()
-        .insert_or_merge(&Tracked::new("g", 5, "new"))
-        .unwrap()
-        .push(TableOperation::insert(&AllTypes::sample("g", "x")))
         .unwrap();
+    batch.insert(&Tracked::new("g", 3, "new")).unwrap();
+    batch.insert_or_replace(&Tracked::new("g", 4, "new")).unwrap();
+    batch.insert_or_merge(&Tracked::new("g", 5, "new")).unwrap();
+    batch.push(TableOperation::insert(&AllTypes::sample("g", "x"))).unwrap();
     assert_eq!((batch.len(), batch.remaining(), batch.is_full()), (7, 93, false));
     let results = batch.submit().await.unwrap();
     assert_eq!(results.len(), 7);
@@ -47,10 +42,8 @@ pub async fn a_batch_mixes_operations_and_types(backend: &Backend) {
     assert_eq!(results[6].row_key(), Some("x"));
     assert_eq!(table.get(("g", 1)).await.unwrap().unwrap().value, "merged");
     assert_eq!(table.get(("g", 2)).await.unwrap(), None);
-    assert_eq!(
-        table.typed::<AllTypes>().get(("g", "x")).await.unwrap().unwrap(),
-        AllTypes::sample("g", "x")
-    );
+    let other = table.typed::<AllTypes>().get(("g", "x")).await.unwrap();
+    assert_eq!(other, Some(AllTypes::sample("g", "x")));
     backend.drop_table(&table).await;
 }
 
@@ -63,10 +56,8 @@ pub async fn failed_batch_applies_nothing(backend: &Backend) {
         batch.insert(&Tracked::new("g", number, "new")).unwrap();
     }
     let error = batch.submit().await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.code()),
-        (ErrorKind::AlreadyExists, Some("EntityAlreadyExists"))
-    );
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+    assert_eq!(error.code(), Some("EntityAlreadyExists"));
     assert_eq!((error.status(), error.batch_index()), (Some(409), Some(2)));
     assert_eq!(error.entity(), Some(("g", "0000000002")));
     assert!(!error.may_have_applied());
@@ -79,11 +70,8 @@ pub async fn failed_batch_applies_nothing(backend: &Backend) {
 pub async fn failing_first_operation_is_named(backend: &Backend) {
     let table = backend.fresh_table::<Tracked>().await;
     let mut batch = table.batch();
-    batch
-        .delete(("g", 1))
-        .unwrap()
-        .insert(&Tracked::new("g", 2, "new"))
-        .unwrap();
+    batch.delete(("g", 1)).unwrap();
+    batch.insert(&Tracked::new("g", 2, "new")).unwrap();
     let error = batch.submit().await.unwrap_err();
     assert_eq!((error.kind(), error.batch_index()), (ErrorKind::NotFound, Some(0)));
 
@@ -91,16 +79,11 @@ pub async fn failing_first_operation_is_named(backend: &Backend) {
     let stale = table.get(("g", 1)).versioned().await.unwrap().unwrap();
     table.replace(&stale).await.unwrap();
     let mut batch = table.batch();
-    batch
-        .insert(&Tracked::new("g", 3, "new"))
-        .unwrap()
-        .replace(&stale)
-        .unwrap();
+    batch.insert(&Tracked::new("g", 3, "new")).unwrap();
+    batch.replace(&stale).unwrap();
     let error = batch.submit().await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.batch_index()),
-        (ErrorKind::ConditionNotMet, Some(1))
-    );
+    assert_eq!(error.kind(), ErrorKind::ConditionNotMet);
+    assert_eq!(error.batch_index(), Some(1));
     assert_eq!(table.get(("g", 3)).await.unwrap(), None);
     backend.drop_table(&table).await;
 }
@@ -130,12 +113,8 @@ pub async fn rules_of_batches_are_checked_before_a_request(backend: &Backend) {
     // A rejected operation is returned, and can be corrected.
     let unread = table.batch().replace(&Tracked::new("g", 7, "v")).unwrap_err();
     assert_eq!(unread.rule(), BatchRule::Valid);
-    assert!(
-        unread
-            .to_string()
-            .starts_with(&format!("replace in table {}: operation 0", table.name())),
-        "{unread}"
-    );
+    let why = format!("replace in table {}: operation 0", table.name());
+    assert!(unread.to_string().starts_with(&why), "{unread}");
     let mut again = table.batch();
     again.push(unread.into_operation().unwrap().unconditionally()).unwrap();
     again.submit().await.unwrap();
@@ -184,16 +163,15 @@ pub async fn inserts_are_echoed_on_request(backend: &Backend) {
         .insert(&sample("3"))
         .unwrap()
         .insert_returning(&sample("4"))
-        .unwrap()
+        .unwrap();
+    batch
         .insert_or_replace(&sample("1"))
         .unwrap()
         .delete(("g", "2"))
         .unwrap();
     let results = batch.submit().await.unwrap();
-    assert_eq!(
-        results.iter().map(|it| it.status()).collect::<Vec<_>>(),
-        [204, 201, 204, 204]
-    );
+    let statuses: Vec<_> = results.iter().map(|it| it.status()).collect();
+    assert_eq!(statuses, [204, 201, 204, 204]);
     for (index, result) in results.iter().enumerate() {
         let echoed = result.entity::<Versioned<AllTypes>>().unwrap();
         // Azurite's batches have responses without bodies.

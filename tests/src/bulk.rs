@@ -10,9 +10,8 @@ async fn filled(backend: &Backend) -> TableClient<Tracked> {
     for group in ["a", "b'ü", "c"] {
         let mut batch = table.batch();
         for number in 0..40 {
-            batch
-                .insert(&Tracked::new(group, number, &format!("v{}", number % 4)))
-                .unwrap();
+            let value = format!("v{}", number % 4);
+            batch.insert(&Tracked::new(group, number, &value)).unwrap();
         }
         batch.submit().await.unwrap();
     }
@@ -23,15 +22,10 @@ async fn filled(backend: &Backend) -> TableClient<Tracked> {
 pub async fn rows_are_written_by_a_query(backend: &Backend) {
     let table = filled(backend).await;
     let pages = || table.query().page_size(25);
-    let changed = table
-        .patch_where(Tracked::VALUE.eq("v1"), [Tracked::VALUE.set("w")])
-        .await;
-    assert_eq!(changed.unwrap().applied(), 30);
-    let report = table
-        .update_where(pages(), |row| row.value.push('!'))
-        .concurrency(3)
-        .await
-        .unwrap();
+    let patch = table.patch_where(Tracked::VALUE.eq("v1"), [Tracked::VALUE.set("w")]);
+    assert_eq!(patch.await.unwrap().applied(), 30);
+    let update = table.update_where(pages(), |row| row.value.push('!'));
+    let report = update.concurrency(3).await.unwrap();
     assert_eq!((report.applied(), report.rejected()), (120, 0));
     for (value, count) in [("v0!", 30), ("w!", 30), ("v2!", 30), ("v3!", 30)] {
         let rows = table.query().filter(Tracked::VALUE.eq(value));
@@ -73,44 +67,30 @@ pub async fn failures_are_reported_row_by_row(backend: &Backend) {
     let renamed = table.typed::<Renamed>();
     let report = renamed.upgrade_where(renamed.query()).await.unwrap();
     assert_eq!((report.applied(), report.unchanged(), report.rejected()), (119, 0, 1));
-    assert_eq!(
-        report.leftovers()[0].error().unwrap().kind(),
-        ErrorKind::InvalidResponse
-    );
-    assert_eq!(report.leftovers()[0].key().row_key(), key.row_key());
+    let left = &report.leftovers()[0];
+    assert_eq!(left.error().unwrap().kind(), ErrorKind::InvalidResponse);
+    assert_eq!(left.key().row_key(), key.row_key());
     let again = renamed.upgrade_where(renamed.query()).await.unwrap();
     assert_eq!((again.applied(), again.unchanged(), again.rejected()), (0, 119, 1));
     for row in table.typed::<DynamicEntity>().query().all().await.unwrap() {
         let is_old = row.row_key == key.row_key() && row.partition_key == "c";
         assert_eq!(row.get("value").is_some(), is_old);
-        let ratio = if row.row_key == "0000000007" && row.partition_key == "a" {
-            5.0
-        } else {
-            0.0
-        };
+        let is_changed = row.row_key == "0000000007" && row.partition_key == "a";
+        let ratio = if is_changed { 5.0 } else { 0.0 };
         assert_eq!(row.get("ratio"), (!is_old).then_some(EdmValue::Double(ratio)).as_ref());
     }
 
     // Each write is for the version that was read: the second of two concurrent writes finds another.
-    let (first, second) = tokio::join!(
-        renamed.update_where(renamed.query().partition("a"), |row| row.large += 1),
-        renamed.update_where(renamed.query().partition("a"), |row| row.large += 1),
-    );
+    let update = || renamed.update_where(renamed.query().partition("a"), |row| row.large += 1);
+    let (first, second) = tokio::join!(update(), update());
     let (first, second) = (first.unwrap(), second.unwrap());
     let applied = first.applied() + second.applied();
     assert!((40..=80).contains(&applied), "{first}, {second}");
-    let failed = first.leftovers().iter().chain(second.leftovers());
-    assert!(
-        failed
-            .clone()
-            .all(|row| row.error().unwrap().kind() == ErrorKind::ConditionNotMet)
-    );
-    assert_eq!(first.changed() + second.changed(), failed.clone().count() as u64);
-    assert_eq!(applied + failed.count() as u64, 80);
+    let mut failed = first.leftovers().iter().chain(second.leftovers());
+    let count = failed.clone().count() as u64;
+    assert!(failed.all(|row| row.error().unwrap().kind() == ErrorKind::ConditionNotMet));
+    assert_eq!((first.changed() + second.changed(), applied + count), (count, 80));
     let rows = renamed.query().partition("a").all().await.unwrap();
-    assert_eq!(
-        rows.iter().map(|row| row.large).sum::<i64>(),
-        i64::try_from(applied).unwrap()
-    );
+    assert_eq!(rows.iter().map(|row| row.large).sum::<i64>(), applied as i64);
     backend.drop_table(&table).await;
 }

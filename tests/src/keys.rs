@@ -36,20 +36,12 @@ pub async fn awkward_keys_are_addressed_correctly(backend: &Backend) {
         let mut entity = DynamicEntity::new(*key, *key);
         entity.insert("Key", *key);
         table.insert(&entity).await.unwrap_or_else(|e| panic!("{key:?}: {e}"));
-        let read = table
-            .get((*key, *key))
-            .await
-            .unwrap()
-            .unwrap_or_else(|| panic!("{key:?} was not found"));
+        let read = table.get((*key, *key)).await.unwrap();
+        let read = read.unwrap_or_else(|| panic!("{key:?} was not found"));
         assert_eq!((&*read.partition_key, &*read.row_key), (*key, *key));
         let row_key = Column::<DynamicEntity, String, InKey>::row_key();
-        let found = table
-            .query()
-            .partition(*key)
-            .filter(row_key.eq(*key))
-            .all()
-            .await
-            .unwrap();
+        let query = table.query().partition(*key).filter(row_key.eq(*key));
+        let found = query.all().await.unwrap();
         assert_eq!(found.len(), 1, "{key:?}");
         assert_eq!(found[0].properties, entity.properties);
         entity.insert("More", 1);
@@ -57,10 +49,8 @@ pub async fn awkward_keys_are_addressed_correctly(backend: &Backend) {
         let mut batch = table.batch();
         batch.replace(&entity).unwrap();
         batch.submit().await.unwrap_or_else(|e| panic!("{key:?}: {e}"));
-        table
-            .delete((*key, *key))
-            .await
-            .unwrap_or_else(|e| panic!("{key:?}: {e}"));
+        let deleted = table.delete((*key, *key)).await;
+        deleted.unwrap_or_else(|e| panic!("{key:?}: {e}"));
     }
     assert_eq!(table.query().all().await.unwrap(), []);
     backend.drop_table(&table).await;
@@ -82,8 +72,6 @@ pub async fn forbidden_keys_are_rejected_before_a_request(backend: &Backend) {
         }
     }
     let long = table.get(("p".repeat(1_025), "r")).await.unwrap_err().to_string();
-    assert!(
-        long.contains("1025 UTF-16 units, more than the limit of 1024"),
-        "{long}"
-    );
+    let why = "1025 UTF-16 units, more than the limit of 1024";
+    assert!(long.contains(why), "{long}");
 }

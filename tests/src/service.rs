@@ -35,18 +35,9 @@ pub async fn tables_are_ensured_below_a_prefix(backend: &Backend) {
     let service = backend.service().prefixed(&name).unwrap();
     service.dynamic_table("B").unwrap().create_table().await.unwrap();
     let ensured = service.ensure_tables(["A", "b", "C"]).await.unwrap();
-    let ensured: Vec<_> = ensured
-        .iter()
-        .map(|(table, creation)| (table.as_str(), *creation))
-        .collect();
-    assert_eq!(
-        ensured,
-        [
-            ("A", Creation::Created),
-            ("b", Creation::Existed),
-            ("C", Creation::Created),
-        ]
-    );
+    let ensured: Vec<_> = ensured.iter().map(|(table, made)| (table.as_str(), *made)).collect();
+    let (created, existed) = (Creation::Created, Creation::Existed);
+    assert_eq!(ensured, [("A", created), ("b", existed), ("C", created)]);
     assert_eq!(service.list_tables().await.unwrap(), ["A", "B", "C"]);
     assert_eq!(service.list_tables().starting_with("C").await.unwrap(), ["C"]);
     let names: Vec<_> = service.list_tables().stream().try_collect().await.unwrap();
@@ -102,10 +93,8 @@ pub async fn access_policies_are_changed_one_by_one(backend: &Backend) {
     assert_eq!(policies, [first.clone(), second.clone()]);
     assert_eq!(table.access_policies().await.unwrap(), policies);
 
-    let changed = StoredAccessPolicy {
-        permissions: Some(TablePermissions::READ),
-        ..first
-    };
+    let mut changed = first;
+    changed.permissions = Some(TablePermissions::READ);
     table.replace_access_policy(changed.clone()).await.unwrap();
     assert_eq!(table.access_policies().await.unwrap(), [changed, second.clone()]);
     table.revoke_access_policy("first").await.unwrap();

@@ -31,29 +31,18 @@ pub async fn every_type_is_read_as_written(backend: &Backend) {
 /// Doubles keep their bits, including the special ones.
 pub async fn special_doubles_are_read_as_written(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
-    for (n, ratio) in [
-        f64::NAN,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::MAX,
-        f64::MIN_POSITIVE,
-        0.1,
-        1e300,
-        123.0,
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    let (least, greatest) = (f64::MIN_POSITIVE, f64::MAX);
+    let infinite = [f64::INFINITY, f64::NEG_INFINITY];
+    let finite = [greatest, least, 0.1, 1e300, 123.0];
+    for (n, ratio) in [f64::NAN].into_iter().chain(infinite).chain(finite).enumerate() {
         let entity = AllTypes {
             ratio,
             ..AllTypes::sample("p", &n.to_string())
         };
         table.insert(&entity).await.unwrap();
         let read = table.get(&entity).await.unwrap().unwrap();
-        assert!(
-            read.ratio.to_bits() == ratio.to_bits() || (read.ratio.is_nan() && ratio.is_nan()),
-            "{ratio}"
-        );
+        let is_same = read.ratio.to_bits() == ratio.to_bits();
+        assert!(is_same || (read.ratio.is_nan() && ratio.is_nan()), "{ratio}");
     }
     backend.drop_table(&table).await;
 }
@@ -86,16 +75,11 @@ pub async fn a_missing_entity_is_none(backend: &Backend) {
         table.merge(&entity).await.unwrap_err(),
         table.delete(("p", "r")).await.unwrap_err(),
     ] {
-        assert_eq!(
-            (error.kind(), error.code()),
-            (ErrorKind::NotFound, Some("ResourceNotFound"))
-        );
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert_eq!(error.code(), Some("ResourceNotFound"));
     }
-    assert_eq!(
-        table.get(("p", "r")).await.unwrap(),
-        None,
-        "an update must not become an insert"
-    );
+    let row = table.get(("p", "r")).await.unwrap();
+    assert_eq!(row, None, "an update must not become an insert");
     backend.drop_table(&table).await;
 }
 
@@ -104,25 +88,14 @@ pub async fn an_insert_does_not_overwrite(backend: &Backend) {
     let table = backend.fresh_table::<AllTypes>().await;
     let entity = AllTypes::sample("p", "r");
     table.insert(&entity).await.unwrap();
-    let error = table
-        .insert(&AllTypes {
-            small: 0,
-            ..entity.clone()
-        })
-        .await
-        .unwrap_err();
-    assert_eq!(
-        (error.kind(), error.code()),
-        (ErrorKind::AlreadyExists, Some("EntityAlreadyExists"))
-    );
-    assert!(
-        error
-            .service_message()
-            .unwrap()
-            .starts_with("The specified entity already exists"),
-        "{error}"
-    );
-    assert!(!error.service_message().unwrap().contains("RequestId"), "{error}");
+    let mut other = entity.clone();
+    other.small = 0;
+    let error = table.insert(&other).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AlreadyExists);
+    assert_eq!(error.code(), Some("EntityAlreadyExists"));
+    let message = error.service_message().unwrap();
+    assert!(message.starts_with("The specified entity already exists"), "{error}");
+    assert!(!message.contains("RequestId"), "{error}");
     assert!(error.request_id().is_some());
     assert_eq!(table.get(&entity).await.unwrap().unwrap(), entity);
     backend.drop_table(&table).await;
@@ -168,11 +141,8 @@ pub async fn stale_etag_is_rejected(backend: &Backend) {
         table.delete(&theirs).await.unwrap_err(),
         table.execute(TableOperation::replace(&theirs)).await.unwrap_err(),
     ] {
-        assert_eq!(
-            (error.kind(), error.code()),
-            (ErrorKind::ConditionNotMet, Some("UpdateConditionNotSatisfied"))
-        );
-        assert_eq!(error.status(), Some(412));
+        assert_eq!((error.kind(), error.status()), (ErrorKind::ConditionNotMet, Some(412)));
+        assert_eq!(error.code(), Some("UpdateConditionNotSatisfied"));
     }
     assert_eq!(table.get(&entity).await.unwrap().unwrap(), mine.entity);
     table.replace(&theirs).if_match(mine.etag.clone()).await.unwrap();
@@ -196,10 +166,8 @@ pub async fn etag_field_is_the_condition(backend: &Backend) {
     assert!(read.version.is_some() && read.written.is_some());
     read.value = "b".into();
     table.replace(&read).await.unwrap();
-    assert_eq!(
-        table.replace(&read).await.unwrap_err().kind(),
-        ErrorKind::ConditionNotMet
-    );
+    let stale = table.replace(&read).await.unwrap_err();
+    assert_eq!(stale.kind(), ErrorKind::ConditionNotMet);
     table.replace(&unread).unconditionally().await.unwrap();
     let from_query = table.query().partition("g").all().await.unwrap();
     assert_eq!(from_query[0].value, "a");
@@ -216,10 +184,8 @@ pub async fn operations_as_values_equal_the_methods(backend: &Backend) {
     let etag = result.etag().unwrap().clone();
     assert_eq!(table.get(&entity).versioned().await.unwrap().unwrap().etag, etag);
     table.execute(TableOperation::insert_or_merge(&entity)).await.unwrap();
-    let stale = table
-        .execute(TableOperation::delete::<AllTypes>(("p", "r")).if_match(etag))
-        .await
-        .unwrap_err();
+    let delete = TableOperation::delete::<AllTypes>(("p", "r")).if_match(etag);
+    let stale = table.execute(delete).await.unwrap_err();
     assert_eq!(stale.kind(), ErrorKind::ConditionNotMet);
     let deleted = table.execute(TableOperation::delete(&entity)).await.unwrap();
     assert_eq!(deleted.etag(), None);

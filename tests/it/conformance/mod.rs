@@ -5,7 +5,7 @@ use std::path::Path;
 use azure_table::testing::{Replay, mask_guids, mask_times};
 use azure_table_tests::{Backend, on};
 use azure_table_tests::{
-    batches, bulk, bulk_stress, entities, errors, filters, keys, queries, sas, service, tables, via_batch,
+    batches, bulk, bulk_stress, errors, filters, keys, queries, sas, service, single_entities, tables, via_batch,
 };
 
 /// [`on`] the Azurite of the environment.

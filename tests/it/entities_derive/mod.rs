@@ -13,16 +13,7 @@ mod tagged_writes;
 mod variants;
 mod whole_rows;
 
-use azure_table::{DynamicEntity, Emulator, TableClient, TableEntity, TableServiceClient};
-
-/// An empty table in a separate service.
-async fn table<E>() -> TableClient<E> {
-    let table = TableServiceClient::from_transport(Emulator::new())
-        .table::<E>("Things")
-        .unwrap();
-    table.create_table().await.unwrap();
-    table
-}
+use azure_table::{DynamicEntity, EdmValue, ErrorKind, ReadEntity, Result, TableClient, TableEntity};
 
 /// The only row, as it is stored.
 async fn stored<E: TableEntity>(table: &TableClient<E>) -> DynamicEntity {
@@ -34,4 +25,26 @@ async fn stored<E: TableEntity>(table: &TableClient<E>) -> DynamicEntity {
 /// The names of a row's properties.
 fn names(row: &DynamicEntity) -> Vec<&str> {
     row.properties.keys().map(String::as_str).collect()
+}
+
+/// A row with these properties.
+fn row<const N: usize>(keys: (&str, &str), properties: [(&str, EdmValue); N]) -> DynamicEntity {
+    let mut row = DynamicEntity::new(keys.0, keys.1);
+    for (name, value) in properties {
+        row.insert(name, value);
+    }
+    row
+}
+
+/// Stores a row, whatever is there.
+async fn store<E: TableEntity>(table: &TableClient<E>, row: &DynamicEntity) -> Result<()> {
+    table.typed().insert_or_replace(row).await.map(drop)
+}
+
+/// Stores a row that cannot be read, and checks that the error says so.
+async fn assert_unreadable<E: TableEntity + ReadEntity>(table: &TableClient<E>, row: &DynamicEntity, why: &str) {
+    store(table, row).await.unwrap();
+    let error = table.query().all().await.err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    assert!(error.to_string().contains(why), "{error}");
 }

@@ -1,8 +1,8 @@
 //! `flatten` of an `Option`: a group that is present or absent as a whole.
 
-use azure_table::{DynamicEntity, EdmValue, PropertyGroup, TableEntity};
+use azure_table::{EdmValue, PropertyGroup, Result, TableClient, TableEntity};
 
-use super::{names, stored, table};
+use super::{assert_unreadable, names, store, stored};
 
 #[derive(PropertyGroup, Clone, Debug, PartialEq)]
 struct Geo {
@@ -64,22 +64,21 @@ fn shop(id: u32, home: Option<Address>) -> Shop {
     }
 }
 
-#[tokio::test]
-async fn absent_group_writes_nothing_and_reads_as_none() {
-    let table = table::<Shop>().await;
+#[azure_table::test]
+async fn absent_group_writes_nothing_and_reads_as_none(table: TableClient<Shop>) -> Result<()> {
     let without = Shop {
         work: None,
         ..shop(1, None)
     };
-    table.insert(&without).await.unwrap();
+    table.insert(&without).await?;
     assert_eq!(names(&stored(&table).await), ["name"]);
     // The default replaces the absent group.
-    assert_eq!(table.get(("DE", 1)).await.unwrap(), Some(shop(1, None)));
+    assert_eq!(table.get(("DE", 1)).await?, Some(shop(1, None)));
+    Ok(())
 }
 
-#[tokio::test]
-async fn present_group_survives_whole() {
-    let table = table::<Shop>().await;
+#[azure_table::test]
+async fn present_group_survives_whole(table: TableClient<Shop>) -> Result<()> {
     let home = Address {
         street: Some("s".into()),
         map: Some("x".repeat(40_000)),
@@ -90,73 +89,54 @@ async fn present_group_survives_whole() {
         bare: Some(Bare { by: "me".into() }),
         ..shop(1, Some(home))
     };
-    table.insert(&shop).await.unwrap();
-    assert_eq!(
-        names(&stored(&table).await),
-        [
-            "by",
-            "home_city",
-            "home_geo_lat",
-            "home_geo_long",
-            "home_map",
-            "home_map_1",
-            "home_map_chunks",
-            "home_street",
-            "name",
-            "work_city",
-        ]
-    );
-    assert_eq!(table.get(("DE", 1)).await.unwrap(), Some(shop));
+    table.insert(&shop).await?;
+    let expected =
+        "by home_city home_geo_lat home_geo_long home_map home_map_1 home_map_chunks home_street name work_city";
+    assert_eq!(names(&stored(&table).await).join(" "), expected);
+    assert_eq!(table.get(("DE", 1)).await?, Some(shop));
+    Ok(())
 }
 
-#[tokio::test]
-async fn one_property_makes_the_group_present_and_the_error_names_what_it_lacks() {
-    let table = table::<Shop>().await;
-    table.insert(&shop(1, None)).await.unwrap();
-    let dynamic = table.typed::<DynamicEntity>();
+#[azure_table::test]
+async fn one_property_makes_the_group_present_and_the_error_names_another(table: TableClient<Shop>) -> Result<()> {
+    table.insert(&shop(1, None)).await?;
     let row = stored(&table).await;
-    let (street, city, long) = (
-        ("home_street", EdmValue::from("s")),
-        ("home_city", EdmValue::from("c")),
-        ("home_geo_long", EdmValue::Double(1.0)),
-    );
-    for (some, missing) in [(vec![street], "home_city"), (vec![city, long], "home_geo_lat")] {
+    let long = ("home_geo_long", EdmValue::Double(1.0));
+    for (some, missing) in [
+        (vec![("home_street", "s".into())], "home_city"),
+        (vec![("home_city", "c".into()), long], "home_geo_lat"),
+    ] {
         let mut partly = row.clone();
         for (name, value) in some {
             partly.insert(name, value);
         }
-        dynamic.insert_or_replace(&partly).await.unwrap();
-        let error = table.get(("DE", 1)).await.unwrap_err().to_string();
-        assert!(
-            error.contains(&format!("property `{missing}`: it is missing")),
-            "{error}"
-        );
+        assert_unreadable(&table, &partly, &format!("property `{missing}`: it is missing")).await;
     }
-    let mut older = row.clone();
+    let mut older = row;
     older.insert("home_town", "Bonn");
-    dynamic.insert_or_replace(&older).await.unwrap();
-    assert_eq!(table.get(("DE", 1)).await.unwrap().unwrap().home, Some(address("Bonn")));
+    store(&table, &older).await?;
+    assert_eq!(table.get(("DE", 1)).await?.unwrap().home, Some(address("Bonn")));
+    Ok(())
 }
 
-#[tokio::test]
-async fn merge_of_none_leaves_the_stored_group_and_replace_removes_it() {
-    let table = table::<Shop>().await;
-    table.insert(&shop(1, Some(address("Köln")))).await.unwrap();
-    table.merge(&shop(1, None)).await.unwrap();
-    assert_eq!(table.get(("DE", 1)).await.unwrap().unwrap().home, Some(address("Köln")));
-    table.replace(&shop(1, None)).await.unwrap();
-    assert_eq!(table.get(("DE", 1)).await.unwrap().unwrap().home, None);
+#[azure_table::test]
+async fn merge_of_none_leaves_the_stored_group_and_replace_removes_it(table: TableClient<Shop>) -> Result<()> {
+    table.insert(&shop(1, Some(address("Köln")))).await?;
+    table.merge(&shop(1, None)).await?;
+    assert_eq!(table.get(("DE", 1)).await?.unwrap().home, Some(address("Köln")));
+    table.replace(&shop(1, None)).await?;
+    assert_eq!(table.get(("DE", 1)).await?.unwrap().home, None);
+    Ok(())
 }
 
-#[tokio::test]
-async fn columns_of_an_optional_group_are_compared_set_and_selected() {
-    let table = table::<Shop>().await;
+#[azure_table::test]
+async fn columns_of_an_optional_group_are_compared_set_and_selected(table: TableClient<Shop>) -> Result<()> {
     let located = |lat| Address {
         geo: Some(Geo { lat, long: 0.0 }),
         ..address("Köln")
     };
     for shop in [shop(1, None), shop(2, Some(located(1.0))), shop(3, Some(located(2.0)))] {
-        table.insert(&shop).await.unwrap();
+        table.insert(&shop).await?;
     }
     let lat = Shop::HOME.field(Address::GEO).field(Geo::LAT);
     assert_eq!(lat.name(), "home_geo_lat");
@@ -168,29 +148,21 @@ async fn columns_of_an_optional_group_are_compared_set_and_selected() {
         (Shop::HOME.field(Address::STREET).ne(""), vec![]),
     ] {
         let text = filter.to_string();
-        let found = table.query().filter(filter).all().await.unwrap();
+        let found = table.query().filter(filter).all().await?;
         assert_eq!(found.iter().map(|shop| shop.id).collect::<Vec<_>>(), expected, "{text}");
     }
     // A row without the group has none of its columns.
     let city = Shop::HOME.field(Address::CITY);
-    let selected = table.query().select((Shop::ID, city, lat)).all().await.unwrap();
-    assert_eq!(
-        selected,
-        [
-            (1, None, None),
-            (2, Some("Köln".to_owned()), Some(1.0)),
-            (3, Some("Köln".to_owned()), Some(2.0))
-        ]
-    );
-    table.patch(("DE", 1), [city.set("Bonn")]).await.unwrap();
-    assert_eq!(table.get(("DE", 1)).await.unwrap().unwrap().home, Some(address("Bonn")));
-}
+    let selected = table.query().select((Shop::ID, city, lat)).all().await?;
+    let cologne = || Some("Köln".to_owned());
+    let expected = [(1, None, None), (2, cologne(), Some(1.0)), (3, cologne(), Some(2.0))];
+    assert_eq!(selected, expected);
+    table.patch(("DE", 1), [city.set("Bonn")]).await?;
+    assert_eq!(table.get(("DE", 1)).await?.unwrap().home, Some(address("Bonn")));
 
-#[test]
-fn schema_has_the_properties_of_an_optional_group() {
-    let text = <Shop as TableEntity>::SCHEMA.to_string();
-    assert!(
-        text.contains("home_city Edm.String\n") && text.contains("home_geo_lat Edm.Double\n"),
-        "{text}"
-    );
+    let schema = <Shop as TableEntity>::SCHEMA.to_string();
+    for line in ["home_city Edm.String\n", "home_geo_lat Edm.Double\n"] {
+        assert!(schema.contains(line), "{schema}");
+    }
+    Ok(())
 }

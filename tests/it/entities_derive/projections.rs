@@ -1,9 +1,10 @@
 //! `#[derive(Projection)]`: some columns of an entity.
 
 use azure_table::entity::MetadataLevel;
-use azure_table::{DateTime, Descending, ETag, Key, Projection, ReadEntity, TableEntity};
-
-use super::table;
+use azure_table::{
+    DateTime, Descending, DynamicEntity, ETag, Key, Projection, ReadEntity, Result, TableClient, TableEntity,
+};
+use azure_table_tests::entities::Valued;
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(rename_all = "PascalCase")]
@@ -65,11 +66,10 @@ fn blog(rating: i32) -> Blog {
     }
 }
 
-#[tokio::test]
-async fn projection_requests_only_its_columns() {
-    let table = table::<Blog>().await;
+#[azure_table::test]
+async fn projection_requests_only_its_columns(table: TableClient<Blog>) -> Result<()> {
     for rating in 1..=3 {
-        table.insert(&blog(rating)).await.unwrap();
+        table.insert(&blog(rating)).await?;
     }
     let summary = |rating| Summary {
         channel: "c".into(),
@@ -77,63 +77,52 @@ async fn projection_requests_only_its_columns() {
         stars: rating,
         views: None,
     };
-    let found = table
-        .query()
-        .filter(Blog::RATING.ge(2))
-        .project::<Summary>()
-        .all()
-        .await
-        .unwrap();
+    let query = table.query().filter(Blog::RATING.ge(2));
+    let found = query.project::<Summary>().all().await?;
     assert_eq!(found, [summary(3), summary(2)]);
-    let one = table.get(&blog(1)).project::<Summary>().await.unwrap();
+    let one = table.get(&blog(1)).project::<Summary>().await?;
     assert_eq!(one, Some(summary(1)));
-    assert_eq!(table.get(&blog(4)).project::<Summary>().await.unwrap(), None);
+    assert_eq!(table.get(&blog(4)).project::<Summary>().await?, None);
 
     // Each name once, and always the keys, so that an error can name the row.
     assert_eq!(Summary::SELECT, Some(&["PartitionKey", "RowKey", "rtg", "Views"][..]));
     assert_eq!(Summary::METADATA, MetadataLevel::None);
+
+    table
+        .typed()
+        .insert(&DynamicEntity::new("c", "0000000000000000000"))
+        .await?;
+    let text = table.query().project::<Summary>().all().await.unwrap_err().to_string();
+    assert!(text.contains("property `rtg`: it is missing"), "{text}");
+    Ok(())
 }
 
-#[tokio::test]
-async fn keys_etag_and_timestamp_may_have_any_name() {
-    let table = table::<Blog>().await;
-    let etag = table.insert(&blog(1)).await.unwrap();
-    let whole = table.query().project::<Whole>().first().await.unwrap().unwrap();
+#[azure_table::test]
+async fn keys_etag_and_timestamp_may_have_any_name(table: TableClient<Blog>) -> Result<()> {
+    let etag = table.insert(&blog(1)).await?;
+    let whole = table.query().project::<Whole>().first().await?.unwrap();
     assert_eq!((&*whole.whose, whole.when), ("c", blog(1).posted));
     assert_eq!(whole.etag, Some(etag));
     assert_eq!(whole.changed, Some(whole.at));
     assert_eq!((whole.views, whole.seen), (Some(-1), false));
-    assert_eq!(
-        Whole::SELECT,
-        Some(&["PartitionKey", "RowKey", "Timestamp", "Views"][..])
-    );
+    let selected = ["PartitionKey", "RowKey", "Timestamp", "Views"];
+    assert_eq!(Whole::SELECT, Some(&selected[..]));
     assert_eq!(Whole::METADATA, MetadataLevel::Minimal);
+    Ok(())
 }
 
-#[tokio::test]
-async fn a_projection_may_be_versioned() {
-    let table = table::<Blog>().await;
-    let etag = table.insert(&blog(1)).await.unwrap();
+#[azure_table::test]
+async fn a_projection_may_be_versioned(table: TableClient<Blog>) -> Result<()> {
+    let etag = table.insert(&blog(1)).await?;
     let key = Key::of(&blog(1)).unwrap();
-    let one = table.get(&key).project::<Summary>().versioned().await.unwrap().unwrap();
-    let all = table.query().project::<Summary>().versioned().all().await.unwrap();
+    let one = table.get(&key).project::<Summary>().versioned().await?.unwrap();
+    let all = table.query().project::<Summary>().versioned().all().await?;
     assert_eq!((&one.etag, one.stars), (&etag, 1));
     assert_eq!(all, [one]);
     // A projection that selects the Timestamp itself does so once.
-    let whole = table.get(&key).project::<Whole>().versioned().await.unwrap().unwrap();
+    let whole = table.get(&key).project::<Whole>().versioned().await?.unwrap();
     assert_eq!(whole.changed, Some(whole.timestamp));
-}
-
-#[tokio::test]
-async fn a_missing_property_is_an_error_that_names_it() {
-    let table = table::<Blog>().await;
-    table
-        .typed()
-        .insert(&azure_table::DynamicEntity::new("c", "0000000000000000000"))
-        .await
-        .unwrap();
-    let text = table.query().project::<Summary>().all().await.unwrap_err().to_string();
-    assert!(text.contains("property `rtg`: it is missing"), "{text}");
+    Ok(())
 }
 
 /// A key that is a template of one field, an entity without constants, a generic projection.
@@ -152,35 +141,24 @@ struct Numbered {
     number: u32,
 }
 
-#[derive(TableEntity, Clone, Debug, PartialEq)]
-#[table(partition_key = "p", row_key = "r")]
-struct Holder<T> {
-    value: T,
-    other: i32,
-}
-
 #[derive(Projection, Clone, Debug, PartialEq)]
-#[table(of = Holder<T>)]
+#[table(of = Valued<T>)]
 struct Value<T> {
     value: T,
 }
 
-#[tokio::test]
-async fn a_key_of_one_field_in_a_template_and_a_type_parameter_are_projected() {
-    let orders = table::<Order>().await;
-    orders
-        .insert(&Order {
-            a: "x".into(),
-            b: "y".into(),
-            n: 7,
-        })
-        .await
-        .unwrap();
-    let numbers = orders.query().project::<Numbered>().all().await.unwrap();
+#[azure_table::test]
+async fn a_key_of_one_field_in_a_template_and_a_type_parameter_are_projected(
+    orders: TableClient<Order>,
+    values: TableClient<Valued<f64>>,
+) -> Result<()> {
+    let [a, b] = ["x", "y"].map(String::from);
+    orders.insert(&Order { a, b, n: 7 }).await?;
+    let numbers = orders.query().project::<Numbered>().all().await?;
     assert_eq!(numbers, [Numbered { number: 7 }]);
 
-    let holders = table::<Holder<f64>>().await;
-    holders.insert(&Holder { value: 2.5, other: 1 }).await.unwrap();
-    let value = holders.get(()).project::<Value<f64>>().await.unwrap();
+    values.insert(&Valued::new("g", "n", 2.5)).await?;
+    let value = values.get(("g", "n")).project::<Value<f64>>().await?;
     assert_eq!(value, Some(Value { value: 2.5 }));
+    Ok(())
 }

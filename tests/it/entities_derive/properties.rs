@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use azure_table::key::ReadTableKey;
-use azure_table::{EdmType, EdmValue, ErrorKind, Property, TableEntity, TableKey, TableProperty};
+use azure_table::{
+    DynamicEntity, EdmType, EdmValue, Property, Result, TableClient, TableEntity, TableKey, TableProperty,
+};
 
-use super::{stored, table};
+use super::{assert_unreadable, store, stored};
 
 #[derive(TableProperty, Clone, Copy, Debug, PartialEq)]
 #[table(rename_all = "camelCase")]
@@ -80,11 +82,10 @@ fn reading() -> Reading {
     }
 }
 
-#[tokio::test]
-async fn enums_and_newtypes_are_stored_by_name_number_and_inner_value() {
-    let table = table::<Reading>().await;
+#[azure_table::test]
+async fn enums_and_newtypes_are_stored_by_name_number_and_inner_value(table: TableClient<Reading>) -> Result<()> {
     let reading = reading();
-    table.insert(&reading).await.unwrap();
+    table.insert(&reading).await?;
     let row = stored(&table).await;
     let of = |name: &str| row.get(name).cloned();
     assert_eq!(of("mood"), Some("meh".into()));
@@ -94,81 +95,58 @@ async fn enums_and_newtypes_are_stored_by_name_number_and_inner_value() {
     assert_eq!(of("code"), Some(EdmValue::Int32(8)));
     assert_eq!(of("degrees"), Some(EdmValue::Double(36.6)));
     assert_eq!(of("note"), None);
-    assert_eq!(table.get((1,)).await.unwrap(), Some(reading.clone()));
+    assert_eq!(table.get((1,)).await?, Some(reading.clone()));
 
     let hot = Reading::DEGREES.gt(Celsius(36.0)) & Reading::MOOD.eq(Mood::SoSo) & Reading::LEVEL.ge(Level::High);
-    assert_eq!(table.query().filter(hot).all().await.unwrap(), [reading]);
+    assert_eq!(table.query().filter(hot).all().await?, [reading]);
     let other = Reading::COLOR.eq(Color::Green) | Reading::CODE.ne(Code::Other(8));
-    assert_eq!(table.query().filter(other).all().await.unwrap(), []);
+    assert_eq!(table.query().filter(other).all().await?, []);
+    Ok(())
 }
 
-#[tokio::test]
-async fn every_variant_is_read_as_written() {
-    let table = table::<Reading>().await;
+#[azure_table::test]
+async fn every_variant_is_read_as_written(table: TableClient<Reading>) -> Result<()> {
     let colors = [Color::Red, Color::Green, Color::Other("violet".into())];
     let levels = [Level::Low, Level::Middle, Level::High, Level::Highest];
-    let codes = [
-        Code::Zero,
-        Code::Two,
-        Code::Seven,
-        Code::Eight,
-        Code::Other(1),
-        Code::Other(-5),
-    ];
-    let mut n = 0;
-    for color in &colors {
-        for level in levels {
-            for code in codes {
-                n += 1;
-                let reading = Reading {
-                    n,
-                    color: color.clone(),
-                    level,
-                    code,
-                    maybe: Some(Mood::VeryHappy),
-                    ..reading()
-                };
-                table.insert(&reading).await.unwrap();
-                assert_eq!(table.get((n,)).await.unwrap(), Some(reading));
-            }
-        }
+    use Code::{Eight, Other, Seven, Two, Zero};
+    for (n, code) in [Zero, Two, Seven, Eight, Other(1), Other(-5)].into_iter().enumerate() {
+        let reading = Reading {
+            n: n as u32,
+            color: colors[n % 3].clone(),
+            level: levels[n % 4],
+            code,
+            maybe: Some(Mood::VeryHappy),
+            ..reading()
+        };
+        table.insert(&reading).await?;
+        assert_eq!(table.get((n as u32,)).await?, Some(reading));
     }
-    let numbers: Vec<_> = [Code::Zero, Code::Two, Code::Seven, Code::Eight, Code::Other(1)]
-        .iter()
-        .map(|code| code.to_edm().unwrap().unwrap().into_owned())
-        .collect();
-    assert_eq!(numbers, [0, 2, 7, 8, 1].map(EdmValue::Int32));
+    let number = |code: Code| code.to_edm().unwrap().unwrap().into_owned();
+    assert_eq!(
+        [Zero, Two, Seven, Eight, Other(1)].map(number),
+        [0, 2, 7, 8, 1].map(EdmValue::Int32)
+    );
     assert_eq!(Level::EDM_TYPE, EdmType::Int32);
+    Ok(())
 }
 
-#[tokio::test]
-async fn an_unknown_value_without_a_catch_all_is_an_error_that_lists_the_known_ones() {
-    let table = table::<Reading>().await;
-    table.insert(&reading()).await.unwrap();
+#[azure_table::test]
+async fn an_unknown_value_is_an_error_that_lists_the_known_ones(table: TableClient<Reading>) -> Result<()> {
+    table.insert(&reading()).await?;
     let mut row = stored(&table).await;
     for alias in ["soSo", "ok"] {
         row.insert("mood", alias);
-        row.etag = Some(table.typed().replace(&row).await.unwrap());
-        assert_eq!(table.get((1,)).await.unwrap().unwrap().mood, Mood::SoSo);
+        store(&table, &row).await?;
+        assert_eq!(table.get((1,)).await?.unwrap().mood, Mood::SoSo);
     }
     row.insert("mood", "sad");
-    row.etag = Some(table.typed().replace(&row).await.unwrap());
-    let error = table.get((1,)).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
-    let text = error.to_string();
-    assert!(
-        text.contains("property `mood`: expected \"veryHappy\" or \"meh\", found \"sad\""),
-        "{text}"
-    );
-
+    let why = "property `mood`: expected \"veryHappy\" or \"meh\", found \"sad\"";
+    assert_unreadable(&table, &row, why).await;
     row.insert("mood", "meh");
     row.insert("level", 5);
-    table.typed().replace(&row).await.unwrap();
-    let text = table.get((1,)).await.unwrap_err().to_string();
-    assert!(
-        text.contains("property `level`: expected -1, 0, 10 or 11, found 5"),
-        "{text}"
-    );
+    let why = "property `level`: expected -1, 0, 10 or 11, found 5";
+    assert_unreadable(&table, &row, why).await;
+    Ok(())
 }
 
 #[derive(TableProperty, Clone, Copy, Debug, PartialEq)]
@@ -192,38 +170,27 @@ struct Place {
     home: Region,
 }
 
-#[tokio::test]
-async fn derived_properties_can_be_keys() {
-    let table = table::<Place>().await;
+#[azure_table::test]
+async fn derived_properties_can_be_keys(table: TableClient<Place>) -> Result<()> {
     let place = Place {
         partition: Region::North,
         region: Region::South,
         number: Number(7),
         home: Region::South,
     };
-    table.insert(&place).await.unwrap();
+    table.insert(&place).await?;
     let row = stored(&table).await;
     assert_eq!((&*row.partition_key, &*row.row_key), ("north", "0007-south"));
-    assert_eq!(
-        table.get((Region::North, Number(7), Region::South)).await.unwrap(),
-        Some(place.clone())
-    );
-    let found = table
-        .query()
-        .partition(Region::North)
-        .filter(Place::PARTITION.eq(Region::North))
-        .all()
-        .await
-        .unwrap();
+    let key = (Region::North, Number(7), Region::South);
+    assert_eq!(table.get(key).await?, Some(place.clone()));
+    let query = table.query().partition(Region::North);
+    let found = query.filter(Place::PARTITION.eq(Region::North)).all().await?;
     assert_eq!(found, [place]);
     assert_eq!(Number::DIGITS, u32::DIGITS);
     assert_eq!(Region::read_key("south"), Ok(Region::South));
-    assert!(
-        Region::read_key("South")
-            .unwrap_err()
-            .to_string()
-            .contains("\"north\" or \"south\"")
-    );
+    let error = Region::read_key("South").unwrap_err().to_string();
+    assert!(error.contains("\"north\" or \"south\""), "{error}");
+    Ok(())
 }
 
 fn five() -> i32 {
@@ -251,12 +218,9 @@ struct Defaults {
     list: Vec<u8>,
 }
 
-#[tokio::test]
-async fn missing_property_is_read_as_its_default() {
-    let table = table::<Defaults>().await;
-    let row = azure_table::DynamicEntity::new("p", "");
-    table.typed().insert(&row).await.unwrap();
-    let defaults = table.get(()).await.unwrap().unwrap();
+#[azure_table::test]
+async fn missing_property_is_read_as_its_default(table: TableClient<Defaults>) -> Result<()> {
+    table.typed().insert(&DynamicEntity::new("p", "")).await?;
     let expected = Defaults {
         zero: 0,
         five: 5,
@@ -264,7 +228,7 @@ async fn missing_property_is_read_as_its_default() {
         long: String::new(),
         list: Vec::new(),
     };
-    assert_eq!(defaults, expected);
+    assert_eq!(table.get(()).await?, Some(expected));
     let other = Defaults {
         zero: 1,
         five: 2,
@@ -272,6 +236,7 @@ async fn missing_property_is_read_as_its_default() {
         long: "y".into(),
         list: vec![1],
     };
-    table.insert_or_replace(&other).await.unwrap();
-    assert_eq!(table.get(()).await.unwrap(), Some(other));
+    table.insert_or_replace(&other).await?;
+    assert_eq!(table.get(()).await?, Some(other));
+    Ok(())
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use azure_table::entity::MetadataLevel;
-use azure_table::{DynamicEntity, EdmValue, Error, ErrorKind, ReadEntity, Result, TableEntity};
+use azure_table::{DynamicEntity, EdmValue, ErrorKind, ReadEntity, Result, TableClient, TableEntity};
 
-use super::{names, stored, table};
+use super::{assert_unreadable, names, row, store, stored};
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(partition_key = "p", row_key = "r", rename_all = "PascalCase")]
@@ -16,42 +16,28 @@ struct Aliased {
     text: Option<String>,
 }
 
-#[tokio::test]
-async fn older_name_is_read_if_the_current_one_is_missing() {
-    let table = table::<Aliased>().await;
-    let read = |properties: &[(&str, i32)]| {
-        let mut row = DynamicEntity::new("p", "r");
-        for (name, value) in properties {
-            row.insert(*name, *value);
-        }
-        let table = &table;
-        async move {
-            table.typed().insert_or_replace(&row).await.unwrap();
-            table.get(()).await.unwrap().unwrap().rating
-        }
-    };
-    assert_eq!(read(&[("rtg", 1)]).await, 1);
+#[azure_table::test]
+async fn older_name_is_read_if_the_current_one_is_missing(table: TableClient<Aliased>) -> Result<()> {
     // In any order of the properties: the current name first, then the aliases in order.
-    assert_eq!(read(&[("rtg", 1), ("Stars", 2)]).await, 2);
-    assert_eq!(read(&[("rtg", 1), ("Rating", 3), ("Stars", 2)]).await, 3);
-
-    let mut row = DynamicEntity::new("p", "r");
-    row.insert("Stars", 4);
-    row.insert("Body", "old");
-    table.typed().insert_or_replace(&row).await.unwrap();
-    let aliased = table.get(()).await.unwrap().unwrap();
-    assert_eq!(
-        aliased,
-        Aliased {
-            rating: 4,
-            text: Some("old".into())
-        }
-    );
-    table.replace(&aliased).await.unwrap();
+    let [current, stars, rtg] = [("Rating", 3.into()), ("Stars", 2.into()), ("rtg", 1.into())];
+    for (row, rating) in [
+        (row(("p", "r"), [rtg.clone()]), 1),
+        (row(("p", "r"), [rtg.clone(), stars.clone()]), 2),
+        (row(("p", "r"), [rtg, current, stars]), 3),
+    ] {
+        store(&table, &row).await?;
+        assert_eq!(table.get(()).await?.unwrap().rating, rating);
+    }
+    let row = row(("p", "r"), [("Stars", 4.into()), ("Body", "old".into())]);
+    store(&table, &row).await?;
+    let aliased = table.get(()).await?.unwrap();
+    assert_eq!((aliased.rating, aliased.text.as_deref()), (4, Some("old")));
+    table.replace(&aliased).await?;
     assert_eq!(names(&stored(&table).await), ["Rating", "Text"]);
 
     assert_eq!(<Aliased as TableEntity>::SCHEMA.properties[0].aliases, ["Stars", "rtg"]);
     azure_table::entity::assert_reads::<Aliased>("Aliased\nPartitionKey p\nRowKey r\nrtg Edm.Int32\nBody Edm.String\n");
+    Ok(())
 }
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
@@ -65,37 +51,35 @@ struct Old {
     extra: BTreeMap<String, EdmValue>,
 }
 
-#[tokio::test]
-async fn properties_of_a_newer_version_outlive_a_replace_by_an_older_one() {
-    let table = table::<Old>().await;
-    let mut row = DynamicEntity::new("p", "r");
-    row.insert("text", "a");
-    row.insert("long", "b");
-    row.insert("Added", 5_i64);
-    row.insert("When", azure_table::DateTime::from_unix_seconds(0));
-    row.insert("long_9x", 1);
-    table.typed().insert(&row).await.unwrap();
+#[azure_table::test]
+async fn properties_of_a_newer_version_outlive_a_replace_by_an_older_one(table: TableClient<Old>) -> Result<()> {
+    let newer = [
+        ("text", "a".into()),
+        ("long", "b".into()),
+        ("Added", 5_i64.into()),
+        ("When", azure_table::DateTime::from_unix_seconds(0).into()),
+        ("long_9x", 1.into()),
+    ];
+    store(&table, &row(("p", "r"), newer)).await?;
 
-    let mut old = table.get(()).await.unwrap().unwrap();
+    let mut old = table.get(()).await?.unwrap();
     assert_eq!(old.extra.len(), 3);
     old.text = "c".into();
-    table.replace(&old).await.unwrap();
+    table.replace(&old).await?;
     let after = stored(&table).await;
-    assert_eq!(
-        names(&after),
-        ["Added", "When", "long", "long_9x", "long_chunks", "text"]
-    );
+    let expected = ["Added", "When", "long", "long_9x", "long_chunks", "text"];
+    assert_eq!(names(&after), expected);
     assert_eq!(after.get("Added"), Some(&EdmValue::Int64(5)));
     assert_eq!(after.get("text"), Some(&"c".into()));
-    assert_eq!(table.get(()).await.unwrap(), Some(old.clone()));
+    assert_eq!(table.get(()).await?, Some(old.clone()));
     assert_eq!(Old::METADATA, MetadataLevel::Minimal);
 
     // Pieces and older names of fields are not extra properties.
     let mut row = after;
     row.insert("txt", "older");
     row.insert("long_1", "stale");
-    table.typed().replace(&row).await.unwrap();
-    assert_eq!(table.get(()).await.unwrap(), Some(old.clone()));
+    store(&table, &row).await?;
+    assert_eq!(table.get(()).await?, Some(old.clone()));
 
     for name in ["text", "txt", "long_2", "long_chunks"] {
         let mut wrong = old.clone();
@@ -104,40 +88,7 @@ async fn properties_of_a_newer_version_outlive_a_replace_by_an_older_one() {
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
         assert!(error.to_string().contains(&format!("property `{name}`")), "{error}");
     }
-}
-
-#[derive(TableEntity, Clone, Debug, PartialEq)]
-#[table(partition_key = "p", row_key = "r", deny_unknown_properties)]
-struct Strict {
-    #[table(alias = "txt")]
-    text: String,
-    #[table(chunked)]
-    long: Option<String>,
-}
-
-#[tokio::test]
-async fn unknown_property_can_be_rejected() {
-    let table = table::<Strict>().await;
-    let strict = Strict {
-        text: "a".into(),
-        long: Some("x".repeat(40_000)),
-    };
-    table.insert(&strict).await.unwrap();
-    assert_eq!(table.get(()).await.unwrap(), Some(strict));
-    let mut row = stored(&table).await;
-    row.insert("txt", "older");
-    row.etag = Some(table.typed().replace(&row).await.unwrap());
-    assert!(table.get(()).await.unwrap().is_some());
-    row.insert("Added", 1);
-    table.typed().replace(&row).await.unwrap();
-    let error = table.get(()).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
-    assert!(
-        error
-            .to_string()
-            .contains("property `Added`: the entity does not declare it"),
-        "{error}"
-    );
+    Ok(())
 }
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
@@ -163,32 +114,20 @@ impl Person {
     }
 }
 
-#[tokio::test]
-async fn rows_of_an_older_form_are_upgraded() {
-    let table = table::<Person>().await;
-    let person = Person {
-        n: 1,
-        first: "Ada".into(),
-        last: "Lovelace".into(),
+#[azure_table::test]
+async fn rows_of_an_older_form_are_upgraded(table: TableClient<Person>) -> Result<()> {
+    let person = |n, first: &str, last: &str| {
+        let [first, last] = [first, last].map(String::from);
+        Person { n, first, last }
     };
-    table.insert(&person).await.unwrap();
-    let mut old = DynamicEntity::new("p", "2");
-    old.insert("Name", "Alan Turing");
-    table.typed().insert(&old).await.unwrap();
-    let second = Person {
-        n: 2,
-        first: "Alan".into(),
-        last: "Turing".into(),
-    };
-    assert_eq!(table.query().all().await.unwrap(), [person, second]);
+    table.insert(&person(1, "Ada", "Lovelace")).await?;
+    store(&table, &row(("p", "2"), [("Name", "Alan Turing".into())])).await?;
+    let people = [person(1, "Ada", "Lovelace"), person(2, "Alan", "Turing")];
+    assert_eq!(table.query().all().await?, people);
     assert_eq!(Person::METADATA, MetadataLevel::Minimal);
-
-    old.row_key = "3".into();
-    old.insert("Name", "Plato");
-    table.typed().insert(&old).await.unwrap();
-    let error: Error = table.query().all().await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
-    assert!(error.to_string().contains("Name"), "{error}");
+    let plato = row(("p", "3"), [("Name", "Plato".into())]);
+    assert_unreadable(&table, &plato, "Name").await;
+    Ok(())
 }
 
 /// An `upgrade` that reads its row as the current struct would call itself without end for a row that it cannot mend.
@@ -206,17 +145,12 @@ fn upgrade_that_does_not_mend_a_row_ends_with_both_errors() {
         row.to_entity()
     }
 
-    let mut row = DynamicEntity::new("p", "r");
-    row.insert("title", "t");
-    assert_eq!(row.to_entity::<Page>().unwrap().language, "en");
-    let text = DynamicEntity::new("p", "r")
-        .to_entity::<Page>()
-        .unwrap_err()
-        .to_string();
-    assert!(
-        text.contains("property `language`: it is missing; as an older row: "),
-        "{text}"
-    );
+    let title = row(("p", "r"), [("title", "t".into())]);
+    assert_eq!(title.to_entity::<Page>().unwrap().language, "en");
+    let text = DynamicEntity::new("p", "r").to_entity::<Page>();
+    let text = text.unwrap_err().to_string();
+    let why = "property `language`: it is missing; as an older row: ";
+    assert!(text.contains(why), "{text}");
     assert_eq!(text.matches("as an older row").count(), 1, "{text}");
     assert!(text.contains("property `title`: it is missing"), "{text}");
 }

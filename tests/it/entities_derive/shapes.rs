@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use azure_table::{Projection, PropertyGroup, TableEntity, TableOperation, TableProperty};
+use azure_table::{
+    Projection, Property as _, PropertyGroup, Result, TableClient, TableEntity, TableOperation, TableProperty,
+};
 
-use super::{names, stored, table};
+use super::{names, stored};
 
 macro_rules! family {
     ($entity:ident, $group:ident, $choice:ident, $projection:ident, $field:ident: $type:ty) => {
@@ -66,33 +68,28 @@ mod halves {
     }
 }
 
-#[tokio::test]
-async fn types_made_by_a_macro() {
-    let table = table::<Made>().await;
-    let group = MadeGroup {
-        inner: 5,
-        choice: MadeChoice::Other("x".into()),
-    };
+#[azure_table::test]
+async fn types_made_by_a_macro(table: TableClient<Made>) -> Result<()> {
     let made = Made {
         pk: "p".into(),
         id: 7,
-        group,
+        group: MadeGroup {
+            inner: 5,
+            choice: MadeChoice::Other("x".into()),
+        },
         value: 6,
         plain: 7,
         half: 8,
     };
-    table.insert(&made).await.unwrap();
+    table.insert(&made).await?;
     let filter = Made::GROUP.field(MadeGroup::INNER).eq(5_i64) & Made::PLAIN.gt(1_i64);
-    assert_eq!(table.query().filter(filter).all().await.unwrap(), [made]);
-    let projected = table.query().project::<MadeProjection>().all().await.unwrap();
-    assert_eq!(
-        projected,
-        [MadeProjection {
-            pk: "p".into(),
-            id: 7,
-            plain: 7
-        }]
-    );
+    assert_eq!(table.query().filter(filter).all().await?, [made]);
+    let projected = table.query().project::<MadeProjection>().all().await?;
+    let [projected] = &projected[..] else {
+        panic!("{projected:?}")
+    };
+    assert_eq!((&*projected.pk, projected.id, projected.plain), ("p", 7, 7));
+    Ok(())
 }
 
 type Maybe<T> = Option<T>;
@@ -107,12 +104,12 @@ struct Aliases {
     chunked: Maybe<String>,
 }
 
-#[tokio::test]
-async fn an_alias_of_option_is_an_option() {
-    let table = table::<Aliases>().await;
-    table.insert(&Aliases::default()).await.unwrap();
+#[azure_table::test]
+async fn an_alias_of_option_is_an_option(table: TableClient<Aliases>) -> Result<()> {
+    table.insert(&Aliases::default()).await?;
     assert_eq!(names(&stored(&table).await), [""; 0]);
-    assert_eq!(table.get(()).await.unwrap(), Some(Aliases::default()));
+    assert_eq!(table.get(()).await?, Some(Aliases::default()));
+    Ok(())
 }
 
 #[derive(PropertyGroup, Clone, Debug, PartialEq)]
@@ -141,30 +138,32 @@ struct Holder<T: Clone, const N: usize> {
 #[derive(TableProperty, Clone, Debug, PartialEq)]
 struct Wrapped<T>(T);
 
-#[tokio::test]
-async fn generic_types() {
-    let table = table::<Holder<f64, 3>>().await;
-    let many = Many {
-        one: 1.5,
-        list: vec![2.5],
-        text: None,
-        bytes: [1, 2, 3],
-    };
+#[azure_table::test]
+async fn generic_types(table: TableClient<Holder<f64, 3>>) -> Result<()> {
     let holder = Holder {
-        many,
+        many: Many {
+            one: 1.5,
+            list: vec![2.5],
+            text: None,
+            bytes: [1, 2, 3],
+        },
         kind: PhantomData,
     };
-    table.insert(&holder).await.unwrap();
+    table.insert(&holder).await?;
     let one = Holder::<f64, 3>::MANY.field(Many::<f64, 3>::ONE);
-    assert_eq!(table.query().filter(one.lt(2.0)).all().await.unwrap(), [holder]);
-    assert_eq!(
-        azure_table::Property::to_edm(&Wrapped(5)),
-        azure_table::Property::to_edm(&5)
-    );
+    assert_eq!(table.query().filter(one.lt(2.0)).all().await?, [holder]);
+    assert_eq!(Wrapped(5).to_edm(), 5.to_edm());
+    Ok(())
 }
 
 #[derive(TableProperty)]
 struct Name<'a>(&'a str);
+
+#[derive(PropertyGroup)]
+struct Pair<'a, T> {
+    left: T,
+    right: &'a str,
+}
 
 #[derive(TableProperty)]
 enum Kind<'a> {
@@ -182,11 +181,12 @@ struct Borrowing<'a> {
     cow: Cow<'a, str>,
     #[table(json)]
     json: &'a [i32],
+    #[table(flatten)]
+    pair: Pair<'a, &'a str>,
 }
 
-#[tokio::test]
-async fn borrowing_types() {
-    let table = table::<Aliases>().await;
+#[azure_table::test]
+async fn borrowing_types(table: TableClient<Aliases>) -> Result<()> {
     let text = String::from("text");
     let borrowing = Borrowing {
         name: Name(&text),
@@ -194,10 +194,15 @@ async fn borrowing_types() {
         known: Kind::Known,
         cow: Cow::Borrowed(&text),
         json: &[1],
+        pair: Pair {
+            left: &text,
+            right: "r",
+        },
     };
-    table.execute(TableOperation::insert(&borrowing)).await.unwrap();
+    table.execute(TableOperation::insert(&borrowing)).await?;
     let row = stored(&table).await;
-    assert_eq!(names(&row), ["cow", "json", "kind", "known", "name"]);
+    assert_eq!(names(&row), ["cow", "json", "kind", "known", "left", "name", "right"]);
     assert_eq!(row.get("known"), Some(&"Known".into()));
     assert_eq!(row.get("json"), Some(&"[1]".into()));
+    Ok(())
 }

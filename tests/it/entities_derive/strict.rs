@@ -240,10 +240,10 @@ mod renamed {
     }
 }
 
-use super::table;
+use azure_table::{DynamicEntity, Result, TableClient};
 
-#[tokio::test]
-async fn derived_code_works_in_strict_surroundings() {
+#[azure_table::test]
+async fn derived_code_works_in_strict_surroundings(table: TableClient<bare::Item>) -> Result<()> {
     use bare::{All, Group, Item, Level, Mood, Number, Some as Projected, Tagged};
     let all = All {
         key: Mood::Good,
@@ -266,12 +266,9 @@ async fn derived_code_works_in_strict_surroundings() {
         timestamp: None,
         ignored: (),
     };
-    let table = table::<Item>().await;
-    table.insert(&Item::All(all.clone())).await.unwrap();
-    let mut read = table.query().all().await.unwrap();
-    let Item::All(found) = read.remove(0) else {
-        panic!("{read:?}")
-    };
+    table.insert(&Item::All(all.clone())).await?;
+    let read = table.query().all().await?.remove(0);
+    let Item::All(found) = read else { panic!("{read:?}") };
     assert!(found.write_id.is_some() && found.etag.is_some() && found.timestamp.is_some());
     let plain = All {
         write_id: None,
@@ -281,52 +278,37 @@ async fn derived_code_works_in_strict_surroundings() {
     };
     assert_eq!(plain, all);
     let filter = All::NAME.field(Group::TYPE).eq(1) & All::PROPERTY.eq(Level::High) & All::KEY.eq(Mood::Good);
-    let rows = table.typed::<azure_table::DynamicEntity>().typed::<All>();
-    let projected = rows.query().filter(filter).project::<Projected>().all().await.unwrap();
-    assert_eq!(
-        projected,
-        [Projected {
-            row: Number(7),
-            schema: None,
-            property: Level::High
-        }]
-    );
+    let rows = table.typed::<DynamicEntity>().typed::<All>();
+    let projected = rows.query().filter(filter).project::<Projected>().all().await?;
+    let expected = Projected {
+        row: Number(7),
+        schema: None,
+        property: Level::High,
+    };
+    assert_eq!(projected, [expected]);
 
     let tagged = table.typed::<Tagged>();
-    tagged
-        .insert(&Tagged::All(All { row: Number(8), ..all }))
-        .await
-        .unwrap();
-    let mut read = tagged.query().filter(Tagged::ALL.only()).all().await.unwrap();
-    let Tagged::All(found) = read.remove(0);
+    tagged.insert(&Tagged::All(All { row: Number(8), ..all })).await?;
+    let Tagged::All(found) = tagged.query().filter(Tagged::ALL.only()).all().await?.remove(0);
     assert_eq!((found.row, found.extra.len()), (Number(8), 0));
+    Ok(())
 }
 
-#[tokio::test]
-async fn the_crate_may_have_another_name() {
+#[azure_table::test]
+async fn the_crate_may_have_another_name(table: TableClient<renamed::Rows>) -> Result<()> {
     use renamed::{Group, Kind, Max, Row, Rows};
-    let table = table::<Rows>().await;
     let row = Row {
         kind: Kind::First,
         id: 1,
         group: Group { max: Group::MAX },
         max: Row::MAX,
     };
-    table.insert(&Rows::Row(row.clone())).await.unwrap();
-    let rows = table
-        .query()
-        .partition(Kind::First)
-        .filter(Rows::ROW.field(Row::COLUMN_MAX).eq(6))
-        .all()
-        .await
-        .unwrap();
+    table.insert(&Rows::Row(row.clone())).await?;
+    let query = table.query().partition(Kind::First);
+    let rows = query.filter(Rows::ROW.field(Row::COLUMN_MAX).eq(6)).all().await?;
     assert_eq!(rows, [Rows::Row(row)]);
-    let max = table
-        .typed::<azure_table::DynamicEntity>()
-        .typed::<Row>()
-        .get((Kind::First, 1))
-        .project::<Max>()
-        .await
-        .unwrap();
+    let rows = table.typed::<DynamicEntity>().typed::<Row>();
+    let max = rows.get((Kind::First, 1)).project::<Max>().await?;
     assert_eq!(max, Some(Max { max: 6 }));
+    Ok(())
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use azure_table::entity::{MetadataLevel, VariantOf};
 use azure_table::{
-    DateTime, Descending, DynamicEntity, ETag, EdmValue, ErrorKind, PropertyGroup, ReadEntity, TableEntity, Versioned,
+    DateTime, Descending, DynamicEntity, ETag, EdmValue, ErrorKind, PropertyGroup, ReadEntity, Result, TableClient,
+    TableEntity, Versioned,
 };
 
-use super::{names, table};
+use super::{assert_unreadable, names, row};
 
 /// The beginning of the RowKey selects the variant.
 mod by_prefix {
@@ -44,10 +45,9 @@ mod by_prefix {
     }
 }
 
-#[tokio::test]
-async fn variants_are_selected_by_the_prefix_of_the_row_key() {
+#[azure_table::test]
+async fn variants_are_selected_by_the_prefix_of_the_row_key(table: TableClient<by_prefix::Item>) -> Result<()> {
     use by_prefix::{Customer, Item, Order};
-    let table = table::<Item>().await;
     let customer = Customer {
         shop: "s".into(),
         id: 1,
@@ -59,45 +59,33 @@ async fn variants_are_selected_by_the_prefix_of_the_row_key() {
         total: 2.5,
         etag: None,
     };
-    table.insert(&Item::Customer(customer.clone())).await.unwrap();
-    table.insert(&Item::Order(order.clone())).await.unwrap();
-    let mut other = DynamicEntity::new("s", "0003");
-    other.insert("X", 1_i64);
-    table.insert(&Item::Unknown(other)).await.unwrap();
+    table.insert(&Item::Customer(customer.clone())).await?;
+    table.insert(&Item::Order(order.clone())).await?;
+    let other = row(("s", "0003"), [("X", 1_i64.into())]);
+    table.insert(&Item::Unknown(other)).await?;
 
-    let items = table.query().partition("s").all().await.unwrap();
+    let items = table.query().partition("s").all().await?;
     assert_eq!(items.len(), 3);
     assert_eq!(items[0], Item::Customer(customer.clone()));
-    let Item::Order(read) = &items[1] else {
-        panic!("{items:?}")
-    };
-    assert!(read.etag.is_some() && read.total == 2.5);
-    let Item::Unknown(unknown) = &items[2] else {
-        panic!("{items:?}")
-    };
-    assert_eq!(unknown.get("X"), Some(&EdmValue::Int64(1)));
+    assert!(matches!(&items[1], Item::Order(read) if read.etag.is_some() && read.total == 2.5));
+    assert!(matches!(&items[2], Item::Unknown(row) if row.get("X") == Some(&EdmValue::Int64(1))));
     assert_eq!(Item::METADATA, MetadataLevel::Minimal);
 
-    let count = |filter| {
-        let query = table.query().filter(filter);
-        async { query.all().await.unwrap().len() }
-    };
-    assert_eq!(count(Item::CUSTOMER.only()).await, 1);
-    assert_eq!(count(Item::CUSTOMER.field(Customer::NAME).eq("Ada")).await, 1);
-    assert_eq!(
-        count(Item::ORDERS.field(Order::TOTAL).gt(3.0) | Item::CUSTOMER.only()).await,
-        1
-    );
+    for filter in [
+        Item::CUSTOMER.only(),
+        Item::CUSTOMER.field(Customer::NAME).eq("Ada"),
+        Item::ORDERS.field(Order::TOTAL).gt(3.0) | Item::CUSTOMER.only(),
+    ] {
+        let text = filter.to_string();
+        assert_eq!(table.query().filter(filter).all().await?.len(), 1, "{text}");
+    }
 
     // The condition selects the variant.
-    let stale = items[1].clone();
-    table.replace(&items[1]).await.unwrap();
-    assert_eq!(
-        table.replace(&stale).await.unwrap_err().kind(),
-        ErrorKind::ConditionNotMet
-    );
-    table.delete(&items[0]).await.unwrap();
-    assert_eq!(table.get(&items[0]).await.unwrap(), None);
+    table.replace(&items[1]).await?;
+    let stale = table.replace(&items[1]).await.unwrap_err();
+    assert_eq!(stale.kind(), ErrorKind::ConditionNotMet);
+    table.delete(&items[0]).await?;
+    assert_eq!(table.get(&items[0]).await?, None);
 
     let wrong = Item::Order(Order {
         key: "0001_x".into(),
@@ -105,11 +93,9 @@ async fn variants_are_selected_by_the_prefix_of_the_row_key() {
     });
     let error = table.insert(&wrong).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    let text = error.to_string();
-    assert!(
-        text.contains("RowKey \"0001_x\": the RowKey of the variant `Order` begins with \"0002_\""),
-        "{text}"
-    );
+    let why = "RowKey \"0001_x\": the RowKey of the variant `Order` begins with \"0002_\"";
+    assert!(error.to_string().contains(why), "{error}");
+    Ok(())
 }
 
 /// A property selects the variant.
@@ -153,90 +139,64 @@ mod by_tag {
     }
 }
 
-#[tokio::test]
-async fn variants_are_selected_by_a_tag() {
+#[azure_table::test]
+async fn variants_are_selected_by_a_tag(table: TableClient<by_tag::Media>) -> Result<()> {
     use by_tag::{Media, Photo, Size, Video};
-    let table = table::<Media>().await;
     let photo = Photo {
         album: "a".into(),
         id: "x".into(),
         size: Size { width: 3 },
     };
-    let video = Video {
+    let video = |id, seconds| Video {
         album: "a".into(),
-        id: 1,
-        seconds: 5,
+        id,
+        seconds,
         extra: BTreeMap::new(),
     };
-    let longer = Video {
-        id: 2,
-        seconds: 500,
-        ..video.clone()
-    };
-    let media = [Media::ShortVideo(video), Media::LongVideo(longer), Media::Photo(photo)];
+    let media = [
+        Media::ShortVideo(video(1, 5)),
+        Media::LongVideo(video(2, 500)),
+        Media::Photo(photo),
+    ];
     for item in &media {
-        table.insert(item).await.unwrap();
+        table.insert(item).await?;
     }
-    assert_eq!(table.query().partition("a").all().await.unwrap(), media);
-    let rows = table.typed::<DynamicEntity>().query().all().await.unwrap();
+    assert_eq!(table.query().partition("a").all().await?, media);
+    let rows = table.typed::<DynamicEntity>().query().all().await?;
     let tags: Vec<_> = rows.iter().filter_map(|row| row.get("Kind")).collect();
     assert_eq!(tags, [&"short_video".into(), &"long".into(), &"photo".into()]);
     assert_eq!(names(&rows[2]), ["Kind", "width"]);
 
     let long = Media::ONLY_LONG_VIDEO.field(Video::SECONDS).gt(1);
-    assert_eq!(table.query().filter(long).all().await.unwrap(), media[1..2]);
-    assert_eq!(
-        table.query().filter(Media::ONLY_PHOTO.only()).all().await.unwrap(),
-        media[2..]
-    );
+    assert_eq!(table.query().filter(long).all().await?, media[1..2]);
+    assert_eq!(table.query().filter(Media::ONLY_PHOTO.only()).all().await?, media[2..]);
 
     // An entity is written as it was read: the tag is not an extra property.
-    for item in table.query().all().await.unwrap() {
-        table.replace(&item).await.unwrap();
+    for item in table.query().all().await? {
+        table.replace(&item).await?;
     }
-    assert_eq!(table.query().all().await.unwrap(), media);
+    assert_eq!(table.query().all().await?, media);
 
-    let Media::ShortVideo(mut video) = media[0].clone() else {
-        unreachable!("it was made as one")
-    };
+    let mut video = video(1, 5);
     video.extra.insert("Kind".into(), "photo".into());
     let error = table.replace(&Media::ShortVideo(video)).await.unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("property `Kind`: the entity has it, and it distinguishes the variants"),
-        "{error}"
-    );
+    let why = "property `Kind`: the entity has it, and it distinguishes the variants";
+    assert!(error.to_string().contains(why), "{error}");
 
-    let versioned: Versioned<Media> = table.get(&media[0]).versioned().await.unwrap().unwrap();
-    table.replace(&versioned).await.unwrap();
-    assert_eq!(
-        table.replace(&versioned).await.unwrap_err().kind(),
-        ErrorKind::ConditionNotMet
-    );
+    let versioned: Versioned<Media> = table.get(&media[0]).versioned().await?.unwrap();
+    table.replace(&versioned).await?;
+    let stale = table.replace(&versioned).await.unwrap_err();
+    assert_eq!(stale.kind(), ErrorKind::ConditionNotMet);
 
     let mut row = rows[0].clone();
     row.insert("Kind", "audio");
-    table.typed().insert_or_replace(&row).await.unwrap();
-    let error = table.query().all().await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
-    assert!(
-        error
-            .to_string()
-            .contains("the row matches no variant of `Media`: its `Kind` is \"audio\""),
-        "{error}"
-    );
-
+    let why = "the row matches no variant of `Media`: its `Kind` is \"audio\"";
+    assert_unreadable(&table, &row, why).await;
     // A variant that is written as its own type has no tag.
     row.properties.remove("Kind");
-    table.typed().insert_or_replace(&row).await.unwrap();
-    let error = table.query().all().await.unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("it has no property `Kind`, which distinguishes the variants: write it as the enum"),
-        "{error}"
-    );
+    let why = "it has no property `Kind`, which distinguishes the variants: write it as the enum";
+    assert_unreadable(&table, &row, why).await;
+    Ok(())
 }
 
 /// A segment of the RowKey that is not its beginning selects the variant.
@@ -279,69 +239,56 @@ mod by_form {
     }
 }
 
-#[tokio::test]
-async fn variants_are_selected_by_the_form_of_their_keys() {
+#[azure_table::test]
+async fn variants_are_selected_by_the_form_of_their_keys(table: TableClient<by_form::Entry>) -> Result<()> {
     use by_form::{Entry, Order, Refund, Settings};
-    let table = table::<Entry>().await;
     let posted = |seconds| DateTime::from_unix_seconds(seconds).into();
+    let order = |at, total| {
+        let (shop, posted) = ("s".into(), posted(at));
+        Entry::Order(Order { shop, posted, total })
+    };
+    let refund = Refund {
+        customer: "s".into(),
+        posted: posted(2),
+        reason: "broken".into(),
+    };
+    let settings = Settings {
+        shop: "s".into(),
+        dark: true,
+    };
     let entries = [
-        Entry::Order(Order {
-            shop: "s".into(),
-            posted: posted(3),
-            total: 1,
-        }),
-        Entry::Refund(Refund {
-            customer: "s".into(),
-            posted: posted(2),
-            reason: "broken".into(),
-        }),
-        Entry::Order(Order {
-            shop: "s".into(),
-            posted: posted(1),
-            total: 2,
-        }),
-        Entry::Settings(Settings {
-            shop: "s".into(),
-            dark: true,
-        }),
+        order(3, 1),
+        Entry::Refund(refund),
+        order(1, 2),
+        Entry::Settings(settings),
     ];
     for entry in &entries {
-        table.insert(entry).await.unwrap();
+        table.insert(entry).await?;
     }
-    assert_eq!(table.query().partition("s").all().await.unwrap(), entries);
-    assert_eq!(table.get(&entries[1]).await.unwrap().as_ref(), Some(&entries[1]));
-    table.typed().insert(&DynamicEntity::new("s", "zzz")).await.unwrap();
-    let all = table.query().all().await.unwrap();
+    assert_eq!(table.query().partition("s").all().await?, entries);
+    assert_eq!(table.get(&entries[1]).await?.as_ref(), Some(&entries[1]));
+    table.typed().insert(&DynamicEntity::new("s", "zzz")).await?;
+    let all = table.query().all().await?;
     assert!(matches!(&all[4], Entry::Other(row) if row.row_key == "zzz"));
-    let settings = table
-        .query()
-        .filter(Entry::SETTINGS.field(Settings::DARK).eq(true))
-        .all()
-        .await
-        .unwrap();
-    assert_eq!(settings, entries[3..]);
-    let totals = table
-        .query()
-        .filter(Entry::ORDER.field(Order::TOTAL).gt(1))
-        .all()
-        .await
-        .unwrap();
-    assert_eq!(totals, entries[2..3]);
+    for (filter, found) in [
+        (Entry::SETTINGS.field(Settings::DARK).eq(true), &entries[3..]),
+        (Entry::ORDER.field(Order::TOTAL).gt(1), &entries[2..3]),
+    ] {
+        assert_eq!(table.query().filter(filter).all().await?, found);
+    }
 
     let mut batch = table.batch();
     for entry in &entries {
-        batch.merge(entry).unwrap();
+        batch.merge(entry)?;
     }
-    batch.submit().await.unwrap();
+    batch.submit().await?;
 
     let forged = Entry::Other(DynamicEntity::new("s", "settings"));
     let error = table.insert_or_replace(&forged).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    let text = error.to_string();
-    assert!(
-        text.contains("RowKey \"settings\": it has the form of the variant `Settings`"),
-        "{text}"
-    );
+    let why = "RowKey \"settings\": it has the form of the variant `Settings`";
+    assert!(error.to_string().contains(why), "{error}");
+    Ok(())
 }
 
 /// Enums may borrow, and can then only be written, and may be generic.
@@ -373,24 +320,21 @@ enum Either<T> {
     Other(DynamicEntity),
 }
 
-#[tokio::test]
-async fn enums_may_borrow_and_may_be_generic() {
-    let table = table::<Either<String>>().await;
+#[azure_table::test]
+async fn enums_may_borrow_and_may_be_generic(table: TableClient<Either<String>>) -> Result<()> {
     let text = String::from("text");
     for written in [
         Written::Borrowed(Borrowed { id: 1, text: &text }),
         Written::Generic(Generic { id: 2, value: &text }),
     ] {
-        table
-            .execute(azure_table::TableOperation::insert(&written))
-            .await
-            .unwrap();
+        table.execute(azure_table::TableOperation::insert(&written)).await?;
     }
-    let read = table.query().all().await.unwrap();
+    let read = table.query().all().await?;
     assert!(matches!(&read[0], Either::Other(row) if row.get("text") == Some(&"text".into())));
     assert_eq!(read[1], Either::Generic(Generic { id: 2, value: text }));
     let generic = Either::<String>::GENERIC.field(Generic::<String>::VALUE);
-    assert_eq!(table.query().filter(generic.eq("text")).all().await.unwrap().len(), 1);
+    assert_eq!(table.query().filter(generic.eq("text")).all().await?.len(), 1);
+    Ok(())
 }
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
@@ -402,31 +346,29 @@ enum Tagged {
     Other(DynamicEntity),
 }
 
-#[tokio::test]
-async fn row_of_other_that_would_be_read_as_a_variant_is_rejected() {
-    use by_prefix::Item;
-    let items = table::<Item>().await;
-    let error = items
-        .insert(&Item::Unknown(DynamicEntity::new("s", "0001_x")))
-        .await
-        .unwrap_err();
+#[azure_table::test]
+async fn row_of_other_that_would_be_read_as_a_variant_is_rejected(
+    items: TableClient<by_prefix::Item>,
+    rows: TableClient<Tagged>,
+) -> Result<()> {
+    let other = by_prefix::Item::Unknown(DynamicEntity::new("s", "0001_x"));
+    let error = items.insert(&other).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     let why = "RowKey \"0001_x\": it begins with \"0001_\", as the RowKeys of the variant `Customer`";
     assert!(error.to_string().contains(why), "{error}");
 
-    let rows = table::<Tagged>().await;
-    let mut row = DynamicEntity::new("p", "r");
-    row.insert("Kind", "fixed");
+    let mut row = row(("p", "r"), [("Kind", "fixed".into())]);
     let error = rows.insert(&Tagged::Other(row.clone())).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     let why = "property `Kind`: \"fixed\" is the tag of the variant `Fixed`";
     assert!(error.to_string().contains(why), "{error}");
     // A tag that no variant has stays with its row.
     row.insert("Kind", "Fixed");
-    rows.insert(&Tagged::Other(row.clone())).await.unwrap();
-    let read = rows.query().all().await.unwrap();
+    rows.insert(&Tagged::Other(row.clone())).await?;
+    let read = rows.query().all().await?;
     assert!(matches!(&read[0], Tagged::Other(other) if other.properties == row.properties));
-    rows.delete(&read[0]).await.unwrap();
+    rows.delete(&read[0]).await?;
+    Ok(())
 }
 
 /// The type parameters select no variant: a row that fits two variants fits neither alone.

@@ -160,8 +160,7 @@ proptest! {
         ],
         begins_with_retrieve in proptest::bool::weighted(0.1),
     ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(check(wishes, begins_with_retrieve))?;
+        super::run(check(wishes, begins_with_retrieve))?;
     }
 }
 

@@ -56,8 +56,7 @@ fn same(a: &AllTypes, b: &AllTypes) -> bool {
 proptest! {
     #[test]
     fn any_entity_is_read_as_written(entity in entity()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(async {
+        super::run(async {
             let table = TableServiceClient::from_transport(Emulator::new()).table::<AllTypes>("Things").unwrap();
             table.create_table().await.unwrap();
             table.insert(&entity).await.unwrap();

@@ -5,14 +5,14 @@ use std::fmt::Debug;
 use std::time::{Duration, SystemTime};
 
 use azure_table::key::{Base64Url, Bucket, Day, Escaped, Month, PercentEscaped, ReadTableKey, Week, Year};
-use azure_table::{
-    DateTime, Descending, Emulator, ErrorKind, Guid, Key, KeyPrefix, TableClient, TableEntity, TableProperty,
-    TableServiceClient,
-};
+use azure_table::{DateTime, Descending, ErrorKind, Guid, Key, KeyPrefix, TableClient, TableEntity, TableProperty};
 use azure_table_patterns::Indexed;
+use azure_table_tests::key_order::fresh_table;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+
+use super::run;
 
 #[derive(TableProperty, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[table(key)]
@@ -46,22 +46,11 @@ struct Partitioned<T> {
     number: u8,
 }
 
-fn run<F: Future>(future: F) -> F::Output {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(future)
-}
-
 async fn stored<E: TableEntity>(rows: &[E]) -> TableClient<E> {
     let mut rows: Vec<&E> = rows.iter().collect();
     rows.sort_by_key(|row| Key::of(*row).unwrap());
     rows.dedup_by_key(|row| Key::of(*row).unwrap());
-    let table = TableServiceClient::from_transport(Emulator::new())
-        .table::<E>("Rows")
-        .unwrap();
-    table.create_table().await.unwrap();
+    let table = fresh_table::<E>().await;
     for row in rows {
         table.insert(row).await.unwrap();
     }
@@ -70,16 +59,8 @@ async fn stored<E: TableEntity>(rows: &[E]) -> TableClient<E> {
 
 /// Texts of partitions, some of which are longer than the text of a field, and some the beginning of another.
 fn partition() -> impl Strategy<Value = String> {
-    select(vec![
-        "",
-        "a",
-        "ab",
-        "Channel9",
-        "Channel9-of-contoso-ltd",
-        "é",
-        "漢字かな",
-    ])
-    .prop_map(str::to_owned)
+    let texts = ["", "a", "ab", "Channel9", "Channel9-of-contoso-ltd", "é", "漢字かな"];
+    select(texts.to_vec()).prop_map(str::to_owned)
 }
 
 /// Text of few characters, so that one is often the beginning of another.
@@ -173,14 +154,10 @@ where
     let expected =
         |is_selected: &dyn Fn(&E) -> bool| all.iter().filter(|row| is_selected(row)).cloned().collect::<Vec<_>>();
     let query = || table.query();
-    prop_assert_eq!(
-        query().key_prefix(from.clone()).all().await.unwrap(),
-        expected(&is_under_from)
-    );
-    prop_assert_eq!(
-        query().key_prefix(to.clone()).all().await.unwrap(),
-        expected(&is_under_to)
-    );
+    let read = query().key_prefix(from.clone()).all().await.unwrap();
+    prop_assert_eq!(read, expected(&is_under_from));
+    let read = query().key_prefix(to.clone()).all().await.unwrap();
+    prop_assert_eq!(read, expected(&is_under_to));
     let either = |row: &E| is_under_from(row) || is_under_to(row);
     let both = query().key_prefixes([from.clone(), to.clone()]).all().await.unwrap();
     prop_assert_eq!(both, expected(&either));
@@ -190,10 +167,7 @@ where
     match query().between(from, to).all().await {
         Ok(read) => {
             let ends = first.zip(last).filter(|(first, last)| first <= last);
-            prop_assert_eq!(
-                &read,
-                &ends.map_or_else(Vec::new, |(first, last)| all[first..=last].to_vec())
-            );
+            prop_assert_eq!(&read[..], ends.map_or(&[][..], |(first, last)| &all[first..=last]));
             if let Some(is_between) = is_between {
                 prop_assert_eq!(read, expected(is_between));
             }
@@ -215,10 +189,8 @@ fn ranges_of_text_are_exact() {
     ranges("[a/?#\\\\ !\n]{0,3}".prop_map(Escaped), None);
     ranges("[a/%$\n]{0,3}".prop_map(PercentEscaped), None);
     ranges(("[ab]{0,2}", 0..3_u8), None);
-    ranges(
-        (time(), near_text().prop_map(Escaped), (0..4_u8).prop_map(Descending)),
-        None,
-    );
+    let several = (time(), near_text().prop_map(Escaped), (0..4_u8).prop_map(Descending));
+    ranges(several, None);
     ranges(vec(any::<u8>(), 0..3).prop_map(Base64Url), None);
 }
 
@@ -241,10 +213,8 @@ fn ranges_of_numbers_are_exact() {
 fn ranges_of_times_are_exact() {
     ranges(time(), Some(Ord::cmp));
     ranges(time().prop_map(Descending), Some(Ord::cmp));
-    ranges(
-        time().prop_map(|time| SystemTime::try_from(time).unwrap()),
-        Some(Ord::cmp),
-    );
+    let systems = time().prop_map(|time| SystemTime::try_from(time).unwrap());
+    ranges(systems, Some(Ord::cmp));
     ranges((0..4_u64).prop_map(Duration::from_secs), Some(Ord::cmp));
     ranges(time().prop_map(Year::from), Some(Ord::cmp));
     ranges(time().prop_map(|time| Descending(Month::from(time))), Some(Ord::cmp));
@@ -282,33 +252,20 @@ struct Job {
     guid: Guid,
 }
 
-fn job() -> impl Strategy<Value = Job> {
-    let fields = (
-        select(vec![State::Open, State::Closed, State::Empty]),
-        time(),
-        select(vec!['a', 'b', ' ', '漢']),
-        -1..2_i64,
-    );
-    let more = (
-        prop::option::of(near_text()),
-        any::<bool>(),
-        -1..2_i32,
-        any::<[u8; 16]>(),
-    );
-    (partition(), fields, more).prop_map(
-        |(tenant, (state, since, letter, count), (name, part, number, guid))| Job {
-            tenant,
-            id: 0,
-            state,
-            since,
-            letter,
-            count,
-            name,
-            part,
-            number,
-            guid: Guid(guid),
-        },
-    )
+prop_compose! {
+    fn job()(
+        tenant in partition(),
+        state in select(vec![State::Open, State::Closed, State::Empty]),
+        since in time(),
+        letter in select(vec!['a', 'b', ' ', '漢']),
+        count in -1..2_i64,
+        name in prop::option::of(near_text()),
+        part in any::<bool>(),
+        number in -1..2_i32,
+        guid in any::<[u8; 16]>(),
+    ) -> Job {
+        Job { tenant, id: 0, state, since, letter, count, name, part, number, guid: Guid(guid) }
+    }
 }
 
 proptest! {
@@ -318,16 +275,15 @@ proptest! {
     fn queries_by_an_index_are_exact(mut jobs in vec(job(), 1..12), picked in any::<prop::sample::Index>()) {
         jobs.iter_mut().zip(0..).for_each(|(job, id)| job.id = id);
         let of = picked.get(&jobs);
-        let table = TableServiceClient::from_transport(Emulator::new()).table::<Job>("Jobs").unwrap();
         run(async {
-            table.create_table().await.unwrap();
+            let table = fresh_table::<Job>().await;
             let indexed = Indexed::open(&table).await.unwrap();
-            indexed.build(Job::BY_STATE).await.unwrap().ensure_none_taken().unwrap();
-            indexed.build(Job::BY_STATE_SINCE).await.unwrap().ensure_none_taken().unwrap();
-            indexed.build(Job::BY_LETTER).await.unwrap().ensure_none_taken().unwrap();
-            indexed.build(Job::BY_NAME).await.unwrap().ensure_none_taken().unwrap();
-            indexed.build(Job::BY_PART).await.unwrap().ensure_none_taken().unwrap();
-            indexed.build(Job::BY_NUMBER).await.unwrap().ensure_none_taken().unwrap();
+            macro_rules! build {
+                ($($index:ident)*) => {$(
+                    indexed.build(Job::$index).await.unwrap().ensure_none_taken().unwrap();
+                )*};
+            }
+            build! { BY_STATE BY_STATE_SINCE BY_LETTER BY_NAME BY_PART BY_NUMBER }
             for job in &jobs {
                 indexed.insert(job).await.unwrap();
             }

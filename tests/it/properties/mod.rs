@@ -25,3 +25,10 @@ fn cases(all: Config) -> Config {
         ..all
     }
 }
+
+/// Runs a case on a runtime whose clock is paused.
+fn run<F: Future>(case: F) -> F::Output {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().start_paused(true).build().unwrap();
+    runtime.block_on(case)
+}

@@ -10,6 +10,8 @@ use azure_table::{CallOptions, Emulator, Key, NoRetry, Result, TableClient, Tabl
 use futures::TryStreamExt;
 use proptest::prelude::*;
 
+use super::run;
+
 #[derive(TableEntity, Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Item {
     #[table(partition_key)]
@@ -111,21 +113,12 @@ async fn resume_after_each_page<T: Ord + Clone + std::fmt::Debug>(
     }
 }
 
-fn on_runtime<T>(test: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    runtime.block_on(test)
-}
-
 proptest! {
     #![proptest_config(super::cases(ProptestConfig::with_cases(256)))]
 
     #[test]
     fn every_row_is_yielded_once(groups in groups(), page_size in 1_usize..9, concurrency in 1_usize..9) {
-        on_runtime(async {
+        run(async {
             let (faults, table) = table_of(&groups, page_size).await;
             let all = items(&groups);
             let scan = || table.query().scan().concurrency(concurrency);
@@ -172,7 +165,7 @@ proptest! {
 
     #[test]
     fn scan_resumes_after_each_page(groups in groups(), page_size in 1_usize..9, concurrency in 1_usize..9) {
-        on_runtime(async {
+        run(async {
             let (_, table) = table_of(&groups, page_size).await;
             let scan = || table.query().scan().concurrency(concurrency);
             resume_after_each_page(scan, Scan::stream, &items(&groups)).await;
@@ -184,7 +177,7 @@ proptest! {
     /// Stops after each row, which repeats the rest of its page, and changes the concurrency in between.
     #[test]
     fn scan_resumes_after_each_row(groups in groups(), page_size in 1_usize..9, step in 1_usize..9) {
-        on_runtime(async {
+        run(async {
             let (_, table) = table_of(&groups, page_size).await;
             let (mut seen, mut position, mut stops) = (BTreeSet::new(), None, 0);
             loop {
@@ -215,7 +208,7 @@ proptest! {
     fn concurrent_writes_do_not_disturb_a_scan(
         groups in groups(), others in groups(), page_size in 1_usize..9, concurrency in 1_usize..9,
     ) {
-        on_runtime(async {
+        run(async {
             let (_, table) = table_of(&groups, page_size).await;
             let all = items(&groups);
             let mut written = items(&others).into_iter().filter(|item| !all.contains(item));
@@ -275,7 +268,7 @@ proptest! {
         ends in proptest::collection::vec(keys(), 0..3),
         sizes in proptest::collection::vec((1_usize..9, 1_usize..9, 1_usize..30), 1..5),
     ) {
-        on_runtime(async {
+        run(async {
             let (_, table) = table_of(&groups, 9).await;
             let query = |page_size| table.query().filter(filter_of(&conditions)).page_size(page_size);
             let all: BTreeSet<_> = query(9).all().await.unwrap().into_iter().collect();

@@ -69,7 +69,6 @@ proptest! {
     #![proptest_config(super::cases(ProptestConfig::with_cases(256)))]
     #[test]
     fn each_table_name_reaches_its_table(name in any_name()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(check(&name))?;
+        super::run(check(&name))?;
     }
 }

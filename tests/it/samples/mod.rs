@@ -1,9 +1,5 @@
 //! The samples of the classic posts on Table storage, as a user of this crate writes them.
 
-mod dynamic;
-mod foreign;
 mod keys;
 mod queries;
-mod store;
-mod stored_as;
 mod transactions;

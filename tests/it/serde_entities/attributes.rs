@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use azure_table::entity::SerdeEntity;
-use azure_table::{DateTime, DynamicEntity, EdmValue};
+use azure_table::{DateTime, DynamicEntity, ETag, EdmValue};
+use azure_table_tests::key_order::fresh_table;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{One, one, table};
+use super::{One, one};
 
 /// The value as it is stored, in the plain form.
 fn stored<T: Serialize>(value: &T) -> DynamicEntity {
@@ -24,9 +25,8 @@ fn read_error<T: DeserializeOwned>(row: &DynamicEntity) -> String {
 }
 
 fn write_error<T: Serialize>(value: T) -> String {
-    DynamicEntity::from_entity(&SerdeEntity::new(value))
-        .unwrap_err()
-        .to_string()
+    let error = DynamicEntity::from_entity(&SerdeEntity::new(value));
+    error.unwrap_err().to_string()
 }
 
 /// A row with the keys `pk` and `rk`.
@@ -50,7 +50,7 @@ fn strict_struct_reads_its_own_rows_and_rejects_other_properties() {
     let mut row = row([("Size", 5.into())]);
     // The service's own members are not unknown fields.
     row.timestamp = Some(DateTime::from_unix_seconds(0));
-    row.etag = Some(azure_table::ETag::new("W/\"1\""));
+    row.etag = Some(ETag::new("W/\"1\""));
     let strict: Strict = read(&row);
     assert_eq!(strict.size, 5);
     row.insert("Colour", "red");
@@ -75,11 +75,9 @@ fn flattened_fields_are_properties_of_the_entity() {
         #[serde(flatten)]
         rest: BTreeMap<String, serde_json::Value>,
     }
+    let [group, id] = ["pk", "rk"].map(String::from);
     let person = Person {
-        keys: Keys {
-            group: "pk".into(),
-            id: "rk".into(),
-        },
+        keys: Keys { group, id },
         age: 7,
         rest: BTreeMap::from([("city".into(), "Oslo".into()), ("floor".into(), json!(3))]),
     };
@@ -90,7 +88,7 @@ fn flattened_fields_are_properties_of_the_entity() {
 
     // Other types are read by their EDM type. Timestamp and ETag are read, too, and not sent back.
     row.timestamp = Some(DateTime::from_unix_seconds(0));
-    row.etag = Some(azure_table::ETag::new("W/\"1\""));
+    row.etag = Some(ETag::new("W/\"1\""));
     row.insert("age", 7_i64);
     row.insert("floor", 3_i64);
     row.insert("large", i64::MAX);
@@ -100,8 +98,8 @@ fn flattened_fields_are_properties_of_the_entity() {
     assert_eq!(again.rest["Timestamp"], "1970-01-01T00:00:00Z");
     assert_eq!(again.rest["odata.etag"], "W/\"1\"");
     assert_eq!(
-        (&again.rest["large"], &again.rest["ratio"]),
-        (&json!(i64::MAX), &json!(5.0))
+        [&again.rest["large"], &again.rest["ratio"]],
+        [&json!(i64::MAX), &json!(5.0)]
     );
     let written = DynamicEntity::from_entity(&SerdeEntity::new(again).annotated()).unwrap();
     assert_eq!(written.properties, row.properties);
@@ -109,14 +107,7 @@ fn flattened_fields_are_properties_of_the_entity() {
 
 #[test]
 fn tagged_and_untagged_enums_are_distinguished_by_their_properties() {
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Deposit {
-        #[serde(rename = "PartitionKey")]
-        account: String,
-        #[serde(rename = "RowKey")]
-        id: String,
-        cents: i64,
-    }
+    type Deposit = One<i64>;
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Fee {
         #[serde(rename = "PartitionKey")]
@@ -141,35 +132,28 @@ fn tagged_and_untagged_enums_are_distinguished_by_their_properties() {
     enum Nested {
         Fee(Fee),
     }
-    let deposit = |cents| Deposit {
-        account: "pk".into(),
-        id: "rk".into(),
-        cents,
-    };
-    let fee = || Fee {
-        account: "pk".into(),
-        id: "rk".into(),
-        reason: "late".into(),
+    let fee = || {
+        let [account, id, reason] = ["pk", "rk", "late"].map(String::from);
+        Fee { account, id, reason }
     };
     let row = stored(&Tagged::Fee(fee()));
     assert_eq!(row.get("Kind"), Some(&"fee".into()));
     assert_eq!(read::<Tagged>(&row), Tagged::Fee(fee()));
-    let large = Tagged::Deposit(deposit(i64::MAX));
+    let large = Tagged::Deposit(one(i64::MAX));
     let row = DynamicEntity::from_entity(&SerdeEntity::new(&large).annotated()).unwrap();
     assert_eq!(read::<Tagged>(&row), large);
-    for value in [Untagged::Deposit(deposit(5)), Untagged::Fee(fee())] {
+    for value in [Untagged::Deposit(one(5)), Untagged::Fee(fee())] {
         assert_eq!(read::<Untagged>(&stored(&value)), value);
     }
-    let error = write_error(Nested::Fee(fee()));
-    assert!(
-        error.contains("variant `Fee`") && error.contains("#[serde(tag = \"Kind\")]"),
-        "{error}"
-    );
-    let error = read_error::<Nested>(&row);
-    assert!(
-        error.contains("enum `Nested`") && error.contains("#[serde(tag = \"Kind\")]"),
-        "{error}"
-    );
+    for (error, what) in [
+        (write_error(Nested::Fee(fee())), "variant `Fee`"),
+        (read_error::<Nested>(&row), "enum `Nested`"),
+    ] {
+        assert!(
+            error.contains(what) && error.contains("#[serde(tag = \"Kind\")]"),
+            "{error}"
+        );
+    }
 }
 
 #[test]
@@ -198,7 +182,6 @@ fn defaults_aliases_newtypes_and_options_are_read() {
     }
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct Outer(Film);
-    let film: Outer = read(&row([("title", "M".into()), ("stars", 5.into())]));
     let expected = Outer(Film {
         genre: Id { text: "pk".into() },
         id: Some("rk".into()),
@@ -208,12 +191,10 @@ fn defaults_aliases_newtypes_and_options_are_read() {
         cached: None,
         boxed: None,
     });
+    let film: Outer = read(&row([("title", "M".into()), ("stars", 5.into())]));
     assert_eq!(film, expected);
     let stored = stored(&film);
-    assert_eq!(
-        stored.properties.keys().collect::<Vec<_>>(),
-        ["rating", "seen", "title"]
-    );
+    assert!(stored.properties.keys().eq(["rating", "seen", "title"]), "{stored:?}");
     assert_eq!(read::<Outer>(&stored), expected);
 }
 
@@ -242,7 +223,7 @@ async fn timestamp_and_etag_are_read_where_a_field_asks_for_them_and_never_sent(
         #[serde(rename = "odata.etag", default)]
         etag: Option<String>,
     }
-    let things = table::<Stamped>().await;
+    let things = fresh_table::<SerdeEntity<Stamped>>().await;
     let stamped = Stamped {
         pk: "pk".into(),
         rk: "rk".into(),
@@ -271,9 +252,10 @@ fn any_value_is_json_text() {
         #[serde(with = "azure_table::entity::json_text", default)]
         links: Option<Vec<String>>,
     }
+    let [site, id] = ["pk", "rk"].map(String::from);
     let page = Page {
-        site: "pk".into(),
-        id: "rk".into(),
+        site,
+        id,
         tags: vec!["a".into(), "b".into()],
         links: None,
     };
@@ -294,42 +276,20 @@ fn missing_or_wrong_keys_are_errors_that_name_key_type_and_remedy() {
         pk: &'static str,
         row_key: &'static str,
     }
-    let error = write_error(Keyless {
-        pk: "pk",
-        row_key: "rk",
-    });
-    assert!(
-        error.starts_with("RowKey: `") && error.contains("Keyless` has no value of this name"),
-        "{error}"
-    );
+    let (pk, row_key) = ("pk", "rk");
+    let error = write_error(Keyless { pk, row_key });
+    assert!(error.starts_with("RowKey: `"), "{error}");
+    assert!(error.contains("Keyless` has no value of this name"), "{error}");
     assert!(error.contains("#[serde(rename = \"RowKey\")]"), "{error}");
 
-    #[derive(Serialize)]
-    struct Numbered {
-        #[serde(rename = "PartitionKey")]
-        pk: i32,
-        #[serde(rename = "RowKey")]
-        rk: &'static str,
-    }
-    let error = write_error(Numbered { pk: 5, rk: "rk" });
+    let error = write_error(json!({"PartitionKey": 5, "RowKey": "rk"}));
     assert_eq!(
         error,
         "PartitionKey: expected text, found Edm.Int32; make it a string field"
     );
-
-    #[derive(Serialize)]
-    struct Absent {
-        #[serde(rename = "PartitionKey")]
-        pk: Option<&'static str>,
-        #[serde(rename = "RowKey")]
-        rk: &'static str,
-    }
-    let error = write_error(Absent { pk: None, rk: "rk" });
+    let error = write_error(BTreeMap::from([("PartitionKey", None), ("RowKey", Some("rk"))]));
     assert!(error.starts_with("PartitionKey: `"), "{error}");
-    let error = write_error(Absent {
-        pk: Some("a/b"),
-        rk: "rk",
-    });
+    let error = write_error(json!({"PartitionKey": "a/b", "RowKey": "rk"}));
     assert!(error.contains("PartitionKey") && error.contains("'/'"), "{error}");
     for error in [write_error(5), write_error("x"), write_error(vec![1])] {
         assert!(
@@ -341,24 +301,10 @@ fn missing_or_wrong_keys_are_errors_that_name_key_type_and_remedy() {
 
 #[test]
 fn property_names_that_the_service_rejects_are_errors() {
-    #[derive(Serialize)]
-    struct Annotated {
-        #[serde(rename = "PartitionKey")]
-        pk: &'static str,
-        #[serde(rename = "RowKey")]
-        rk: &'static str,
-        #[serde(rename = "views@odata.type")]
-        views_type: &'static str,
-    }
-    let error = write_error(Annotated {
-        pk: "pk",
-        rk: "rk",
-        views_type: "Edm.Int64",
-    });
-    assert!(
-        error.contains("property `views@odata.type`") && error.contains("`.annotated()`"),
-        "{error}"
-    );
+    let views = ("views@odata.type", "Edm.Int64");
+    let error = write_error(BTreeMap::from([("PartitionKey", "p"), ("RowKey", "r"), views]));
+    assert!(error.contains("property `views@odata.type`"), "{error}");
+    assert!(error.contains("`.annotated()`"), "{error}");
     let error = write_error(BTreeMap::from([("PartitionKey", "p"), ("RowKey", "r"), ("a-b", "x")]));
     assert!(error.contains("property name \"a-b\": it contains '-'"), "{error}");
     assert_eq!(stored(&one(())).properties.len(), 0);
@@ -386,11 +332,8 @@ fn name_that_occurs_twice_is_an_error_before_a_request() {
     assert_eq!(stored(&flattened("Title")).properties.len(), 2);
     for name in ["title", "RowKey"] {
         let error = write_error(flattened(name));
-        assert!(
-            error.starts_with(&format!("{name}: the value has two members of this name"))
-                && error.contains("#[serde(rename"),
-            "{error}"
-        );
+        let why = format!("{name}: the value has two members of this name");
+        assert!(error.starts_with(&why) && error.contains("#[serde(rename"), "{error}");
     }
 
     #[derive(Serialize)]

@@ -180,14 +180,10 @@ async fn each_write_sends_the_members_that_azure_data_tables_sent() {
     for body in bodies {
         assert_eq!(body, recorded);
     }
-    assert_eq!(
-        sent(async |people| drop(people.insert(&SerdeEntity(person())).await.unwrap())).await,
-        stored_members(recorded!("flattened").as_bytes())
-    );
-    assert_eq!(
-        sent(async |entries| drop(entries.insert(&SerdeEntity(entry())).await.unwrap())).await,
-        stored_members(recorded!("tagged").as_bytes())
-    );
+    let flattened = sent(async |people| drop(people.insert(&SerdeEntity(person())).await.unwrap()));
+    assert_eq!(flattened.await, stored_members(recorded!("flattened").as_bytes()));
+    let tagged = sent(async |entries| drop(entries.insert(&SerdeEntity(entry())).await.unwrap()));
+    assert_eq!(tagged.await, stored_members(recorded!("tagged").as_bytes()));
 }
 
 /// A service with a table `Posts`, and a client of it.
@@ -218,10 +214,8 @@ async fn read<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
 
 #[tokio::test]
 async fn rows_of_azure_data_tables_are_read_as_they_were_written() {
-    assert_eq!(
-        read::<Post>(recorded!("insert"), ("Channel9", "O'Brien é")).await,
-        post()
-    );
+    let key = ("Channel9", "O'Brien é");
+    assert_eq!(read::<Post>(recorded!("insert"), key).await, post());
     assert_eq!(read::<Person>(recorded!("flattened"), ("g", "1")).await, person());
     assert_eq!(read::<Entry>(recorded!("tagged"), ("a", "1")).await, entry());
 }
@@ -245,43 +239,32 @@ async fn error<T: Serialize>(value: T) -> String {
 /// The crate sent them anyway. The service stored another type, stored nothing, or rejected the request.
 #[tokio::test]
 async fn values_that_azure_data_tables_lost_are_errors_that_name_property_and_remedy() {
-    assert_eq!(
-        stored_members(recorded!("beyond_int32").as_bytes())["value"],
-        3_000_000_000_u64
-    );
+    let body = |recorded: &str| stored_members(recorded.as_bytes());
+    assert_eq!(body(recorded!("beyond_int32"))["value"], 3_000_000_000_u64);
+    assert_eq!(body(recorded!("beyond_int64"))["value"], u64::MAX);
+    assert_eq!(body(recorded!("not_a_number")).get("value"), None);
+    assert!(body(recorded!("list"))["value"].is_array());
+    assert!(body(recorded!("nested"))["value"].is_object());
+
     assert_eq!(
         error(one(3_000_000_000_i64)).await,
         "insert in table Posts: entity (\"pk\", \"rk\"): property `value`: 3000000000 is beyond Edm.Int32, -2147483648 to 2147483647, and plain JSON has \
          no larger integers; use `.annotated()` on the table, which stores Edm.Int64"
     );
-    assert_eq!(stored_members(recorded!("beyond_int64").as_bytes())["value"], u64::MAX);
-    let text = error(one(u64::MAX)).await;
-    assert!(
-        text.contains("property `value`: 18446744073709551615 is beyond"),
-        "{text}"
-    );
-
-    assert_eq!(stored_members(recorded!("not_a_number").as_bytes()).get("value"), None);
-    let text = error(one(f64::NAN)).await;
-    assert!(
-        text.contains("property `value`: plain JSON has no form for NaN; use `.annotated()`"),
-        "{text}"
-    );
-
-    assert!(stored_members(recorded!("list").as_bytes())["value"].is_array());
-    let text = error(one(vec![1, 2])).await;
-    assert!(
-        text.contains("property `value`: a property holds a single value, this is a list; flatten it")
-            && text.contains("azure_table::entity::json_text"),
-        "{text}"
-    );
-
-    assert!(stored_members(recorded!("nested").as_bytes())["value"].is_object());
-    let text = error(one(address())).await;
-    assert!(
-        text.contains("property `value`: a property holds a single value, this is the struct `Address`"),
-        "{text}"
-    );
+    let list = error(one(vec![1, 2])).await;
+    assert!(list.contains("azure_table::entity::json_text"), "{list}");
+    let single = "a property holds a single value, this is";
+    for (text, why) in [
+        (error(one(u64::MAX)).await, "18446744073709551615 is beyond".into()),
+        (
+            error(one(f64::NAN)).await,
+            "plain JSON has no form for NaN; use `.annotated()`".into(),
+        ),
+        (list, format!("{single} a list; flatten it")),
+        (error(one(address())).await, format!("{single} the struct `Address`")),
+    ] {
+        assert!(text.contains(&format!("property `value`: {why}")), "{text}");
+    }
 }
 
 /// The responses of full metadata to a row that this crate wrote. The recording program read them as the same `Post`.

@@ -5,32 +5,19 @@ mod azure_data_tables;
 mod calls;
 mod stored_types;
 
-use azure_table::entity::SerdeEntity;
-use azure_table::{Emulator, TableClient, TableServiceClient};
 use serde::{Deserialize, Serialize};
 
 /// Keys and one value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct One<V> {
     #[serde(rename = "PartitionKey")]
-    partition_key: String,
+    pk: String,
     #[serde(rename = "RowKey")]
-    row_key: String,
+    rk: String,
     value: V,
 }
 
 fn one<V>(value: V) -> One<V> {
-    One {
-        partition_key: "pk".into(),
-        row_key: "rk".into(),
-        value,
-    }
-}
-
-/// An empty table in a separate service.
-async fn table<T>() -> TableClient<SerdeEntity<T>> {
-    let service = TableServiceClient::from_transport(Emulator::new());
-    let table = service.table::<SerdeEntity<T>>("Things").unwrap();
-    table.create_table().await.unwrap();
-    table
+    let [pk, rk] = ["pk", "rk"].map(String::from);
+    One { pk, rk, value }
 }

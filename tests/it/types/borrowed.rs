@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use azure_table::{DateTime, Guid, TableEntity};
-
-use azure_table_tests::key_order::fresh_table;
+use azure_table::{DateTime, Guid, Result, TableClient, TableEntity};
 
 #[derive(TableEntity)]
 struct Borrowed<'a> {
@@ -38,8 +36,8 @@ struct Owned {
     maybe: Option<Box<str>>,
 }
 
-#[tokio::test]
-async fn borrowed_fields_are_written() {
+#[azure_table::test]
+async fn borrowed_fields_are_written(table: TableClient<Owned>) -> Result<()> {
     let (text, bytes) = (String::from("text"), vec![1, 2, 3]);
     let borrowed = Borrowed {
         group: &text[..1],
@@ -53,8 +51,7 @@ async fn borrowed_fields_are_written() {
         boxed: Box::new(Guid([7; 16])),
         maybe: Some(&text),
     };
-    let table = fresh_table::<Owned>().await;
-    table.typed::<Borrowed<'_>>().insert(&borrowed).await.unwrap();
+    table.typed::<Borrowed<'_>>().insert(&borrowed).await?;
     let owned = Owned {
         group: "t".into(),
         row: "ext".into(),
@@ -67,17 +64,18 @@ async fn borrowed_fields_are_written() {
         boxed: Box::new(Guid([7; 16])),
         maybe: Some("text".into()),
     };
-    assert_eq!(table.get(("t", "ext")).await.unwrap().unwrap(), owned);
+    assert_eq!(table.get(("t", "ext")).await?.unwrap(), owned);
     let filter = Owned::GROUP.eq("t")
         & Owned::ROW.eq(&text[1..])
         & Owned::BOXED.eq(Guid([7; 16]))
         & Owned::BYTES.eq([1, 2, 3])
         & Owned::MAYBE.eq("text");
-    assert_eq!(table.query().filter(filter).all().await.unwrap(), [owned]);
+    assert_eq!(table.query().filter(filter).all().await?, [owned]);
     // The columns of the borrowed entity compare with the same values.
     assert_eq!(Borrowed::TEXT.eq("x").to_string(), "text eq 'x'");
     assert_eq!(Borrowed::COW.starts_with("x").to_string(), "cow ge 'x' and cow lt 'y'");
     assert_eq!(Borrowed::BYTES.eq(b"ab").to_string(), "bytes eq X'6162'");
     assert_eq!(Borrowed::ARRAY.eq([1, 2]).to_string(), "array eq X'0102'");
     assert_eq!(Borrowed::NUMBER.ge(3).to_string(), "number ge 3L");
+    Ok(())
 }

@@ -7,9 +7,11 @@ use std::time::{Duration, SystemTime};
 
 use azure_table::filter::InKey;
 use azure_table::key::{Base64Url, Bucket, Day, Escaped, Month, PercentEscaped, Week, Year, prefix_range};
-use azure_table::{Column, DateTime, Descending, Guid, Key, TableEntity};
+use azure_table::{
+    Column, DateTime, Descending, DynamicEntity, ErrorKind, Filter, Guid, Key, Result, TableClient, TableEntity,
+};
 
-use azure_table_tests::key_order::{Row, fresh_table, stand_in_both_orders, stand_in_order};
+use azure_table_tests::key_order::{Row, stand_in_both_orders, stand_in_order};
 
 fn times() -> Vec<DateTime> {
     [
@@ -37,26 +39,15 @@ async fn integers() {
 #[tokio::test]
 async fn times_and_the_calendar() {
     stand_in_both_orders(times()).await;
-    stand_in_both_orders(
-        times()
-            .into_iter()
-            .map(|time| SystemTime::try_from(time).unwrap())
-            .collect(),
-    )
-    .await;
-    stand_in_both_orders(
-        vec![Year::new(1), Year::new(2008), Year::new(9999)]
-            .into_iter()
-            .flatten()
-            .collect(),
-    )
-    .await;
+    let systems = times().into_iter().map(|time| SystemTime::try_from(time).unwrap());
+    stand_in_both_orders(systems.collect()).await;
+    let years = [1, 2008, 9999].map(|year| Year::new(year).unwrap());
+    stand_in_both_orders(years.into()).await;
     let months = [(2007, 12), (2008, 1), (2008, 9), (2008, 10)].map(|(year, month)| Month::new(year, month).unwrap());
     stand_in_both_orders(months.into()).await;
     let weeks = [(2008, 2, 5), (2008, 3, 1), (2008, 3, 5)].map(|(y, m, week)| Week::new(y, m, week).unwrap());
     stand_in_both_orders(weeks.into()).await;
-    let days =
-        [(2008, 2, 29), (2008, 3, 1), (2008, 12, 31), (2009, 1, 1)].map(|(y, m, day)| Day::new(y, m, day).unwrap());
+    let days = ["2008-02-29", "2008-03-01", "2008-12-31", "2009-01-01"].map(|day| day.parse::<Day>().unwrap());
     stand_in_both_orders(days.into()).await;
 }
 
@@ -128,19 +119,19 @@ async fn tuples_guids_and_buckets() {
 }
 
 /// Base64url does not keep the order, so only the row itself is found.
-#[tokio::test]
-async fn bytes_are_found_by_their_key() {
-    let table = fresh_table::<Row<Base64Url<Vec<u8>>>>().await;
+#[azure_table::test]
+async fn bytes_are_found_by_their_key(table: TableClient<Row<Base64Url<Vec<u8>>>>) -> Result<()> {
     for bytes in [&[][..], &[0], &[0xff, 0xfe, 0xfb]] {
         let row = Row {
             group: "g".into(),
             key: Base64Url(bytes.to_vec()),
         };
-        table.insert(&row).await.unwrap();
-        assert_eq!(table.get(("g", bytes)).await.unwrap().unwrap(), row);
+        table.insert(&row).await?;
+        assert_eq!(table.get(("g", bytes)).await?.unwrap(), row);
         let column = Column::<Row<Base64Url<Vec<u8>>>, Base64Url<Vec<u8>>, InKey>::row_key();
-        assert_eq!(table.query().filter(column.eq(bytes)).all().await.unwrap(), [row]);
+        assert_eq!(table.query().filter(column.eq(bytes)).all().await?, [row]);
     }
+    Ok(())
 }
 
 /// The keys of the classic posts.
@@ -165,9 +156,8 @@ impl Article {
     }
 }
 
-#[tokio::test]
-async fn a_year_of_months_is_the_range_of_its_prefix() {
-    let table = fresh_table::<Article>().await;
+#[azure_table::test]
+async fn a_year_of_months_is_the_range_of_its_prefix(table: TableClient<Article>) -> Result<()> {
     let times = [
         "2007-12-31T00:00:00Z",
         "2008-01-01T00:00:00Z",
@@ -176,20 +166,16 @@ async fn a_year_of_months_is_the_range_of_its_prefix() {
         "2009-01-01T00:00:00Z",
     ];
     for time in times {
-        table.insert(&Article::at(time)).await.unwrap();
+        table.insert(&Article::at(time)).await?;
     }
     let key = Key::<Article>::of(&Article::at(times[2])).unwrap();
     assert_eq!(key.partition_key(), "Football_7991_06");
     let (from, to) = prefix_range("Football_7991_");
     let year = format!("PartitionKey ge '{from}' and PartitionKey lt '{}'", to.unwrap());
-    let found = table
-        .query()
-        .filter(azure_table::Filter::raw(year))
-        .all()
-        .await
-        .unwrap();
+    let found = table.query().filter(Filter::raw(year)).all().await?;
     // Newest first.
     assert_eq!(found, [times[3], times[2], times[1]].map(Article::at));
+    Ok(())
 }
 
 /// A hot partition spread by the hash of a field; the 16 partitions of a component contain all its rows.
@@ -202,9 +188,8 @@ struct Line {
     id: String,
 }
 
-#[tokio::test]
-async fn buckets_are_stable_and_contain_all_rows() {
-    let table = fresh_table::<Line>().await;
+#[azure_table::test]
+async fn buckets_are_stable_and_contain_all_rows(table: TableClient<Line>) -> Result<()> {
     let bucket = |id: &str| Bucket::<16>::of(id);
     for n in 0..50 {
         let id = format!("order-{n}");
@@ -213,40 +198,33 @@ async fn buckets_are_stable_and_contain_all_rows() {
             bucket: bucket(&id),
             id,
         };
-        table.insert(&line).await.unwrap();
+        table.insert(&line).await?;
     }
-    let line = table.get(("web", bucket("order-7"), "order-7")).await.unwrap().unwrap();
+    let line = table.get(("web", bucket("order-7"), "order-7")).await?.unwrap();
     assert_eq!(line.id, "order-7");
     let mut count = 0;
     for bucket in Bucket::all() {
-        count += table.query().partition(("web", bucket)).all().await.unwrap().len();
+        count += table.query().partition(("web", bucket)).all().await?.len();
     }
     assert_eq!(count, 50);
+    Ok(())
 }
 
-#[tokio::test]
-async fn invalid_key_names_its_field() {
-    let table = fresh_table::<Row<(String, u8)>>().await;
+#[azure_table::test]
+async fn invalid_key_names_its_field(table: TableClient<Row<(String, u8)>>) -> Result<()> {
     let row = Row {
         group: "g".into(),
         key: ("a b".to_owned(), 1),
     };
     let error = table.insert(&row).await.unwrap_err();
-    assert_eq!(error.kind(), azure_table::ErrorKind::InvalidInput);
-    assert!(
-        error.to_string().ends_with(
-            "RowKey, field `key`: part 1 of the tuple, \"a b\", has a space, which separates the parts: use Escaped<_> for it"
-        ),
-        "{error}"
-    );
-    let row = azure_table::DynamicEntity::new("g", "a 300");
-    table.typed::<azure_table::DynamicEntity>().insert(&row).await.unwrap();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    let why = "RowKey, field `key`: part 1 of the tuple, \"a b\", has a space, which separates the parts: use Escaped<_> for it";
+    assert!(error.to_string().ends_with(why), "{error}");
+    let row = DynamicEntity::new("g", "a 300");
+    table.typed::<DynamicEntity>().insert(&row).await?;
     let error = table.query().all().await.unwrap_err();
-    assert_eq!(error.kind(), azure_table::ErrorKind::InvalidResponse);
-    assert!(
-        error
-            .to_string()
-            .contains("key field `key`: expected 3 digits, at most 255, found \"300\"; the row is of another kind, or another program wrote its key"),
-        "{error}"
-    );
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
+    let why = "key field `key`: expected 3 digits, at most 255, found \"300\"; the row is of another kind, or another program wrote its key";
+    assert!(error.to_string().contains(why), "{error}");
+    Ok(())
 }
