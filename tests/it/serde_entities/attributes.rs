@@ -282,7 +282,7 @@ fn missing_or_wrong_keys_are_errors_that_name_key_type_and_remedy() {
     assert!(error.contains("Keyless` has no value of this name"), "{error}");
     assert!(error.contains("#[serde(rename = \"RowKey\")]"), "{error}");
 
-    let error = write_error(json!({"PartitionKey": 5, "RowKey": "rk"}));
+    let error = write_error(BTreeMap::from([("PartitionKey", 5), ("RowKey", 6)]));
     assert_eq!(
         error,
         "PartitionKey: expected text, found Edm.Int32; make it a string field"
