@@ -17,11 +17,12 @@ use azure_table::emulator::SeedEntities as _;
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
-    DateTime, DynamicEntity, Emulator, Error, ErrorKind, Filter, Guid, Profile, TableClient, TableEntity, TableName,
-    TableServiceClient,
+    DateTime, DynamicEntity, Emulator, Error, ErrorKind, Filter, Profile, TableClient, TableName, TableServiceClient,
 };
 use azure_table_patterns::{TablePerPeriod, UniqueInTable};
+use azure_table_tests::entities::Marked;
 use azure_table_tests::explorations::{Tally, operations, patterns};
+use azure_table_tests::promises;
 use azure_table_tests::promises::{ADVERSE_SEEDS, Place, Promise, adverse_seeds, count, on_adverse_services};
 use futures::StreamExt as _;
 use futures::future::join;
@@ -40,9 +41,8 @@ fn operations_of_several_requests_hold_on_adverse_services() {
     assert!(runs.broken.is_empty() && runs.without_success.is_empty(), "{runs:#?}");
     let succeeded = SUCCEEDED.take();
     let services = ["Storage", "Cosmos"];
-    let mut calls = services
-        .into_iter()
-        .flat_map(|service| CALLS.iter().map(|call| (*call, service.to_owned())));
+    let of = |service: &'static str| CALLS.iter().map(move |call| (*call, service.to_owned()));
+    let mut calls = services.into_iter().flat_map(of);
     // Few seeds may have no success.
     let is_missing = |call: &(&str, String)| adverse_seeds().end >= ADVERSE_SEEDS && !succeeded.contains_key(call);
     assert_eq!(calls.find(is_missing), None, "it never succeeded: {succeeded:#?}");
@@ -92,76 +92,44 @@ fn counted<T, E>(place: &Place, call: &'static str, result: Result<T, E>) -> Opt
     Some(value)
 }
 
-const OPERATIONS: [Promise; 8] = [
-    Promise {
-        name: "`modify` by two tasks",
-        hold: |place| Box::pin(modify(place)),
-    },
-    Promise {
-        name: "queries read each row once",
-        hold: |place| Box::pin(queries(place)),
-    },
-    Promise {
-        name: "`delete_where` deletes what it selects",
-        hold: |place| Box::pin(delete_where(place)),
-    },
-    Promise {
-        name: "`delete_where` on Timestamp deletes old rows, or is rejected",
-        hold: |place| Box::pin(delete_old(place)),
-    },
-    Promise {
-        name: "lists of tables are complete",
-        hold: |place| Box::pin(tables(place)),
-    },
-    Promise {
-        name: "`ensure_tables` leaves the tables",
-        hold: |place| Box::pin(ensure_tables(place)),
-    },
-    Promise {
-        name: "`recreate_table` leaves an empty table",
-        hold: |place| Box::pin(recreate(place)),
-    },
-    Promise {
-        name: "`TablePerPeriod` keeps later periods, however the prefix is spelled",
-        hold: |place| Box::pin(periods(place)),
-    },
+const OPERATIONS: [Promise; 8] = promises![
+    "`modify` by two tasks": modify,
+    "queries read each row once": queries,
+    "`delete_where` deletes what it selects": delete_where,
+    "`delete_where` on Timestamp deletes old rows, or is rejected": delete_old,
+    "lists of tables are complete": tables,
+    "`ensure_tables` leaves the tables": ensure_tables,
+    "`recreate_table` leaves an empty table": recreate,
+    "`TablePerPeriod` keeps later periods, however the prefix is spelled": periods,
 ];
 
 const TABLE: &str = "Things";
 
-#[derive(TableEntity, Clone, Debug)]
-struct Counter {
-    #[table(partition_key)]
-    group: String,
-    #[table(row_key)]
-    name: String,
-    count: i64,
-    #[table(write_id)]
-    write: Option<Guid>,
+/// A success of a call that returns nothing.
+const OK: Result<(), Error> = Ok(());
+
+fn counter(group: &str) -> Marked {
+    Marked::new(group, "visits", 0)
 }
 
-impl Counter {
-    fn new(group: &str) -> Self {
-        Self {
-            group: group.into(),
-            name: "visits".into(),
-            count: 0,
-            write: None,
-        }
+/// Creates tables without rows.
+fn create(emulator: &Emulator, names: &[&str]) {
+    for name in names {
+        emulator.seed(name, std::iter::empty::<DynamicEntity>()).unwrap();
     }
 }
 
 async fn modify(place: Place) {
-    let [a, b] = place.clients::<Counter>(TABLE);
+    let [a, b] = place.clients::<Marked>(TABLE);
     for group in ["a", "b", "c"] {
-        place.emulator().seed(TABLE, [Counter::new(group)]).unwrap();
+        place.emulator().seed(TABLE, [counter(group)]).unwrap();
         let add =
-            async |table: &TableClient<Counter>| table.modify((group, "visits"), |counter| counter.count += 1).await;
+            async |table: &TableClient<Marked>| table.modify((group, "visits"), |counter| counter.count += 1).await;
         let (a, b) = join(add(&a), add(&b)).await;
         for added in [&a, &b] {
             counted(&place, "modify", added.as_ref());
         }
-        let behind = place.behind().table::<Counter>(TABLE).unwrap();
+        let behind = place.behind().table::<Marked>(TABLE).unwrap();
         let stored = behind.get((group, "visits")).await.unwrap().unwrap();
         Tally::of([a, b]).check(stored.count);
     }
@@ -216,7 +184,7 @@ async fn queries(place: Place) {
             }
             Ok(None) => {
                 assert_eq!(sorted(read), keys);
-                counted(&place, "pages", Ok::<_, Error>(()));
+                counted(&place, "pages", OK);
                 break;
             }
             Err(_) => break,
@@ -252,7 +220,7 @@ async fn delete_old(place: Place) {
         }
         Err(e) if e.error().kind() == ErrorKind::Unsupported => {
             assert_eq!(place.client("a").profile(), Profile::Cosmos);
-            counted(&place, "delete_where on Timestamp", Ok::<_, Error>(()));
+            counted(&place, "delete_where on Timestamp", OK);
         }
         Err(_) => {}
     }
@@ -262,18 +230,10 @@ async fn tables(place: Place) {
     let [table, _] = place.clients::<DynamicEntity>("LogsZ1");
     let service = place.client("a");
     drop(table);
-    for name in ["LogsZ2", "LogsZ3", "LogsY1", "Other"] {
-        place
-            .emulator()
-            .seed(name, std::iter::empty::<DynamicEntity>())
-            .unwrap();
-    }
+    create(place.emulator(), &["LogsZ2", "LogsZ3", "LogsY1", "Other"]);
     let prefixed = service.list_tables().starting_with("LogsZ").all().await;
-    let filtered = service
-        .list_tables()
-        .filter(TableName::NAME.starts_with("LogsZ"))
-        .all()
-        .await;
+    let filtered = service.list_tables().filter(TableName::NAME.starts_with("LogsZ"));
+    let filtered = filtered.all().await;
     let prefixed = counted(&place, "starting_with", prefixed);
     let filtered = counted(&place, "filter", filtered);
     for mut names in [prefixed, filtered].into_iter().flatten() {
@@ -310,12 +270,7 @@ async fn recreate(place: Place) {
 
 async fn periods(place: Place) {
     let now = "2026-06-15T00:00:00Z".parse::<DateTime>().unwrap();
-    for name in ["Events202712", "Events202601", "events202605"] {
-        place
-            .emulator()
-            .seed(name, std::iter::empty::<DynamicEntity>())
-            .unwrap();
-    }
+    create(place.emulator(), &["Events202712", "Events202601", "events202605"]);
     let service = place.client("a");
     let events = TablePerPeriod::<DynamicEntity>::monthly(&service, "events");
     if let Some(mut dropped) = counted(&place, "drop_before", events.drop_before(now).await) {
@@ -332,10 +287,22 @@ async fn periods(place: Place) {
         }
     }
     let later = place.behind().dynamic_table("Events202712").unwrap();
-    assert!(
-        later.table_exists().await.unwrap(),
-        "a table was dropped before its period"
-    );
+    let exists = later.table_exists().await.unwrap();
+    assert!(exists, "a table was dropped before its period");
+}
+
+/// Returns a client of Cosmos DB with a lag, and one of the same service that does its worst.
+fn cosmos(lag: Duration, seed: u64) -> [TableServiceClient; 2] {
+    let calm = Emulator::cosmos().secondary_lag(lag);
+    create(&calm, &[TABLE, "Claims"]);
+    // In both locations, so that the secondary has the tables.
+    calm.clock().advance(2 * lag);
+    [calm.clone(), calm.adverse(seed)].map(TableServiceClient::from_transport)
+}
+
+fn values(service: &TableServiceClient) -> UniqueInTable<Marked> {
+    let (table, claims) = (service.table(TABLE).unwrap(), service.dynamic_table("Claims").unwrap());
+    UniqueInTable::new(&table, &claims, "~")
 }
 
 #[tokio::test(start_paused = true)]
@@ -343,15 +310,8 @@ async fn reads_of_cosmos_db_miss_a_row_only_if_the_secondary_lags() {
     let found = async |lag| {
         let mut found = BTreeSet::new();
         for seed in 0..ADVERSE_SEEDS {
-            let calm = Emulator::cosmos().secondary_lag(lag);
-            calm.seed(TABLE, std::iter::empty::<DynamicEntity>()).unwrap();
-            // In both locations, so that the secondary has the table.
-            calm.clock().advance(2 * lag);
-            let [calm, adverse] = [calm.clone(), calm.adverse(seed)].map(|emulator| {
-                TableServiceClient::from_transport(emulator)
-                    .dynamic_table(TABLE)
-                    .unwrap()
-            });
+            let services = cosmos(lag, seed);
+            let [calm, adverse] = services.map(|service| service.dynamic_table(TABLE).unwrap());
             calm.insert(&DynamicEntity::new("p", "r")).await.unwrap();
             found.extend(adverse.exists(("p", "r")).await.ok());
         }
@@ -364,22 +324,11 @@ async fn reads_of_cosmos_db_miss_a_row_only_if_the_secondary_lags() {
 /// A row that a read misses does not show that its value is free.
 #[tokio::test(start_paused = true)]
 async fn value_is_unique_on_cosmos_db_although_reads_lag() {
-    let lag = Duration::from_secs(60);
     let mut rejected = 0;
     for seed in 0..adverse_seeds().end {
-        let calm = Emulator::cosmos().secondary_lag(lag);
-        for table in [TABLE, "Claims"] {
-            calm.seed(table, std::iter::empty::<DynamicEntity>()).unwrap();
-        }
-        // In both locations, so that the secondary has the tables.
-        calm.clock().advance(2 * lag);
-        let [calm, adverse] = [calm.clone(), calm.adverse(seed)].map(|emulator| {
-            let service = TableServiceClient::from_transport(emulator);
-            let (table, claims) = (service.table(TABLE).unwrap(), service.dynamic_table("Claims").unwrap());
-            UniqueInTable::<Counter>::new(&table, &claims, "~")
-        });
-        assert!(calm.insert(&Counter::new("one"), "value").await.unwrap());
-        if let Ok(inserted) = adverse.insert(&Counter::new("two"), "value").await {
+        let [calm, adverse] = cosmos(Duration::from_secs(60), seed).map(|service| values(&service));
+        assert!(calm.insert(&counter("one"), "value").await.unwrap());
+        if let Ok(inserted) = adverse.insert(&counter("two"), "value").await {
             assert!(!inserted, "seed {seed}: both have the value");
             rejected += 1;
         }
@@ -391,7 +340,6 @@ async fn value_is_unique_on_cosmos_db_although_reads_lag() {
 #[tokio::test]
 async fn reservation_for_no_entity_takes_no_value() {
     let emulator = Emulator::cosmos();
-    let service = TableServiceClient::from_transport(emulator.clone());
     let left = |group: &str| {
         let mut row = DynamicEntity::new(group, "~value");
         row.insert("Owner", "");
@@ -402,9 +350,8 @@ async fn reservation_for_no_entity_takes_no_value() {
     claim.insert("Partition", "other");
     emulator.seed("Claims", [claim]).unwrap();
     emulator.seed(TABLE, [left("other"), left("one")]).unwrap();
-    let (table, claims) = (service.table(TABLE).unwrap(), service.dynamic_table("Claims").unwrap());
-    let values = UniqueInTable::<Counter>::new(&table, &claims, "~");
-    assert!(values.insert(&Counter::new("one"), "value").await.unwrap());
+    let values = values(&TableServiceClient::from_transport(emulator));
+    assert!(values.insert(&counter("one"), "value").await.unwrap());
 }
 
 /// The insert of a row is rejected while reads do not return the row yet.
@@ -414,14 +361,10 @@ async fn insert_of_a_value_waits_for_reads_that_lag() {
     // In the partition of the value, and in another.
     for (group, ends) in [("one", true), ("two", true), ("one", false), ("two", false)] {
         let emulator = Emulator::cosmos();
-        for table in [TABLE, "Claims"] {
-            emulator.seed(table, std::iter::empty::<DynamicEntity>()).unwrap();
-        }
+        create(&emulator, &[TABLE, "Claims"]);
         let faults = Faults::new(emulator);
-        let service = TableServiceClient::from_transport(faults.clone());
-        let (table, claims) = (service.table(TABLE).unwrap(), service.dynamic_table("Claims").unwrap());
-        let values = UniqueInTable::<Counter>::new(&table, &claims, "~");
-        assert!(values.insert(&Counter::new("one"), "value").await.unwrap());
+        let values = values(&TableServiceClient::from_transport(faults.clone()));
+        assert!(values.insert(&counter("one"), "value").await.unwrap());
 
         let missing = ResponseTemplate::new(404).code("ResourceNotFound");
         faults.add(FaultRule::new(missing).on(OperationKind::Get));
@@ -433,23 +376,18 @@ async fn insert_of_a_value_waits_for_reads_that_lag() {
                 faults.clear();
             }
         };
-        let mut other = Counter::new(group);
-        other.name = "other".into();
+        let other = Marked::new(group, "other", 0);
         let (inserted, ()) = join(values.insert(&other, "value"), clear).await;
         let (requests, time) = (faults.requests() - before, start.elapsed());
         if ends {
             assert!(!inserted.unwrap(), "{group}: both have the value");
-            assert!(
-                requests < 40 && time < lag + Duration::from_secs(2),
-                "{requests} in {time:?}"
-            );
+            let limit = lag + Duration::from_secs(2);
+            assert!(requests < 40 && time < limit, "{requests} in {time:?}");
         } else {
             let error = inserted.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Contention);
-            assert!(
-                requests < 140 && time < Duration::from_secs(90),
-                "{requests} in {time:?}"
-            );
+            let limit = Duration::from_secs(90);
+            assert!(requests < 140 && time < limit, "{requests} in {time:?}");
             assert!(error.to_string().contains("its reads may lag"), "{error}");
         }
     }

@@ -7,79 +7,60 @@ use std::time::Duration;
 use azure_table::auth::{Anonymous, AuthorizationContext, AuthorizationFailure};
 use azure_table::emulator::EmulatorClock;
 use azure_table::retry::{Decision, FailedAttempt, RetryBudget};
-use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
+use azure_table::transport::{BoxFuture, Delivery, TransportError};
 use azure_table::{
-    CallOptions, Credential, DynamicEntity, Emulator, ErrorKind, LinearRetry, Profile, RetryPolicy, TableServiceClient,
+    CallOptions, Credential, Emulator, ErrorKind, LinearRetry, Profile, RetryPolicy, TableServiceClient,
 };
 use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::errors::kind_in_doubt;
+use azure_table_tests::intercept::Intercept;
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::{Method, Request};
+
+use super::closures::Decide;
+use super::{faulty, row, row_of, table, table_of};
 
 #[tokio::test(start_paused = true)]
 async fn policy_sees_the_elapsed_and_the_remaining_time_of_the_call() {
-    /// Seconds since the start of the call, and remaining seconds.
-    type Times = (u64, Option<u64>);
-    /// Retries after 5 s.
-    #[derive(Debug)]
-    struct Log(Arc<Mutex<Vec<Times>>>);
-    impl RetryPolicy for Log {
-        fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
-            let remaining = failed.remaining().map(|left| left.as_secs());
-            self.0.lock().unwrap().push((failed.elapsed().as_secs(), remaining));
-            Decision::after(Duration::from_secs(5))
-        }
-    }
+    // Seconds since the start of the call, and remaining seconds.
     let log = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&log);
+    let policy = Decide(move |failed: &FailedAttempt<'_>| {
+        let remaining = failed.remaining().map(|left| left.as_secs());
+        seen.lock().unwrap().push((failed.elapsed().as_secs(), remaining));
+        Decision::after(Duration::from_secs(5))
+    });
     let canned = Canned::new((0..9).map(|_| Step::status(503)));
-    let service = canned.service().retry(Log(Arc::clone(&log)).limit_attempts(3));
+    let service = canned.service().retry(policy.limit_attempts(3));
     service.ping().timeout(Duration::from_secs(20)).await.unwrap_err();
     service.ping().timeout(Duration::from_secs(12)).await.unwrap_err();
     service.ping().await.unwrap_err();
-    assert_eq!(
-        *log.lock().unwrap(),
-        [
-            (0, Some(20)),
-            (5, Some(15)),
-            (0, Some(12)),
-            (5, Some(7)),
-            (0, None),
-            (5, None)
-        ]
-    );
+    let limited = [(0, Some(20)), (5, Some(15)), (0, Some(12)), (5, Some(7))];
+    assert_eq!(*log.lock().unwrap(), [&limited[..], &[(0, None), (5, None)]].concat());
 }
 
-/// A policy that retries nothing, and counts the responses that end a call.
+/// Retries at once, up to this many times, and notes the attempts that succeeded.
 #[derive(Debug)]
-struct Ended(Arc<AtomicU64>);
+struct Succeeded(u32, Arc<Mutex<Vec<u32>>>);
 
-impl RetryPolicy for Ended {
-    fn decide(&self, _: &FailedAttempt<'_>) -> Decision {
-        Decision::Stop
+impl RetryPolicy for Succeeded {
+    fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
+        match failed.attempt() > self.0 {
+            true => Decision::Stop,
+            false => Decision::after(Duration::ZERO),
+        }
     }
 
-    fn succeeded(&self, _: u32) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+    fn succeeded(&self, attempt: u32) {
+        self.1.lock().unwrap().push(attempt);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn policy_is_notified_of_success_after_any_attempt() {
-    /// The attempts that succeeded.
-    #[derive(Debug)]
-    struct Succeeded(Arc<Mutex<Vec<u32>>>);
-    impl RetryPolicy for Succeeded {
-        fn decide(&self, _: &FailedAttempt<'_>) -> Decision {
-            Decision::after(Duration::ZERO)
-        }
-
-        fn succeeded(&self, attempt: u32) {
-            self.0.lock().unwrap().push(attempt);
-        }
-    }
-    let log = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::default();
     let canned = Canned::new([503, 200, 200].map(Step::status));
-    let service = canned.service().retry(Succeeded(Arc::clone(&log)));
+    let service = canned.service().retry(Succeeded(1, Arc::clone(&log)));
     service.ping().await.unwrap();
     service.ping().await.unwrap();
     assert_eq!(*log.lock().unwrap(), [2, 1]);
@@ -88,11 +69,11 @@ async fn policy_is_notified_of_success_after_any_attempt() {
 #[tokio::test(start_paused = true)]
 async fn permanent_failure_counts_as_success_for_the_policy() {
     for (status, healthy) in [(404, 1), (400, 1), (503, 0), (500, 0)] {
-        let ended = Arc::new(AtomicU64::new(0));
+        let log = Arc::default();
         let canned = Canned::new([Step::status(status)]);
-        let service = canned.service().retry(Ended(Arc::clone(&ended)));
+        let service = canned.service().retry(Succeeded(0, Arc::clone(&log)));
         service.ping().await.unwrap_err();
-        assert_eq!(ended.load(Ordering::Relaxed), healthy, "{status}");
+        assert_eq!(log.lock().unwrap().len(), healthy, "{status}");
     }
 
     let budget = RetryBudget::new(1.0, 10);
@@ -141,7 +122,7 @@ async fn credential_is_renewed_at_most_twice_in_a_call() {
 async fn read_only_client_sends_only_reads() {
     let canned = Canned::new([Step::status(404)]);
     let table = canned.service().read_only().dynamic_table("Things").unwrap();
-    let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    let error = table.insert(&row()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
     assert!(canned.sent().is_empty());
     let error = table.get(("p", "r")).await.err();
@@ -162,7 +143,7 @@ async fn error_keeps_the_headers_of_the_last_response() {
 #[tokio::test(start_paused = true)]
 async fn request_names_the_timeout_of_its_call_to_a_service_that_knows_it() {
     let canned = Canned::new([204; 3].map(Step::status));
-    let storage = canned.service().dynamic_table("Things").unwrap();
+    let storage = table(&canned);
     let cosmos = canned.service().with_profile(Profile::Cosmos);
     let cosmos = cosmos.dynamic_table("Things").unwrap();
     let limit = Duration::from_secs(20);
@@ -180,39 +161,9 @@ async fn charges_of_all_attempts_are_summed() {
     let canned = Canned::new([charged(503, "1.5"), Step::status(503), charged(400, "2.5")]);
     let error = canned.service().ping().await.unwrap_err();
     let story = error.diagnostics();
-    let charges: Vec<_> = story
-        .attempts()
-        .iter()
-        .map(|attempt| attempt.request_charge())
-        .collect();
-    assert_eq!(charges, [Some(1.5), None, Some(2.5)]);
+    let charges = story.attempts().iter().map(|attempt| attempt.request_charge());
+    assert!(charges.eq([Some(1.5), None, Some(2.5)]), "{story}");
     assert_eq!(story.request_charge(), Some(4.0));
-}
-
-/// Holds back the first replace, and applies it when the next one arrives.
-#[derive(Clone, Debug)]
-struct Delaying {
-    service: Emulator,
-    kept: Arc<Mutex<Vec<Request<Bytes>>>>,
-    puts: Arc<AtomicU64>,
-}
-
-impl Transport for Delaying {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        Box::pin(async move {
-            if request.method() == Method::PUT {
-                if self.puts.fetch_add(1, Ordering::Relaxed) == 0 {
-                    self.kept.lock().unwrap().push(request);
-                    return Err(TransportError::new(Delivery::MaybeSent, "delayed"));
-                }
-                let kept = self.kept.lock().unwrap().pop();
-                if let Some(kept) = kept {
-                    self.service.send(kept).await?;
-                }
-            }
-            self.service.send(request).await
-        })
-    }
 }
 
 /// The read-back finds the old entity, and the first attempt is applied after it. The second attempt finds the ETag of
@@ -220,28 +171,30 @@ impl Transport for Delaying {
 #[tokio::test(start_paused = true)]
 async fn write_that_is_applied_after_its_read_back_stays_in_doubt() {
     let clock = EmulatorClock::system();
-    let emulator = Emulator::new().shared_clock(clock.clone());
-    let truth = TableServiceClient::from_transport(emulator.clone())
-        .dynamic_table("Things")
-        .unwrap();
-    truth.create_table().await.unwrap();
-    let mut entity = DynamicEntity::new("p", "r");
-    entity.insert("Count", 1);
-    let etag = truth.insert(&entity).await.unwrap();
+    let (service, _, truth) = faulty(Emulator::new().shared_clock(clock.clone())).await;
+    let etag = truth.insert(&row_of("r", 1)).await.unwrap();
     // So that the read-back shows an entity older than the first attempt.
     clock.advance(Duration::from_secs(60));
-    let transport = Delaying {
-        service: emulator,
-        kept: Arc::default(),
-        puts: Arc::default(),
-    };
-    let puts = Arc::clone(&transport.puts);
-    let table = TableServiceClient::from_transport(transport)
-        .dynamic_table("Things")
-        .unwrap();
-    entity.insert("Count", 2);
+    // Holds back the first replace, and applies it when the next one arrives.
+    let sent = Arc::new(Mutex::new(Vec::new()));
+    let puts = Arc::clone(&sent);
+    let table = table_of(Intercept::new(service, move |service, request| {
+        let mut puts = puts.lock().unwrap();
+        let is_put = request.method() == Method::PUT;
+        puts.extend(is_put.then(|| request.clone()));
+        let puts = if is_put { puts.clone() } else { Vec::new() };
+        async move {
+            match &puts[..] {
+                [_] => return Err(TransportError::new(Delivery::MaybeSent, "delayed")),
+                [first, _] => drop(service.send(first.clone()).await?),
+                _ => {}
+            }
+            service.send(request).await
+        }
+    }));
+    let entity = row_of("r", 2);
     let error = table.replace(&entity).if_match(etag).await.unwrap_err();
-    assert_eq!(puts.load(Ordering::Relaxed), 2);
+    assert_eq!(sent.lock().unwrap().len(), 2);
     assert_eq!(kind_in_doubt(&error), Some(ErrorKind::ConditionNotMet), "{error}");
     let stored = truth.get(("p", "r")).await.unwrap().unwrap();
     assert_eq!(stored.properties, entity.properties);
@@ -249,37 +202,26 @@ async fn write_that_is_applied_after_its_read_back_stays_in_doubt() {
 
 #[tokio::test(start_paused = true)]
 async fn rejected_address_is_explained_where_the_keys_make_it_long() {
-    let rejected = || Canned::new([Step::status(414)]);
-    let table = |canned: &Canned| canned.service().dynamic_table("Things").unwrap();
-    let entity = DynamicEntity::new("p", "r");
-
-    let advised = [
-        table(&rejected()).get(("p", "r")).await.unwrap_err(),
-        table(&rejected()).merge(&entity).await.unwrap_err(),
-        table(&rejected()).delete(("p", "r")).await.unwrap_err(),
-    ];
-    for error in advised {
-        assert!(error.to_string().contains("CallOptions::via_batch"), "{error}");
-    }
-    let mut batch = table(&rejected()).batch();
+    let table = |status| table(&Canned::new([Step::status(status)]));
+    let rejected = || table(414);
+    let entity = row();
+    let mut batch = rejected().batch();
     batch.merge(&entity).unwrap();
-    let unadvised = [
-        table(&rejected()).insert(&entity).await.unwrap_err(),
-        table(&rejected())
-            .merge(&entity)
-            .with(&CallOptions::new().via_batch())
-            .await
-            .unwrap_err(),
-        table(&rejected()).query().all().await.unwrap_err(),
-        table(&rejected()).delete_table().await.unwrap_err(),
-        batch.submit().await.unwrap_err(),
-    ];
-    for error in unadvised {
-        assert!(!error.to_string().contains("CallOptions::via_batch"), "{error}");
+    let via_batch = CallOptions::new().via_batch();
+    for (error, is_advised) in [
+        (rejected().get(("p", "r")).await.unwrap_err(), true),
+        (rejected().merge(&entity).await.unwrap_err(), true),
+        (rejected().delete(("p", "r")).await.unwrap_err(), true),
+        (rejected().insert(&entity).await.unwrap_err(), false),
+        (rejected().merge(&entity).with(&via_batch).await.unwrap_err(), false),
+        (rejected().query().all().await.unwrap_err(), false),
+        (rejected().delete_table().await.unwrap_err(), false),
+        (batch.submit().await.unwrap_err(), false),
+        (table(404).delete(("p", "r")).await.unwrap_err(), false),
+    ] {
+        let text = error.to_string();
+        assert_eq!(text.contains("CallOptions::via_batch"), is_advised, "{text}");
     }
-    let canned = Canned::new([Step::status(404)]);
-    let error = table(&canned).delete(("p", "r")).await.unwrap_err();
-    assert!(!error.to_string().contains("CallOptions::via_batch"), "{error}");
 }
 
 /// The only information about a shared account is its response: neither the clock nor the credential explains the

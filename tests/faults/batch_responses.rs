@@ -4,27 +4,14 @@ use azure_table::{DynamicEntity, Emulator, ErrorKind, TableClient, TableServiceC
 use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::errors::kind_in_doubt;
 
-/// A response with these parts: status line with headers, and body.
-fn parts(parts: &[(&str, &str)]) -> Step {
-    let mut text = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n".to_owned();
-    for (head, body) in parts {
-        text += "--c\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
-        text += &format!("HTTP/1.1 {head}\r\n\r\n{body}\r\n");
-    }
-    text += "--c--\r\n--b--\r\n";
-    Step::response(202, &[("content-type", "multipart/mixed; boundary=b")], &text)
-}
+use super::{batch_response as parts, table, table_of};
 
 fn failure(message: &str) -> String {
     format!(r#"{{"odata.error":{{"code":"InvalidInput","message":{{"lang":"en-US","value":"{message}"}}}}}}"#)
 }
 
-fn table(step: Step) -> TableClient {
-    Canned::new([step]).service().dynamic_table("Things").unwrap()
-}
-
 async fn insert_two(step: Step) -> azure_table::Result<usize> {
-    let mut batch = table(step).batch();
+    let mut batch = table(&Canned::new([step])).batch();
     batch.insert(&DynamicEntity::new("p", "0")).unwrap();
     batch.insert(&DynamicEntity::new("p", "1")).unwrap();
     batch.submit().await.map(|results| results.len())
@@ -38,9 +25,8 @@ async fn failing_operation_is_named_only_if_the_batch_has_it() {
         ("2:Bad.", None),
         ("Bad.", None),
     ] {
-        let error = insert_two(parts(&[("400 Bad Request", &failure(message))]))
-            .await
-            .unwrap_err();
+        let rejected = parts(&[("400 Bad Request", &failure(message))]);
+        let error = insert_two(rejected).await.unwrap_err();
         let row_key = error.entity().map(|(_, row_key)| row_key.to_owned());
         assert_eq!(error.batch_index(), index, "{message}");
         assert_eq!(row_key, index.map(|index| index.to_string()), "{message}");
@@ -63,12 +49,8 @@ async fn write_without_an_etag_in_its_response_is_in_doubt() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn retrieve_in_a_batch_returns_an_entity_or_none() {
-    let table = TableServiceClient::from_transport(Emulator::new())
-        .dynamic_table("Things")
-        .unwrap();
-    table.create_table().await.unwrap();
+#[azure_table::test(start_paused)]
+async fn retrieve_in_a_batch_returns_an_entity_or_none(table: TableClient) {
     table.insert(&DynamicEntity::new("p", "0")).await.unwrap();
     for (row_key, is_stored) in [("0", true), ("1", false)] {
         let mut batch = table.batch();
@@ -82,21 +64,15 @@ async fn retrieve_in_a_batch_returns_an_entity_or_none() {
 
 #[tokio::test(start_paused = true)]
 async fn retrieve_from_a_missing_table_is_an_error() {
-    let table = TableServiceClient::from_transport(Emulator::new())
-        .dynamic_table("Things")
-        .unwrap();
-    let mut batch = table.batch();
+    let mut batch = table_of::<DynamicEntity>(Emulator::new()).batch();
     batch.get(("p", "r")).unwrap();
     let error = batch.submit().await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.code()),
-        (ErrorKind::TableNotFound, Some("TableNotFound"))
-    );
+    let expected = (ErrorKind::TableNotFound, Some("TableNotFound"));
+    assert_eq!((error.kind(), error.code()), expected);
 }
 
-#[tokio::test(start_paused = true)]
-async fn batch_creates_its_missing_table_if_the_handle_has_the_option() {
-    let service = TableServiceClient::from_transport(Emulator::new());
+#[azure_table::test(start_paused)]
+async fn batch_creates_its_missing_table_if_the_handle_has_the_option(service: TableServiceClient) {
     let table = service.dynamic_table("Things").unwrap();
     let mut batch = table.create_missing_table().batch();
     batch.insert(&DynamicEntity::new("p", "0")).unwrap();

@@ -2,39 +2,26 @@
 
 use std::time::Duration;
 
+use azure_table::Emulator;
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
-use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+use azure_table::testing::{Fault, FaultRule};
 
-fn row(row: &str, value: i32) -> DynamicEntity {
-    let mut entity = DynamicEntity::new("p", row);
-    entity.insert("V", value);
-    entity
-}
+use super::{busy, faulty, row_of};
 
 /// The client reads back a write whose response was lost. That read is retried like any other.
 #[tokio::test(start_paused = true)]
 async fn throttled_read_back_of_a_bulk_does_not_send_the_write_over_a_newer_one() {
-    let busy = || ResponseTemplate::new(503).code("ServerBusy").message("Busy.");
     for rows in [&["1"][..], &["1", "2"]] {
-        let emulator = Emulator::new();
-        let truth = TableServiceClient::from_transport(emulator.clone())
-            .dynamic_table("Things")
-            .unwrap();
-        truth.create_table().await.unwrap();
-        let faults = Faults::new(emulator);
+        let (faults, table, truth) = faulty(Emulator::new()).await;
         faults.add(FaultRule::new(Fault::LoseResponse).on_writes().at_most(1));
         faults.add(FaultRule::new(busy()).on(OperationKind::Query).at_most(1));
         let second = faults.add(FaultRule::new(Fault::DelayRequest(Duration::from_secs(10))).on_writes());
-        let table = TableServiceClient::from_transport(faults)
-            .dynamic_table("Things")
-            .unwrap();
 
-        let written = rows.iter().map(|name| row(name, 1));
+        let written = rows.iter().map(|name| row_of(name, 1));
         let newer = async {
             tokio::time::sleep(Duration::from_secs(5)).await;
             for name in rows {
-                truth.insert_or_replace(&row(name, 2)).await.unwrap();
+                truth.insert_or_replace(&row_of(name, 2)).await.unwrap();
             }
         };
         let (report, ()) = tokio::join!(table.bulk().insert_or_replace(written), newer);

@@ -9,20 +9,21 @@ use azure_table::bulk::LeftoverReason;
 use azure_table::emulator::EmulatorClock;
 use azure_table::operation::{Doubt, OperationKind, Resolution};
 use azure_table::testing::EntityResponse as _;
-use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
-use azure_table::transport::{Transport, TransportError};
+use azure_table::testing::{AddedRule, Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
-    CallOptions, DateTime, DynamicEntity, Emulator, Error, ErrorKind, Guid, LinearRetry, NoRetry, Result, TableClient,
-    TableEntity, TableOperation, TableServiceClient,
+    CallOptions, DateTime, DynamicEntity, Emulator, Error, ErrorKind, ExponentialRetry, Guid, LinearRetry, NoRetry,
+    Result, TableClient, TableEntity, TableOperation, TableServiceClient, Versioned,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use bytes::Bytes;
 use futures::future::BoxFuture;
-use http::{Request, Response};
+use tokio::time::sleep;
 
 use azure_table_tests::errors::kind_in_doubt;
+use azure_table_tests::intercept::Intercept;
 use azure_table_tests::promises::Following;
+
+use super::{busy, table_of};
 
 /// A row that shows who wrote it.
 #[derive(TableEntity, Clone, Debug)]
@@ -47,21 +48,18 @@ struct Plain {
 }
 
 fn marked(id: &str, secret: &str) -> Marked {
-    let (group, write) = ("g".into(), None);
+    let (group, id, secret, write) = ("g".into(), id.into(), secret.into(), None);
     Marked {
         group,
-        id: id.into(),
-        secret: secret.into(),
+        id,
+        secret,
         write,
     }
 }
 
 fn plain(id: &str, secret: &str) -> Plain {
-    Plain {
-        group: "g".into(),
-        id: id.into(),
-        secret: secret.into(),
-    }
+    let (group, id, secret) = ("g".into(), id.into(), secret.into());
+    Plain { group, id, secret }
 }
 
 /// Returns the doubt of an insert long ago, as it is stored. It knows nothing but the key.
@@ -91,37 +89,52 @@ impl Place {
     async fn new() -> Self {
         let before = DateTime::now().checked_sub(HOUR).unwrap();
         let emulator = Emulator::new().shared_clock(EmulatorClock::fixed(before));
-        let seeding = TableServiceClient::from_transport(emulator.clone());
-        let rows = seeding.table::<Marked>("Rows").unwrap();
+        let rows = table_of(emulator.clone());
         rows.create_table().await.unwrap();
         for id in ["old", "other"] {
             rows.insert(&marked(id, "before")).await.unwrap();
         }
-        let following = Following::new(&emulator);
-        let faults = Faults::new(following.clone());
+        let behind = Following::new(&emulator);
+        let faults = Faults::new(behind.clone());
         Self {
             service: TableServiceClient::from_transport(faults.clone()).retry(NoRetry),
-            truth: TableServiceClient::from_transport(following.clone()),
-            behind: following,
+            truth: TableServiceClient::from_transport(behind.clone()),
+            behind,
             faults,
         }
     }
 
     fn marked(&self) -> TableClient<Marked> {
-        self.service.table("Rows").unwrap()
+        self.service.table("Table").unwrap()
     }
 
     fn plain(&self) -> TableClient<Plain> {
-        self.service.table("Rows").unwrap()
+        self.service.table("Table").unwrap()
     }
 
-    async fn old(&self) -> azure_table::Versioned<Marked> {
+    /// Returns a client that sends again, and the same table with it.
+    fn retrying(&self) -> (TableServiceClient, TableClient<Marked>) {
+        let service = self.service.retry(ExponentialRetry::default());
+        let table = service.table("Table").unwrap();
+        (service, table)
+    }
+
+    /// Adds a fault of all writes.
+    fn lose(&self, fault: impl Into<Fault>) -> AddedRule {
+        self.faults.add(FaultRule::new(fault).on_writes())
+    }
+
+    async fn old(&self) -> Versioned<Marked> {
         self.truth_of("old").await
     }
 
-    async fn truth_of(&self, id: &str) -> azure_table::Versioned<Marked> {
-        let rows = self.truth.table::<Marked>("Rows").unwrap();
+    async fn truth_of(&self, id: &str) -> Versioned<Marked> {
+        let rows = table_of(self.behind.clone());
         rows.get(("g", id)).versioned().await.unwrap().unwrap()
+    }
+
+    async fn resolve(&self, doubt: &Doubt) -> Resolution {
+        self.truth.resolve_doubt(doubt).await.unwrap()
     }
 }
 
@@ -138,106 +151,55 @@ use Shown::{No, Nothing, Yes};
 type Write = fn(&Place) -> BoxFuture<'_, Result<()>>;
 
 /// Each write: the rows show, if it was applied and if it was not.
-const WRITES: &[(&str, Shown, Shown, Write)] = &[
-    ("insert", Yes, Nothing, |at| {
-        Box::pin(async { at.marked().insert(&marked("new", "s3cret")).await.map(drop) })
-    }),
-    ("insert", Yes, Nothing, |at| {
-        Box::pin(async { at.plain().insert(&plain("new", "s3cret")).await.map(drop) })
-    }),
-    ("insert", Yes, Nothing, |at| {
-        Box::pin(async { at.plain().insert_returning(&plain("new", "s3cret")).await.map(drop) })
-    }),
-    ("insert", Yes, Nothing, |at| {
-        Box::pin(async { at.plain().insert_if_not_exists(&plain("new", "s3cret")).await.map(drop) })
-    }),
-    ("insert", Yes, Nothing, |at| {
-        Box::pin(async {
-            at.marked()
-                .insert(&marked("new", "s3cret"))
-                .with(&CallOptions::new().via_batch())
-                .await
-                .map(drop)
-        })
-    }),
-    ("insert or replace", Yes, No, |at| {
-        Box::pin(async { at.plain().insert_or_replace(&plain("old", "s3cret")).await.map(drop) })
-    }),
-    ("insert or merge", Yes, No, |at| {
-        Box::pin(async { at.plain().insert_or_merge(&plain("old", "s3cret")).await.map(drop) })
-    }),
-    ("replace", Yes, No, |at| {
-        Box::pin(async {
-            at.plain()
-                .replace(&plain("old", "s3cret"))
-                .unconditionally()
-                .await
-                .map(drop)
-        })
-    }),
-    ("replace", Yes, No, |at| {
-        Box::pin(async {
-            let mut old = at.old().await;
-            old.secret = "s3cret".into();
-            at.marked().replace(&old).await.map(drop)
-        })
-    }),
+const WRITES: &[(&str, Shown, Shown, Write)] = &calls! {
+    "insert", Yes, Nothing => |at| at.marked().insert(&marked("new", "s3cret")).await.map(drop);
+    "insert", Yes, Nothing => |at| at.plain().insert(&plain("new", "s3cret")).await.map(drop);
+    "insert", Yes, Nothing => |at| at.plain().insert_returning(&plain("new", "s3cret")).await.map(drop);
+    "insert", Yes, Nothing => |at| at.plain().insert_if_not_exists(&plain("new", "s3cret")).await.map(drop);
+    "insert", Yes, Nothing => |at| {
+        let insert = at.marked().insert(&marked("new", "s3cret"));
+        insert.with(&CallOptions::new().via_batch()).await.map(drop)
+    };
+    "insert or replace", Yes, No => |at| at.plain().insert_or_replace(&plain("old", "s3cret")).await.map(drop);
+    "insert or merge", Yes, No => |at| at.plain().insert_or_merge(&plain("old", "s3cret")).await.map(drop);
+    "replace", Yes, No => |at| at.plain().replace(&plain("old", "s3cret")).unconditionally().await.map(drop);
+    "replace", Yes, No => |at| {
+        let mut old = at.old().await;
+        old.secret = "s3cret".into();
+        at.marked().replace(&old).await.map(drop)
+    };
     // Others may write the same, so its content shows nothing.
-    ("replace", Nothing, No, |at| {
-        Box::pin(async {
-            let old = at.old().await.map(|_| plain("old", "s3cret"));
-            at.plain().replace(&old).await.map(drop)
-        })
-    }),
-    ("merge", Yes, No, |at| {
-        Box::pin(async {
-            at.plain()
-                .patch(("g", "old"), [Plain::SECRET.set("s3cret")])
-                .await
-                .map(drop)
-        })
-    }),
-    ("delete", Nothing, No, |at| {
-        Box::pin(async { at.plain().delete(("g", "old")).await.map(drop) })
-    }),
-    ("delete", Nothing, No, |at| {
-        Box::pin(async { at.marked().delete(&at.old().await).await.map(drop) })
-    }),
-    ("batch", Yes, No, |at| {
-        Box::pin(async {
-            let mut batch = at.marked().batch();
-            batch.delete(("g", "other"))?.insert(&marked("new", "s3cret"))?;
-            batch.submit().await.map(drop)
-        })
-    }),
-    ("batch", Yes, No, |at| {
-        Box::pin(async {
-            let mut batch = at.plain().batch();
-            batch.delete(("g", "other"))?.insert(&plain("new", "s3cret"))?;
-            batch.insert_or_merge(&plain("old", "s3cret"))?;
-            batch.submit().await.map(drop)
-        })
-    }),
-    ("batch", Nothing, No, |at| {
-        Box::pin(async {
-            let mut batch = at.plain().batch();
-            batch.delete(("g", "other"))?.delete(("g", "old"))?;
-            batch.submit().await.map(drop)
-        })
-    }),
-    ("replace", Yes, No, |at| {
-        Box::pin(async {
-            let modify = at.marked().modify(("g", "old"), |row| row.secret = "s3cret".into());
-            modify.await.map(drop)
-        })
-    }),
-    ("insert", Yes, Nothing, |at| {
-        Box::pin(async {
-            let report = at.marked().bulk().insert([marked("new", "s3cret")]).await?;
-            report.ensure_no_leftovers()
-        })
-    }),
-];
+    "replace", Nothing, No => |at| {
+        let old = at.old().await.map(|_| plain("old", "s3cret"));
+        at.plain().replace(&old).await.map(drop)
+    };
+    "merge", Yes, No => |at| at.plain().patch(("g", "old"), [Plain::SECRET.set("s3cret")]).await.map(drop);
+    "delete", Nothing, No => |at| at.plain().delete(("g", "old")).await.map(drop);
+    "delete", Nothing, No => |at| at.marked().delete(&at.old().await).await.map(drop);
+    "batch", Yes, No => |at| {
+        let mut batch = at.marked().batch();
+        batch.delete(("g", "other"))?.insert(&marked("new", "s3cret"))?;
+        batch.submit().await.map(drop)
+    };
+    "batch", Yes, No => |at| {
+        let mut batch = at.plain().batch();
+        batch.delete(("g", "other"))?.insert(&plain("new", "s3cret"))?;
+        batch.insert_or_merge(&plain("old", "s3cret"))?;
+        batch.submit().await.map(drop)
+    };
+    "batch", Nothing, No => |at| {
+        let mut batch = at.plain().batch();
+        batch.delete(("g", "other"))?.delete(("g", "old"))?;
+        batch.submit().await.map(drop)
+    };
+    "replace", Yes, No => |at| {
+        at.marked().modify(("g", "old"), |row| row.secret = "s3cret".into()).await.map(drop)
+    };
+    "insert", Yes, Nothing => |at| {
+        let report = at.marked().bulk().insert([marked("new", "s3cret")]).await?;
+        report.ensure_no_leftovers()
+    };
+};
 
 /// Adds the headers by which another process compares the clocks.
 fn with_date(response: ResponseTemplate) -> ResponseTemplate {
@@ -287,31 +249,31 @@ async fn every_write_in_doubt_is_resolved_as_its_rows_show() {
             let place = Place::new().await;
             let context = format!("{number} {name}, {fault:?}");
             let is_dated = matches!(&fault, Fault::Respond(_)) && format!("{fault:?}").contains("date");
-            place.faults.add(FaultRule::new(fault).on_writes());
+            place.lose(fault);
             let error = write(&place).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InDoubt, "{context}");
             let [own, read] = doubts(&error);
-            assert_eq!((own.operation(), own.table()), (*name, "Rows"), "{context}");
+            assert_eq!((own.operation(), own.table()), (*name, "Table"), "{context}");
             assert!(own.keys().eq(read.keys()) && own.keys().count() > 0);
             let shown = if is_applied { if_applied } else { if_not };
             // Until then a request may be in flight.
-            let first = place.truth.resolve_doubt(&own).await.unwrap();
+            let first = place.resolve(&own).await;
             match shown {
                 Yes => assert_eq!(first, Resolution::Applied, "{context}"),
                 No | Nothing => assert!(is_unknown(&first), "{context}: {first:?}"),
             }
-            tokio::time::sleep(OVER).await;
-            let later = place.truth.resolve_doubt(&own).await.unwrap();
+            sleep(OVER).await;
+            let later = place.resolve(&own).await;
             match shown {
                 Yes => assert_eq!(later, Resolution::Applied, "{context}"),
                 No => assert_eq!(later, Resolution::NotApplied, "{context}"),
                 Nothing => assert!(is_unknown(&later), "{context}: {later:?}"),
             }
             // Another process may know less, and never something else.
-            let elsewhere = place.truth.resolve_doubt(&read).await.unwrap();
+            let mut elsewhere = place.resolve(&read).await;
             assert!(elsewhere == later || is_unknown(&elsewhere), "{context}: {elsewhere:?}");
-            tokio::time::sleep(HOUR).await;
-            let elsewhere = place.truth.resolve_doubt(&read).await.unwrap();
+            sleep(HOUR).await;
+            elsewhere = place.resolve(&read).await;
             assert!(elsewhere == later || is_unknown(&elsewhere), "{context}: {elsewhere:?}");
             if *shown == No && is_dated {
                 assert_eq!(elsewhere, Resolution::NotApplied, "{context}");
@@ -327,15 +289,15 @@ async fn write_of_another_caller_after_the_doubt_is_never_taken_for_ours() {
     for (number, (name, _, _, write)) in WRITES.iter().enumerate() {
         for (fault, is_applied) in losses() {
             let place = Place::new().await;
-            place.faults.add(FaultRule::new(fault).on_writes());
+            place.lose(fault);
             let error = write(&place).await.unwrap_err();
-            let rows = place.truth.table::<Marked>("Rows").unwrap();
+            let rows = table_of(place.behind.clone());
             for id in ["old", "other", "new"] {
                 rows.insert_or_replace(&marked(id, "theirs")).await.unwrap();
             }
-            tokio::time::sleep(OVER).await;
+            sleep(OVER).await;
             for doubt in doubts(&error) {
-                let resolution = place.truth.resolve_doubt(&doubt).await.unwrap();
+                let resolution = place.resolve(&doubt).await;
                 assert!(is_unknown(&resolution), "{number} {name}, {is_applied}: {resolution:?}");
             }
         }
@@ -346,12 +308,12 @@ async fn write_of_another_caller_after_the_doubt_is_never_taken_for_ours() {
 #[tokio::test(start_paused = true)]
 async fn write_id_decides_after_a_patch_of_another_caller() {
     let place = Place::new().await;
-    place.faults.add(FaultRule::new(Fault::LoseResponse).on_writes());
+    place.lose(Fault::LoseResponse);
     let error = place.marked().insert(&marked("new", "s3cret")).await.unwrap_err();
-    let rows = place.truth.table::<Marked>("Rows").unwrap();
+    let rows = table_of::<Marked>(place.behind.clone());
     rows.patch(("g", "new"), [Marked::SECRET.set("theirs")]).await.unwrap();
     for doubt in doubts(&error) {
-        assert_eq!(place.truth.resolve_doubt(&doubt).await.unwrap(), Resolution::Applied);
+        assert_eq!(place.resolve(&doubt).await, Resolution::Applied);
     }
 }
 
@@ -359,17 +321,17 @@ async fn write_id_decides_after_a_patch_of_another_caller() {
 #[tokio::test(start_paused = true)]
 async fn leftover_in_doubt_does_not_show_that_its_batch_was_applied() {
     let place = Place::new().await;
-    let lost = place.faults.add(FaultRule::new(Fault::LoseResponse).on_writes());
+    let lost = place.lose(Fault::LoseResponse);
     let bulk = place.marked().bulk().insert_or_replace([marked("new", "s3cret")]);
     let left = bulk.await.unwrap_err().into_parts().1.into_leftovers().pop().unwrap();
     place.faults.remove(&lost);
-    place.faults.add(FaultRule::new(Fault::LoseRequest).on_writes());
+    place.lose(Fault::LoseRequest);
     let mut batch = place.marked().batch();
     batch.push(left.into_operation().unwrap()).unwrap();
     batch.insert(&marked("newer", "s3cret")).unwrap();
     let error = batch.submit().await.unwrap_err();
     for doubt in doubts(&error) {
-        let resolution = place.truth.resolve_doubt(&doubt).await.unwrap();
+        let resolution = place.resolve(&doubt).await;
         assert!(is_unknown(&resolution), "{resolution:?}");
     }
 }
@@ -380,16 +342,12 @@ async fn row_with_another_key_than_requested_is_an_invalid_response() {
     let place = Place::new().await;
     let mut old = place.old().await;
     let other = ResponseTemplate::row(&place.truth_of("other").await);
-    place
-        .faults
-        .add(FaultRule::new(Fault::Respond(other)).on(OperationKind::Get));
+    place.faults.add(FaultRule::new(other).on(OperationKind::Get));
     let rows = place.marked();
     for error in [
         rows.get(("g", "old")).await.unwrap_err(),
         rows.exists(("g", "old")).await.unwrap_err(),
-        rows.modify(("g", "old"), |row| row.secret = "s3cret".into())
-            .await
-            .unwrap_err(),
+        rows.modify(("g", "old"), |_| ()).await.unwrap_err(),
         rows.refresh(&mut old).await.unwrap_err(),
         rows.get_many([("g", "old")]).all().await.unwrap_err(),
     ] {
@@ -405,6 +363,7 @@ async fn operation_that_reads_another_key_is_an_invalid_response() {
     let place = Place::new().await;
     let rows = place.marked();
     let get = || TableOperation::get::<Marked>(("g", "old"));
+    let via_batch = CallOptions::new().via_batch();
     let other = ResponseTemplate::row(&place.truth_of("other").await);
     let alone = place.faults.add(other.clone());
     let mut errors = vec![rows.execute(get()).await.unwrap_err()];
@@ -413,27 +372,16 @@ async fn operation_that_reads_another_key_is_an_invalid_response() {
     let mut batch = rows.batch();
     batch.push(get()).unwrap();
     errors.extend([
-        rows.execute(get())
-            .with(&CallOptions::new().via_batch())
-            .await
-            .unwrap_err(),
-        rows.get(("g", "old"))
-            .with(&CallOptions::new().via_batch())
-            .await
-            .unwrap_err(),
+        rows.execute(get()).with(&via_batch).await.unwrap_err(),
+        rows.get(("g", "old")).with(&via_batch).await.unwrap_err(),
         batch.submit().await.unwrap_err(),
     ]);
     for error in errors {
         assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
         assert_eq!(error.entity(), Some(("g", "old")), "{error}");
     }
-    assert!(
-        rows.get(("g", "other"))
-            .with(&CallOptions::new().via_batch())
-            .await
-            .unwrap()
-            .is_some()
-    );
+    let other = rows.get(("g", "other")).with(&via_batch).await.unwrap();
+    assert!(other.is_some());
     place.faults.remove(&inside);
     assert_eq!(rows.execute(get()).await.unwrap().status(), 200);
 }
@@ -446,11 +394,8 @@ async fn response_with_the_id_of_another_request_is_an_invalid_response() {
     let old = place.old().await;
     let row = place.faults.add(theirs(ResponseTemplate::row(&old)));
     let rows = place.marked();
-    let error = rows
-        .get(("g", "old"))
-        .with(&CallOptions::new().client_request_id("mine"))
-        .await
-        .unwrap_err();
+    let mine = CallOptions::new().client_request_id("mine");
+    let error = rows.get(("g", "old")).with(&mine).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
     let text = error.to_string();
     assert!(text.contains("\"theirs\"") && text.contains("\"mine\""), "{text}");
@@ -469,17 +414,14 @@ async fn response_with_the_id_of_another_request_is_an_invalid_response() {
     place.faults.remove(&written);
     let applied = Fault::RespondAfterApplying(theirs(ResponseTemplate::written()));
     place.faults.add(FaultRule::new(applied).first(1));
-    let service = place.service.retry(azure_table::ExponentialRetry::default());
-    let rows = service.table::<Marked>("Rows").unwrap();
-    rows.insert(&marked("new", "s3cret")).await.unwrap();
+    place.retrying().1.insert(&marked("new", "s3cret")).await.unwrap();
 }
 
 /// The retries of the call are over before the doubt exists: the read back has failed too.
 #[tokio::test(start_paused = true)]
 async fn doubt_after_all_retries_is_resolved_once_the_service_is_back() {
     let place = Place::new().await;
-    let service = place.service.retry(azure_table::ExponentialRetry::default());
-    let rows = service.table::<Marked>("Rows").unwrap();
+    let (service, rows) = place.retrying();
     let outage = place.faults.add(FaultRule::new(Fault::LoseResponse));
     let error = rows.insert(&marked("new", "s3cret")).await.unwrap_err();
     assert!(error.attempts() > 1);
@@ -493,20 +435,17 @@ async fn doubt_after_all_retries_is_resolved_once_the_service_is_back() {
 #[tokio::test(start_paused = true)]
 async fn write_in_doubt_is_read_back_before_each_retry() {
     let place = Place::new().await;
-    let busy = || ResponseTemplate::new(503).code("ServerBusy").message("Busy.");
-    place
-        .faults
-        .add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
+    let faults = &place.faults;
+    faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
     // The attempts of the first read-back.
-    place.faults.add(FaultRule::new(busy()).on_reads().first(4));
-    place.faults.add(FaultRule::new(busy()).on_writes().first(1));
-    let service = place.service.retry(azure_table::ExponentialRetry::default());
-    let rows = service.table::<Marked>("Rows").unwrap();
-    let others = place.truth.dynamic_table("Rows").unwrap();
+    faults.add(FaultRule::new(busy()).on_reads().first(4));
+    faults.add(FaultRule::new(busy()).on_writes().first(1));
+    let (_, rows) = place.retrying();
+    let others = table_of::<DynamicEntity>(place.behind.clone());
     let mut note = DynamicEntity::new("g", "old");
     note.insert("Note", "theirs");
     let patch = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        sleep(Duration::from_millis(100)).await;
         others.merge(&note).await
     };
     let ours = marked("old", "mine");
@@ -521,15 +460,14 @@ async fn write_in_doubt_is_read_back_before_each_retry() {
 #[tokio::test(start_paused = true)]
 async fn write_in_doubt_is_read_back_before_its_call_fails() {
     let place = Place::new().await;
-    let busy = || ResponseTemplate::new(503).code("ServerBusy").message("Busy.");
     let faults = &place.faults;
     faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
     // Both attempts of the first read-back.
     faults.add(FaultRule::new(busy()).on_reads().first(2));
-    let second = faults.add(FaultRule::new(busy()).on_writes());
-    let service = place.service.retry(LinearRetry::new(Duration::ZERO, 1));
-    let rows = service.table::<Marked>("Rows").unwrap();
-    rows.insert_or_replace(&marked("old", "mine")).await.unwrap();
+    let second = place.lose(busy());
+    let retry = CallOptions::new().retry(LinearRetry::new(Duration::ZERO, 1));
+    let written = place.marked().insert_or_replace(&marked("old", "mine"));
+    written.with(&retry).await.unwrap();
     assert_eq!((second.hits(), faults.requests()), (1, 5));
 }
 
@@ -538,27 +476,20 @@ async fn fault_while_resolving_is_an_error_and_never_an_answer() {
     let faults = losses().into_iter().map(|(fault, _)| fault);
     for fault in faults.chain([Fault::NoConnection, Fault::Respond(ResponseTemplate::new(403))]) {
         let place = Place::new().await;
-        let lost = place.faults.add(FaultRule::new(Fault::LoseResponse).on_writes());
+        let lost = place.lose(Fault::LoseResponse);
         let error = place.marked().insert(&marked("new", "s3cret")).await.unwrap_err();
         place.faults.remove(&lost);
         let [doubt, _] = doubts(&error);
-        let rule = place.faults.add(FaultRule::new(fault.clone()).on(OperationKind::Get));
+        let rule = FaultRule::new(fault.clone()).on(OperationKind::Get);
+        let always = place.faults.add(rule.clone());
         assert!(place.service.resolve_doubt(&doubt).await.is_err(), "{fault:?}");
-        place.faults.remove(&rule);
-        place
-            .faults
-            .add(FaultRule::new(fault.clone()).on(OperationKind::Get).first(1));
-        let retrying = place.service.retry(azure_table::ExponentialRetry::default());
-        let resolved = retrying.resolve_doubt(&doubt).await;
-        assert!(
-            matches!(resolved, Ok(Resolution::Applied) | Err(_)),
-            "{fault:?}: {resolved:?}"
-        );
-        assert_eq!(
-            place.service.resolve_doubt(&doubt).await.unwrap(),
-            Resolution::Applied,
-            "{fault:?}"
-        );
+        place.faults.remove(&always);
+        place.faults.add(rule.first(1));
+        let resolved = place.retrying().0.resolve_doubt(&doubt).await;
+        let is_right = matches!(resolved, Ok(Resolution::Applied) | Err(_));
+        assert!(is_right, "{fault:?}: {resolved:?}");
+        let resolved = place.service.resolve_doubt(&doubt).await.unwrap();
+        assert_eq!(resolved, Resolution::Applied, "{fault:?}");
     }
 }
 
@@ -568,21 +499,21 @@ async fn another_process_relies_on_the_clocks_only_if_a_response_showed_them() {
     let dated = with_date(ResponseTemplate::new(500));
     for (fault, is_known) in [(Fault::LoseResponse, false), (Fault::RespondAfterApplying(dated), true)] {
         let place = Place::new().await;
-        place.faults.add(FaultRule::new(fault).on_writes());
+        place.lose(fault);
         let error = place.plain().insert(&plain("new", "s3cret")).await.unwrap_err();
         let [own, read] = doubts(&error);
-        assert_eq!(place.truth.resolve_doubt(&own).await.unwrap(), Resolution::Applied);
-        match place.truth.resolve_doubt(&read).await.unwrap() {
+        assert_eq!(place.resolve(&own).await, Resolution::Applied);
+        match place.resolve(&read).await {
             Resolution::Applied => assert!(is_known),
             Resolution::Unknown(why) => assert!(!is_known && why.contains("`write_id`"), "{why}"),
             other => panic!("{other:?}"),
         }
     }
     let place = Place::new().await;
-    place.faults.add(FaultRule::new(Fault::LoseRequest).on_writes());
+    place.lose(Fault::LoseRequest);
     let [own, read] = doubts(&place.plain().delete(("g", "old")).await.unwrap_err());
     for (after, own_is_final, read_is_final) in [(0, false, false), (181, true, false), (15 * 60, true, false)] {
-        tokio::time::sleep(Duration::from_secs(after)).await;
+        sleep(Duration::from_secs(after)).await;
         for (doubt, is_final) in [(&own, own_is_final), (&read, read_is_final)] {
             match place.truth.resolve_doubt(doubt).await.unwrap() {
                 Resolution::NotApplied => assert!(is_final, "{after}"),
@@ -602,19 +533,19 @@ async fn wrong_clock_of_the_service_makes_no_answer_wrong() {
     for wrong in [Fault::DateAhead(HOUR), Fault::DateBehind(HOUR)] {
         for is_overwritten in [false, true] {
             let place = Place::new().await;
-            place.faults.add(FaultRule::new(Fault::LoseResponse).on_writes());
-            let upsert = place.plain().insert_or_replace(&plain("other", "s3cret"));
-            let error = upsert.await.unwrap_err();
+            place.lose(Fault::LoseResponse);
+            let rows = place.plain();
+            let error = rows.insert_or_replace(&plain("other", "s3cret")).await.unwrap_err();
             let replaced = place.marked().replace(&place.old().await).await.unwrap_err();
             if is_overwritten {
-                let rows = place.truth.table::<Plain>("Rows").unwrap();
+                let rows = table_of(place.behind.clone());
                 for id in ["old", "other"] {
                     rows.insert_or_replace(&plain(id, "theirs")).await.unwrap();
                 }
             }
             place.faults.add(FaultRule::new(wrong.clone()).on_reads());
             for _ in 0..2 {
-                tokio::time::sleep(OVER).await;
+                sleep(OVER).await;
                 for doubt in doubts(&error) {
                     let resolution = place.service.resolve_doubt(&doubt).await.unwrap();
                     assert!(is_unknown(&resolution), "{wrong:?}, {is_overwritten}: {resolution:?}");
@@ -635,22 +566,16 @@ async fn wrong_clock_of_the_service_makes_no_answer_wrong() {
 #[tokio::test(start_paused = true)]
 async fn wrong_date_of_an_attempt_makes_no_answer_wrong() {
     let date = httpdate::fmt_http_date(std::time::SystemTime::now() + HOUR);
-    let failed = ResponseTemplate::new(500)
-        .header("date", date)
-        .header("x-ms-request-id", "1");
+    let failed = ResponseTemplate::new(500).header("date", date);
     let place = Place::new().await;
-    let rule = FaultRule::new(Fault::RespondAfterApplying(failed)).on_writes();
-    place.faults.add(rule);
-    let error = place
-        .plain()
-        .insert_or_replace(&plain("old", "s3cret"))
-        .await
-        .unwrap_err();
+    place.lose(Fault::RespondAfterApplying(failed.header("x-ms-request-id", "1")));
+    let rows = place.plain();
+    let error = rows.insert_or_replace(&plain("old", "s3cret")).await.unwrap_err();
     for _ in 0..3 {
-        tokio::time::sleep(HOUR).await;
+        sleep(HOUR).await;
         let [own, read] = doubts(&error);
-        assert_eq!(place.truth.resolve_doubt(&own).await.unwrap(), Resolution::Applied);
-        let resolution = place.truth.resolve_doubt(&read).await.unwrap();
+        assert_eq!(place.resolve(&own).await, Resolution::Applied);
+        let resolution = place.resolve(&read).await;
         assert!(is_unknown(&resolution), "{resolution:?}");
     }
 }
@@ -658,7 +583,7 @@ async fn wrong_date_of_an_attempt_makes_no_answer_wrong() {
 #[tokio::test(start_paused = true)]
 async fn text_of_a_doubt_is_checked_when_it_is_read() {
     let place = Place::new().await;
-    place.faults.add(FaultRule::new(Fault::LoseResponse).on_writes());
+    place.lose(Fault::LoseResponse);
     let error = place.marked().insert(&marked("new", "s3cret")).await.unwrap_err();
     let doubt = error.doubt().unwrap();
     let text = doubt.to_string();
@@ -669,12 +594,9 @@ async fn text_of_a_doubt_is_checked_when_it_is_read() {
 
     // A later format may have other fields altogether.
     let later = URL_SAFE_NO_PAD.encode(r#"{"anything":1,"version":2}"#);
-    for error in [
-        later.parse::<Doubt>().unwrap_err().to_string(),
-        serde_json::from_str::<Doubt>(&format!("{later:?}"))
-            .unwrap_err()
-            .to_string(),
-    ] {
+    let by_serde = serde_json::from_str::<Doubt>(&format!("{later:?}"));
+    let parsed = later.parse::<Doubt>().unwrap_err();
+    for error in [parsed.to_string(), by_serde.unwrap_err().to_string()] {
         assert!(error.contains("a write in doubt of format 2: this version"), "{error}");
     }
     let empty = URL_SAFE_NO_PAD.encode(r#"{"version":1,"rows":[]}"#);
@@ -696,26 +618,15 @@ async fn text_of_a_doubt_is_checked_when_it_is_read() {
 #[tokio::test(start_paused = true)]
 async fn only_writes_of_rows_in_doubt_have_a_doubt() {
     let place = Place::new().await;
-    assert!(
-        place
-            .marked()
-            .insert(&marked("old", "x"))
-            .await
-            .unwrap_err()
-            .doubt()
-            .is_none()
-    );
+    let rows = place.marked();
+    let conflict = rows.insert(&marked("old", "x")).await.unwrap_err();
     place.faults.add(Fault::LoseResponse);
-    assert!(place.marked().get(("g", "old")).await.unwrap_err().doubt().is_none());
-    let created = place
-        .service
-        .dynamic_table("More")
-        .unwrap()
-        .create_table()
-        .await
-        .unwrap_err();
+    let read = rows.get(("g", "old")).await.unwrap_err();
+    assert!(conflict.doubt().is_none() && read.doubt().is_none());
+    let created = place.service.dynamic_table("More").unwrap().create_table().await;
+    let created = created.unwrap_err();
     assert!(created.may_have_applied() && created.doubt().is_none());
-    let error = place.marked().insert(&marked("new", "x")).await.unwrap_err();
+    let error = rows.insert(&marked("new", "x")).await.unwrap_err();
     assert!(error.doubt().is_some() && error.last_failure().unwrap().doubt().is_none());
 }
 
@@ -723,16 +634,13 @@ async fn only_writes_of_rows_in_doubt_have_a_doubt() {
 #[tokio::test(start_paused = true)]
 async fn success_that_cannot_be_read_has_a_doubt() {
     let place = Place::new().await;
-    let unreadable = ResponseTemplate::new(202);
-    place
-        .faults
-        .add(FaultRule::new(Fault::RespondAfterApplying(unreadable)).on_writes());
+    place.lose(Fault::RespondAfterApplying(ResponseTemplate::new(202)));
     let mut batch = place.marked().batch();
     batch.push(TableOperation::insert(&marked("new", "s3cret"))).unwrap();
     let error = batch.submit().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InDoubt);
     let [doubt, _] = doubts(&error);
-    assert_eq!(place.truth.resolve_doubt(&doubt).await.unwrap(), Resolution::Applied);
+    assert_eq!(place.resolve(&doubt).await, Resolution::Applied);
 }
 
 /// Rows of another account or service, or of a secondary that lags, would show an applied write as not applied.
@@ -768,56 +676,40 @@ async fn doubt_is_resolved_by_the_primary_of_its_own_account_alone() {
     }
 }
 
-/// Inserts a row before it forwards a request.
-#[derive(Debug)]
-struct Inserting {
-    behind: Following,
-    rows: TableClient<Plain>,
-}
-
-impl Transport for Inserting {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        Box::pin(async move {
-            self.rows.insert(&plain("other", "theirs")).await.unwrap();
-            self.behind.send(request).await
-        })
-    }
-}
-
 /// The batch deleted both rows, and another client inserted one again. It is older than the delete that is lost last.
 #[tokio::test(start_paused = true)]
 async fn delete_that_was_sent_again_alone_stays_unknown() {
     let place = Place::new().await;
-    let inserting = Inserting {
-        behind: place.behind.clone(),
-        rows: place.truth.table("Rows").unwrap(),
-    };
+    let rows = table_of(place.behind.clone());
+    let inserting = Intercept::new(place.behind.clone(), move |behind, request| {
+        let rows = rows.clone();
+        async move {
+            rows.insert(&plain("other", "theirs")).await.unwrap();
+            behind.send(request).await
+        }
+    });
+    let inserting = Fault::RouteTo(Arc::new(inserting));
     for rule in [
         FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch).first(1),
-        FaultRule::new(Fault::RouteTo(Arc::new(inserting)))
-            .on(OperationKind::Query)
-            .first(1),
+        FaultRule::new(inserting).on(OperationKind::Query).first(1),
         FaultRule::new(Fault::LoseRequest).on(OperationKind::Delete),
     ] {
         place.faults.add(rule);
     }
     let both = ["old", "other"].map(|id| plain(id, "before"));
-    let deleting = place
-        .plain()
-        .bulk()
-        .with(&CallOptions::new().retry(LinearRetry::default()))
-        .delete(&both);
+    let retry = CallOptions::new().retry(LinearRetry::default());
+    let deleting = place.plain().bulk().with(&retry).delete(&both);
     let interrupted = deleting.await.unwrap_err();
     let report = interrupted.report();
     assert_eq!((report.applied(), report.in_doubt()), (0, 2), "{report}");
-    tokio::time::sleep(OVER).await;
+    sleep(OVER).await;
     for (left, operation) in report.leftovers().iter().zip(["batch", "delete"]) {
         let LeftoverReason::InDoubt(error) = left.reason() else {
             panic!("{left}");
         };
         let doubt = error.doubt().unwrap();
         assert_eq!(doubt.operation(), operation, "{doubt:?}");
-        let resolution = place.truth.resolve_doubt(&doubt).await.unwrap();
+        let resolution = place.resolve(&doubt).await;
         assert!(is_unknown(&resolution), "{left}: {resolution:?}");
     }
 }

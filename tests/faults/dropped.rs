@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table::service::RecreateProgress;
-use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
-use azure_table::{CallOptions, DynamicEntity, Emulator, LinearRetry, TableServiceClient};
+use azure_table::testing::{Fault, FaultRule, Faults};
+use azure_table::{CallOptions, DynamicEntity, Emulator, LinearRetry, TableClient, TableServiceClient};
 use tokio::time::{sleep, timeout};
 
 use crate::matrix::case_runner::CaseRunner;
@@ -16,6 +16,7 @@ use crate::matrix::model::{State, Write};
 use crate::matrix::operation::{Chosen, Entry, On, Promise, Reported, Wanted};
 use crate::matrix::operations;
 use crate::matrix::options::Inspector;
+use crate::{busy, faulty};
 
 /// Before a retry, and before a throttled bulk continues.
 const SOON: Duration = Duration::from_millis(50);
@@ -37,20 +38,17 @@ enum Point {
 impl Point {
     /// Returns all points of an operation of this many requests.
     fn all(requests: u64) -> Vec<Self> {
-        let busy = ResponseTemplate::new(503).code("ServerBusy").message("Busy.");
         let faults = [
             Fault::HangRequest,
             Fault::HangResponse,
             Fault::Reset,
             Fault::LoseResponse,
-            Fault::Respond(busy),
+            Fault::Respond(busy()),
         ];
         let at = |number| faults.clone().map(|fault| Self::AtRequest(number, fault));
         let at = (1..=requests).flat_map(at);
-        [Self::BeforeFirstPoll, Self::BeforeItsTurn]
-            .into_iter()
-            .chain(at)
-            .collect()
+        let before = [Self::BeforeFirstPoll, Self::BeforeItsTurn];
+        before.into_iter().chain(at).collect()
     }
 
     /// Returns `true` if nothing of the operation can have been applied. Several requests of a bulk are in flight.
@@ -81,10 +79,9 @@ impl<'a> Case<'a> {
         let value = runner.value();
         let chosen = runner.choose(value);
         let faults = Faults::new(runner.emulator.clone().page_size(2));
-        let service = runner
-            .service(Inspector::new(Arc::new(faults.clone())))
-            .max_in_flight(2);
-        let service = service.retry(LinearRetry::new(Duration::from_secs(1), 3));
+        let service = runner.service(Inspector::new(Arc::new(faults.clone())));
+        let retry = LinearRetry::new(Duration::from_secs(1), 3);
+        let service = service.max_in_flight(2).retry(retry);
         let on = On {
             table: service.table("Things").unwrap(),
             service,
@@ -168,12 +165,8 @@ fn leads_to(promise: &Promise, before: &State, left: &State) -> bool {
                 Some((_, Wanted::Is(a, b))) => left.rows.get(row).is_some_and(|left| (left.a, left.b) == (*a, *b)),
                 Some((_, Wanted::Unchanged)) | None => false,
             };
-            let is_known = left.rows.keys().all(|row| before.rows.contains_key(row));
-            is_known
-                && before
-                    .rows
-                    .iter()
-                    .all(|(row, was)| left.rows.get(row) == Some(was) || is_done(row))
+            let is_right = |(row, was): (&String, &_)| left.rows.get(row) == Some(was) || is_done(row);
+            left.rows.keys().all(|row| before.rows.contains_key(row)) && before.rows.iter().all(is_right)
         }
     }
 }
@@ -228,13 +221,12 @@ async fn recreation_that_is_dropped_in_its_pause_creates_no_table() {
     let table = service.dynamic_table("Other").unwrap();
     table.create_table().await.unwrap();
     let (sender, mut waits) = tokio::sync::mpsc::unbounded_channel();
-    let recreate = table
-        .recreate_table(Duration::from_secs(120))
-        .on_progress(move |progress| {
-            if matches!(progress, RecreateProgress::BeingDeleted { .. }) {
-                sender.send(()).unwrap();
-            }
-        });
+    let recreate = table.recreate_table(Duration::from_secs(120));
+    let recreate = recreate.on_progress(move |progress| {
+        if matches!(progress, RecreateProgress::BeingDeleted { .. }) {
+            sender.send(()).unwrap();
+        }
+    });
     tokio::select! {
         _ = recreate => panic!("it ended"),
         _ = waits.recv() => {}
@@ -246,40 +238,32 @@ async fn recreation_that_is_dropped_in_its_pause_creates_no_table() {
 }
 
 /// As the documentation of `Writer` says: an operation whose `send` is dropped was not accepted, the others are.
-#[tokio::test(start_paused = true)]
-async fn dropped_send_of_a_writer_takes_nothing() {
-    let emulator = Emulator::new();
-    let faults = Faults::new(emulator.clone());
-    let table = TableServiceClient::from_transport(faults.clone())
-        .dynamic_table("Things")
-        .unwrap();
-    table.create_table().await.unwrap();
+#[azure_table::test(start_paused)]
+async fn dropped_send_of_a_writer_takes_nothing(table: TableClient, faults: Faults) {
+    let row = |id: &str| DynamicEntity::new("p", id);
     let slow = faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(5))).on_writes());
     let mut writer = table.bulk().batch_size(1).writer().max_pending(1);
-    writer.insert(&DynamicEntity::new("p", "1")).await.unwrap();
-    let second = DynamicEntity::new("p", "2");
-    assert!(timeout(SOON, writer.insert(&second)).await.is_err());
+    writer.insert(&row("1")).await.unwrap();
+    assert!(timeout(SOON, writer.insert(&row("2"))).await.is_err());
     slow.disable();
-    writer.insert(&DynamicEntity::new("p", "3")).await.unwrap();
+    writer.insert(&row("3")).await.unwrap();
     // Dropping a flush or a drive loses nothing.
     let flush = timeout(Duration::ZERO, writer.flush()).await;
     assert!(flush.is_err() || flush.unwrap().is_ok());
     assert!(timeout(SOON, writer.run_pending()).await.is_err());
     assert_eq!(writer.close().await.unwrap().applied(), 2);
     let rows = table.query().keys().all().await.unwrap();
-    assert_eq!(rows.iter().map(|key| key.row_key()).collect::<Vec<_>>(), ["1", "3"]);
+    assert!(rows.iter().map(|key| key.row_key()).eq(["1", "3"]), "{rows:?}");
 }
 
 /// The owner of the write still knows what was in flight, and nothing else sends it.
 #[tokio::test(start_paused = true)]
 async fn finished_outcomes_report_what_was_sent() {
-    for fault in [Fault::HangRequest, Fault::HangResponse] {
-        let emulator = Emulator::new();
-        let faults = Faults::new(emulator.clone());
+    for (fault, expected) in [(Fault::HangRequest, 2), (Fault::HangResponse, 4)] {
+        let (faults, _, truth) = faulty::<DynamicEntity>(Emulator::new()).await;
         let service = TableServiceClient::from_transport(faults.clone()).max_in_flight(2);
-        let table = service.dynamic_table("Things").unwrap();
-        table.create_table().await.unwrap();
-        faults.add(FaultRule::new(fault.clone()).on_writes().nth(2));
+        let table = service.dynamic_table("Table").unwrap();
+        faults.add(FaultRule::new(fault).on_writes().nth(2));
         let many = (0..6).map(|id| DynamicEntity::new("p", id.to_string()));
         let bulk = table.bulk().batch_size(2).concurrency(1);
         let mut outcomes = bulk.insert(many).outcomes();
@@ -292,7 +276,6 @@ async fn finished_outcomes_report_what_was_sent() {
         let requests = faults.requests();
         sleep(LATE).await;
         assert_eq!(faults.requests(), requests);
-        let stored = table.query().count().await.unwrap();
-        assert_eq!(stored, if matches!(fault, Fault::HangResponse) { 4 } else { 2 });
+        assert_eq!(truth.query().count().await.unwrap(), expected);
     }
 }

@@ -3,26 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use azure_table::transport::{BoxFuture, Transport, TransportError};
-use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
-use bytes::Bytes;
-use http::{Request, Response};
+use azure_table::{DynamicEntity, Emulator};
+use azure_table_tests::intercept::Intercept;
 
-/// Counts the requests to an emulator, and the bytes of their bodies.
-#[derive(Clone, Debug)]
-struct Counted {
-    emulator: Emulator,
-    requests: Arc<AtomicU64>,
-    bytes: Arc<AtomicU64>,
-}
-
-impl Transport for Counted {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add(request.body().len() as u64, Ordering::Relaxed);
-        self.emulator.send(request)
-    }
-}
+use super::{faulty, table_of};
 
 const ROWS: u64 = 1_000;
 
@@ -34,29 +18,20 @@ fn row(n: u64, value: &str) -> DynamicEntity {
 
 /// Inserts 1,000 rows of which some exist. Returns the requests and bytes.
 async fn insert(exists: impl Fn(u64) -> bool) -> (u64, u64) {
-    let emulator = Emulator::new();
-    let truth: TableClient = TableServiceClient::from_transport(emulator.clone())
-        .dynamic_table("Things")
-        .unwrap();
-    truth.create_table().await.unwrap();
+    let (faults, _, truth) = faulty(Emulator::new()).await;
     let stored = (0..ROWS).filter(|n| exists(*n)).map(|n| row(n, "theirs"));
     let stored = truth.bulk().insert(stored).await.unwrap().applied();
-    let counted = Counted {
-        emulator,
-        requests: Arc::default(),
-        bytes: Arc::default(),
-    };
-    let table = TableServiceClient::from_transport(counted.clone())
-        .dynamic_table("Things")
-        .unwrap();
+    let bytes = Arc::new(AtomicU64::new(0));
+    let sent = Arc::clone(&bytes);
+    let table = table_of(Intercept::new(faults.clone(), move |service, request| {
+        sent.fetch_add(request.body().len() as u64, Ordering::Relaxed);
+        async move { service.send(request).await }
+    }));
     let ours = "x".repeat(700);
     let write = table.bulk().max_failures(usize::MAX);
     let report = write.insert((0..ROWS).map(|n| row(n, &ours))).await.unwrap();
-    assert_eq!(
-        (report.applied(), report.rejected()),
-        (ROWS - stored, stored),
-        "{report}"
-    );
+    let outcomes = (report.applied(), report.rejected());
+    assert_eq!(outcomes, (ROWS - stored, stored), "{report}");
     let mut rejected = report.leftovers().iter().map(|left| left.index());
     assert!((0..ROWS).filter(|n| exists(*n)).all(|n| rejected.next() == Some(n)));
     for row in truth.query().all().await.unwrap() {
@@ -64,10 +39,7 @@ async fn insert(exists: impl Fn(u64) -> bool) -> (u64, u64) {
         let value = if exists(n) { "theirs" } else { &ours };
         assert_eq!(row.get("V"), Some(&value.into()), "{n}");
     }
-    (
-        counted.requests.load(Ordering::Relaxed),
-        counted.bytes.load(Ordering::Relaxed),
-    )
+    (faults.requests(), bytes.load(Ordering::Relaxed))
 }
 
 /// The rows that exist; the maximum of bytes, as a multiple of those for an empty table, and of requests.
@@ -90,9 +62,7 @@ async fn rows_that_exist_cost_a_bounded_multiple_of_their_bytes() {
         let (requests, sent) = insert(exists).await;
         let multiple = sent as f64 / bytes as f64;
         println!("{name}: {requests} requests, {multiple:.2} times the bytes");
-        assert!(
-            multiple <= most && requests <= most_requests,
-            "{name}: {requests}, {multiple}"
-        );
+        let is_bounded = multiple <= most && requests <= most_requests;
+        assert!(is_bounded, "{name}: {requests}, {multiple}");
     }
 }

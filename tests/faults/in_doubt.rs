@@ -2,60 +2,49 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use azure_table::auth::AuthorizationContext;
 use azure_table::bulk::LeftoverReason;
 use azure_table::operation::OperationKind;
-use azure_table::telemetry::{Event, Observer};
+use azure_table::telemetry::Event;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::{BoxFuture, Delivery};
 use azure_table::{
-    CallOptions, Credential, Deletion, DynamicEntity, Emulator, Error, ErrorKind, NoRetry, Result, TableClient,
-    TableEntity, TableOperation, TableServiceClient,
+    Credential, Deletion, Emulator, Error, ErrorKind, Result, TableClient, TableOperation, TableServiceClient,
 };
 use azure_table_tests::canned::{Canned, Step};
+use azure_table_tests::entities::Counter;
 use azure_table_tests::errors::kind_in_doubt;
 use bytes::Bytes;
 
-#[derive(TableEntity, Debug)]
-struct Account {
-    #[table(partition_key)]
-    bank: String,
-    #[table(row_key)]
-    id: String,
-    cents: i64,
-}
+use super::closures::Observe;
+use super::{faulty, once, row};
 
 const KEY: (&str, &str) = ("b", "1");
 
-fn account(id: &str) -> Account {
-    Account {
-        bank: KEY.0.into(),
-        id: id.into(),
-        cents: 100,
-    }
+/// An account with 100 cents.
+fn account(id: &str) -> Counter {
+    Counter::new(KEY.0, id, 100)
 }
 
 /// A table behind faults, and the same table without. It has the account 1.
-async fn tables() -> (Faults, TableClient<Account>, TableClient<Account>) {
-    let emulator = Emulator::new();
-    let truth = TableServiceClient::from_transport(emulator.clone())
-        .table::<Account>("Accounts")
-        .unwrap();
-    truth.create_table().await.unwrap();
+async fn tables() -> (Faults, TableClient<Counter>, TableClient<Counter>) {
+    let (faults, table, truth) = faulty(Emulator::new()).await;
     truth.insert(&account(KEY.1)).await.unwrap();
-    let faults = Faults::new(emulator);
-    let table = TableServiceClient::from_transport(faults.clone())
-        .table("Accounts")
-        .unwrap();
     (faults, table, truth)
 }
 
+/// A fault of the first write.
+fn first_write(fault: Fault) -> FaultRule {
+    FaultRule::new(fault).on_writes().nth(1)
+}
+
 /// The loop of programs that do not use `modify`.
-async fn withdraw(accounts: &TableClient<Account>, cents: i64) -> Result<()> {
+async fn withdraw(accounts: &TableClient<Counter>, cents: i64) -> Result<()> {
     loop {
         let mut account = accounts.get(KEY).versioned().await?.unwrap();
-        account.cents -= cents;
+        account.value -= cents;
         match accounts.replace(&account).await {
             Err(e) if e.kind() == ErrorKind::ConditionNotMet => {}
             Err(e) if e.status() == Some(412) || e.code() == Some("UpdateConditionNotSatisfied") => {}
@@ -72,11 +61,11 @@ async fn loop_over_conflicts_subtracts_once_if_a_response_is_lost() {
         (Fault::CutResponse { at: 0 }, true),
     ] {
         let (faults, table, truth) = tables().await;
-        let lost = faults.add(FaultRule::new(fault).on_writes().nth(1));
+        let lost = faults.add(first_write(fault));
         let withdrawn = withdraw(&table, 10).await;
         let last = withdrawn.as_ref().err().and_then(kind_in_doubt);
         assert_eq!(last, is_in_doubt.then_some(ErrorKind::ConditionNotMet), "{withdrawn:?}");
-        assert_eq!(truth.get(KEY).await.unwrap().unwrap().cents, 90);
+        assert_eq!(truth.get(KEY).await.unwrap().unwrap().value, 90);
         assert_eq!(lost.hits(), 1);
     }
 }
@@ -88,72 +77,50 @@ async fn loop_over_conflicts_repeats_after_a_real_one() {
     let conflict = ResponseTemplate::new(412).code("UpdateConditionNotSatisfied");
     faults.add(FaultRule::new(conflict).on(OperationKind::Replace).nth(1));
     withdraw(&table, 10).await.unwrap();
-    assert_eq!(truth.get(KEY).await.unwrap().unwrap().cents, 90);
+    assert_eq!(truth.get(KEY).await.unwrap().unwrap().value, 90);
 }
 
 /// Each write is applied, its response is lost, and its repetition meets its own effect.
 #[tokio::test(start_paused = true)]
 async fn no_arm_for_a_conflict_handles_a_write_in_doubt() {
-    type Write = fn(TableClient<Account>) -> futures::future::BoxFuture<'static, Error>;
-    let writes: [(ErrorKind, Write); 10] = [
-        (ErrorKind::AlreadyExists, |table| {
-            Box::pin(async move { table.insert(&account("2")).await.unwrap_err() })
-        }),
-        (ErrorKind::AlreadyExists, |table| {
-            Box::pin(async move { table.insert_returning(&account("2")).await.unwrap_err() })
-        }),
-        (ErrorKind::AlreadyExists, |table| {
-            Box::pin(async move { table.insert_if_not_exists(&account("2")).await.unwrap_err() })
-        }),
-        (ErrorKind::AlreadyExists, |table| {
-            Box::pin(async move {
-                let modify = table.modify(("b", "2"), |account| account.cents -= 10);
-                modify.or_insert(|| account("2")).await.unwrap_err()
-            })
-        }),
-        (ErrorKind::AlreadyExists, |table| {
-            Box::pin(async move { table.create_table().await.unwrap_err() })
-        }),
-        (ErrorKind::ConditionNotMet, |table| {
-            Box::pin(async move {
-                let modify = table.modify(KEY, |account| account.cents -= 10);
-                modify.await.unwrap_err()
-            })
-        }),
-        (ErrorKind::ConditionNotMet, |table| {
-            Box::pin(async move {
-                let account = table.get(KEY).versioned().await.unwrap().unwrap();
-                table.execute(TableOperation::replace(&account)).await.unwrap_err()
-            })
-        }),
-        (ErrorKind::ConditionNotMet, |table| {
-            Box::pin(async move {
-                let account = table.get(KEY).versioned().await.unwrap().unwrap();
-                let mut batch = table.batch();
-                batch.merge(&account).unwrap().insert(&self::account("2")).unwrap();
-                batch.submit().await.unwrap_err()
-            })
-        }),
-        (ErrorKind::NotFound, |table| {
-            Box::pin(async move { table.delete(KEY).await.unwrap_err() })
-        }),
-        (ErrorKind::AlreadyExists, |table| {
-            Box::pin(async move {
-                let report = table.bulk().insert([account("2"), account("3")]).await.unwrap();
-                let LeftoverReason::InDoubt(of_first) = report.leftovers()[0].reason() else {
-                    unreachable!("{report}")
-                };
-                assert_eq!((report.in_doubt(), of_first.kind()), (2, ErrorKind::InDoubt));
-                report.ensure_no_leftovers().unwrap_err()
-            })
-        }),
-    ];
+    use ErrorKind::{AlreadyExists, ConditionNotMet, NotFound};
+    type Write = fn(TableClient<Counter>) -> futures::future::BoxFuture<'static, Error>;
+    let writes: [(ErrorKind, Write); 10] = calls! {
+        AlreadyExists => |table| table.insert(&account("2")).await.unwrap_err();
+        AlreadyExists => |table| table.insert_returning(&account("2")).await.unwrap_err();
+        AlreadyExists => |table| table.insert_if_not_exists(&account("2")).await.unwrap_err();
+        AlreadyExists => |table| {
+            let modify = table.modify(("b", "2"), |account| account.value -= 10);
+            modify.or_insert(|| account("2")).await.unwrap_err()
+        };
+        AlreadyExists => |table| table.create_table().await.unwrap_err();
+        ConditionNotMet => |table| table.modify(KEY, |account| account.value -= 10).await.unwrap_err();
+        ConditionNotMet => |table| {
+            let account = table.get(KEY).versioned().await.unwrap().unwrap();
+            table.execute(TableOperation::replace(&account)).await.unwrap_err()
+        };
+        ConditionNotMet => |table| {
+            let stored = table.get(KEY).versioned().await.unwrap().unwrap();
+            let mut batch = table.batch();
+            batch.merge(&stored).unwrap().insert(&account("2")).unwrap();
+            batch.submit().await.unwrap_err()
+        };
+        NotFound => |table| table.delete(KEY).await.unwrap_err();
+        AlreadyExists => |table| {
+            let report = table.bulk().insert([account("2"), account("3")]).await.unwrap();
+            let LeftoverReason::InDoubt(of_first) = report.leftovers()[0].reason() else {
+                unreachable!("{report}")
+            };
+            assert_eq!((report.in_doubt(), of_first.kind()), (2, ErrorKind::InDoubt));
+            report.ensure_no_leftovers().unwrap_err()
+        };
+    };
     for (number, (kind, write)) in writes.into_iter().enumerate() {
         let (faults, table, truth) = tables().await;
         if number == 4 {
             truth.delete_table().await.unwrap();
         }
-        faults.add(FaultRule::new(Fault::LoseResponse).on_writes().nth(1));
+        faults.add(first_write(Fault::LoseResponse));
         // Nobody may read the rows back.
         faults.add(FaultRule::new(ResponseTemplate::new(403)).on(OperationKind::Query));
         let error = write(table).await;
@@ -169,20 +136,13 @@ async fn write_in_doubt_without_a_rejection_has_the_same_kind() {
     for (fault, last) in [
         (Fault::LoseResponse, ErrorKind::Connection),
         (Fault::HangResponse, ErrorKind::Timeout),
-        (
-            Fault::Respond(ResponseTemplate::internal_error()),
-            ErrorKind::ServerFault,
-        ),
+        (ResponseTemplate::internal_error().into(), ErrorKind::ServerFault),
     ] {
         let (faults, table, _) = tables().await;
         faults.add(FaultRule::new(fault).on_writes());
-        let error = table
-            .insert(&account("2"))
-            .with(&CallOptions::new().retry(NoRetry))
-            .await
-            .unwrap_err();
+        let error = table.insert(&account("2")).with(&once()).await.unwrap_err();
         assert_eq!(kind_in_doubt(&error), Some(last), "{error}");
-        let read = table.get(("b", "2")).with(&CallOptions::new().retry(NoRetry)).await;
+        let read = table.get(("b", "2")).with(&once()).await;
         assert!(read.is_ok(), "{read:?}");
     }
 }
@@ -206,7 +166,7 @@ async fn kept_etag_shows_that_a_batch_was_not_applied_once_another_etag_is_gone(
             batch.replace(&stale).unwrap();
         }
         faults.add(FaultRule::new(Fault::LoseRequest).on(OperationKind::Batch).nth(1));
-        faults.add(FaultRule::new(Fault::DateAhead(std::time::Duration::from_secs(3_600))).on(OperationKind::Query));
+        faults.add(FaultRule::new(Fault::DateAhead(Duration::from_secs(3_600))).on(OperationKind::Query));
         let error = batch.submit().await.unwrap_err();
         assert_eq!((error.kind(), error.attempts()), (kind, 2), "{error}");
     }
@@ -223,43 +183,33 @@ async fn unchanged_etag_does_not_settle_a_last_attempt_without_a_response() {
     assert_eq!(truth.get(KEY).versioned().await.unwrap().unwrap().etag, stored.etag);
 }
 
-/// The operation of a call that ended, and the kind of its error.
-type EndedCall = (String, Option<ErrorKind>);
-
-#[derive(Clone, Debug, Default)]
-struct Kinds(Arc<Mutex<Vec<EndedCall>>>);
-
-impl Observer for Kinds {
-    fn on_event(&self, event: &Event<'_>) {
-        let (operation, kind) = match event {
-            Event::Completed(call) => (call.operation, call.error),
-            _ => return,
-        };
-        self.0.lock().unwrap().push((operation.to_owned(), kind));
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn observers_see_that_a_write_is_in_doubt() {
-    let kinds = Kinds::default();
+    let kinds = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&kinds);
+    let observer = Observe(move |event: &Event<'_>| {
+        if let Event::Completed(call) = event {
+            seen.lock().unwrap().push((call.operation.to_owned(), call.error));
+        }
+    });
     let (faults, _, _) = tables().await;
-    let table = TableServiceClient::from_transport(faults.clone()).observer(kinds.clone());
-    let table = table.dynamic_table("Accounts").unwrap();
-    faults.add(FaultRule::new(Fault::LoseResponse).on_writes().nth(1));
+    let service = TableServiceClient::from_transport(faults.clone()).observer(observer);
+    let table = service.dynamic_table("Table").unwrap();
+    faults.add(first_write(Fault::LoseResponse));
     table.delete(KEY).await.unwrap_err();
     table.delete(KEY).await.unwrap_err();
     faults.add(FaultRule::new(Fault::LoseResponse).on_writes());
-    let insert = table.insert(&DynamicEntity::new("b", "9"));
-    insert.with(&CallOptions::new().retry(NoRetry)).await.unwrap_err();
-    let seen = std::mem::take(&mut *kinds.0.lock().unwrap());
-    let seen: Vec<_> = seen.iter().map(|(name, kind)| (name.as_str(), *kind)).collect();
+    table.insert(&row()).with(&once()).await.unwrap_err();
     let expected = [
         ("query", None),
         ("delete", Some(ErrorKind::InDoubt)),
         ("delete", Some(ErrorKind::NotFound)),
         ("insert", Some(ErrorKind::InDoubt)),
     ];
-    assert_eq!(seen, expected);
+    assert_eq!(
+        *kinds.lock().unwrap(),
+        expected.map(|(name, kind)| (name.to_owned(), kind))
+    );
 }
 
 /// The error that ends a bulk is in doubt if its last failure is, and says so once.
@@ -279,7 +229,7 @@ async fn bulk_that_ends_at_a_write_in_doubt_is_in_doubt() {
 #[tokio::test(start_paused = true)]
 async fn only_a_certain_deletion_was_a_deletion() {
     let (faults, table, _) = tables().await;
-    faults.add(FaultRule::new(Fault::LoseResponse).on_writes().nth(1));
+    faults.add(first_write(Fault::LoseResponse));
     let lost = table.delete_if_exists(KEY).await.unwrap();
     assert_eq!((lost, lost.was_deleted()), (Deletion::InDoubt, false));
     let missing = table.delete_if_exists(KEY).await.unwrap();
@@ -310,14 +260,14 @@ impl Credential for Once {
 async fn retry_that_did_not_start_names_the_attempt_in_doubt() {
     let canned = Canned::new([Step::Fail(Delivery::MaybeSent)]);
     let service = TableServiceClient::new("https://acct.table.core.windows.net", Once::default()).unwrap();
-    let table = service.transport(canned).table::<Account>("Accounts").unwrap();
-    let insert = table.insert(&account("2")).timeout(std::time::Duration::from_secs(2));
+    let table = service.transport(canned).dynamic_table("Accounts").unwrap();
+    let insert = table.insert(&row()).timeout(Duration::from_secs(2));
     let error = insert.await.unwrap_err();
     assert_eq!(kind_in_doubt(&error), Some(ErrorKind::Timeout), "{error}");
     let text = error.to_string();
-    let named = "attempt 1 has no result, and attempt 2 did not start: ";
     assert!(
-        text.contains(named) && text.ends_with("the write may have been applied"),
+        text.contains("attempt 1 has no result, and attempt 2 did not start: "),
         "{text}"
     );
+    assert!(text.ends_with("the write may have been applied"), "{text}");
 }

@@ -13,25 +13,23 @@ use azure_table::{
 use azure_table_tests::canned::{Canned, Step};
 use bytes::Bytes;
 
-async fn things(emulator: &Emulator, faults: &Faults) -> TableClient {
-    let truth = TableServiceClient::from_transport(emulator.clone());
-    truth.dynamic_table("Things").unwrap().create_table().await.unwrap();
-    truth
-        .transport(faults.clone())
-        .retry(NoRetry)
-        .dynamic_table("Things")
-        .unwrap()
+use super::{once, row};
+
+/// Sends requests, and returns whether each met a fault.
+async fn met(faults: &Faults, requests: usize) -> Vec<bool> {
+    for _ in 0..requests {
+        let _ = faults.send(http::Request::new(Bytes::new())).await;
+    }
+    faults.log().iter().map(|record| record.fault().is_some()).collect()
 }
 
 /// Returns the requests of ten that a rule selects.
-async fn chosen(rule: FaultRule, seed: u64) -> Vec<u64> {
+async fn chosen(rule: FaultRule, seed: u64) -> Vec<usize> {
     let faults = Faults::with_seed(Canned::new((0..10).map(|_| Step::status(200))), seed);
     faults.add(rule);
-    for _ in 0..10 {
-        let _ = faults.send(http::Request::new(Bytes::new())).await;
-    }
-    let hit = faults.log().into_iter().filter(|record| record.fault().is_some());
-    hit.map(|record| record.number()).collect()
+    let met = met(&faults, 10).await;
+    assert!(faults.log().iter().map(|record| record.number()).eq(1..=10));
+    (1..=10).filter(|number| met[number - 1]).collect()
 }
 
 #[tokio::test]
@@ -60,26 +58,19 @@ async fn rule_added_after_a_removal_has_draws_of_its_own() {
     let newer = faults.add(random());
     // The newer rule sees the requests that the older one did not choose.
     newer.disable();
-    for _ in 0..32 {
-        let _ = faults.send(http::Request::new(Bytes::new())).await;
-    }
+    met(&faults, 32).await;
     older.disable();
     newer.enable();
-    for _ in 0..32 {
-        let _ = faults.send(http::Request::new(Bytes::new())).await;
-    }
-    let hit: Vec<bool> = faults.log().iter().map(|record| record.fault().is_some()).collect();
+    let hit = met(&faults, 32).await;
     assert_ne!(hit[..32], hit[32..]);
 }
 
-#[tokio::test]
-async fn fault_rule_selects_by_kind_and_table_and_can_be_disabled() {
-    let emulator = Emulator::new();
-    let faults = Faults::new(emulator.clone());
-    let table = things(&emulator, &faults).await;
+#[azure_table::test]
+async fn fault_rule_selects_by_kind_and_table_and_can_be_disabled(table: TableClient, faults: Faults) {
+    let table = table.with(&once());
     let elsewhere = faults.add(FaultRule::new(Fault::Reset).table("Others"));
-    let writes = faults.add(FaultRule::new(Fault::Reset).on_writes().table("THINGS"));
-    let row = DynamicEntity::new("p", "r");
+    let writes = faults.add(FaultRule::new(Fault::Reset).on_writes().table("TABLE"));
+    let row = row();
     assert!(table.get(("p", "r")).await.unwrap().is_none());
     assert!(table.insert(&row).await.is_err());
     assert_eq!((elsewhere.matched(), writes.matched(), writes.hits()), (0, 1, 1));
@@ -91,24 +82,19 @@ async fn fault_rule_selects_by_kind_and_table_and_can_be_disabled() {
     faults.clear();
     table.delete(("p", "r")).await.unwrap();
 
-    let kinds: Vec<_> = faults
-        .log()
-        .iter()
-        .map(|record| (record.kind(), record.fault().is_some()))
-        .collect();
     use OperationKind::{Delete, Get, Insert};
-    assert_eq!(
-        kinds,
-        [
-            (Some(Get), false),
-            (Some(Insert), true),
-            (Some(Insert), false),
-            (Some(Delete), true),
-            (Some(Delete), false)
-        ]
-    );
+    let expected = [
+        (Get, false),
+        (Insert, true),
+        (Insert, false),
+        (Delete, true),
+        (Delete, false),
+    ];
+    for (record, (kind, has_fault)) in faults.log().iter().zip(expected) {
+        assert_eq!((record.kind(), record.fault().is_some()), (Some(kind), has_fault));
+    }
     assert_eq!(faults.requests(), 5);
-    assert_eq!(faults.log()[1].table(), Some("Things"));
+    assert_eq!(faults.log()[1].table(), Some("Table"));
 }
 
 /// Every fault reports the stage of the request, and leaves the service in the documented state.
@@ -117,6 +103,7 @@ async fn each_fault_applies_or_drops_its_request() {
     use Delivery::{MaybeSent, NothingSent, ResponseCut};
     let second = Duration::from_secs(1);
     let internal = ResponseTemplate::internal_error;
+    let bad_header = ResponseTemplate::new(503).header("x\n", "");
     let elsewhere = Canned::new([Step::status(418)]);
     let cases = [
         (Fault::NoConnection, Err(NothingSent), false, 0),
@@ -131,12 +118,7 @@ async fn each_fault_applies_or_drops_its_request() {
         (internal().into(), Ok(500), false, 0),
         (Fault::RespondAfterApplying(internal()), Ok(500), true, 0),
         (ResponseTemplate::new(99).into(), Err(NothingSent), false, 0),
-        (
-            ResponseTemplate::new(503).header("x\n", "").into(),
-            Err(NothingSent),
-            false,
-            0,
-        ),
+        (bad_header.into(), Err(NothingSent), false, 0),
         (Fault::FailBatchPart(internal()), Ok(204), true, 0),
         (Fault::DateAhead(second), Ok(204), true, 0),
         (Fault::DateBehind(second), Ok(204), true, 0),
@@ -148,10 +130,8 @@ async fn each_fault_applies_or_drops_its_request() {
         faults.add(fault.clone());
         let started = tokio::time::Instant::now();
         let outcome = faults.send(http::Request::new(Bytes::new())).await;
-        let outcome = outcome
-            .map(|response| response.status().as_u16())
-            .map_err(|e| e.delivery());
-        assert_eq!(outcome, expected, "{fault:?}");
+        let outcome = outcome.map(|response| response.status().as_u16());
+        assert_eq!(outcome.map_err(|e| e.delivery()), expected, "{fault:?}");
         assert_eq!(behind.sent().len(), usize::from(is_applied), "{fault:?}");
         assert_eq!(started.elapsed().as_secs(), seconds, "{fault:?}");
     }
@@ -170,20 +150,17 @@ fn drip(bytes: usize) -> Fault {
     Fault::Drip { bytes, pause }
 }
 
-#[tokio::test]
-async fn response_template_has_the_form_of_the_service() {
-    let emulator = Emulator::new();
-    let faults = Faults::new(emulator.clone());
-    let table = things(&emulator, &faults).await;
+#[azure_table::test]
+async fn response_template_has_the_form_of_the_service(table: TableClient, faults: Faults) {
+    let table = table.with(&once());
     let wait = Duration::from_millis(1);
     let busy = faults.add(ResponseTemplate::server_busy(wait));
-    let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    let error = table.insert(&row()).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Throttled, Some("ServerBusy")));
     busy.disable();
 
-    faults.add(FaultRule::new(Fault::FailBatchPart(
-        ResponseTemplate::too_many_requests(wait).message("1:Too many."),
-    )));
+    let too_many = ResponseTemplate::too_many_requests(wait).message("1:Too many.");
+    faults.add(Fault::FailBatchPart(too_many));
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "0")).unwrap();
     batch.insert(&DynamicEntity::new("p", "1")).unwrap();
@@ -193,17 +170,17 @@ async fn response_template_has_the_form_of_the_service() {
     assert!(table.query().all().await.unwrap().is_empty());
 }
 
-#[tokio::test]
-async fn faults_can_be_stacked_and_use_another_clock() {
+#[azure_table::test]
+async fn faults_can_be_stacked_and_use_another_clock(emulator: Emulator, nearer: Faults, table: TableClient) {
     let clock = EmulatorClock::system();
     clock.advance(Duration::from_secs(3_600));
-    let emulator = Emulator::new();
-    let nearer = Faults::new(emulator.clone());
     let farther = Faults::new(nearer.clone());
-    let table = things(&emulator, &farther).await;
     let cut = farther.add(FaultRule::new(Fault::CutResponse { at: 0 }).first(1));
-    let skewed = nearer.add(FaultRule::new(Fault::RouteTo(Arc::new(emulator.shared_clock(clock)))).at_most(1));
+    let skewed = Fault::RouteTo(Arc::new(emulator.shared_clock(clock)));
+    let skewed = nearer.add(FaultRule::new(skewed).at_most(1));
     // The inner one records the request whose response the outer one cuts.
+    let service = TableServiceClient::from_transport(farther.clone()).retry(NoRetry);
+    let table = service.dynamic_table(table.name().as_str()).unwrap();
     let error = table.get(("p", "r")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connection);
     assert_eq!((cut.hits(), skewed.hits()), (1, 1));
@@ -217,18 +194,11 @@ async fn fault_log_contains_no_signature() {
     faults.add(Fault::Reset);
     let token = SasToken::new("sv=2019-02-02&se=2020-01-01&sig=SIGNATUREMARKER").unwrap();
     let service = TableServiceClient::new("https://contoso.table.core.windows.net", token).unwrap();
-    let table = service
-        .transport(faults.clone())
-        .retry(NoRetry)
-        .dynamic_table("Things")
-        .unwrap();
+    let service = service.transport(faults.clone()).retry(NoRetry);
+    let table = service.dynamic_table("Things").unwrap();
     for id in 0..1_100 {
-        let row = DynamicEntity::new("p", "r");
-        let error = table
-            .insert(&row)
-            .with(&CallOptions::new().client_request_id(format!("call-{id}")))
-            .await
-            .unwrap_err();
+        let options = CallOptions::new().client_request_id(format!("call-{id}"));
+        let error = table.insert(&row()).with(&options).await.unwrap_err();
         assert!(!format!("{error:?}").contains("MARKER"));
     }
     let log = faults.log();

@@ -4,6 +4,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
+/// Rows of values and a call, whose async body becomes a function that returns a boxed future.
+macro_rules! calls {
+    ($($($value:expr),+ => |$($argument:ident),+| $body:expr;)*) => {
+        [$(($($value),+, |$($argument),+| Box::pin(async move { $body }))),*]
+    };
+}
+
 mod history;
 mod kit;
 mod matrix;
@@ -11,11 +18,12 @@ mod matrix;
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::transport::Delivery;
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
+use azure_table::transport::{Delivery, Transport};
 use azure_table::{CallOptions, DynamicEntity, Emulator, ErrorKind, NoRetry, TableClient, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::errors::kind_in_doubt;
+use azure_table_tests::scenario::rejection;
 
 mod adverse;
 mod attempts;
@@ -23,6 +31,7 @@ mod batch_responses;
 mod bulk;
 mod bulk_rows;
 mod clock;
+mod closures;
 mod doubts;
 mod dropped;
 mod existing_rows;
@@ -49,12 +58,53 @@ fn table(canned: &Canned) -> TableClient<DynamicEntity> {
     canned.service().dynamic_table("Things").unwrap()
 }
 
+/// Returns a client of the table `Table`, as the parameter `table` of a test is.
+fn table_of<E>(transport: impl Transport) -> TableClient<E> {
+    TableServiceClient::from_transport(transport).table("Table").unwrap()
+}
+
+/// Creates the table `Table`. Returns faults, the table behind them, and the same table without them.
+async fn faulty<E>(emulator: Emulator) -> (Faults, TableClient<E>, TableClient<E>) {
+    let truth = table_of(emulator.clone());
+    truth.create_table().await.unwrap();
+    let faults = Faults::new(emulator);
+    (faults.clone(), table_of(faults), truth)
+}
+
+/// The options of a call that is sent once.
+fn once() -> CallOptions {
+    CallOptions::new().retry(NoRetry)
+}
+
 fn row() -> DynamicEntity {
     DynamicEntity::new("p", "r")
 }
 
+/// A row of the partition `p` with the column `V`.
+fn row_of(key: &str, value: impl Into<azure_table::EdmValue>) -> DynamicEntity {
+    let mut row = DynamicEntity::new("p", key);
+    row.insert("V", value);
+    row
+}
+
 fn entity() -> Step {
     Step::response(200, &[("etag", "e")], r#"{"PartitionKey":"p","RowKey":"r"}"#)
+}
+
+/// The response of a service that is throttling.
+fn busy() -> ResponseTemplate {
+    ResponseTemplate::new(503).code("ServerBusy").message("Busy.")
+}
+
+/// A response to a batch with these parts: status line with headers, and body.
+fn batch_response(parts: &[(&str, &str)]) -> Step {
+    let mut text = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n".to_owned();
+    for (head, body) in parts {
+        text += "--c\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
+        text += &format!("HTTP/1.1 {head}\r\n\r\n{body}\r\n");
+    }
+    text += "--c--\r\n--b--\r\n";
+    Step::response(202, &[("content-type", "multipart/mixed; boundary=b")], &text)
 }
 
 #[tokio::test(start_paused = true)]
@@ -79,18 +129,13 @@ async fn read_fails_after_four_attempts() {
 
 #[tokio::test(start_paused = true)]
 async fn every_attempt_has_a_new_signature_and_the_same_body() {
-    let canned = Canned::new([
-        Step::Fail(Delivery::NothingSent),
-        Step::response(204, &[("etag", "e")], ""),
-    ]);
+    let written = Step::response(204, &[("etag", "e")], "");
+    let canned = Canned::new([Step::Fail(Delivery::NothingSent), written]);
     table(&canned).insert(&row()).await.unwrap();
     let sent = canned.sent();
     assert_eq!(sent.len(), 2);
     assert_eq!(sent[0].body(), sent[1].body());
-    assert!(
-        !sent[1].body().is_empty(),
-        "pains 61: a repeated body must not be empty"
-    );
+    assert!(!sent[1].body().is_empty(), "a repeated body must not be empty");
     for request in &sent {
         assert!(request.headers().contains_key("authorization") && request.headers().contains_key("x-ms-date"));
         assert!(request.headers()["authorization"].is_sensitive());
@@ -100,55 +145,33 @@ async fn every_attempt_has_a_new_signature_and_the_same_body() {
 /// Without retries, the error of a write whose response is lost says that it may have been applied.
 #[tokio::test(start_paused = true)]
 async fn lost_write_without_retries_is_in_doubt() {
+    let fail = async |step| {
+        let table = table(&Canned::new([step]));
+        let error = table.insert(&row()).with(&once()).await.unwrap_err();
+        assert_eq!(error.attempts(), 1);
+        error
+    };
     for reached in [Delivery::MaybeSent, Delivery::ResponseCut] {
-        let canned = Canned::new([Step::Fail(reached)]);
-        let error = table(&canned)
-            .insert(&row())
-            .with(&CallOptions::new().retry(NoRetry))
-            .await
-            .unwrap_err();
-        assert_eq!(
-            (kind_in_doubt(&error), error.attempts()),
-            (Some(ErrorKind::Connection), 1)
-        );
+        let error = fail(Step::Fail(reached)).await;
+        assert_eq!(kind_in_doubt(&error), Some(ErrorKind::Connection));
     }
-    for (status, in_doubt) in [
-        (500, true),
-        (502, true),
-        (504, true),
-        (408, true),
-        (400, false),
-        (409, false),
-        (501, false),
-    ] {
-        let canned = Canned::new([Step::status(status)]);
-        let error = table(&canned)
-            .insert(&row())
-            .with(&CallOptions::new().retry(NoRetry))
-            .await
-            .unwrap_err();
-        assert_eq!((error.may_have_applied(), error.attempts()), (in_doubt, 1), "{status}");
+    let in_doubt = [500, 502, 504, 408].map(|status| (status, true));
+    let rejected = [400, 409, 501].map(|status| (status, false));
+    for (status, in_doubt) in in_doubt.into_iter().chain(rejected) {
+        let error = fail(Step::status(status)).await;
+        assert_eq!(error.may_have_applied(), in_doubt, "{status}");
         assert_eq!(error.kind() == ErrorKind::InDoubt, in_doubt, "{status}");
         let last = error.last_failure().unwrap_or(error);
         assert_eq!(last.status(), Some(status));
     }
-    let busy = r#"{"odata.error":{"code":"ServerBusy","message":{"lang":"en-US","value":"Busy."}}}"#;
-    let canned = Canned::new([Step::response(503, &[], busy)]);
-    let error = table(&canned)
-        .insert(&row())
-        .with(&CallOptions::new().retry(NoRetry))
-        .await
-        .unwrap_err();
+    let error = fail(Step::Received(rejection(503, "ServerBusy"))).await;
     assert_eq!((error.kind(), error.may_have_applied()), (ErrorKind::Throttled, false));
 }
 
 #[tokio::test(start_paused = true)]
 async fn unsent_write_is_retried() {
-    let canned = Canned::new([
-        Step::Fail(Delivery::NothingSent),
-        Step::Fail(Delivery::NothingSent),
-        Step::status(204),
-    ]);
+    let unsent = || Step::Fail(Delivery::NothingSent);
+    let canned = Canned::new([unsent(), unsent(), Step::status(204)]);
     table(&canned).delete(("p", "r")).await.unwrap();
     assert_eq!(canned.sent().len(), 3);
 }
@@ -163,11 +186,8 @@ async fn retry_after_is_honoured() {
         entity(),
     ]);
     table(&canned).get(("p", "r")).await.unwrap();
-    assert!(
-        started.elapsed() >= Duration::from_millis(7_500),
-        "{:?}",
-        started.elapsed()
-    );
+    let waited = started.elapsed();
+    assert!(waited >= Duration::from_millis(7_500), "{waited:?}");
 }
 
 /// An excessive wait ends the call, and the error names it.
@@ -186,80 +206,52 @@ async fn excessive_wait_ends_the_call() {
 /// A timeout limits attempts and waits together.
 #[tokio::test(start_paused = true)]
 async fn timeout_covers_the_whole_call() {
+    let limit = Duration::from_secs(2);
     let started = tokio::time::Instant::now();
-    let canned = Canned::new([Step::Hang]);
-    let error = table(&canned)
-        .get(("p", "r"))
-        .timeout(Duration::from_secs(2))
-        .await
-        .unwrap_err();
+    let table = |steps: &[Step]| table(&Canned::new(steps.to_vec())).with(&CallOptions::new().timeout(limit));
+    let error = table(&[Step::Hang]).get(("p", "r")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
     let ended = "no response within the `timeout` of 2s";
     assert!(error.to_string().contains(ended), "{error}");
     assert_eq!(started.elapsed().as_secs(), 2);
 
     // The last attempt has the rest, and the text has the whole. So has the write of `modify`.
-    let busy = Step::response(503, &[("retry-after", "1")], "");
+    let busy = |seconds| Step::response(503, &[("retry-after", seconds)], "");
     let body = r#"{"PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-01T00:00:00Z"}"#;
     let stored = Step::response(200, &[("etag", "W/\"1\"")], body);
-    let (reads, writes) = ([busy.clone(), Step::Hang], [busy, stored, Step::Hang]);
-    for (steps, attempts) in [(&reads[..], 2), (&writes[..], 1)] {
-        let table = table(&Canned::new(steps.to_vec())).with(&CallOptions::new().timeout(Duration::from_secs(2)));
-        let error = match attempts {
-            2 => table.get(("p", "r")).await.unwrap_err(),
-            _ => table.modify(("p", "r"), |_| ()).await.unwrap_err(),
-        };
+    let read = table(&[busy("1"), Step::Hang]).get(("p", "r")).await.unwrap_err();
+    let written = table(&[busy("1"), stored, Step::Hang]).modify(("p", "r"), |_| ());
+    for (error, attempts) in [(read, 2), (written.await.unwrap_err(), 1)] {
         assert_eq!(error.attempts(), attempts, "{error}");
         assert!(error.to_string().contains(ended), "{error}");
     }
-    let canned = Canned::new([Step::Hang]);
-    let read = table(&canned)
-        .get(("p", "r"))
-        .with(&CallOptions::new().attempt_timeout(Duration::from_secs(2)));
-    let error = read.with(&CallOptions::new().retry(NoRetry)).await.unwrap_err();
+    let read = table(&[Step::Hang]).with(&once()).get(("p", "r"));
+    let read = read
+        .timeout(Duration::from_secs(9))
+        .with(&CallOptions::new().attempt_timeout(limit));
+    let text = read.await.unwrap_err().to_string();
     assert!(
-        error
-            .to_string()
-            .contains("no response within the `attempt_timeout` of 2s"),
-        "{error}"
+        text.contains("no response within the `attempt_timeout` of 2s"),
+        "{text}"
     );
 
-    let canned = Canned::new([Step::response(503, &[("retry-after", "6")], "")]);
-    let error = table(&canned)
-        .get(("p", "r"))
-        .timeout(Duration::from_secs(2))
-        .await
-        .unwrap_err();
+    let error = table(&[busy("6")]).get(("p", "r")).await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::ServerFault, 1));
-
-    let canned = Canned::new([Step::Hang]);
-    let error = table(&canned)
-        .insert(&row())
-        .timeout(Duration::from_secs(1))
-        .await
-        .unwrap_err();
-    assert_eq!(
-        kind_in_doubt(&error),
-        Some(ErrorKind::Timeout),
-        "the write may be in flight"
-    );
+    let error = table(&[Step::Hang]).insert(&row()).await.unwrap_err();
+    let last = kind_in_doubt(&error);
+    assert_eq!(last, Some(ErrorKind::Timeout), "the write may be in flight");
 }
 
 /// The batch of an atomic write has the rest of its timeout.
 #[tokio::test(start_paused = true)]
 async fn limit_of_an_atomic_write_is_named_whole() {
-    let (limit, busy) = (Duration::from_secs(2), Step::response(503, &[("retry-after", "1")], ""));
-    let table = |steps: &[Step]| table(&Canned::new(steps.to_vec()));
+    let busy = Step::response(503, &[("retry-after", "1")], "");
     let page =
         r#"{"value":[{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"r","Timestamp":"2026-01-01T00:00:00Z"}]}"#;
-    let steps = [busy, Step::response(200, &[], page), Step::Hang];
-    let table = table(&steps);
-    let error = table
-        .delete_where(table.query().partition("p"))
-        .total_timeout(limit)
-        .atomic()
-        .await
-        .unwrap_err();
+    let table = table(&Canned::new([busy, Step::response(200, &[], page), Step::Hang]));
+    let delete = table.delete_where(table.query().partition("p"));
+    let delete = delete.total_timeout(Duration::from_secs(2)).atomic();
+    let error = delete.await.unwrap_err();
     assert!(error.to_string().contains("`total_timeout` of 2s"), "{error}");
 }
 
@@ -271,9 +263,7 @@ async fn service_that_never_answers_costs_one_read_back_per_attempt() {
     for (operations, is_bulk, attempts) in [(1, false, 4), (2, false, 4), (2, true, 5)] {
         let faults = Faults::new(Emulator::new());
         faults.add(Fault::HangResponse);
-        let table = TableServiceClient::from_transport(faults.clone())
-            .dynamic_table("Things")
-            .unwrap();
+        let table = table_of(faults.clone());
         let started = tokio::time::Instant::now();
         let is_in_doubt = match (operations, is_bulk) {
             (1, _) => table.insert(&row(1)).await.is_err_and(|e| e.may_have_applied()),
@@ -296,17 +286,9 @@ async fn service_that_never_answers_costs_one_read_back_per_attempt() {
 /// Each page of the read-back of a batch has the remaining time of the call.
 #[tokio::test(start_paused = true)]
 async fn timeout_covers_the_reads_back() {
-    let emulator = Emulator::new().page_size(1);
-    let faults = Faults::new(emulator.clone());
-    let truth = TableServiceClient::from_transport(emulator)
-        .dynamic_table("Things")
-        .unwrap();
-    truth.create_table().await.unwrap();
+    let (faults, table, _) = faulty(Emulator::new().page_size(1)).await;
     faults.add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch));
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(6))).on_reads());
-    let table = TableServiceClient::from_transport(faults)
-        .dynamic_table("Things")
-        .unwrap();
     let mut batch = table.batch();
     for row in ["1", "2", "3"] {
         batch.insert(&DynamicEntity::new("p", row)).unwrap();
@@ -323,24 +305,17 @@ async fn timeout_covers_the_reads_back() {
 #[tokio::test(start_paused = true)]
 async fn attempt_timeout_exceeds_the_time_of_the_service() {
     let started = tokio::time::Instant::now();
-    let canned = Canned::new([Step::Hang]);
-    let error = table(&canned)
-        .insert(&row())
-        .with(&CallOptions::new().retry(NoRetry))
-        .await
-        .unwrap_err();
+    let table = table(&Canned::new([Step::Hang]));
+    let error = table.insert(&row()).with(&once()).await.unwrap_err();
     assert_eq!(kind_in_doubt(&error), Some(ErrorKind::Timeout));
     assert!(started.elapsed() > Duration::from_secs(30));
 }
 
 #[tokio::test(start_paused = true)]
 async fn stream_continues_after_a_retried_page() {
-    let page = |rk: &str, more: &[(&str, &str)]| {
-        Step::response(
-            200,
-            more,
-            &format!(r#"{{"value":[{{"PartitionKey":"p","RowKey":"{rk}"}}]}}"#),
-        )
+    let page = |key: &str, more: &[(&str, &str)]| {
+        let row = format!(r#"{{"value":[{{"PartitionKey":"p","RowKey":"{key}"}}]}}"#);
+        Step::response(200, more, &row)
     };
     let canned = Canned::new([
         page("1", &[("x-ms-continuation-nextpartitionkey", "x")]),
@@ -349,10 +324,7 @@ async fn stream_continues_after_a_retried_page() {
         page("2", &[]),
     ]);
     let rows = table(&canned).query().all().await.unwrap();
-    assert_eq!(
-        rows.iter().map(|row| row.row_key.as_str()).collect::<Vec<_>>(),
-        ["1", "2"]
-    );
+    assert!(rows.iter().map(|row| row.row_key.as_str()).eq(["1", "2"]), "{rows:?}");
     let sent = canned.sent();
     assert_eq!(sent[1].uri(), sent[3].uri());
 }

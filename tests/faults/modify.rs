@@ -3,37 +3,38 @@
 
 use std::time::Duration;
 
-use azure_table::operation::OperationKind;
+use azure_table::operation::OperationKind::{self, Insert, Query, Replace};
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
-use azure_table::{Change, DynamicEntity, Emulator, ErrorKind, TableClient, TableServiceClient};
+use azure_table::{Change, DynamicEntity, Emulator, ErrorKind, TableClient};
 use tokio::time::Instant;
 
+use super::{faulty, row_of};
+
+const KEY: (&str, &str) = ("p", "r");
+
 fn entity() -> DynamicEntity {
-    let mut entity = DynamicEntity::new("p", "r");
-    entity.insert("V", 0);
-    entity
+    row_of("r", 0)
 }
 
 fn change(entity: &mut DynamicEntity) {
     entity.insert("V", 1);
 }
 
-/// A table behind faults, and the same table without.
-async fn tables() -> (Faults, TableClient, TableClient) {
-    let emulator = Emulator::new();
-    let truth = TableServiceClient::from_transport(emulator.clone())
-        .dynamic_table("Things")
-        .unwrap();
-    truth.create_table().await.unwrap();
-    let faults = Faults::new(emulator);
-    let table = TableServiceClient::from_transport(faults.clone())
-        .dynamic_table("Things")
-        .unwrap();
-    (faults, table, truth)
+/// A table behind faults, which has the entity if it `is_stored`.
+async fn tables(is_stored: bool) -> (Faults, TableClient) {
+    let (faults, table, truth) = faulty(Emulator::new()).await;
+    if is_stored {
+        truth.insert(&entity()).await.unwrap();
+    }
+    (faults, table)
+}
+
+fn rejected(status: u16, code: &str) -> ResponseTemplate {
+    ResponseTemplate::new(status).code(code)
 }
 
 fn changed_meanwhile() -> FaultRule {
-    FaultRule::new(ResponseTemplate::new(412).code("UpdateConditionNotSatisfied")).on(OperationKind::Replace)
+    FaultRule::new(rejected(412, "UpdateConditionNotSatisfied")).on(Replace)
 }
 
 fn sent(faults: &Faults, kind: OperationKind) -> usize {
@@ -43,26 +44,22 @@ fn sent(faults: &Faults, kind: OperationKind) -> usize {
 #[tokio::test(start_paused = true)]
 async fn modify_writes_once_more_than_it_may_conflict() {
     for conflicts in [0, 1, 3] {
-        let (faults, table, truth) = tables().await;
-        truth.insert(&entity()).await.unwrap();
+        let (faults, table) = tables(true).await;
         let rule = faults.add(changed_meanwhile());
-        let modify = table.modify(("p", "r"), change);
+        let modify = table.modify(KEY, change);
         let error = modify.max_conflicts(conflicts).await.unwrap_err();
-        assert_eq!(
-            (error.kind(), error.status()),
-            (ErrorKind::Contention, Some(412)),
-            "{error}"
-        );
+        let expected = (ErrorKind::Contention, Some(412));
+        assert_eq!((error.kind(), error.status()), expected, "{error}");
         let reported = format!(
             "{} conflicting writes, more than the limit of {conflicts}: raise `max_conflicts`, or reduce concurrent writers",
             conflicts + 1
         );
         assert!(error.to_string().contains(&reported), "{error}");
-        assert_eq!(sent(&faults, OperationKind::Replace), conflicts as usize + 1);
+        assert_eq!(sent(&faults, Replace), conflicts as usize + 1);
         rule.disable();
 
         faults.add(changed_meanwhile().at_most(conflicts.into()));
-        let modify = table.modify(("p", "r"), change).timeout(Duration::from_secs(60));
+        let modify = table.modify(KEY, change).timeout(Duration::from_secs(60));
         modify.max_conflicts(conflicts).await.unwrap();
     }
 }
@@ -73,11 +70,10 @@ async fn waits_of_modify_grow_to_a_second() {
     const CONFLICTS: usize = 9;
     let mut longest = [Duration::ZERO; CONFLICTS];
     for _ in 0..60 {
-        let (faults, table, truth) = tables().await;
-        truth.insert(&entity()).await.unwrap();
+        let (faults, table) = tables(true).await;
         faults.add(changed_meanwhile().at_most(CONFLICTS as u64));
         let mut reads = Vec::new();
-        let modify = table.modify(("p", "r"), |row| {
+        let modify = table.modify(KEY, |row| {
             reads.push(Instant::now());
             change(row);
         });
@@ -97,48 +93,40 @@ async fn waits_of_modify_grow_to_a_second() {
 /// Deleted between read and write: `or_insert` inserts the entity again, and without it the call fails.
 #[tokio::test(start_paused = true)]
 async fn entity_deleted_meanwhile_is_inserted_only_with_or_insert() {
-    let missing = || {
-        let rejection = ResponseTemplate::new(404).code("ResourceNotFound");
-        FaultRule::new(rejection).on(OperationKind::Replace).at_most(1)
-    };
-    let (faults, table, truth) = tables().await;
-    truth.insert(&entity()).await.unwrap();
+    let missing = || FaultRule::new(rejected(404, "ResourceNotFound")).on(Replace).at_most(1);
+    let (faults, table) = tables(true).await;
     faults.add(missing());
-    let modify = table.modify(("p", "r"), change);
-    let error = modify.await.unwrap_err();
+    let error = table.modify(KEY, change).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
-    assert_eq!(sent(&faults, OperationKind::Replace), 1);
+    assert_eq!(sent(&faults, Replace), 1);
 
     faults.add(missing());
-    let modify = table.modify(("p", "r"), change);
-    modify.or_insert(entity).await.unwrap();
-    assert_eq!(sent(&faults, OperationKind::Replace), 3);
+    table.modify(KEY, change).or_insert(entity).await.unwrap();
+    assert_eq!(sent(&faults, Replace), 3);
 }
 
 /// Inserted between read and insert: the closure changes the entity that exists now.
 #[tokio::test(start_paused = true)]
 async fn entity_that_is_inserted_meanwhile_is_changed() {
-    let (faults, table, truth) = tables().await;
-    let rejection = ResponseTemplate::new(409).code("EntityAlreadyExists");
-    faults.add(FaultRule::new(rejection).on(OperationKind::Insert).at_most(1));
-    let modify = table.modify(("p", "r"), change);
-    modify.or_insert(entity).await.unwrap();
-    assert_eq!(sent(&faults, OperationKind::Insert), 2);
-    assert_eq!(truth.get(("p", "r")).await.unwrap().unwrap().get("V"), Some(&1.into()));
+    let (faults, table) = tables(false).await;
+    faults.add(
+        FaultRule::new(rejected(409, "EntityAlreadyExists"))
+            .on(Insert)
+            .at_most(1),
+    );
+    table.modify(KEY, change).or_insert(entity).await.unwrap();
+    assert_eq!(sent(&faults, Insert), 2);
+    assert_eq!(table.get(KEY).await.unwrap().unwrap().get("V"), Some(&1.into()));
 
     // Other rejections are not conflicts.
     for (status, code, kind) in [
-        (404, "TableNotFound", OperationKind::Insert),
-        (403, "AuthorizationFailure", OperationKind::Insert),
-        (403, "AuthorizationFailure", OperationKind::Replace),
+        (404, "TableNotFound", Insert),
+        (403, "AuthorizationFailure", Insert),
+        (403, "AuthorizationFailure", Replace),
     ] {
-        let (faults, table, truth) = tables().await;
-        if kind == OperationKind::Replace {
-            truth.insert(&entity()).await.unwrap();
-        }
-        faults.add(FaultRule::new(ResponseTemplate::new(status).code(code)).on(kind));
-        let modify = table.modify(("p", "r"), change).or_insert(entity);
-        let error = modify.await.unwrap_err();
+        let (faults, table) = tables(kind == Replace).await;
+        faults.add(FaultRule::new(rejected(status, code)).on(kind));
+        let error = table.modify(KEY, change).or_insert(entity).await.unwrap_err();
         assert_eq!(error.status(), Some(status), "{error}");
         assert_eq!(sent(&faults, kind), 1, "{error}");
     }
@@ -147,46 +135,35 @@ async fn entity_that_is_inserted_meanwhile_is_changed() {
 /// It is unknown if the write was applied: the call does not start again as after a conflict.
 #[tokio::test(start_paused = true)]
 async fn modify_in_doubt_ends() {
-    for (kind, code, is_stored) in [
-        (OperationKind::Replace, (412, "UpdateConditionNotSatisfied"), true),
-        (OperationKind::Replace, (404, "ResourceNotFound"), true),
-        (OperationKind::Insert, (409, "EntityAlreadyExists"), false),
+    for (kind, status, code) in [
+        (Replace, 412, "UpdateConditionNotSatisfied"),
+        (Replace, 404, "ResourceNotFound"),
+        (Insert, 409, "EntityAlreadyExists"),
     ] {
-        let (faults, table, truth) = tables().await;
-        if is_stored {
-            truth.insert(&entity()).await.unwrap();
-        }
+        let (faults, table) = tables(kind == Replace).await;
         faults.add(FaultRule::new(Fault::LoseRequest).on(kind).nth(1));
-        faults.add(FaultRule::new(ResponseTemplate::new(code.0).code(code.1)).on(kind));
+        faults.add(FaultRule::new(rejected(status, code)).on(kind));
         // The read-back finds nothing.
-        faults.add(FaultRule::new(ResponseTemplate::new(403)).on(OperationKind::Query));
-        let modify = table.modify(("p", "r"), change).or_insert(entity);
-        let error = modify.await.unwrap_err();
+        faults.add(FaultRule::new(ResponseTemplate::new(403)).on(Query));
+        let error = table.modify(KEY, change).or_insert(entity).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
-        assert_eq!(error.last_failure().unwrap().status(), Some(code.0), "{error}");
+        assert_eq!(error.last_failure().unwrap().status(), Some(status), "{error}");
         assert_eq!(sent(&faults, kind), 2, "{error}");
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn closure_that_keeps_an_absent_entity_inserts_none() {
-    let (faults, table, _) = tables().await;
-    let modify = table.modify(("p", "r"), |_| Change::Keep).or_insert(entity);
-    let error = modify.await.unwrap_err();
-    assert_eq!((error.kind(), error.entity()), (ErrorKind::NotFound, Some(("p", "r"))));
-    assert_eq!(sent(&faults, OperationKind::Insert), 0);
-
-    let modify = table.modify(("p", "r"), change);
-    let error = modify.await.unwrap_err();
-    assert_eq!((error.kind(), error.entity()), (ErrorKind::NotFound, Some(("p", "r"))));
-
-    for other in [("q", "r"), ("p", "s")] {
-        let modify = table.modify(("p", "r"), change);
-        let error = modify
-            .or_insert(|| DynamicEntity::new(other.0, other.1))
-            .await
-            .unwrap_err();
+#[azure_table::test(start_paused)]
+async fn closure_that_keeps_an_absent_entity_inserts_none(table: TableClient, faults: Faults) {
+    let kept = table.modify(KEY, |_| Change::Keep).or_insert(entity);
+    for error in [kept.await.unwrap_err(), table.modify(KEY, change).await.unwrap_err()] {
+        assert_eq!((error.kind(), error.entity()), (ErrorKind::NotFound, Some(KEY)));
+        assert_eq!(sent(&faults, Insert), 0);
+    }
+    for (partition, row) in [("q", "r"), ("p", "s")] {
+        let modify = table.modify(KEY, change);
+        let modify = modify.or_insert(|| DynamicEntity::new(partition, row));
+        let error = modify.await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
-        assert_eq!(sent(&faults, OperationKind::Insert), 0);
+        assert_eq!(sent(&faults, Insert), 0);
     }
 }

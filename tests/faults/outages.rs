@@ -1,19 +1,18 @@
 //! Short and long outages: the calls that survive, and the number of requests that a failing service receives.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use azure_table::retry::RetryBudget;
-use azure_table::testing::{Fault, Faults, ResponseTemplate};
-use azure_table::transport::{BoxFuture, Transport, TransportError};
+use azure_table::testing::{AddedRule, Fault, Faults, ResponseTemplate};
 use azure_table::{
     DynamicEntity, Emulator, ErrorKind, ExponentialRetry, NoRetry, RetryPolicy, TableClient, TableServiceClient,
 };
-use azure_table_tests::canned::CONTOSO;
-use bytes::Bytes;
-use http::{Request, Response};
+use azure_table_tests::canned::{CONTOSO, Canned};
+use azure_table_tests::intercept::Intercept;
+use http::Response;
 use tokio::time::{Instant, sleep};
+
+use super::{faulty, row};
 
 const PARTITIONS: u64 = 64;
 const ROWS: u64 = 512;
@@ -24,16 +23,11 @@ fn rows() -> impl Iterator<Item = DynamicEntity> {
 
 /// A table whose requests take 10 ms, and the faults in front of it.
 async fn slow_table(change: impl Fn(TableServiceClient) -> TableServiceClient) -> (Faults, TableClient) {
-    let emulator = Emulator::new();
-    let truth = TableServiceClient::from_transport(emulator.clone())
-        .dynamic_table("Things")
-        .unwrap();
-    truth.create_table().await.unwrap();
-    let slow = Faults::new(emulator);
+    let (slow, ..) = faulty::<DynamicEntity>(Emulator::new()).await;
     slow.add(Fault::DelayResponse(Duration::from_millis(10)));
     let faults = Faults::new(slow);
     let service = change(TableServiceClient::from_transport(faults.clone()));
-    (faults, service.dynamic_table("Things").unwrap())
+    (faults, service.dynamic_table("Table").unwrap())
 }
 
 /// Adds a fault to all requests for a time.
@@ -86,11 +80,11 @@ async fn batches_of_a_bulk_spend_no_budget_and_keep_the_policy() {
     let policy = || ExponentialRetry::default().budget(RetryBudget::new(0.0, 0));
     let length = Duration::from_millis(600);
     let (faults, table) = slow_table(|service| service.retry(policy())).await;
-    let call = table.insert(&DynamicEntity::new("p", "r"));
-    let ((), call) = tokio::join!(outage(&faults, Fault::NoConnection, Duration::ZERO, length), call);
+    let down = |begin| outage(&faults, Fault::NoConnection, begin, length);
+    let ((), call) = tokio::join!(down(Duration::ZERO), table.insert(&row()));
     assert_eq!(call.unwrap_err().attempts(), 1);
     let write = table.bulk().insert(rows());
-    let ((), report) = tokio::join!(outage(&faults, Fault::NoConnection, Duration::ZERO, length), write);
+    let ((), report) = tokio::join!(down(Duration::ZERO), write);
     assert_eq!(report.unwrap().applied(), ROWS);
 
     let (faults, table) = slow_table(|service| service.retry(policy())).await;
@@ -106,11 +100,8 @@ async fn batches_of_a_bulk_spend_no_budget_and_keep_the_policy() {
     faults.add(Fault::NoConnection);
     let error = table.bulk().insert(rows()).await.unwrap_err();
     assert_eq!(error.error().kind(), ErrorKind::Connection);
-    assert!(
-        started.elapsed() < Duration::from_millis(100),
-        "{:?}",
-        started.elapsed()
-    );
+    let elapsed = started.elapsed();
+    assert!(elapsed < Duration::from_millis(100), "{elapsed:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -125,44 +116,22 @@ async fn bulk_to_an_unreachable_service_ends_within_eight_seconds() {
     assert_eq!(down.hits(), 5 * 32);
 }
 
-/// Answers after 50 ms: 200, or 500 during the outage.
-#[derive(Clone, Debug, Default)]
-struct Service {
-    is_down: Arc<AtomicBool>,
-    requests: Arc<AtomicU64>,
-}
-
-impl Service {
-    fn client(&self) -> TableServiceClient {
-        let client = TableServiceClient::from_connection_string(CONTOSO).unwrap();
-        client.transport(self.clone())
-    }
-
-    fn requests(&self) -> u64 {
-        self.requests.load(Ordering::Relaxed)
-    }
-
-    fn set_down(&self, is_down: bool) {
-        self.is_down.store(is_down, Ordering::Relaxed);
-    }
-}
-
-impl Transport for Service {
-    fn send(&self, _: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        Box::pin(async move {
-            self.requests.fetch_add(1, Ordering::Relaxed);
-            let status = if self.is_down.load(Ordering::Relaxed) { 500 } else { 200 };
-            sleep(Duration::from_millis(50)).await;
-            Ok(Response::builder().status(status).body(Bytes::new()).unwrap())
-        })
-    }
+/// A service that answers 200 after 50 ms, or 500 while the rule is enabled.
+fn service() -> (Faults, AddedRule, TableServiceClient) {
+    let sound = Intercept::new(Canned::default(), |_, _| async { Ok(Response::default()) });
+    let failing = Faults::new(sound);
+    let down = failing.add(ResponseTemplate::new(500));
+    down.disable();
+    let slow = Faults::new(failing);
+    slow.add(Fault::DelayResponse(Duration::from_millis(50)));
+    let client = TableServiceClient::from_connection_string(CONTOSO).unwrap();
+    (slow.clone(), down, client.transport(slow))
 }
 
 #[tokio::test(start_paused = true)]
 async fn callers_that_succeeded_before_survive_a_blip_however_many_they_are() {
     for callers in [1_000, 3_000_u64] {
-        let service = Service::default();
-        let client = service.client();
+        let (service, down, client) = service();
         let calls = (0..callers).map(|_| {
             let client = client.clone();
             tokio::spawn(async move {
@@ -174,9 +143,9 @@ async fn callers_that_succeeded_before_survive_a_blip_however_many_they_are() {
         });
         let calls: Vec<_> = calls.collect();
         sleep(Duration::from_millis(390)).await;
-        service.set_down(true);
+        down.enable();
         sleep(Duration::from_millis(100)).await;
-        service.set_down(false);
+        down.disable();
         let mut survivors = 0;
         for call in calls {
             survivors += u64::from(call.await.unwrap());
@@ -188,8 +157,7 @@ async fn callers_that_succeeded_before_survive_a_blip_however_many_they_are() {
 
 #[tokio::test(start_paused = true)]
 async fn service_that_is_down_receives_few_retries() {
-    let service = Service::default();
-    let client = service.client();
+    let (service, down, client) = service();
     let calls = async |seconds: u64| {
         let mut calls = Vec::new();
         for _ in 0..seconds * 1_000 {
@@ -203,7 +171,7 @@ async fn service_that_is_down_receives_few_retries() {
     };
     calls(10).await;
     assert_eq!(service.requests(), 10_000);
-    service.set_down(true);
+    down.enable();
     calls(20).await;
     let requests = service.requests() - 10_000;
     // The budget earned in ten seconds: 100 from before, and 10 per second.

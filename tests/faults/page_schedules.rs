@@ -5,9 +5,11 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
-use azure_table::{Continuation, DynamicEntity, TableServiceClient};
-use azure_table_tests::canned::CONTOSO;
+use azure_table::transport::{Delivery, TransportError};
+use azure_table::{Continuation, ExponentialRetry, TableClient, TableServiceClient};
+use azure_table_tests::canned::{CONTOSO, Canned};
+use azure_table_tests::intercept::{Exchanged, Intercept};
+use azure_table_tests::promises::on_paused_clock;
 use bytes::Bytes;
 use http::{Request, Response};
 use proptest::prelude::*;
@@ -22,16 +24,8 @@ enum Token {
     RowOnly,
 }
 
-/// A failure before a page.
-#[derive(Clone, Copy, Debug)]
-enum Fault {
-    Busy,
-    /// It is unknown if the request was sent.
-    Broken,
-    /// The response begins, and its body breaks off.
-    Cut,
-    NotSent,
-}
+/// A failure before a page: 503, or a broken connection after the request came this far.
+type Fault = Option<Delivery>;
 
 #[derive(Clone, Debug)]
 struct PlannedPage {
@@ -68,9 +62,8 @@ impl Schedule {
     fn page(&self, index: usize) -> Response<Bytes> {
         let before: usize = self.pages[..index].iter().map(|page| page.rows).sum();
         let page = &self.pages[index];
-        let rows: Vec<_> = (before..before + page.rows)
-            .map(|n| format!(r#"{{"PartitionKey":"p","RowKey":"{n:05}"}}"#))
-            .collect();
+        let row = |n| format!(r#"{{"PartitionKey":"p","RowKey":"{n:05}"}}"#);
+        let rows: Vec<_> = (before..before + page.rows).map(row).collect();
         let mut response = Response::builder();
         let position = format!("at {}", index + 1);
         let (partition, row) = match page.token {
@@ -86,9 +79,8 @@ impl Schedule {
                 response = response.header(format!("x-ms-continuation-Next{name}Key"), value);
             }
         }
-        response
-            .body(format!(r#"{{"value":[{}]}}"#, rows.join(",")).into())
-            .unwrap()
+        let body = format!(r#"{{"value":[{}]}}"#, rows.join(","));
+        response.body(body.into()).unwrap()
     }
 
     /// Returns the page that is requested. A continuation that no page returned is an error.
@@ -113,36 +105,22 @@ impl Schedule {
         }
         index
     }
-}
 
-impl Transport for Schedule {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        let index = self.requested(&request);
+    fn respond(&self, request: &Request<Bytes>) -> Exchanged {
+        let index = self.requested(request);
         let fault = self.faults.lock().unwrap()[index].pop_front();
-        let response = match fault {
+        match fault {
             None => Ok(self.page(index)),
-            Some(Fault::Busy) => Ok(Response::builder().status(503).body(Bytes::new()).unwrap()),
-            Some(Fault::NotSent) => Err(TransportError::new(Delivery::NothingSent, "no connection")),
-            Some(Fault::Broken) => Err(TransportError::new(Delivery::MaybeSent, "reset")),
-            Some(Fault::Cut) => Err(TransportError::new(Delivery::ResponseCut, "cut")),
-        };
-        Box::pin(async move { response })
+            Some(None) => Ok(Response::builder().status(503).body(Bytes::new()).unwrap()),
+            Some(Some(delivery)) => Err(TransportError::new(delivery, "scheduled")),
+        }
     }
 }
 
 fn schedule() -> impl Strategy<Value = Schedule> {
-    let token = prop_oneof![
-        Just(Token::Both),
-        Just(Token::PartitionOnly),
-        Just(Token::EmptyRow),
-        Just(Token::RowOnly)
-    ];
-    let fault = prop_oneof![
-        Just(Fault::Busy),
-        Just(Fault::Broken),
-        Just(Fault::Cut),
-        Just(Fault::NotSent)
-    ];
+    let token = proptest::sample::select(vec![Token::Both, Token::PartitionOnly, Token::EmptyRow, Token::RowOnly]);
+    let broken = [Delivery::NothingSent, Delivery::MaybeSent, Delivery::ResponseCut].map(Some);
+    let fault = proptest::sample::select([&broken[..], &[None]].concat());
     // Many pages are empty. Three retries are the default.
     let rows = prop_oneof![Just(0), 0..5_usize, Just(1)];
     let page = (rows, token, proptest::collection::vec(fault, 0..=3)).prop_map(|(rows, token, faults)| PlannedPage {
@@ -153,30 +131,22 @@ fn schedule() -> impl Strategy<Value = Schedule> {
     (proptest::collection::vec(page, 1..12), any::<bool>()).prop_map(|(pages, empty)| Schedule::new(pages, empty))
 }
 
-fn on_paused_clock<T>(test: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    runtime.block_on(test)
-}
-
-fn table(schedule: &Schedule) -> azure_table::TableClient<DynamicEntity> {
+fn table(schedule: &Schedule) -> TableClient {
+    let schedule = schedule.clone();
+    let transport = Intercept::new(Canned::default(), move |_, request| {
+        let response = schedule.respond(&request);
+        async { response }
+    });
+    let service = TableServiceClient::from_connection_string(CONTOSO).unwrap();
     // Without a budget: a schedule may have more failures than a healthy service.
-    let service = TableServiceClient::from_connection_string(CONTOSO)
-        .unwrap()
-        .transport(schedule.clone());
-    service
-        .retry(azure_table::ExponentialRetry::default())
-        .dynamic_table("Things")
-        .unwrap()
+    let service = service.transport(transport).retry(ExponentialRetry::default());
+    service.dynamic_table("Things").unwrap()
 }
 
 proptest! {
     #[test]
     fn every_row_arrives_once_and_in_order(schedule in schedule(), prefetch in 0..2_usize, limit in proptest::option::of(0..40_usize)) {
-        on_paused_clock(async {
+        on_paused_clock(0, async {
             let mut query = table(&schedule).query().prefetch(prefetch);
             let mut expected = schedule.rows();
             if let Some(limit) = limit {
@@ -197,7 +167,7 @@ proptest! {
     /// Each page may be the last one that this process reads: another process resumes from its continuation.
     #[test]
     fn a_continuation_of_any_page_leads_to_the_rest(schedule in schedule(), prefetch in 0..2_usize) {
-        on_paused_clock(async {
+        on_paused_clock(0, async {
             let table = table(&schedule);
             let mut read = Vec::new();
             let mut from = serde_json::to_string(&Continuation::default()).unwrap();

@@ -11,33 +11,19 @@ use azure_table::{
     CallOptions, Credential, DynamicEntity, ErrorKind, ExponentialRetry, LinearRetry, RetryPolicy, TableServiceClient,
 };
 use azure_table_tests::canned::{Canned, Step};
+use tokio::time::Instant;
+
+use super::closures::Decide;
+use super::{batch_response, row, table};
 
 const BUSY: &str = r#"{"odata.error":{"code":"ServerBusy","message":{"lang":"en-US","value":"Busy."}}}"#;
+const SECOND: Duration = Duration::from_secs(1);
 
-fn batch_response(inner: &str, body: &str) -> Step {
-    let response = format!(
-        "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c\r\nContent-Type: application/http\r\n\
-         Content-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 {inner}\r\n\r\n{body}\r\n--c--\r\n--b--\r\n"
-    );
-    Step::response(202, &[("content-type", "multipart/mixed; boundary=b")], &response)
-}
-
-/// A policy that is called for every failure, and always stops.
-#[derive(Debug)]
-struct Requested(Arc<Mutex<Vec<String>>>);
-
-impl RetryPolicy for Requested {
-    fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
-        let code = failed.code().unwrap_or("-");
-        let reported = format!(
-            "{} {:?} {:?} {code}",
-            failed.operation(),
-            failed.status(),
-            failed.delivery()
-        );
-        self.0.lock().unwrap().push(reported);
-        Decision::Stop
-    }
+/// Submits a batch of one delete.
+async fn delete(table: &azure_table::TableClient) -> azure_table::Result<usize> {
+    let mut batch = table.batch();
+    batch.delete(("p", "r")).unwrap();
+    batch.submit().await.map(|results| results.len())
 }
 
 #[tokio::test(start_paused = true)]
@@ -46,19 +32,24 @@ async fn policy_is_called_for_every_failure() {
         Step::Fail(Delivery::ResponseCut),
         Step::status(404),
         Step::response(503, &[], BUSY),
-        batch_response("429 Too Many Requests", ""),
-        batch_response("204 No Content", ""),
+        batch_response(&[("429 Too Many Requests", "")]),
+        batch_response(&[("204 No Content", "")]),
     ]);
     let reported = Arc::new(Mutex::new(Vec::new()));
-    let service = canned.service().retry(Requested(Arc::clone(&reported)));
-    let table = service.dynamic_table("Things").unwrap();
+    let seen = Arc::clone(&reported);
+    // Called for every failure, and always stops.
+    let policy = Decide(move |failed: &FailedAttempt<'_>| {
+        let (operation, code) = (failed.operation(), failed.code().unwrap_or("-"));
+        let line = format!("{operation} {:?} {:?} {code}", failed.status(), failed.delivery());
+        seen.lock().unwrap().push(line);
+        Decision::Stop
+    });
+    let table = canned.service().retry(policy).dynamic_table("Things").unwrap();
     for _ in 0..3 {
         let _ = table.get(("p", "r")).await;
     }
     for _ in 0..2 {
-        let mut batch = table.batch();
-        batch.delete(("p", "r")).unwrap();
-        let _ = batch.submit().await;
+        let _ = delete(&table).await;
     }
     assert_eq!(
         *reported.lock().unwrap(),
@@ -74,65 +65,48 @@ async fn policy_is_called_for_every_failure() {
 /// A rejection inside a batch is retried like any other.
 #[tokio::test(start_paused = true)]
 async fn a_throttled_batch_is_sent_again() {
+    let done = || batch_response(&[("204 No Content", "")]);
     for inner in ["429 Too Many Requests", "503 Service Unavailable"] {
-        let canned = Canned::new([batch_response(inner, BUSY), batch_response("204 No Content", "")]);
-        let table = canned.service().dynamic_table("Things").unwrap();
-        let mut batch = table.batch();
-        batch.delete(("p", "r")).unwrap();
-        assert_eq!(batch.submit().await.unwrap().len(), 1);
+        let canned = Canned::new([batch_response(&[(inner, BUSY)]), done()]);
+        assert_eq!(delete(&table(&canned)).await.unwrap(), 1);
         assert_eq!(canned.sent().len(), 2);
     }
     // No wait is shorter than the part asks for.
-    let part = batch_response("429 Too Many Requests\r\nRetry-After: 5", BUSY);
-    let canned = Canned::new([
-        part.clone(),
-        batch_response("204 No Content", ""),
-        part,
-        batch_response("204 No Content", ""),
-    ]);
-    let table = canned.service().dynamic_table("Things").unwrap();
-    let started = tokio::time::Instant::now();
-    let mut batch = table.batch();
-    batch.delete(("p", "r")).unwrap();
-    batch.submit().await.unwrap();
-    assert!(started.elapsed() >= Duration::from_secs(5), "{:?}", started.elapsed());
-    table
-        .delete(("p", "r"))
-        .with(&CallOptions::new().via_batch())
-        .await
-        .unwrap();
-    assert!(started.elapsed() >= Duration::from_secs(10), "{:?}", started.elapsed());
+    let part = || batch_response(&[("429 Too Many Requests\r\nRetry-After: 5", BUSY)]);
+    let patient = table(&Canned::new([part(), done(), part(), done()]));
+    let started = Instant::now();
+    delete(&patient).await.unwrap();
+    assert!(started.elapsed() >= 5 * SECOND, "{:?}", started.elapsed());
+    let alone = patient.delete(("p", "r")).with(&CallOptions::new().via_batch());
+    alone.await.unwrap();
+    assert!(started.elapsed() >= 10 * SECOND, "{:?}", started.elapsed());
     // An error of the request is not retried.
-    let canned = Canned::new([batch_response("409 Conflict", "")]);
-    let table = canned.service().dynamic_table("Things").unwrap();
-    let mut batch = table.batch();
-    batch.insert(&DynamicEntity::new("p", "r")).unwrap();
+    let canned = Canned::new([batch_response(&[("409 Conflict", "")])]);
+    let mut batch = table(&canned).batch();
+    batch.insert(&row()).unwrap();
     assert_eq!(batch.submit().await.unwrap_err().status(), Some(409));
 }
 
 #[tokio::test(start_paused = true)]
 async fn policy_of_a_call_overrides_those_of_table_and_client() {
     let canned = Canned::new((0..10).map(|_| Step::status(500)));
-    let retries = |retries| LinearRetry::new(Duration::from_secs(1), retries);
-    let service = canned.service().retry(retries(1));
-    let table = service.dynamic_table("Things").unwrap();
-    assert_eq!(table.get(("p", "r")).await.unwrap_err().attempts(), 2);
-    let table = table.with(&CallOptions::new().retry(retries(2)));
-    assert_eq!(table.get(("p", "r")).await.unwrap_err().attempts(), 3);
-    assert_eq!(
-        table
-            .get(("p", "r"))
-            .with(&CallOptions::new().retry(retries(3)))
-            .await
-            .unwrap_err()
-            .attempts(),
-        4
-    );
+    let retries = |retries| CallOptions::new().retry(LinearRetry::new(SECOND, retries));
+    let service = canned.service().retry(LinearRetry::new(SECOND, 1));
+    let of_client = service.dynamic_table("Things").unwrap();
+    let of_table = of_client.with(&retries(2));
+    let of_call = of_table.get(("p", "r")).with(&retries(3));
+    for (get, attempts) in [
+        (of_client.get(("p", "r")), 2),
+        (of_table.get(("p", "r")), 3),
+        (of_call, 4),
+    ] {
+        assert_eq!(get.await.unwrap_err().attempts(), attempts);
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn policy_of_2010_has_the_documented_waits() {
-    let started = tokio::time::Instant::now();
+    let started = Instant::now();
     let canned = Canned::new((0..4).map(|_| Step::status(500)));
     let service = canned.service().retry(ExponentialRetry::storage_client_2010());
     service.ping().await.unwrap_err();
@@ -175,7 +149,7 @@ impl Credential for Once {
 #[tokio::test(start_paused = true)]
 async fn retry_that_is_never_sent_is_refunded() {
     let budget = RetryBudget::default();
-    let policy = || LinearRetry::new(Duration::from_secs(5), 100).budget(budget.clone());
+    let policy = || LinearRetry::new(5 * SECOND, 100).budget(budget.clone());
     let busy = || Canned::new((0..10).map(|_| Step::status(503)));
 
     let service = TableServiceClient::new("https://contoso.table.core.windows.net", Once::default()).unwrap();
@@ -185,7 +159,7 @@ async fn retry_that_is_never_sent_is_refunded() {
     assert_eq!(budget.available(), 100, "no credential for the second attempt");
 
     let waiting = busy().service().retry(policy());
-    let dropped = tokio::time::timeout(Duration::from_secs(1), waiting.ping()).await;
+    let dropped = tokio::time::timeout(SECOND, waiting.ping()).await;
     assert!(dropped.is_err());
     assert_eq!(budget.available(), 100, "dropped while it waited");
 
@@ -193,8 +167,8 @@ async fn retry_that_is_never_sent_is_refunded() {
     let canned = Canned::new([Step::status(503), Step::Hang]);
     let one = canned.service().retry(policy()).max_in_flight(1);
     let (first, hanging) = (one.clone(), one.clone());
-    let first = tokio::spawn(async move { first.ping().timeout(Duration::from_secs(60)).await });
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    let first = tokio::spawn(async move { first.ping().timeout(60 * SECOND).await });
+    tokio::time::sleep(SECOND).await;
     assert_eq!(budget.available(), 99, "paid while it waits");
     let hanging = tokio::spawn(async move { hanging.ping().await });
     let error = first.await.unwrap().unwrap_err();
@@ -205,44 +179,45 @@ async fn retry_that_is_never_sent_is_refunded() {
 
 #[tokio::test(start_paused = true)]
 async fn policy_sees_whether_an_operation_is_idempotent() {
-    /// Retries idempotent operations.
-    #[derive(Debug)]
-    struct Idempotent;
-    impl RetryPolicy for Idempotent {
-        fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
-            if failed.is_idempotent() {
-                Decision::after(Duration::ZERO)
-            } else {
-                Decision::Stop
-            }
-        }
-    }
+    let idempotent = Decide(|failed: &FailedAttempt<'_>| match failed.is_idempotent() {
+        true => Decision::after(Duration::ZERO),
+        false => Decision::Stop,
+    });
     let canned = Canned::new((0..100).map(|_| Step::status(503)));
-    let service = canned.service().retry(Idempotent.limit_attempts(2));
+    let service = canned.service().retry(idempotent.limit_attempts(2));
     let table = service.dynamic_table("Things").unwrap();
-    let row = DynamicEntity::new("p", "r");
+    let (row, other) = (row(), DynamicEntity::new("p", "s"));
     let etag = || azure_table::ETag::new("W/\"1\"");
-    let attempts = |error: azure_table::Error| error.attempts();
-    assert_eq!(attempts(table.get(("p", "r")).await.unwrap_err()), 2);
-    assert_eq!(attempts(table.insert(&row).await.unwrap_err()), 1);
-    assert_eq!(attempts(table.insert_or_replace(&row).await.unwrap_err()), 2);
-    assert_eq!(attempts(table.replace(&row).await.unwrap_err()), 2);
-    assert_eq!(attempts(table.replace(&row).if_match(etag()).await.unwrap_err()), 1);
-    assert_eq!(attempts(table.delete(("p", "r")).await.unwrap_err()), 2);
-    assert_eq!(
-        attempts(table.delete(("p", "r")).if_match(etag()).await.unwrap_err()),
-        1
-    );
-    assert_eq!(attempts(table.create_table().await.unwrap_err()), 1);
-    assert_eq!(attempts(table.delete_table().await.unwrap_err()), 2);
-    let mut batch = table.batch();
-    batch.insert_or_replace(&row).unwrap();
-    batch.insert_or_merge(&DynamicEntity::new("p", "s")).unwrap();
-    assert_eq!(attempts(batch.submit().await.unwrap_err()), 2);
-    let mut batch = table.batch();
-    batch.insert_or_replace(&row).unwrap();
-    batch.insert(&DynamicEntity::new("p", "s")).unwrap();
-    assert_eq!(attempts(batch.submit().await.unwrap_err()), 1);
+    let (mut upserts, mut inserts) = (table.batch(), table.batch());
+    upserts
+        .insert_or_replace(&row)
+        .unwrap()
+        .insert_or_merge(&other)
+        .unwrap();
+    inserts.insert_or_replace(&row).unwrap().insert(&other).unwrap();
+    for (name, error, attempts) in [
+        ("get", table.get(("p", "r")).await.unwrap_err(), 2),
+        ("insert", table.insert(&row).await.unwrap_err(), 1),
+        ("upsert", table.insert_or_replace(&row).await.unwrap_err(), 2),
+        ("replace", table.replace(&row).await.unwrap_err(), 2),
+        (
+            "replace under an ETag",
+            table.replace(&row).if_match(etag()).await.unwrap_err(),
+            1,
+        ),
+        ("delete", table.delete(("p", "r")).await.unwrap_err(), 2),
+        (
+            "delete under an ETag",
+            table.delete(("p", "r")).if_match(etag()).await.unwrap_err(),
+            1,
+        ),
+        ("create table", table.create_table().await.unwrap_err(), 1),
+        ("delete table", table.delete_table().await.unwrap_err(), 2),
+        ("batch of upserts", upserts.submit().await.unwrap_err(), 2),
+        ("batch with an insert", inserts.submit().await.unwrap_err(), 1),
+    ] {
+        assert_eq!(error.attempts(), attempts, "{name}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -272,13 +247,9 @@ async fn a_policy_may_keep_state_of_a_call() {
 #[tokio::test(start_paused = true)]
 async fn timeout_is_sent_to_the_service() {
     let canned = Canned::new([Step::response(503, &[], BUSY), Step::status(204)]);
-    let table = canned.service().dynamic_table("Things").unwrap();
-    table
-        .delete(("p", "r"))
-        .timeout(Duration::from_secs(20))
-        .with(&CallOptions::new().retry(LinearRetry::new(Duration::from_secs(5), 1)))
-        .await
-        .unwrap();
+    let retry = CallOptions::new().retry(LinearRetry::new(5 * SECOND, 1));
+    let delete = table(&canned).delete(("p", "r")).timeout(20 * SECOND);
+    delete.with(&retry).await.unwrap();
     let sent = canned.sent();
     let requested: Vec<_> = sent.iter().map(|sent| sent.uri().query().unwrap()).collect();
     assert_eq!(requested, ["timeout=20", "timeout=15"], "less each time");
@@ -293,22 +264,15 @@ async fn error_contains_every_attempt() {
     ]);
     let error = canned.service().ping().await.unwrap_err();
     let story = error.diagnostics();
-    let reported: Vec<_> = story
-        .attempts()
-        .iter()
-        .map(|a| (a.number(), a.status(), a.code()))
-        .collect();
-    assert_eq!(
-        reported,
-        [
-            (1, None, None),
-            (2, Some(503), Some("ServerBusy")),
-            (3, Some(400), None)
-        ]
-    );
+    let reported = story.attempts().iter();
+    let reported = reported.map(|a| (a.number(), a.status(), a.code(), a.failure().is_some()));
+    let expected = [
+        (1, None, None, true),
+        (2, Some(503), Some("ServerBusy"), false),
+        (3, Some(400), None, false),
+    ];
+    assert!(reported.eq(expected), "{story}");
     assert_eq!(story.attempts()[1].request_id(), Some("r-2"));
-    let failures: Vec<_> = story.attempts().iter().map(|a| a.failure().is_some()).collect();
-    assert_eq!(failures, [true, false, false]);
     assert_eq!(story.to_string().lines().count(), 3);
     assert_eq!(error.kind(), ErrorKind::Rejected);
 }
@@ -316,25 +280,13 @@ async fn error_contains_every_attempt() {
 /// A service that asks for an hour does not get it, and the error says so.
 #[tokio::test(start_paused = true)]
 async fn excessive_retry_after_is_not_waited_for() {
-    let asks = |seconds: &str| {
-        Canned::new([
-            Step::response(503, &[("retry-after", seconds)], BUSY),
-            Step::response(204, &[("etag", "e")], ""),
-        ])
-    };
-    for (seconds, waits, policy) in [
-        ("90", true, LinearRetry::new(Duration::from_secs(1), 3)),
-        ("91", false, LinearRetry::new(Duration::from_secs(1), 3)),
-        ("91", true, LinearRetry::new(Duration::from_secs(120), 3)),
-    ] {
-        let canned = asks(seconds);
-        let table = canned.service().retry(policy).dynamic_table("Things").unwrap();
-        let inserted = table.insert(&DynamicEntity::new("p", "r")).await;
-        assert_eq!(
-            (inserted.is_ok(), canned.sent().len()),
-            (waits, 1 + usize::from(waits)),
-            "{seconds}"
-        );
+    for (seconds, waits, between) in [("90", true, SECOND), ("91", false, SECOND), ("91", true, 120 * SECOND)] {
+        let asks = Step::response(503, &[("retry-after", seconds)], BUSY);
+        let canned = Canned::new([asks, Step::response(204, &[("etag", "e")], "")]);
+        let policy = CallOptions::new().retry(LinearRetry::new(between, 3));
+        let inserted = table(&canned).insert(&row()).with(&policy).await;
+        assert_eq!(inserted.is_ok(), waits, "{seconds}");
+        assert_eq!(canned.sent().len(), 1 + usize::from(waits), "{seconds}");
         if let Err(error) = inserted {
             assert!(error.to_string().contains("it requests a wait of 91s"), "{error}");
         }
@@ -350,19 +302,14 @@ async fn diagnostics_contain_the_reads_back() {
         Step::Fail(Delivery::MaybeSent),
         Step::status(403),
     ]);
-    let policy = LinearRetry::new(Duration::ZERO, 1);
-    let table = canned.service().retry(policy).dynamic_table("Things").unwrap();
-    let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
-    let reported = error.diagnostics().attempts().iter();
-    let reported: Vec<_> = reported
-        .map(|attempt| (attempt.operation(), attempt.status()))
-        .collect();
-    let expected = [
-        ("insert", None),
-        ("query", Some(404)),
-        ("insert", None),
-        ("query", Some(403)),
-    ];
-    assert_eq!(reported, expected);
+    let policy = CallOptions::new().retry(LinearRetry::new(Duration::ZERO, 1));
+    let error = table(&canned).insert(&row()).with(&policy).await.unwrap_err();
+    let story = error.diagnostics();
+    let reported = story.attempts().iter().map(|a| (a.operation(), a.status()));
+    let sent = [("insert", Some(404)), ("insert", Some(403))];
+    let expected = sent
+        .into_iter()
+        .flat_map(|(write, status)| [(write, None), ("query", status)]);
+    assert!(reported.eq(expected), "{story}");
     assert!(error.may_have_applied() && error.attempts() == 2, "{error}");
 }

@@ -1,25 +1,25 @@
 //! When the pages of a query are requested, and how many are in memory. On a paused clock.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::transport::{BoxFuture, Transport, TransportError};
-use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
-use azure_table_tests::canned::CONTOSO;
+use azure_table::{TableClient, TableServiceClient};
+use azure_table_tests::canned::{CONTOSO, Canned};
+use azure_table_tests::intercept::Intercept;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::Response;
 use tokio::time::{Instant, sleep};
 
 const LATENCY: Duration = Duration::from_millis(20);
 const ROWS: usize = 10;
 
-/// A table of pages that each take time. It records when each was requested, and which of them are in memory.
+/// A table of pages that each take time. It counts the requests, and the pages that are in memory.
 #[derive(Clone, Debug)]
 struct Pages {
     count: usize,
-    requested: Arc<Mutex<Vec<Instant>>>,
+    requested: Arc<AtomicUsize>,
     held: Arc<AtomicUsize>,
     most_held: Arc<AtomicUsize>,
 }
@@ -49,43 +49,42 @@ impl Pages {
         }
     }
 
-    fn table(&self) -> TableClient<DynamicEntity> {
-        TableServiceClient::from_connection_string(CONTOSO)
-            .unwrap()
-            .transport(self.clone())
-            .dynamic_table("Things")
-            .unwrap()
+    fn table(&self) -> TableClient {
+        let pages = self.clone();
+        let transport = Intercept::new(Canned::default(), move |_, request| {
+            pages.requested.fetch_add(1, Ordering::SeqCst);
+            let query = request.uri().query().unwrap_or_default();
+            let number = query.split("NextPartitionKey=").nth(1);
+            let response = pages.page(number.map_or(0, |number| number.parse().unwrap()));
+            async move {
+                sleep(LATENCY).await;
+                Ok(response())
+            }
+        });
+        let service = TableServiceClient::from_connection_string(CONTOSO).unwrap();
+        service.transport(transport).dynamic_table("Things").unwrap()
+    }
+
+    /// Returns a function that makes the response, from when on it is in memory.
+    fn page(&self, page: usize) -> impl FnOnce() -> Response<Bytes> + Send + use<> {
+        let Self {
+            count, held, most_held, ..
+        } = self.clone();
+        move || {
+            let row = |n| format!(r#"{{"PartitionKey":"p","RowKey":"{page:03}-{n}"}}"#);
+            let rows: Vec<_> = (0..ROWS).map(row).collect();
+            most_held.fetch_max(held.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            let body = format!(r#"{{"value":[{}]}}"#, rows.join(",")).into_bytes();
+            let mut response = Response::builder();
+            if page + 1 < count {
+                response = response.header("x-ms-continuation-NextPartitionKey", (page + 1).to_string());
+            }
+            response.body(Bytes::from_owner(Held(body, held))).unwrap()
+        }
     }
 
     fn requested(&self) -> usize {
-        self.requested.lock().unwrap().len()
-    }
-}
-
-impl Transport for Pages {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        self.requested.lock().unwrap().push(Instant::now());
-        let query = request.uri().query().unwrap_or_default();
-        let page: usize = query
-            .split("NextPartitionKey=")
-            .nth(1)
-            .map_or(0, |number| number.parse().unwrap());
-        Box::pin(async move {
-            sleep(LATENCY).await;
-            let rows: Vec<_> = (0..ROWS)
-                .map(|n| format!(r#"{{"PartitionKey":"p","RowKey":"{page:03}-{n}"}}"#))
-                .collect();
-            let held = self.held.fetch_add(1, Ordering::SeqCst) + 1;
-            self.most_held.fetch_max(held, Ordering::SeqCst);
-            let body = format!(r#"{{"value":[{}]}}"#, rows.join(",")).into_bytes();
-            let mut response = Response::builder();
-            if page + 1 < self.count {
-                response = response.header("x-ms-continuation-NextPartitionKey", (page + 1).to_string());
-            }
-            Ok(response
-                .body(Bytes::from_owner(Held(body, Arc::clone(&self.held))))
-                .unwrap())
-        })
+        self.requested.load(Ordering::SeqCst)
     }
 }
 
@@ -119,19 +118,13 @@ async fn next_page_is_requested_before_the_current_one_is_read() {
         requested_when_read.push(pages.requested());
     }
     let at = |page: usize, row: usize| requested_when_read[page * ROWS + row];
-    assert_eq!(
-        (at(0, 0), at(0, ROWS - 1)),
-        (1, 1),
-        "who reads one page causes one request"
-    );
+    let of_first = (at(0, 0), at(0, ROWS - 1));
+    assert_eq!(of_first, (1, 1), "who reads one page causes one request");
     for page in 1..4 {
         assert_eq!((at(page, 0), at(page, ROWS - 1)), (page + 2, page + 2));
     }
-    assert_eq!(
-        (at(4, ROWS - 1), pages.requested()),
-        (5, 5),
-        "no page is behind the last"
-    );
+    let in_total = (at(4, ROWS - 1), pages.requested());
+    assert_eq!(in_total, (5, 5), "no page is behind the last");
 }
 
 /// On one thread, too: decoding a page delays the others.
@@ -205,11 +198,8 @@ async fn a_dropped_stream_leaves_no_request_behind() {
     drop(rows);
     sleep(LATENCY * 5).await;
     assert!(pages.requested() <= 2);
-    assert_eq!(
-        Arc::strong_count(&pages.requested),
-        1,
-        "nobody has the transport any more"
-    );
+    let holders = Arc::strong_count(&pages.requested);
+    assert_eq!(holders, 1, "nobody has the transport any more");
     assert_eq!(pages.most_held.load(Ordering::SeqCst), 1, "its page never came");
 }
 
@@ -232,19 +222,10 @@ async fn cancelled_read_loses_nothing() {
 }
 
 /// While a reader is busy with an item, the following reads are in flight.
-#[tokio::test(start_paused = true)]
-async fn slow_reader_of_many_keys_waits_only_for_the_first() {
+#[azure_table::test(start_paused)]
+async fn slow_reader_of_many_keys_waits_only_for_the_first(table: TableClient, faults: Faults) {
     let work = LATENCY / 10;
-    let emulator = Emulator::new();
-    let truth = TableServiceClient::from_transport(emulator.clone())
-        .dynamic_table("Things")
-        .unwrap();
-    truth.create_table().await.unwrap();
-    let faults = Faults::new(emulator);
     faults.add(FaultRule::new(Fault::DelayRequest(LATENCY)).on_reads());
-    let table = TableServiceClient::from_transport(faults)
-        .dynamic_table("Things")
-        .unwrap();
     for in_order in [true, false] {
         let keys = (0..160).map(|n| ("p".to_owned(), n.to_string()));
         let mut reads = table.get_many(keys).concurrency(16);

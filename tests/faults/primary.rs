@@ -5,7 +5,10 @@ use std::time::Duration;
 use azure_table::emulator::EmulatorClock;
 use azure_table::service::StoredAccessPolicy;
 use azure_table::testing::{Exchange, FaultRule, Faults, ResponseTemplate, Spy};
-use azure_table::{Emulator, ErrorKind, LocationMode, TableClient, TableEntity, TableServiceClient};
+use azure_table::{Emulator, ErrorKind, LocationMode, TableClient, TableServiceClient};
+use azure_table_tests::entities::Counter;
+
+use super::faulty;
 
 const MODES: [LocationMode; 3] = [
     LocationMode::SecondaryThenPrimary,
@@ -13,22 +16,8 @@ const MODES: [LocationMode; 3] = [
     LocationMode::PrimaryThenSecondary,
 ];
 
-#[derive(Clone, Debug, PartialEq, TableEntity)]
-struct Counter {
-    #[table(partition_key)]
-    name: String,
-    #[table(row_key)]
-    of: String,
-    #[table(alias = "OldValue")]
-    value: i64,
-}
-
-fn counter(of: &str, value: i64) -> Counter {
-    Counter {
-        name: "visits".into(),
-        of: of.into(),
-        value,
-    }
+fn counter(name: &str, value: i64) -> Counter {
+    Counter::new("visits", name, value)
 }
 
 /// An account whose secondary lags by a minute and has the rows `a` and `b`, both with the value 1.
@@ -42,18 +31,14 @@ struct Account {
 impl Account {
     async fn new() -> Self {
         let clock = EmulatorClock::system();
-        let emulator = Emulator::new()
-            .shared_clock(clock.clone())
-            .secondary_lag(Duration::from_secs(60));
-        let truth = TableServiceClient::from_transport(emulator.clone())
-            .table::<Counter>("Counters")
-            .unwrap();
-        truth.create_table().await.unwrap();
-        for of in ["a", "b"] {
-            truth.insert(&counter(of, 1)).await.unwrap();
+        let emulator = Emulator::new().shared_clock(clock.clone());
+        let emulator = emulator.secondary_lag(Duration::from_secs(60));
+        let (sound, _, truth) = faulty(emulator).await;
+        for name in ["a", "b"] {
+            truth.insert(&counter(name, 1)).await.unwrap();
         }
         clock.advance(Duration::from_secs(61));
-        let spy = Spy::new(emulator);
+        let spy = Spy::new(sound);
         let faults = Faults::new(spy.clone());
         Self {
             clock,
@@ -64,24 +49,26 @@ impl Account {
     }
 
     /// A client that prefers the secondary. If the mode begins at the primary, its first read there fails.
-    fn service(&self, mode: LocationMode) -> TableServiceClient {
+    fn counters(&self, mode: LocationMode) -> TableClient<Counter> {
         self.spy.clear();
         self.faults.clear();
         if mode == LocationMode::PrimaryThenSecondary {
-            self.faults
-                .add(FaultRule::new(ResponseTemplate::internal_error()).on_reads().first(1));
+            let failure = FaultRule::new(ResponseTemplate::internal_error());
+            self.faults.add(failure.on_reads().first(1));
         }
-        TableServiceClient::from_transport(self.faults.clone()).location_mode(mode)
-    }
-
-    fn counters(&self, mode: LocationMode) -> TableClient<Counter> {
-        self.service(mode).table("Counters").unwrap()
+        let service = TableServiceClient::from_transport(self.faults.clone());
+        service.location_mode(mode).table("Table").unwrap()
     }
 
     /// Returns the current values of the primary.
     async fn values(&self) -> Vec<i64> {
         let rows = self.truth.query().all().await.unwrap();
         rows.into_iter().map(|row| row.value).collect()
+    }
+
+    async fn policies(&self) -> Vec<String> {
+        let policies = self.truth.access_policies().await.unwrap();
+        policies.into_iter().map(|policy| policy.id).collect()
     }
 
     /// Asserts that something was sent, and nothing to the secondary.
@@ -94,12 +81,11 @@ impl Account {
 
 #[tokio::test(start_paused = true)]
 async fn revoked_policy_stays_revoked() {
-    let ids = |policies: Vec<StoredAccessPolicy>| policies.into_iter().map(|policy| policy.id).collect::<Vec<_>>();
+    let policy = StoredAccessPolicy::new;
     for mode in MODES {
         let account = Account::new().await;
         for id in ["a", "b", "c"] {
-            let policy = StoredAccessPolicy::new(id);
-            account.truth.add_access_policy(policy).await.unwrap();
+            account.truth.add_access_policy(policy(id)).await.unwrap();
         }
         account.clock.advance(Duration::from_secs(61));
         account.truth.revoke_access_policy("a").await.unwrap();
@@ -107,17 +93,10 @@ async fn revoked_policy_stays_revoked() {
         let counters = account.counters(mode);
         counters.revoke_access_policy("b").await.unwrap();
         account.requested_primary_alone("revoke");
-        assert_eq!(ids(account.truth.access_policies().await.unwrap()), ["c"], "{mode:?}");
-        counters.add_access_policy(StoredAccessPolicy::new("d")).await.unwrap();
-        counters
-            .replace_access_policy(StoredAccessPolicy::new("c"))
-            .await
-            .unwrap();
-        assert_eq!(
-            ids(account.truth.access_policies().await.unwrap()),
-            ["c", "d"],
-            "{mode:?}"
-        );
+        assert_eq!(account.policies().await, ["c"], "{mode:?}");
+        counters.add_access_policy(policy("d")).await.unwrap();
+        counters.replace_access_policy(policy("c")).await.unwrap();
+        assert_eq!(account.policies().await, ["c", "d"], "{mode:?}");
         account.requested_primary_alone("add, replace");
     }
 }
@@ -145,11 +124,8 @@ async fn writes_over_a_query_reject_a_continuation_of_the_secondary() {
     let account = Account::new().await;
     let copy = account.counters(LocationMode::SecondaryOnly);
     let page = copy.query().page_size(1).pages().try_next().await.unwrap().unwrap();
-    let from = page.continuation().clone();
-    account.spy.clear();
-
-    let table = account.truth.clone();
-    let query = table.query().resume_from(from);
+    let table = &account.truth;
+    let query = table.query().resume_from(page.continuation().clone());
     let errors = [
         table.delete_where(query.clone()).await.unwrap_err(),
         copy.delete_where(query.clone()).await.unwrap_err(),

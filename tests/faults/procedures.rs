@@ -1,71 +1,47 @@
 //! Operations of several calls: one timeout for all of them, and no outcome that could also be another caller's.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
 use azure_table::service::{Creation, RecreateProgress};
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
-use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
+use azure_table::transport::{Delivery, TransportError};
 use azure_table::{
-    CallOptions, Deletion, DynamicEntity, Emulator, ErrorKind, Guid, TableClient, TableEntity, TableServiceClient,
+    CallOptions, Deletion, DynamicEntity, Emulator, ErrorKind, TableClient, TableEntity, TableServiceClient,
 };
+use azure_table_tests::entities::{Counter, Marked};
 use azure_table_tests::errors::kind_in_doubt;
-use bytes::Bytes;
-use http::{Method, Request, Response};
+use azure_table_tests::intercept::Intercept;
+use http::Method;
+
+use super::{faulty, table_of};
 
 /// The precision of tokio's timers.
 const TICK: Duration = Duration::from_millis(1);
-
-#[derive(Clone, Debug, PartialEq, TableEntity)]
-struct Counter {
-    #[table(partition_key)]
-    name: String,
-    #[table(row_key)]
-    of: String,
-    value: i64,
-}
+const KEY: (&str, &str) = ("visits", "home");
 
 fn first_visit() -> Counter {
-    Counter {
-        name: "visits".into(),
-        of: "home".into(),
-        value: 0,
-    }
-}
-
-async fn counters(emulator: &Emulator) -> TableClient<Counter> {
-    let counters = TableServiceClient::from_transport(emulator.clone())
-        .table::<Counter>("Counters")
-        .unwrap();
-    counters.create_table().await.unwrap();
-    counters
+    Counter::new(KEY.0, KEY.1, 0)
 }
 
 #[tokio::test(start_paused = true)]
 async fn modify_ends_with_the_timeout_wherever_it_is_set() {
-    let emulator = Emulator::new();
-    let truth = counters(&emulator).await;
+    let (faults, unlimited, truth) = faulty::<Counter>(Emulator::new()).await;
     truth.insert(&first_visit()).await.unwrap();
-    let faults = Faults::new(emulator);
     let changed = ResponseTemplate::new(412).code("UpdateConditionNotSatisfied");
     faults.add(FaultRule::new(changed).on(OperationKind::Replace));
-    let service = TableServiceClient::from_transport(faults);
     let second = Duration::from_secs(1);
-    let of_client = service.timeout(second).table::<Counter>("Counters").unwrap();
-    let of_table = service
-        .table::<Counter>("Counters")
-        .unwrap()
-        .with(&CallOptions::new().timeout(second));
-    let unlimited = service.table::<Counter>("Counters").unwrap();
+    let limit = CallOptions::new().timeout(second);
+    let of_client = TableServiceClient::from_transport(faults).timeout(second);
+    let of_client = of_client.table::<Counter>("Table").unwrap();
     for (name, counters, options) in [
         ("client", of_client, CallOptions::new()),
-        ("table", of_table, CallOptions::new()),
-        ("call", unlimited, CallOptions::new().timeout(second)),
+        ("table", unlimited.with(&limit), CallOptions::new()),
+        ("call", unlimited, limit),
     ] {
         let started = tokio::time::Instant::now();
-        let modify = counters.modify(("visits", "home"), |row| row.value += 1);
+        let modify = counters.modify(KEY, |row| row.value += 1);
         let error = modify.with(&options).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Timeout, "{name}: {error}");
         assert!(error.to_string().contains("the call timed out"), "{name}: {error}");
@@ -73,95 +49,56 @@ async fn modify_ends_with_the_timeout_wherever_it_is_set() {
     }
 }
 
-/// Inserts another visitor's row when the first insert is sent, and loses that insert.
-#[derive(Clone, Debug)]
-struct OtherVisitor<E> {
-    service: Emulator,
-    truth: TableClient<E>,
-    row: E,
-    came: Arc<AtomicBool>,
-}
-
-impl<E: TableEntity + Clone + std::fmt::Debug + Send + Sync + 'static> Transport for OtherVisitor<E> {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        Box::pin(async move {
-            if request.method() == Method::POST && !self.came.swap(true, Ordering::Relaxed) {
-                let insert = azure_table::TableOperation::insert(&self.row);
-                self.truth.execute(insert).await.unwrap();
+/// Returns a table, and the same table before which another visitor's row is inserted, as the first insert is lost.
+async fn another_visitor<E>(row: E) -> (TableClient<E>, TableClient<E>)
+where
+    E: TableEntity + Clone + Send + Sync + 'static,
+{
+    let emulator = Emulator::new();
+    let (_, _, truth) = faulty::<E>(emulator.clone()).await;
+    let (others, has_come) = (truth.clone(), AtomicBool::new(false));
+    let table = table_of(Intercept::new(emulator, move |service, request| {
+        let comes = request.method() == Method::POST && !has_come.swap(true, Ordering::Relaxed);
+        let (others, row) = (others.clone(), row.clone());
+        async move {
+            if comes {
+                others.execute(azure_table::TableOperation::insert(&row)).await.unwrap();
                 return Err(TransportError::new(Delivery::MaybeSent, "lost"));
             }
-            self.service.send(request).await
-        })
-    }
+            service.send(request).await
+        }
+    }));
+    (truth, table)
 }
 
 #[tokio::test(start_paused = true)]
 async fn lost_first_insert_of_modify_is_not_taken_for_another_visitors() {
-    let emulator = Emulator::new();
-    let truth = counters(&emulator).await;
-    let transport = OtherVisitor {
-        service: emulator.clone(),
-        truth: truth.clone(),
-        row: Counter {
-            value: 1,
-            ..first_visit()
-        },
-        came: Arc::default(),
-    };
-    let counters = TableServiceClient::from_transport(transport)
-        .table::<Counter>("Counters")
-        .unwrap();
-    let modify = counters.modify(("visits", "home"), |row| row.value += 1);
+    let (truth, counters) = another_visitor(Counter::new(KEY.0, KEY.1, 1)).await;
+    let modify = counters.modify(KEY, |row| row.value += 1);
     let error = modify.or_insert(first_visit).await.unwrap_err();
     assert_eq!(kind_in_doubt(&error), Some(ErrorKind::AlreadyExists), "{error}");
-    assert_eq!(truth.get(("visits", "home")).await.unwrap().unwrap().value, 1);
-}
-
-#[derive(Clone, Debug, PartialEq, TableEntity)]
-struct Marked {
-    #[table(partition_key)]
-    name: String,
-    #[table(row_key)]
-    of: String,
-    value: i64,
-    #[table(write_id)]
-    write: Option<Guid>,
+    assert_eq!(truth.get(KEY).await.unwrap().unwrap().value, 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn lost_first_insert_with_a_write_id_counts_both_visitors() {
-    let emulator = Emulator::new();
-    let truth = counters(&emulator).await.typed::<Marked>();
-    let visitor = |value| Marked {
-        name: "visits".into(),
-        of: "home".into(),
-        value,
-        write: None,
-    };
-    let transport = OtherVisitor {
-        service: emulator.clone(),
-        truth: truth.clone(),
-        row: visitor(1),
-        came: Arc::default(),
-    };
-    let counters = TableServiceClient::from_transport(transport)
-        .table::<Marked>("Counters")
-        .unwrap();
-    let modify = counters.modify(("visits", "home"), |row| row.value += 1);
+    let visitor = |count| Marked::new(KEY.0, KEY.1, count);
+    let (truth, counters) = another_visitor(visitor(1)).await;
+    let modify = counters.modify(KEY, |row| row.count += 1);
     let outcome = modify.or_insert(move || visitor(0)).await;
-    let stored = truth.get(("visits", "home")).await.unwrap().unwrap().value;
+    let stored = truth.get(KEY).await.unwrap().unwrap().count;
     match outcome {
-        Ok(counted) => assert_eq!((counted.value, stored), (2, 2)),
+        Ok(counted) => assert_eq!((counted.count, stored), (2, 2)),
         Err(error) => assert!(error.may_have_applied() && stored == 1, "{error}"),
     }
 }
 
 /// A table that takes this long to be deleted.
-async fn slow_to_delete(seconds: u64) -> (Emulator, TableClient<Counter>) {
+async fn slow_to_delete(seconds: u64) -> (Emulator, Faults, TableClient<Counter>) {
     let emulator = Emulator::new().deletion_time(Duration::from_secs(seconds));
-    let truth = counters(&emulator).await;
+    let (faults, _, truth) = faulty(emulator.clone()).await;
     truth.insert(&first_visit()).await.unwrap();
-    (emulator, truth)
+    (emulator, faults, truth)
 }
 
 /// Advances the emulator's clock by each wait.
@@ -176,9 +113,9 @@ fn advance(emulator: &Emulator) -> impl Fn(RecreateProgress) + Send + 'static {
 
 #[tokio::test(start_paused = true)]
 async fn client_timeout_bounds_each_step_of_recreate_table_alone() {
-    let (emulator, truth) = slow_to_delete(45).await;
-    let service = TableServiceClient::from_transport(emulator.clone()).timeout(Duration::from_secs(10));
-    let table = service.table::<Counter>("Counters").unwrap();
+    let (emulator, faults, truth) = slow_to_delete(45).await;
+    let service = TableServiceClient::from_transport(faults).timeout(Duration::from_secs(10));
+    let table = service.table::<Counter>("Table").unwrap();
     let started = tokio::time::Instant::now();
     let recreate = table.recreate_table(Duration::from_secs(120));
     recreate.on_progress(advance(&emulator)).await.unwrap();
@@ -192,11 +129,10 @@ async fn error_of_recreate_table_names_the_limit_that_ended_it() {
         (5_000, 5_500, "within the `timeout` of 5s"),
         (300_000, 6_000, "within the `total_timeout` of 6s"),
     ] {
-        let (emulator, _) = slow_to_delete(0).await;
-        let faults = Faults::new(emulator);
+        let (_, faults, _) = slow_to_delete(0).await;
         faults.add(FaultRule::new(Fault::HangRequest).on(OperationKind::DeleteTable));
         let service = TableServiceClient::from_transport(faults).timeout(Duration::from_millis(timeout));
-        let recreate = service.dynamic_table("Counters").unwrap();
+        let recreate = service.dynamic_table("Table").unwrap();
         let error = recreate.recreate_table(Duration::from_millis(total)).await.unwrap_err();
         assert!(error.to_string().contains(ended), "{error}");
     }
@@ -212,11 +148,10 @@ async fn recreate_table_retries_transient_failures() {
         (OperationKind::DeleteTable, Fault::HangResponse),
         (OperationKind::DeleteTable, ResponseTemplate::internal_error().into()),
     ] {
-        let (emulator, truth) = slow_to_delete(0).await;
-        let faults = Faults::new(emulator);
+        let (_, faults, truth) = slow_to_delete(0).await;
         let rule = faults.add(FaultRule::new(fault.clone()).on(kind).first(6));
         let service = TableServiceClient::from_transport(faults).timeout(Duration::from_secs(10));
-        let table = service.table::<Counter>("Counters").unwrap();
+        let table = service.table::<Counter>("Table").unwrap();
         table.recreate_table(Duration::from_secs(300)).await.unwrap();
         assert!(rule.hits() > 0, "{kind:?}, {fault:?}");
         assert!(truth.query().all().await.unwrap().is_empty(), "{kind:?}, {fault:?}");
@@ -225,13 +160,13 @@ async fn recreate_table_retries_transient_failures() {
 
 #[tokio::test(start_paused = true)]
 async fn recreate_table_rejects_a_timeout_below_its_deadline_before_the_delete() {
-    let (_, truth) = slow_to_delete(45).await;
+    let (_, _, truth) = slow_to_delete(45).await;
     let recreate = truth.recreate_table(Duration::from_secs(120));
     let error = recreate.timeout(Duration::from_secs(10)).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert_eq!(
         error.to_string(),
-        "recreate table Counters: the call's timeout of 10s is below the total timeout of 120s: \
+        "recreate table Table: the call's timeout of 10s is below the total timeout of 120s: \
          leave the call's timeout out, or lower the total timeout"
     );
     assert_eq!(truth.query().all().await.unwrap().len(), 1, "nothing was deleted");
@@ -239,23 +174,17 @@ async fn recreate_table_rejects_a_timeout_below_its_deadline_before_the_delete()
 
 #[tokio::test(start_paused = true)]
 async fn recreate_table_ends_at_its_deadline() {
-    let (emulator, _) = slow_to_delete(600).await;
-    let faults = Faults::new(emulator);
+    let (_, faults, _) = slow_to_delete(600).await;
     faults.add(FaultRule::new(Fault::HangRequest).on(OperationKind::CreateTable).nth(3));
-    let table = TableServiceClient::from_transport(faults)
-        .table::<Counter>("Counters")
-        .unwrap();
+    let table = table_of::<Counter>(faults);
     let started = tokio::time::Instant::now();
     let error = table.recreate_table(Duration::from_secs(60)).await.unwrap_err();
     assert!((59..=60).contains(&started.elapsed().as_secs()), "{error}");
 }
 
 /// After a lost response it is unknown whose table it is, or who deleted it.
-#[tokio::test(start_paused = true)]
-async fn lost_creation_and_deletion_are_in_doubt() {
-    let emulator = Emulator::new();
-    let faults = Faults::new(emulator);
-    let service = TableServiceClient::from_transport(faults.clone());
+#[azure_table::test(start_paused)]
+async fn lost_creation_and_deletion_are_in_doubt(service: TableServiceClient, faults: Faults) {
     let table = service.dynamic_table("Things").unwrap();
     let lose = |kind| faults.add(FaultRule::new(Fault::LoseResponse).on(kind).first(1));
 

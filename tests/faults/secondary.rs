@@ -2,11 +2,22 @@
 
 use azure_table::telemetry::{Location, OperationContext};
 use azure_table::transport::Delivery;
-use azure_table::{CallOptions, Continuation, DynamicEntity, ErrorKind, LocationMode, TableServiceClient};
+use azure_table::{CallOptions, Continuation, ErrorKind, LocationMode, TableClient, TableServiceClient};
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
+use azure_table_tests::scenario::rejection;
 
-fn entity() -> Step {
-    Step::response(200, &[("etag", "e")], r#"{"PartitionKey":"p","RowKey":"r"}"#)
+use super::{entity, row, table};
+
+/// A continuation, in the headers of a page.
+const NEXT: [(&str, &str); 1] = [("x-ms-continuation-nextpartitionkey", "1!4!YQ--")];
+
+/// A page of one row.
+fn page(headers: &[(&str, &str)]) -> Step {
+    Step::response(200, headers, r#"{"value":[{"PartitionKey":"p","RowKey":"r"}]}"#)
+}
+
+fn table_at(canned: &Canned, mode: LocationMode) -> TableClient {
+    table(canned).with(&CallOptions::new().location_mode(mode))
 }
 
 fn hosts(canned: &Canned) -> Vec<&'static str> {
@@ -27,23 +38,18 @@ async fn reads_go_where_the_mode_says_and_writes_never_leave_the_primary() {
         (SecondaryOnly, ["secondary", "secondary", "secondary"]),
         (SecondaryThenPrimary, ["secondary", "primary", "secondary"]),
     ] {
+        let of_client = |canned: &Canned| canned.service().location_mode(mode).dynamic_table("Things").unwrap();
         let canned = Canned::new([Step::status(503), Step::status(500), entity()]);
-        let table = canned.service().location_mode(mode).dynamic_table("Things").unwrap();
         let context = OperationContext::new();
-        table
-            .get(("p", "r"))
-            .with(&CallOptions::new().context(&context))
-            .await
-            .unwrap()
-            .unwrap();
+        let get = of_client(&canned).get(("p", "r"));
+        get.with(&CallOptions::new().context(&context)).await.unwrap().unwrap();
         assert_eq!(hosts(&canned), expected, "{mode:?}");
         let attempts = context.attempts();
-        let reported: Vec<_> = attempts.iter().map(|a| a.location() == Location::Secondary).collect();
-        assert_eq!(reported, expected.map(|place| place == "secondary"), "{mode:?}");
+        let reported = attempts.iter().map(|a| a.location() == Location::Secondary);
+        assert!(reported.eq(expected.map(|place| place == "secondary")), "{mode:?}");
 
         let canned = Canned::new([Step::status(400)]);
-        let table = canned.service().location_mode(mode).dynamic_table("Things").unwrap();
-        table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+        of_client(&canned).insert(&row()).await.unwrap_err();
         assert_eq!(hosts(&canned), ["primary"], "{mode:?}");
     }
 }
@@ -51,38 +57,23 @@ async fn reads_go_where_the_mode_says_and_writes_never_leave_the_primary() {
 #[tokio::test(start_paused = true)]
 async fn row_missing_in_the_secondary_is_read_from_the_primary() {
     let canned = Canned::new([Step::status(404), entity()]);
-    let service = canned.service().location_mode(LocationMode::SecondaryThenPrimary);
-    let table = service.dynamic_table("Things").unwrap();
+    let table = table_at(&canned, LocationMode::SecondaryThenPrimary);
     assert!(table.get(("p", "r")).await.unwrap().is_some());
     assert_eq!(hosts(&canned), ["secondary", "primary"]);
 
-    let missing = r#"{"odata.error":{"code":"ResourceNotFound","message":{"lang":"en-US","value":"No."}}}"#;
-    let canned = Canned::new([Step::response(404, &[], missing)]);
-    let service = canned.service().location_mode(LocationMode::SecondaryOnly);
-    let table = service.dynamic_table("Things").unwrap();
-    assert!(
-        table.get(("p", "r")).await.unwrap().is_none(),
-        "who asks the copy alone believes it"
-    );
+    let canned = Canned::new([Step::Received(rejection(404, "ResourceNotFound"))]);
+    let table = table_at(&canned, LocationMode::SecondaryOnly);
+    let read = table.get(("p", "r")).await.unwrap();
+    assert!(read.is_none(), "who asks the copy alone believes it");
 }
 
 /// A continuation of one location is not valid in the other.
 #[tokio::test(start_paused = true)]
 async fn query_stays_in_its_location() {
-    let page = |more: bool| {
-        let next = [("x-ms-continuation-nextpartitionkey", "1!4!YQ--")];
-        let headers: &[(&str, &str)] = if more { &next } else { &[] };
-        Step::response(200, headers, r#"{"value":[{"PartitionKey":"p","RowKey":"r"}]}"#)
-    };
-    let canned = Canned::new([
-        Step::status(503),
-        page(true),
-        Step::status(503),
-        page(true),
-        page(false),
-    ]);
+    let busy = || Step::status(503);
+    let canned = Canned::new([busy(), page(&NEXT), busy(), page(&NEXT), page(&[])]);
     let mode = CallOptions::new().location_mode(LocationMode::PrimaryThenSecondary);
-    let table = canned.service().dynamic_table("Things").unwrap();
+    let table = table(&canned);
     let mut pages = table.query().with(&mode).prefetch(0).pages();
     let first = pages.try_next().await.unwrap().unwrap();
     pages.try_next().await.unwrap().unwrap();
@@ -98,10 +89,8 @@ async fn query_stays_in_its_location() {
 /// The secondary may lack rows that the primary has.
 #[tokio::test(start_paused = true)]
 async fn continuation_made_without_a_location_mode_stays_on_the_primary() {
-    let next = [("x-ms-continuation-nextpartitionkey", "1!4!YQ--")];
-    let page = |next: &[(&str, &str)]| Step::response(200, next, r#"{"value":[{"PartitionKey":"p","RowKey":"r"}]}"#);
-    let canned = Canned::new([page(&next), page(&[]), page(&[])]);
-    let table = canned.service().dynamic_table("Things").unwrap();
+    let canned = Canned::new([page(&NEXT), page(&[]), page(&[])]);
+    let table = table(&canned);
     let first = table.query().pages().try_next().await.unwrap().unwrap();
     let stored = serde_json::to_string(first.continuation()).unwrap();
     let without_location = stored.replace(r#","location":"Primary""#, "");
@@ -118,10 +107,10 @@ async fn continuation_made_without_a_location_mode_stays_on_the_primary() {
 async fn account_without_a_secondary_reads_the_primary() {
     let canned = Canned::new([entity()]);
     let connection_string = format!("{CONTOSO};TableEndpoint=https://contoso.table.cosmos.azure.com");
-    let service = TableServiceClient::from_connection_string(&connection_string)
-        .unwrap()
-        .transport(canned.clone());
-    let service = service.location_mode(LocationMode::SecondaryOnly);
+    let service = TableServiceClient::from_connection_string(&connection_string).unwrap();
+    let service = service
+        .transport(canned.clone())
+        .location_mode(LocationMode::SecondaryOnly);
     let table = service.dynamic_table("Things").unwrap();
     table.get(("p", "r")).await.unwrap().unwrap();
     assert_eq!(canned.sent()[0].uri().host(), Some("contoso.table.cosmos.azure.com"));
@@ -133,37 +122,26 @@ async fn account_without_a_secondary_reads_the_primary() {
 #[tokio::test(start_paused = true)]
 async fn lost_write_is_read_back_from_the_primary() {
     for mode in [LocationMode::SecondaryOnly, LocationMode::SecondaryThenPrimary] {
-        let row = r#"{"value":[{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"r","Timestamp":"2099-01-01T00:00:00Z"}]}"#;
+        let stored = r#"{"value":[{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"r","Timestamp":"2099-01-01T00:00:00Z"}]}"#;
         let canned = Canned::new([
             Step::Fail(Delivery::MaybeSent),
-            Step::response(200, &[("date", "Fri, 01 Jan 2016 00:00:00 GMT")], row),
+            Step::response(200, &[("date", "Fri, 01 Jan 2016 00:00:00 GMT")], stored),
         ]);
-        let table = canned.service().location_mode(mode).dynamic_table("Things").unwrap();
-        table.insert(&DynamicEntity::new("p", "r")).await.unwrap();
+        table_at(&canned, mode).insert(&row()).await.unwrap();
         assert_eq!(hosts(&canned), ["primary", "primary"], "{mode:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn attempts_of_statistics_name_the_secondary() {
-    let canned = Canned::new(
-        [500, 500, 500]
-            .map(Step::status)
-            .into_iter()
-            .chain([Step::Fail(Delivery::NothingSent)]),
-    );
+    let fault = || Step::status(500);
+    let canned = Canned::new([fault(), fault(), fault(), Step::Fail(Delivery::NothingSent)]);
     let context = OperationContext::new();
-    let service = canned.service();
-    let error = service
-        .statistics()
-        .with(&CallOptions::new().context(&context))
-        .await
-        .unwrap_err();
+    let options = CallOptions::new().context(&context);
+    let error = canned.service().statistics().with(&options).await.unwrap_err();
     assert_eq!(hosts(&canned), ["secondary"; 4]);
-    let attempts = context.attempts();
-    assert!(
-        attempts.iter().all(|attempt| attempt.location() == Location::Secondary),
-        "{attempts:?}"
-    );
+    for attempt in context.attempts() {
+        assert_eq!(attempt.location(), Location::Secondary, "{attempt:?}");
+    }
     assert!(error.to_string().contains("contoso-secondary"), "{error}");
 }

@@ -5,57 +5,43 @@ use std::time::Duration;
 
 use azure_table::bulk::LeftoverReason;
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
+use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::{
-    CallOptions, Continuation, DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableEntity, TableOperation,
+    BulkReport, CallOptions, Continuation, DynamicEntity, Emulator, Error, ErrorKind, TableClient, TableOperation,
     TableServiceClient,
 };
+use azure_table_tests::entities::Numbered;
 use azure_table_tests::errors::kind_in_doubt;
 use futures::StreamExt;
 use tokio::time::Instant;
 
+use super::{busy, faulty};
+
 const TOTAL: Duration = Duration::from_secs(10);
 
-#[derive(TableEntity, Clone, Debug, PartialEq)]
-struct Thing {
-    #[table(partition_key)]
-    shelf: String,
-    #[table(row_key)]
-    id: u32,
-    count: i32,
+fn thing(shelf: &str, id: u32) -> Numbered {
+    Numbered::new(shelf, id, 1)
 }
 
-fn thing(shelf: &str, id: u32) -> Thing {
-    Thing {
-        shelf: shelf.into(),
-        id,
-        count: 1,
-    }
-}
-
-struct Fixture {
-    faults: Faults,
-    table: TableClient<Thing>,
-    truth: TableClient<Thing>,
-}
-
-/// A table with pages of two rows, ten rows in each of the shelves `a` and `b`.
-async fn fixture() -> Fixture {
-    let emulator = Emulator::new().page_size(2);
-    let truth = TableServiceClient::from_transport(emulator.clone())
-        .table::<Thing>("Things")
-        .unwrap();
-    truth.create_table().await.unwrap();
+/// A table with pages of two rows, ten rows in each of the partitions `a` and `b`: behind faults and without.
+async fn fixture() -> (Faults, TableClient<Numbered>, TableClient<Numbered>) {
+    let (faults, table, truth) = faulty(Emulator::new().page_size(2)).await;
     for shelf in ["a", "b"] {
         for id in 0..10 {
             truth.insert(&thing(shelf, id)).await.unwrap();
         }
     }
-    let faults = Faults::new(emulator);
-    let table = TableServiceClient::from_transport(faults.clone())
-        .table("Things")
-        .unwrap();
-    Fixture { faults, table, truth }
+    (faults, table, truth)
+}
+
+/// The numbers of applied rows, and of those in doubt, rejected and not attempted.
+fn counts(report: &BulkReport) -> [u64; 4] {
+    [
+        report.applied(),
+        report.in_doubt(),
+        report.rejected(),
+        report.not_attempted(),
+    ]
 }
 
 fn slow(time: u64) -> Fault {
@@ -72,7 +58,7 @@ fn assert_over(error: &Error, started: Instant) {
 /// Five pages of 3 s each are within a `timeout` of 4 s.
 #[tokio::test(start_paused = true)]
 async fn stream_ends_at_its_total_timeout() {
-    let Fixture { faults, table, .. } = fixture().await;
+    let (faults, table, _) = fixture().await;
     faults.add(FaultRule::new(slow(3)).on_reads());
     let query = || table.query().partition("a").timeout(Duration::from_secs(4));
     assert_eq!(query().all().await.unwrap().len(), 10);
@@ -103,7 +89,7 @@ async fn stream_ends_at_its_total_timeout() {
 
 #[tokio::test(start_paused = true)]
 async fn total_timeout_of_a_stream_starts_at_its_first_poll_and_includes_the_reader() {
-    let Fixture { faults, table, .. } = fixture().await;
+    let (faults, table, _) = fixture().await;
     let mut rows = table.query().partition("a").prefetch(0).total_timeout(TOTAL).stream();
     tokio::time::sleep(TOTAL).await;
     let started = Instant::now();
@@ -119,21 +105,16 @@ async fn total_timeout_of_a_stream_starts_at_its_first_poll_and_includes_the_rea
 /// Neither failures nor throttling extend it.
 #[tokio::test(start_paused = true)]
 async fn retries_of_pages_count_toward_the_total_timeout() {
-    let Fixture { faults, table, .. } = fixture().await;
+    let (faults, table, _) = fixture().await;
     faults.add(FaultRule::new(Fault::HangResponse).on(OperationKind::Query).nth(3));
     let started = Instant::now();
-    let query = table
-        .query()
-        .partition("a")
-        .with(&CallOptions::new().attempt_timeout(Duration::from_secs(60)));
+    let patient = CallOptions::new().attempt_timeout(Duration::from_secs(60));
+    let query = table.query().partition("a").with(&patient);
     assert_over(&query.total_timeout(TOTAL).all().await.unwrap_err(), started);
 }
 
-#[tokio::test(start_paused = true)]
-async fn list_of_tables_ends_at_its_total_timeout() {
-    let emulator = Emulator::new();
-    let faults = Faults::new(emulator.clone());
-    let service = TableServiceClient::from_transport(faults.clone());
+#[azure_table::test(start_paused)]
+async fn list_of_tables_ends_at_its_total_timeout(service: TableServiceClient, faults: Faults) {
     for name in ["One", "Two", "Three", "Four", "Five"] {
         service.dynamic_table(name).unwrap().create_table().await.unwrap();
     }
@@ -145,7 +126,7 @@ async fn list_of_tables_ends_at_its_total_timeout() {
 
 #[tokio::test(start_paused = true)]
 async fn parts_of_a_fan_out_and_a_scan_share_one_total_timeout() {
-    let Fixture { faults, table, .. } = fixture().await;
+    let (faults, table, _) = fixture().await;
     faults.add(FaultRule::new(slow(3)).on_reads());
     for concurrency in [1, 2] {
         let started = Instant::now();
@@ -175,7 +156,7 @@ async fn parts_of_a_fan_out_and_a_scan_share_one_total_timeout() {
 /// Each key has its item, and those after the end cost no request.
 #[tokio::test(start_paused = true)]
 async fn keys_that_are_not_read_in_time_are_errors() {
-    let Fixture { faults, table, .. } = fixture().await;
+    let (faults, table, _) = fixture().await;
     faults.add(FaultRule::new(slow(3)).on_reads());
     let started = Instant::now();
     let many = table.get_many((0..10).map(|id| ("a", id))).concurrency(2);
@@ -196,30 +177,23 @@ async fn keys_that_are_not_read_in_time_are_errors() {
 
 #[tokio::test(start_paused = true)]
 async fn bulk_ends_at_its_total_timeout() {
-    let Fixture { faults, table, truth } = fixture().await;
+    let (faults, table, truth) = fixture().await;
     faults.add(FaultRule::new(slow(3)).on_writes());
     let started = Instant::now();
     let many = (0..20).map(|id| thing("new", id));
-    let bulk = table
-        .bulk()
-        .batch_size(2)
-        .concurrency(1)
-        .timeout(Duration::from_secs(4));
-    let interrupted = bulk.total_timeout(TOTAL).insert(many).await.unwrap_err();
-    assert_over(interrupted.error(), started);
-    assert_eq!(
-        (interrupted.error().operation(), interrupted.error().table()),
-        (Some("bulk"), Some("Things"))
-    );
+    let bulk = table.bulk().batch_size(2).concurrency(1);
+    let bulk = bulk.timeout(Duration::from_secs(4)).total_timeout(TOTAL);
+    let interrupted = bulk.insert(many).await.unwrap_err();
+    let error = interrupted.error();
+    assert_over(error, started);
+    assert_eq!((error.operation(), error.table()), (Some("bulk"), Some("Table")));
     let report = interrupted.report();
-    assert_eq!((report.applied(), report.in_doubt(), report.rejected()), (6, 2, 0));
+    assert_eq!(counts(report)[..3], [6, 2, 0]);
     for left in report.leftovers() {
         match left.reason() {
             LeftoverReason::InDoubt(error) => assert!(error.may_have_applied() && matches!(left.index(), 6 | 7)),
-            why => assert!(
-                matches!(why, LeftoverReason::NotAttempted) && left.index() > 7,
-                "{left}"
-            ),
+            LeftoverReason::NotAttempted => assert!(left.index() > 7, "{left}"),
+            _ => panic!("{left}"),
         }
     }
     let requests = faults.requests();
@@ -232,48 +206,33 @@ async fn bulk_ends_at_its_total_timeout() {
 /// A pending source, a throttled partition and a wait before a retry do not extend it.
 #[tokio::test(start_paused = true)]
 async fn no_wait_of_a_bulk_exceeds_its_total_timeout() {
-    let Fixture { faults, table, .. } = fixture().await;
+    let (faults, table, _) = fixture().await;
     let started = Instant::now();
     let silent = futures::stream::iter([TableOperation::insert(&thing("new", 1))]).chain(futures::stream::pending());
-    let interrupted = table
-        .bulk()
-        .total_timeout(TOTAL)
-        .write_stream(silent)
-        .await
-        .unwrap_err();
+    let bulk = || table.bulk().total_timeout(TOTAL);
+    let interrupted = bulk().write_stream(silent).await.unwrap_err();
     assert_over(interrupted.error(), started);
-    assert_eq!(
-        (interrupted.report().applied(), interrupted.report().leftovers().len()),
-        (1, 0)
-    );
+    assert_eq!(counts(interrupted.report()), [1, 0, 0, 0]);
+    assert!(interrupted.report().leftovers().is_empty());
 
     let started = Instant::now();
-    let busy = faults.add(FaultRule::new(ResponseTemplate::new(503).code("ServerBusy").message("Busy.")).on_writes());
-    let bulk = table.bulk().total_timeout(TOTAL).insert([thing("new", 2)]);
-    let interrupted = bulk.await.unwrap_err();
+    let throttled = faults.add(FaultRule::new(busy()).on_writes());
+    let interrupted = bulk().insert([thing("new", 2)]).await.unwrap_err();
     assert_over(interrupted.error(), started);
-    assert_eq!(
-        (interrupted.report().not_attempted(), interrupted.report().in_doubt()),
-        (1, 0)
-    );
-    busy.disable();
+    assert_eq!(counts(interrupted.report()), [0, 0, 0, 1]);
+    throttled.disable();
 
     // All rows are written in time.
-    let bulk = table.bulk().total_timeout(TOTAL).insert([thing("new", 2)]);
-    assert_eq!(bulk.await.unwrap().applied(), 1);
+    assert_eq!(bulk().insert([thing("new", 2)]).await.unwrap().applied(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn writer_accepts_no_more_after_its_total_timeout() {
-    let Fixture { faults, table, .. } = fixture().await;
+    let (faults, table, _) = fixture().await;
     faults.add(FaultRule::new(slow(6)).on_writes());
     let started = Instant::now();
-    let mut writer = table
-        .bulk()
-        .batch_size(1)
-        .partition_concurrency(1)
-        .writer()
-        .total_timeout(TOTAL);
+    let bulk = table.bulk().batch_size(1).partition_concurrency(1);
+    let mut writer = bulk.writer().total_timeout(TOTAL);
     for id in 0..4 {
         writer.insert(&thing("new", id)).await.unwrap();
     }
@@ -281,37 +240,26 @@ async fn writer_accepts_no_more_after_its_total_timeout() {
     assert_over(&writer.insert(&thing("new", 9)).await.unwrap_err(), started);
     let interrupted = writer.close().await.unwrap_err();
     assert_over(interrupted.error(), started);
-    let report = interrupted.report();
-    assert_eq!((report.applied(), report.in_doubt(), report.not_attempted()), (1, 1, 2));
+    assert_eq!(counts(interrupted.report()), [1, 1, 0, 2]);
 }
 
 /// The builder or the query sets the limit.
 #[tokio::test(start_paused = true)]
 async fn writes_by_query_end_at_their_total_timeout() {
-    let Fixture { faults, table, truth } = fixture().await;
+    let (faults, table, truth) = fixture().await;
     faults.add(FaultRule::new(slow(3)).on_writes());
     let query = || table.query().partition("a");
-    for is_of_query in [false, true] {
+    let update = |query| table.update_where(query, |thing: &mut Numbered| thing.count += 1);
+    let of_query = update(query().total_timeout(TOTAL));
+    for update_in_time in [of_query, update(query()).total_timeout(TOTAL)] {
         let started = Instant::now();
-        let interrupted = if is_of_query {
-            table
-                .update_where(query().total_timeout(TOTAL), |thing| thing.count += 1)
-                .await
-        } else {
-            table
-                .update_where(query(), |thing| thing.count += 1)
-                .total_timeout(TOTAL)
-                .await
-        };
-        let interrupted = interrupted.unwrap_err();
+        let interrupted = update_in_time.await.unwrap_err();
         assert_over(interrupted.error(), started);
         assert_eq!(interrupted.error().operation(), Some("update where"));
         let report = interrupted.report();
         assert_eq!((report.applied(), report.in_doubt(), report.rejected()), (6, 2, 0));
         // The rows in doubt were written, and are not written again.
-        let rest = table
-            .update_where(query(), |thing| thing.count += 1)
-            .resume_from(interrupted.position());
+        let rest = update(query()).resume_from(interrupted.position());
         assert_eq!(rest.await.unwrap().applied(), 2);
     }
     let rows = truth.query().partition("a").all().await.unwrap();
@@ -320,25 +268,19 @@ async fn writes_by_query_end_at_their_total_timeout() {
     let started = Instant::now();
     let interrupted = table.delete_where(query()).total_timeout(TOTAL).await.unwrap_err();
     assert_over(interrupted.error(), started);
-    assert_eq!(
-        (interrupted.report().applied(), interrupted.report().in_doubt()),
-        (6, 2)
-    );
+    let report = interrupted.report();
+    assert_eq!((report.applied(), report.in_doubt()), (6, 2));
     faults.clear();
     faults.add(FaultRule::new(slow(6)).on_reads());
     let started = Instant::now();
-    let interrupted = table
-        .upgrade_where(table.query())
-        .total_timeout(TOTAL)
-        .await
-        .unwrap_err();
-    assert_over(interrupted.error(), started);
+    let upgrade = table.upgrade_where(table.query()).total_timeout(TOTAL);
+    assert_over(upgrade.await.unwrap_err().error(), started);
 }
 
 /// The last progress report contains the outcomes of the end.
 #[tokio::test(start_paused = true)]
 async fn batches_of_several_partitions_end_together() {
-    let Fixture { faults, table, .. } = fixture().await;
+    let (faults, table, _) = fixture().await;
     faults.add(FaultRule::new(slow(30)).on_writes());
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hear = Arc::clone(&heard);

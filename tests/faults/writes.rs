@@ -2,20 +2,25 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use azure_table::bulk::LeftoverReason;
 use azure_table::emulator::EmulatorClock;
 use azure_table::emulator::SeedEntities as _;
-use azure_table::telemetry::{Event, Observer, OperationContext};
+use azure_table::telemetry::{Event, OperationContext};
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
+use azure_table::transport::{Delivery, TransportError};
 use azure_table::{
-    CallOptions, DynamicEntity, ETag, Emulator, ErrorKind, NoRetry, TableClient, TableEntity, TableOperation,
-    TableServiceClient,
+    CallOptions, DynamicEntity, ETag, Emulator, ErrorKind, TableClient, TableOperation, TableServiceClient,
 };
+use azure_table_tests::entities::Marked;
 use azure_table_tests::errors::kind_in_doubt;
+use azure_table_tests::intercept::Intercept;
 use bytes::Bytes;
-use http::{Request, Response};
+use http::StatusCode;
+
+use super::closures::Observe;
+use super::{faulty, once, row_of as row, table_of};
 
 /// The fate of a request that writes. Reads pass.
 #[derive(Clone, Copy, Debug)]
@@ -33,50 +38,6 @@ enum Fate {
     FailAfter,
 }
 
-#[derive(Clone, Debug)]
-struct Lossy {
-    emulator: Emulator,
-    fates: Arc<Mutex<VecDeque<Fate>>>,
-}
-
-impl Transport for Lossy {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        let fate = match request.method().as_str() {
-            "GET" => Fate::Pass,
-            _ => self.fates.lock().unwrap().pop_front().unwrap_or(Fate::Pass),
-        };
-        Box::pin(async move {
-            let lost = || TransportError::new(Delivery::MaybeSent, "lost");
-            match fate {
-                Fate::Pass => self.emulator.send(request).await,
-                Fate::LoseRequest => Err(lost()),
-                Fate::LoseResponse => self.emulator.send(request).await.and(Err(lost())),
-                Fate::Supersede => {
-                    let others = TableServiceClient::from_transport(self.emulator.clone());
-                    let response = self.emulator.send(request).await;
-                    let locks = others.table("Things").unwrap();
-                    locks.insert_or_replace(&Lock::of("a")).await.unwrap();
-                    response.and(Err(lost()))
-                }
-                Fate::Patch => {
-                    let response = self.emulator.send(request).await;
-                    let mut note = DynamicEntity::new("shard", "a");
-                    note.insert("Note", "theirs");
-                    let others = TableServiceClient::from_transport(self.emulator.clone());
-                    others.dynamic_table("Things").unwrap().merge(&note).await.unwrap();
-                    response.and(Err(lost()))
-                }
-                Fate::FailAfter => {
-                    let mut response = self.emulator.send(request).await?;
-                    *response.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
-                    *response.body_mut() = Bytes::new();
-                    Ok(response)
-                }
-            }
-        })
-    }
-}
-
 struct Tables<E> {
     /// A table whose writes have these fates.
     lossy: TableClient<E>,
@@ -88,21 +49,45 @@ struct Tables<E> {
 async fn tables<E>(fates: &[Fate]) -> Tables<E> {
     let clock = EmulatorClock::system();
     let emulator = Emulator::new().shared_clock(clock.clone());
-    let truth = TableServiceClient::from_transport(emulator.clone())
-        .table::<E>("Things")
-        .unwrap();
-    truth.create_table().await.unwrap();
-    let fates = Arc::new(Mutex::new(fates.iter().copied().collect()));
-    let lossy = TableServiceClient::from_transport(Lossy { emulator, fates })
-        .table("Things")
-        .unwrap();
+    let (_, _, truth) = faulty::<E>(emulator.clone()).await;
+    let others = table_of::<Marked>(emulator.clone());
+    let fates = Mutex::new(VecDeque::from_iter(fates.iter().copied()));
+    let lossy = table_of(Intercept::new(emulator, move |service, request| {
+        let fate = match request.method().as_str() {
+            "GET" => Fate::Pass,
+            _ => fates.lock().unwrap().pop_front().unwrap_or(Fate::Pass),
+        };
+        let others = others.clone();
+        async move {
+            let lost = Err(TransportError::new(Delivery::MaybeSent, "lost"));
+            if matches!(fate, Fate::LoseRequest) {
+                return lost;
+            }
+            let mut response = service.send(request).await?;
+            match fate {
+                Fate::Pass => return Ok(response),
+                Fate::FailAfter => {
+                    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+                    *response.body_mut() = Bytes::new();
+                    return Ok(response);
+                }
+                Fate::Supersede => drop(others.insert_or_replace(&lock("a")).await.unwrap()),
+                Fate::Patch => {
+                    let mut note = DynamicEntity::new("shard", "a");
+                    note.insert("Note", "theirs");
+                    others.typed().merge(&note).await.unwrap();
+                }
+                Fate::LoseRequest | Fate::LoseResponse => {}
+            }
+            lost
+        }
+    }));
     Tables { lossy, truth, clock }
 }
 
-fn row(key: &str, value: &str) -> DynamicEntity {
-    let mut row = DynamicEntity::new("p", key);
-    row.insert("V", value);
-    row
+/// A row that shows who wrote it.
+fn lock(name: &str) -> Marked {
+    Marked::new("shard", name, 0)
 }
 
 const LOSSES: [Fate; 3] = [Fate::LoseRequest, Fate::LoseResponse, Fate::FailAfter];
@@ -135,10 +120,8 @@ async fn every_lost_write_is_applied() {
             };
             let etag = write.unwrap_or_else(|e| panic!("{fate:?} {kind}: {e}"));
             let stored = truth.get(("p", "r")).await.unwrap().unwrap();
-            assert_eq!(
-                (stored.etag.as_ref(), stored.get("V")),
-                (Some(&etag), Some(&"new".into()))
-            );
+            let reported = (stored.etag.as_ref(), stored.get("V"));
+            assert_eq!(reported, (Some(&etag), Some(&"new".into())));
         }
     }
 }
@@ -172,12 +155,8 @@ async fn lost_write_under_an_etag_is_not_confused_with_another() {
 async fn last_retry_of_a_lost_write_is_read_back_too() {
     for fate in [Fate::LoseResponse, Fate::FailAfter] {
         let Tables { lossy, truth, .. } = tables(&[Fate::LoseRequest, Fate::LoseRequest, fate]).await;
-        let policy = azure_table::LinearRetry::new(std::time::Duration::ZERO, 2);
-        let etag = lossy
-            .insert(&row("r", "x"))
-            .with(&CallOptions::new().retry(policy))
-            .await
-            .unwrap();
+        let policy = CallOptions::new().retry(azure_table::LinearRetry::new(Duration::ZERO, 2));
+        let etag = lossy.insert(&row("r", "x")).with(&policy).await.unwrap();
         let stored = truth.get(("p", "r")).await.unwrap().unwrap();
         assert_eq!(stored.etag, Some(etag), "{fate:?}");
     }
@@ -190,15 +169,16 @@ async fn real_conflict_stays_a_conflict() {
         let Tables { lossy, truth, clock } = tables(&[fate]).await;
         let old = truth.insert(&row("r", "old")).await.unwrap();
         truth.replace(&row("r", "theirs")).await.unwrap();
-        clock.advance(std::time::Duration::from_secs(60));
-        let error = lossy.replace(&row("r", "new")).if_match(old).await.unwrap_err();
-        let reported = (error.kind(), error.may_have_applied());
-        assert_eq!(reported, (ErrorKind::ConditionNotMet, false), "{fate:?}: {error}");
-        let error = lossy.insert(&row("r", "new")).await.unwrap_err();
-        assert_eq!(
-            (error.kind(), error.may_have_applied()),
-            (ErrorKind::AlreadyExists, false)
-        );
+        clock.advance(Duration::from_secs(60));
+        let replaced = lossy.replace(&row("r", "new")).if_match(old).await.unwrap_err();
+        let inserted = lossy.insert(&row("r", "new")).await.unwrap_err();
+        for (error, kind) in [
+            (replaced, ErrorKind::ConditionNotMet),
+            (inserted, ErrorKind::AlreadyExists),
+        ] {
+            let reported = (error.kind(), error.may_have_applied());
+            assert_eq!(reported, (kind, false), "{fate:?}: {error}");
+        }
     }
 }
 
@@ -241,40 +221,21 @@ async fn undecidable_delete_is_in_doubt() {
     lossy.delete(("p", "r")).await.unwrap();
 }
 
-#[derive(TableEntity, Debug)]
-struct Lock {
-    #[table(partition_key)]
-    name: String,
-    #[table(row_key)]
-    of: String,
-    #[table(write_id)]
-    write: Option<azure_table::Guid>,
-}
-
-impl Lock {
-    fn of(of: &str) -> Self {
-        Self {
-            name: "shard".into(),
-            of: of.into(),
-            write: None,
-        }
-    }
-}
-
 /// The write id distinguishes another client's row with the same content.
 #[tokio::test(start_paused = true)]
 async fn write_id_identifies_the_own_row() {
-    let lock = || Lock::of("7");
-    let Tables { lossy, .. } = tables::<Lock>(&[Fate::LoseResponse]).await;
-    lossy.insert(&lock()).await.unwrap();
-    let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseResponse]).await;
-    let etag = truth.insert(&lock()).await.unwrap();
-    lossy.replace(&lock()).if_match(etag).await.unwrap();
-    let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseRequest]).await;
-    truth.insert(&lock()).await.unwrap();
-    let error = lossy.insert(&lock()).await.unwrap_err();
+    let lock = lock("7");
+    let Tables { lossy, .. } = tables(&[Fate::LoseResponse]).await;
+    lossy.insert(&lock).await.unwrap();
+    let Tables { lossy, truth, .. } = tables(&[Fate::LoseResponse]).await;
+    let etag = truth.insert(&lock).await.unwrap();
+    lossy.replace(&lock).if_match(etag).await.unwrap();
+    let Tables { lossy, truth, .. } = tables(&[Fate::LoseRequest]).await;
+    truth.insert(&lock).await.unwrap();
+    let error = lossy.insert(&lock).await.unwrap_err();
+    let last = kind_in_doubt(&error);
     assert_eq!(
-        kind_in_doubt(&error),
+        last,
         Some(ErrorKind::AlreadyExists),
         "never taken for one's own: {error}"
     );
@@ -283,14 +244,14 @@ async fn write_id_identifies_the_own_row() {
 /// In a batch, each row has its own write id.
 #[tokio::test(start_paused = true)]
 async fn write_ids_of_a_batch_identify_each_row() {
-    let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseResponse]).await;
+    let Tables { lossy, truth, .. } = tables::<Marked>(&[Fate::LoseResponse]).await;
     let mut batch = lossy.batch();
     let plain = DynamicEntity::new("shard", "5");
     batch.push(TableOperation::insert(&plain)).unwrap();
     for of in ["6", "7"] {
-        let etag = truth.insert(&Lock::of(of)).await.unwrap();
+        let etag = truth.insert(&lock(of)).await.unwrap();
         // Under an ETag, only the write id identifies a row.
-        let replace = TableOperation::replace(&Lock::of(of)).if_match(etag);
+        let replace = TableOperation::replace(&lock(of)).if_match(etag);
         batch.push(replace).unwrap();
     }
     assert_eq!(batch.submit().await.unwrap().len(), 3);
@@ -300,16 +261,13 @@ async fn write_ids_of_a_batch_identify_each_row() {
 #[tokio::test(start_paused = true)]
 async fn one_own_row_shows_that_its_batch_was_applied() {
     for (is_pushed, is_leftover) in [(false, false), (true, false), (true, true)] {
-        let (a, b) = (Lock::of("a"), Lock::of("b"));
+        let (a, b) = (lock("a"), lock("b"));
         let fates = [Fate::LoseResponse, Fate::Supersede];
-        let Tables { lossy, truth, .. } = tables::<Lock>(&fates[usize::from(!is_leftover)..]).await;
+        let Tables { lossy, truth, .. } = tables::<Marked>(&fates[usize::from(!is_leftover)..]).await;
         truth.insert(&a).await.unwrap();
         let stored = truth.get(("shard", "a")).versioned().await.unwrap().unwrap();
         let operation = if is_leftover {
-            let bulk = lossy
-                .bulk()
-                .with(&CallOptions::new().retry(NoRetry))
-                .insert_or_replace([Lock::of("b")]);
+            let bulk = lossy.bulk().with(&once()).insert_or_replace([lock("b")]);
             let left = bulk.await.unwrap_err().into_parts().1.into_leftovers().pop().unwrap();
             assert!(matches!(left.reason(), LeftoverReason::InDoubt(_)), "{left}");
             left.into_operation().unwrap()
@@ -339,43 +297,25 @@ async fn one_own_row_shows_that_its_batch_was_applied() {
 /// A patch keeps the write id and the values of a merge. A write under the ETag of that row would undo the patch.
 #[tokio::test(start_paused = true)]
 async fn row_that_others_have_patched_returns_no_etag_that_it_has() {
-    type Write = fn(TableClient<Lock>) -> futures::future::BoxFuture<'static, azure_table::Result<ETag>>;
-    let a = || Lock::of("a");
-    let writes: [(&str, bool, Write); 8] = [
-        ("insert", false, |locks| {
-            Box::pin(async move { locks.insert(&Lock::of("a")).await })
-        }),
-        ("insert_if_not_exists", false, |locks| {
-            Box::pin(async move { Ok(locks.insert_if_not_exists(&Lock::of("a")).await?.unwrap()) })
-        }),
-        ("replace", true, |locks| {
-            Box::pin(async move { locks.replace(&Lock::of("a")).await })
-        }),
-        ("merge", true, |locks| {
-            Box::pin(async move { locks.merge(&Lock::of("a")).await })
-        }),
-        ("insert_or_merge", false, |locks| {
-            Box::pin(async move { locks.insert_or_merge(&Lock::of("a")).await })
-        }),
-        ("save", true, |locks| {
-            Box::pin(async move {
-                let mut lock = locks.get(("shard", "a")).versioned().await?.unwrap();
-                locks.save(&mut lock).await?;
-                Ok(lock.etag)
-            })
-        }),
-        ("modify", true, |locks| {
-            Box::pin(async move { Ok(locks.modify(("shard", "a"), |_| ()).await?.etag) })
-        }),
-        ("or_insert", false, |locks| {
-            Box::pin(async move {
-                let modify = locks.modify(("shard", "a"), |_| ());
-                Ok(modify.or_insert(|| Lock::of("a")).await?.etag)
-            })
-        }),
-    ];
+    type Write = fn(TableClient<Marked>) -> futures::future::BoxFuture<'static, azure_table::Result<ETag>>;
+    const KEY: (&str, &str) = ("shard", "a");
+    let a = || lock("a");
+    let writes: [(&str, bool, Write); 8] = calls! {
+        "insert", false => |locks| locks.insert(&lock("a")).await;
+        "insert_if_not_exists", false => |locks| Ok(locks.insert_if_not_exists(&lock("a")).await?.unwrap());
+        "replace", true => |locks| locks.replace(&lock("a")).await;
+        "merge", true => |locks| locks.merge(&lock("a")).await;
+        "insert_or_merge", false => |locks| locks.insert_or_merge(&lock("a")).await;
+        "save", true => |locks| {
+            let mut lock = locks.get(KEY).versioned().await?.unwrap();
+            locks.save(&mut lock).await?;
+            Ok(lock.etag)
+        };
+        "modify", true => |locks| Ok(locks.modify(KEY, |_| ()).await?.etag);
+        "or_insert", false => |locks| Ok(locks.modify(KEY, |_| ()).or_insert(|| lock("a")).await?.etag);
+    };
     for (name, exists, write) in writes {
-        let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::Patch]).await;
+        let Tables { lossy, truth, .. } = tables::<Marked>(&[Fate::Patch]).await;
         if exists {
             truth.insert(&a()).await.unwrap();
         }
@@ -397,41 +337,37 @@ async fn row_that_others_have_patched_returns_no_etag_that_it_has() {
 /// A result may have no ETag, and an echo is the stored row with its own.
 #[tokio::test(start_paused = true)]
 async fn patched_row_of_a_lost_batch_or_operation_has_no_etag() {
-    let a = || Lock::of("a");
-    let Tables { lossy, .. } = tables::<Lock>(&[Fate::Patch]).await;
+    let a = || lock("a");
+    let Tables { lossy, .. } = tables::<Marked>(&[Fate::Patch]).await;
     let mut batch = lossy.batch();
-    batch.insert(&a()).unwrap().insert(&Lock::of("b")).unwrap();
+    batch.insert(&a()).unwrap().insert(&lock("b")).unwrap();
     let results = batch.submit().await.unwrap();
     assert_eq!((results[0].etag(), results[1].etag().is_some()), (None, true));
     assert_eq!((results[0].row_key(), results[1].row_key()), (Some("a"), Some("b")));
 
-    let Tables { lossy, .. } = tables::<Lock>(&[Fate::Patch]).await;
+    let Tables { lossy, .. } = tables::<Marked>(&[Fate::Patch]).await;
     let result = lossy.execute(TableOperation::insert(&a())).await.unwrap();
     assert_eq!((result.status(), result.etag(), result.row_key()), (204, None, None));
 
-    let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::Patch]).await;
+    let Tables { lossy, truth, .. } = tables::<Marked>(&[Fate::Patch]).await;
     let echo = lossy.insert_returning(&a()).await.unwrap();
-    assert_eq!(
-        echo.etag,
-        truth.get(("shard", "a")).versioned().await.unwrap().unwrap().etag
-    );
+    let stored = truth.get(("shard", "a")).versioned().await.unwrap().unwrap();
+    assert_eq!(echo.etag, stored.etag);
 }
 
 /// At most five requests read the rows of a batch. One own row among them suffices.
 #[tokio::test(start_paused = true)]
 async fn batch_around_thousands_of_rows_is_found_by_its_first() {
     let emulator = Emulator::new();
-    let between = (0..6_000).map(|n| Lock::of(&format!("m{n:04}")));
-    emulator.seed("Things", between).unwrap();
+    let between = (0..6_000).map(|n| lock(&format!("m{n:04}")));
+    emulator.seed("Table", between).unwrap();
     for (behind, has_all, requests) in [("xyz", true, 5), ("uvwxyz", false, 6)] {
         let faults = Faults::new(emulator.clone());
         faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
-        let locks = TableServiceClient::from_transport(faults.clone())
-            .table::<Lock>("Things")
-            .unwrap();
+        let locks = table_of::<Marked>(faults.clone());
         let mut batch = locks.batch();
         for of in ["a"].into_iter().chain(behind.split("").filter(|of| !of.is_empty())) {
-            batch.insert_or_replace(&Lock::of(of)).unwrap();
+            batch.insert_or_replace(&lock(of)).unwrap();
         }
         let written = batch.submit().await.unwrap();
         assert!(written[0].etag().is_some());
@@ -444,36 +380,28 @@ async fn batch_around_thousands_of_rows_is_found_by_its_first() {
 async fn without_retries_nothing_is_read_back() {
     let Tables { lossy, .. } = tables(&[Fate::LoseResponse]).await;
     let context = OperationContext::new();
-    let insert = lossy
-        .insert(&row("r", "x"))
-        .with(&CallOptions::new().retry(NoRetry).context(&context));
+    let insert = lossy.insert(&row("r", "x")).with(&once().context(&context));
     assert!(insert.await.unwrap_err().may_have_applied());
     assert_eq!(context.attempts().len(), 1);
 }
 
-#[tokio::test(start_paused = true)]
-async fn diagnostics_contain_the_read_back() {
-    #[derive(Debug)]
-    struct Log(Arc<Mutex<Vec<String>>>);
-    impl Observer for Log {
-        fn on_event(&self, event: &Event<'_>) {
-            let line = match event {
-                Event::Sending(sending) => format!("{} {}", sending.operation, sending.attempt),
-                Event::Received(attempt) => attempt.status().map_or("lost".into(), |status| status.to_string()),
-                Event::ReadBack { applied, .. } => format!("applied: {applied:?}"),
-                Event::Retrying { .. } => "wait".into(),
-                Event::Completed(call) => format!("{} completed: {:?}", call.operation, call.error),
-                _ => return,
-            };
-            self.0.lock().unwrap().push(line);
-        }
-    }
+#[azure_table::test(start_paused)]
+async fn diagnostics_contain_the_read_back(service: TableServiceClient, table: TableClient, faults: Faults) {
     let log = Arc::new(Mutex::new(Vec::new()));
-    let emulator = Emulator::new();
-    let fates = Arc::new(Mutex::new([Fate::Pass, Fate::LoseResponse].into()));
-    let service = TableServiceClient::from_transport(Lossy { emulator, fates });
-    service.dynamic_table("Things").unwrap().create_table().await.unwrap();
-    let table = service.observer(Log(Arc::clone(&log))).dynamic_table("Things").unwrap();
+    let seen = Arc::clone(&log);
+    let observer = Observe(move |event: &Event<'_>| {
+        let line = match event {
+            Event::Sending(sending) => format!("{} {}", sending.operation, sending.attempt),
+            Event::Received(attempt) => attempt.status().map_or("lost".into(), |status| status.to_string()),
+            Event::ReadBack { applied, .. } => format!("applied: {applied:?}"),
+            Event::Retrying { .. } => "wait".into(),
+            Event::Completed(call) => format!("{} completed: {:?}", call.operation, call.error),
+            _ => return,
+        };
+        seen.lock().unwrap().push(line);
+    });
+    faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
+    let table = service.observer(observer).dynamic_table(table.name().as_str()).unwrap();
     table.insert(&row("r", "x")).await.unwrap();
     assert_eq!(
         *log.lock().unwrap(),

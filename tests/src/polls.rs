@@ -5,17 +5,15 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::query::Families;
-use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{DynamicEntity, TableBatch, TableClient, TableEntity, TableServiceClient};
-use bytes::Bytes;
 use cpu_time::ThreadTime;
-use http::{Request, Response};
 
-use crate::canned::CONTOSO;
+use crate::canned::{CONTOSO, Canned, Step};
+use crate::intercept::Intercept;
+use crate::scenario::rejection;
 
 /// The longest time for which a call blocked its thread.
 #[derive(Debug, Default)]
@@ -45,12 +43,12 @@ pub async fn longest_polls() -> Vec<LongestPoll> {
     ] {
         let body = page(rows, properties, length);
         let turns = decode_turns(body.len(), rows, rows * properties);
-        let table = table(Prepared::of_pages(&body, 1));
+        let table = of_pages(&body, 1).dynamic_table("Things").unwrap();
         polled(&mut measured, call, turns, table.query().all()).await.unwrap();
     }
     let body = family_page();
     let turns = decode_turns(100 * body.len(), 100_000, 100_000);
-    let items = || service(Prepared::of_pages(&body, 100)).table::<Item>("Items").unwrap();
+    let items = || of_pages(&body, 100).table::<Item>("Items").unwrap();
     let gather = items().query().gather();
     // Families join in turns of 1,024 rows.
     let turns_with_join = turns + 100_000 / 1_024;
@@ -62,7 +60,7 @@ pub async fn longest_polls() -> Vec<LongestPoll> {
     synchronous(&mut measured, "dropping the families of 100,000 rows", || drop(orders));
     let rows = polled(&mut measured, "all of 100,000 rows", turns, items().query().all()).await;
     assert_eq!(rows.unwrap().len(), 100_000);
-    let table = table(Prepared::Nothing);
+    let table = empty_table();
     let batch = synchronous(&mut measured, "encoding a batch of 4 MiB", || batch(&table));
     let sent = polled(&mut measured, "batch of 4 MiB, sent", 0, batch.submit()).await;
     sent.unwrap_err();
@@ -136,67 +134,33 @@ fn decode_turns(bytes: usize, rows: usize, properties: usize) -> usize {
     turns.min(rows)
 }
 
-/// The responses of the canned service.
-#[derive(Clone, Debug)]
-enum Prepared {
-    /// The pages with these bodies. Nothing else refers to a body, as if it came from a connection.
-    Pages(Arc<Mutex<Vec<Bytes>>>),
-    /// No row.
-    Nothing,
+/// A service with these pages. Nothing else refers to a body, as if it came from a connection.
+fn of_pages(body: &str, pages: usize) -> TableServiceClient {
+    let page = |left: usize| match left {
+        0 => Step::response(200, &[], body),
+        left => Step::response(200, &[("x-ms-continuation-NextPartitionKey", &left.to_string())], body),
+    };
+    Canned::new((0..pages).rev().map(page)).service()
 }
 
-impl Prepared {
-    fn of_pages(body: &Bytes, pages: usize) -> Self {
-        let body = || Bytes::from(body.to_vec());
-        Self::Pages(Arc::new(Mutex::new((0..pages).map(|_| body()).collect())))
-    }
+/// A table without rows, on a service that records nothing.
+fn empty_table() -> TableClient {
+    let service = TableServiceClient::from_connection_string(CONTOSO).unwrap();
+    let empty = Intercept::new(Canned::default(), |_, request| async move {
+        match request.uri().path().ends_with("Things()") {
+            true => Ok(http::Response::new(r#"{"value":[]}"#.into())),
+            false => Ok(rejection(404, "ResourceNotFound")),
+        }
+    });
+    service.transport(empty).dynamic_table("Things").unwrap()
 }
 
-impl Transport for Prepared {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        let response = match self {
-            Self::Pages(bodies) => {
-                let mut bodies = bodies.lock().unwrap();
-                let body = bodies.pop().unwrap();
-                let response = Response::builder().status(200);
-                let response = match bodies.len() {
-                    0 => response,
-                    left => response.header("x-ms-continuation-NextPartitionKey", left.to_string()),
-                };
-                response.body(body)
-            }
-            Self::Nothing if request.uri().path().ends_with("Things()") => {
-                let page = Bytes::from_static(br#"{"value":[]}"#);
-                Response::builder().status(200).body(page)
-            }
-            Self::Nothing => {
-                let response = Response::builder().status(404);
-                response
-                    .header("x-ms-error-code", "ResourceNotFound")
-                    .body(Bytes::new())
-            }
-        };
-        Box::pin(async { Ok(response.unwrap()) })
-    }
-}
-
-fn service(response: Prepared) -> TableServiceClient {
-    TableServiceClient::from_connection_string(CONTOSO)
-        .unwrap()
-        .transport(response)
-}
-
-fn table(response: Prepared) -> TableClient {
-    service(response).dynamic_table("Things").unwrap()
-}
-
-fn page(rows: usize, properties: usize, length: usize) -> Bytes {
+fn page(rows: usize, properties: usize, length: usize) -> String {
     let text = "x".repeat(length);
     let properties: String = (0..properties).map(|n| format!(r#","Property{n}":"{text}""#)).collect();
-    let rows: Vec<_> = (0..rows)
-        .map(|n| format!(r#"{{"PartitionKey":"p","RowKey":"{n:06}"{properties}}}"#))
-        .collect();
-    Bytes::from(format!(r#"{{"value":[{}]}}"#, rows.join(",")))
+    let row = |n| format!(r#"{{"PartitionKey":"p","RowKey":"{n:06}"{properties}}}"#);
+    let rows: Vec<_> = (0..rows).map(row).collect();
+    format!(r#"{{"value":[{}]}}"#, rows.join(","))
 }
 
 fn batch(table: &TableClient) -> TableBatch<DynamicEntity> {
@@ -243,7 +207,7 @@ enum Item {
 }
 
 /// Ten orders with 99 lines each, the same on each page.
-fn family_page() -> Bytes {
+fn family_page() -> String {
     let row = |n: usize| match (n / 100, n % 100) {
         (order, 0) => format!(r#"{{"PartitionKey":"c","RowKey":"{order:06}","Kind":"Order"}}"#),
         (order, line) => {
@@ -251,5 +215,5 @@ fn family_page() -> Bytes {
         }
     };
     let rows: Vec<_> = (0..1_000).map(row).collect();
-    Bytes::from(format!(r#"{{"value":[{}]}}"#, rows.join(",")))
+    format!(r#"{{"value":[{}]}}"#, rows.join(","))
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use azure_table::emulator::EmulatorClock;
 use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::{Faults, Simulation};
-use azure_table::{CallOptions, DateTime, DynamicEntity, Emulator, Guid, TableClient, TableServiceClient};
+use azure_table::{DateTime, DynamicEntity, Emulator, Guid, TableClient, TableServiceClient};
 use futures::future::LocalBoxFuture;
 
 use crate::scenario::late_network::LateNetwork;
@@ -59,6 +59,14 @@ pub struct Promise {
     pub hold: fn(Place) -> LocalBoxFuture<'static, ()>,
 }
 
+/// Defines promises: their names, and the functions that check them.
+#[macro_export]
+macro_rules! promises {
+    ($($name:literal: $hold:path,)*) => {
+        [$($crate::promises::Promise { name: $name, hold: |place| Box::pin($hold(place)) },)*]
+    };
+}
+
 /// A service, and the client of each task.
 #[derive(Debug)]
 pub struct Place {
@@ -90,11 +98,10 @@ enum To {
 }
 
 impl Place {
-    /// A run of an exploration.
-    pub fn explored(simulation: Simulation) -> Self {
-        create(simulation.emulator());
+    /// A place whose requests succeed, unless a fault is retried in vain.
+    fn new(to: To) -> Self {
         Self {
-            to: To::Simulation(simulation),
+            to,
             table: TABLE.to_owned(),
             recovers: true,
             retries_succeed: true,
@@ -102,6 +109,26 @@ impl Place {
             is_adverse: false,
             meter: Meter::default(),
         }
+    }
+
+    /// An emulator that the tasks and the checks access by these clients. Some call of a task may fail.
+    fn unreliable(emulator: &Emulator, faulty: TableServiceClient, sound: Following) -> Self {
+        Self {
+            recovers: false,
+            retries_succeed: false,
+            ..Self::new(To::Emulator {
+                emulator: emulator.clone(),
+                faulty,
+                sound: TableServiceClient::from_transport(sound),
+                behind: TableServiceClient::from_transport(emulator.clone()),
+            })
+        }
+    }
+
+    /// A run of an exploration.
+    pub fn explored(simulation: Simulation) -> Self {
+        create(simulation.emulator());
+        Self::new(To::Simulation(simulation))
     }
 
     /// A run of an exploration on a service that does its worst.
@@ -118,20 +145,13 @@ impl Place {
     pub fn on_emulator() -> Self {
         let emulator = following_tokio();
         create(&emulator);
-        let service = TableServiceClient::from_transport(Following::new(&emulator));
+        let sound = Following::new(&emulator);
+        let service = TableServiceClient::from_transport(sound.clone());
         Self {
-            to: To::Emulator {
-                behind: TableServiceClient::from_transport(emulator.clone()),
-                emulator,
-                faulty: service.clone(),
-                sound: service,
-            },
-            table: TABLE.to_owned(),
             recovers: true,
             retries_succeed: true,
             is_faultless: true,
-            is_adverse: false,
-            meter: Meter::default(),
+            ..Self::unreliable(&emulator, service, sound)
         }
     }
 
@@ -140,13 +160,9 @@ impl Place {
     pub fn on_service(service: TableServiceClient) -> Self {
         let id = Guid::random().to_string().replace('-', "");
         Self {
-            to: To::Service(service),
             table: format!("t{id}"),
-            recovers: true,
-            retries_succeed: true,
             is_faultless: true,
-            is_adverse: false,
-            meter: Meter::default(),
+            ..Self::new(To::Service(service))
         }
     }
 
@@ -155,20 +171,11 @@ impl Place {
         create(emulator);
         let following = Following::new(emulator);
         let faults = scenario.over(following.clone(), mode, seed);
-        let timeout = CallOptions::new().timeout(TIMEOUT);
+        let faulty = TableServiceClient::from_transport(faults.clone()).timeout(TIMEOUT);
         let place = Self {
-            to: To::Emulator {
-                emulator: emulator.clone(),
-                faulty: TableServiceClient::from_transport(faults.clone()).with(&timeout),
-                sound: TableServiceClient::from_transport(following),
-                behind: TableServiceClient::from_transport(emulator.clone()),
-            },
-            table: TABLE.to_owned(),
             recovers: mode == Mode::Once,
             retries_succeed: mode == Mode::Once && !SLOW.contains(&scenario.name),
-            is_faultless: false,
-            is_adverse: false,
-            meter: Meter::default(),
+            ..Self::unreliable(emulator, faulty, following)
         };
         (place, faults)
     }
@@ -176,22 +183,12 @@ impl Place {
     /// An emulator that does its worst by a seed for all tasks, and behaves as usual for the body.
     fn on_adverse_service(emulator: &Emulator, seed: u64) -> Self {
         create(emulator);
-        let timeout = CallOptions::new().timeout(TIMEOUT);
         let following = |emulator: &Emulator| Following::from(emulator, ADVERSE_START.parse().unwrap());
         let adverse = following(&emulator.clone().adverse(seed));
+        let faulty = TableServiceClient::from_transport(adverse).timeout(TIMEOUT);
         Self {
-            to: To::Emulator {
-                emulator: emulator.clone(),
-                faulty: TableServiceClient::from_transport(adverse).with(&timeout),
-                sound: TableServiceClient::from_transport(following(emulator)),
-                behind: TableServiceClient::from_transport(emulator.clone()),
-            },
-            table: TABLE.to_owned(),
-            recovers: false,
-            retries_succeed: false,
-            is_faultless: false,
             is_adverse: true,
-            meter: Meter::default(),
+            ..Self::unreliable(emulator, faulty, following(emulator))
         }
     }
 
@@ -200,20 +197,12 @@ impl Place {
         create(emulator);
         let following = Following::new(emulator);
         let network = LateNetwork::new(following.clone(), seed);
-        Self {
-            to: To::Emulator {
-                emulator: emulator.clone(),
-                sound: TableServiceClient::from_transport(following),
-                behind: TableServiceClient::from_transport(network.settled()),
-                faulty: TableServiceClient::from_transport(network),
-            },
-            table: TABLE.to_owned(),
-            recovers: false,
-            retries_succeed: false,
-            is_faultless: false,
-            is_adverse: false,
-            meter: Meter::default(),
+        let faulty = TableServiceClient::from_transport(network.clone());
+        let mut place = Self::unreliable(emulator, faulty, following);
+        if let To::Emulator { behind, .. } = &mut place.to {
+            *behind = TableServiceClient::from_transport(network.settled());
         }
+        place
     }
 
     /// Returns the meter of this place.
@@ -425,7 +414,11 @@ fn on_services<'a>(
     runs
 }
 
-fn on_paused_clock<T>(seed: u64, run: impl Future<Output = T>) -> T {
+/// Runs a future on a paused clock of its own, with random numbers of a seed.
+///
+/// # Panics
+/// The runtime cannot be created.
+pub fn on_paused_clock<T>(seed: u64, run: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)

@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use azure_table::emulator::EmulatorClock;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
-use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
+use azure_table::transport::{Delivery, Transport, TransportError};
 use azure_table::{DateTime, Emulator};
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Response, StatusCode};
 use tokio::time::Instant;
+
+use crate::intercept::Intercept;
 
 /// The time after which every late write has arrived.
 pub const ALL_ARRIVED: Duration = Duration::from_secs(150);
@@ -51,13 +53,14 @@ impl Scenario {
         // The secondary does not catch up because of a wrong clock.
         let skewed = |clock: EmulatorClock| {
             let service = emulator.clone().shared_clock(clock).secondary_lag(SKEW + LAG);
-            Fault::RouteTo(Arc::new(Ledger::new(&service, applied)))
+            Fault::RouteTo(Arc::new(ledger(&service, applied)))
         };
-        let late = |after| Fault::RouteTo(Arc::new(Late::new(Ledger::new(emulator, applied), seconds(after))));
+        let late = |after| Fault::RouteTo(Arc::new(late(emulator, applied, seconds(after))));
         let ahead = EmulatorClock::system();
         ahead.advance(SKEW);
         let behind = EmulatorClock::fixed(DateTime::now() - SKEW);
         let internal = ResponseTemplate::internal_error;
+        let throttled = |wait| ResponseTemplate::too_many_requests(Duration::from_millis(wait));
         let single = [
             ("no connection", Fault::NoConnection),
             ("request lost", Fault::LoseRequest),
@@ -75,10 +78,7 @@ impl Scenario {
             ("answer hangs", Fault::HangResponse),
             ("busy", ResponseTemplate::server_busy(seconds(2)).into()),
             ("busy for a day", ResponseTemplate::server_busy(seconds(86_400)).into()),
-            (
-                "throttled",
-                ResponseTemplate::too_many_requests(Duration::from_millis(300)).into(),
-            ),
+            ("throttled", throttled(300).into()),
             ("500", internal().into()),
             ("500 after applying", Fault::RespondAfterApplying(internal())),
             (
@@ -89,10 +89,7 @@ impl Scenario {
             ("date behind", Fault::DateBehind(SKEW)),
             ("clock ahead", skewed(ahead)),
             ("clock behind", skewed(behind)),
-            (
-                "batch throttled",
-                Fault::FailBatchPart(ResponseTemplate::too_many_requests(seconds(1))),
-            ),
+            ("batch throttled", Fault::FailBatchPart(throttled(1_000))),
             ("batch 500", Fault::FailBatchPart(internal())),
             ("applied 2 s late", late(2)),
             ("applied 20 s late", late(20)),
@@ -117,7 +114,7 @@ impl Scenario {
 
     /// Returns `true` if a write may be applied after its call.
     pub fn applies_late(&self) -> bool {
-        self.faults.iter().any(|fault| format!("{fault:?}").contains("Late {"))
+        self.name.starts_with("applied") || self.name == "mixed"
     }
 
     /// Puts the faults in front of a service.
@@ -145,41 +142,28 @@ fn drip(bytes: usize, millis: u64) -> Fault {
 }
 
 /// Breaks the connection of a write, applies it later, and rejects all writes until then.
-#[derive(Debug)]
-struct Late {
-    service: Ledger,
-    after: Duration,
-    busy_until: Mutex<Option<Instant>>,
-}
-
-impl Late {
-    fn new(service: Ledger, after: Duration) -> Self {
-        Self {
-            service,
-            after,
-            busy_until: Mutex::default(),
+fn late(emulator: &Emulator, applied: &Arc<AtomicU64>, after: Duration) -> Intercept {
+    let busy_until = Mutex::new(None::<Instant>);
+    Intercept::new(ledger(emulator, applied), move |service, request| {
+        let (now, is_read) = (Instant::now(), request.method() == Method::GET);
+        let mut until = busy_until.lock().unwrap();
+        let is_busy = until.is_some_and(|until| now < until);
+        if !is_read && !is_busy {
+            *until = Some(now + after);
         }
-    }
-}
-
-impl Transport for Late {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        if request.method() == Method::GET {
-            return self.service.send(request);
+        async move {
+            if is_read {
+                return service.send(request).await;
+            } else if is_busy {
+                return Ok(rejection(503, "ServerBusy"));
+            }
+            tokio::spawn(async move {
+                tokio::time::sleep(after).await;
+                let _ = service.send(request).await;
+            });
+            Err(TransportError::new(Delivery::MaybeSent, "connection reset"))
         }
-        let now = Instant::now();
-        let mut busy_until = self.busy_until.lock().unwrap();
-        if busy_until.is_some_and(|until| now < until) {
-            return Box::pin(async { Ok(rejection(503, "ServerBusy")) });
-        }
-        *busy_until = Some(now + self.after);
-        let (service, after) = (self.service.clone(), self.after);
-        tokio::spawn(async move {
-            tokio::time::sleep(after).await;
-            let _ = service.send(request).await;
-        });
-        Box::pin(async { Err(TransportError::new(Delivery::MaybeSent, "connection reset")) })
-    }
+    })
 }
 
 /// Returns a response that rejects a request.
@@ -190,59 +174,40 @@ pub fn rejection(status: u16, code: &str) -> Response<Bytes> {
     response
 }
 
-/// The last transport in front of the service. It counts the writes that were applied.
-#[derive(Clone, Debug)]
-pub struct Ledger {
-    service: Emulator,
-    applied: Arc<AtomicU64>,
-}
-
-impl Ledger {
-    /// Adds the writes of `service` to `applied`.
-    pub fn new(service: &Emulator, applied: &Arc<AtomicU64>) -> Self {
-        Self {
-            service: service.clone(),
-            applied: Arc::clone(applied),
-        }
-    }
-}
-
-impl Transport for Ledger {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        Box::pin(async move {
-            let reads_in_batch = request.body().windows(11).any(|text| text == b"\r\n\r\nGET htt");
-            let is_key = request
-                .uri()
-                .query()
-                .is_some_and(|query| query.contains("userdelegationkey"));
-            let is_write = request.method() != Method::GET && !reads_in_batch && !is_key;
-            let response = self.service.send(request).await?;
-            let failed_inside = || {
-                let body = String::from_utf8_lossy(response.body());
-                body.contains("\nHTTP/1.1 4") || body.contains("\nHTTP/1.1 5")
-            };
-            if is_write && response.status().is_success() && !failed_inside() {
-                self.applied.fetch_add(1, Ordering::Relaxed);
+/// Returns the last transport in front of the service. It adds the writes that were applied to `applied`.
+pub fn ledger(service: &Emulator, applied: &Arc<AtomicU64>) -> Intercept {
+    let applied = Arc::clone(applied);
+    Intercept::new(service.clone(), move |service, request| {
+        let reads_in_batch = request.body().windows(11).any(|text| text == b"\r\n\r\nGET htt");
+        let query = request.uri().query().unwrap_or_default();
+        let is_key = query.contains("userdelegationkey");
+        let is_write = request.method() != Method::GET && !reads_in_batch && !is_key;
+        let applied = Arc::clone(&applied);
+        async move {
+            let response = service.send(request).await?;
+            if is_write && is_applied(&response) {
+                applied.fetch_add(1, Ordering::Relaxed);
             }
             Ok(response)
-        })
-    }
+        }
+    })
 }
 
-/// A broken retry: sends every failed write again, without reading it back.
-#[derive(Clone, Debug)]
-pub struct BlindResend(pub Faults);
+/// Returns `true` if a write and each of its parts succeeded.
+fn is_applied(response: &Response<Bytes>) -> bool {
+    let body = String::from_utf8_lossy(response.body());
+    response.status().is_success() && !body.contains("HTTP/1.1 4") && !body.contains("HTTP/1.1 5")
+}
 
-impl Transport for BlindResend {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        Box::pin(async move {
-            let is_write = request.method() != Method::GET;
-            let first = self.0.send(request.clone()).await;
-            match &first {
-                Ok(response) if !response.status().is_server_error() => first,
-                _ if is_write => self.0.send(request).await,
-                _ => first,
-            }
-        })
-    }
+/// Returns a broken retry: it sends every failed write again, without reading it back.
+pub fn blind_resend(faults: Faults) -> Intercept {
+    Intercept::new(faults, |faults, request| async move {
+        let is_write = request.method() != Method::GET;
+        let first = faults.send(request.clone()).await;
+        match &first {
+            Ok(response) if !response.status().is_server_error() => first,
+            _ if is_write => faults.send(request).await,
+            _ => first,
+        }
+    })
 }

@@ -11,12 +11,12 @@ use std::time::Duration;
 
 use azure_table::emulator::{EmulatorClock, PageEnds};
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::transport::{BoxFuture, Transport, TransportError};
-use azure_table::{DateTime, ETag, Emulator, LinearRetry, TableClient, TableEntity, TableServiceClient};
+use azure_table::{DateTime, ETag, Emulator, LinearRetry, TableClient, TableServiceClient};
 use azure_table_patterns::{ChangeProgress, Changes};
-use bytes::Bytes;
-use http::{Request, Response};
 use tokio::time::{Instant, sleep};
+
+use crate::entities::Numbered;
+use crate::promises::Following;
 
 /// The size of a study.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +66,17 @@ pub struct TailOutcome {
 
 impl fmt::Display for TailOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            written,
+            failed,
+            faults,
+            stored,
+            missed,
+            again,
+            errors,
+            streams,
+            ..
+        } = self;
         let ChangeProgress {
             polls,
             pages,
@@ -75,52 +86,15 @@ impl fmt::Display for TailOutcome {
             remembered,
             ..
         } = self.progress;
-        writeln!(
+        let (seconds, pages) = (self.elapsed.as_secs_f64(), pages as f64 / polls.max(1) as f64);
+        write!(
             f,
-            "{} writes and {} that failed, {} faults, {:.1} s by the paused clock",
-            self.written,
-            self.failed,
-            self.faults,
-            self.elapsed.as_secs_f64()
-        )?;
-        writeln!(
-            f,
-            "{polls} polls, {:.2} requests per poll, {} streams, {} errors",
-            pages as f64 / polls.max(1) as f64,
-            self.streams,
-            self.errors
-        )?;
-        writeln!(
-            f,
-            "{rows} rows received: {changes} yielded, {duplicates} dropped as duplicates, {} yielded again after a restart; at most \
-             {remembered} remembered",
-            self.again
-        )?;
-        write!(f, "{} rows stored, {} missed", self.stored, self.missed)
-    }
-}
-
-#[derive(TableEntity, Clone, Debug)]
-struct Cell {
-    #[table(partition_key)]
-    writer: u32,
-    #[table(row_key)]
-    row: u32,
-    value: i64,
-}
-
-/// The emulator with a clock that follows tokio's.
-#[derive(Debug)]
-struct Ticking {
-    emulator: Emulator,
-    started: (DateTime, Instant),
-}
-
-impl Transport for Ticking {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        let (at, instant) = self.started;
-        self.emulator.clock().set(at + instant.elapsed());
-        self.emulator.send(request)
+            "{written} writes and {failed} that failed, {faults} faults, {seconds:.1} s by the paused clock\n\
+             {polls} polls, {pages:.2} requests per poll, {streams} streams, {errors} errors\n\
+             {rows} rows received: {changes} yielded, {duplicates} dropped as duplicates, {again} yielded again after a \
+             restart; at most {remembered} remembered\n\
+             {stored} rows stored, {missed} missed"
+        )
     }
 }
 
@@ -131,16 +105,15 @@ impl TailStudy {
     /// The table cannot be created or read without faults.
     pub async fn run(self) -> TailOutcome {
         fastrand::seed(self.seed);
-        let started = (DateTime::now(), Instant::now());
+        let started = Instant::now();
         let emulator = Emulator::new()
-            .shared_clock(EmulatorClock::fixed(started.0))
+            .shared_clock(EmulatorClock::fixed(DateTime::now()))
             .page_ends(PageEnds::new().examined(1_000))
             .timestamp_skew(self.skew, self.seed);
-        let truth = TableServiceClient::from_transport(emulator.clone())
-            .table::<Cell>("Cells")
-            .unwrap();
+        let truth = TableServiceClient::from_transport(emulator.clone());
+        let truth = truth.table::<Numbered>("Cells").unwrap();
         truth.create_table().await.unwrap();
-        let faults = Faults::with_seed(Ticking { emulator, started }, self.seed);
+        let faults = Faults::with_seed(Following::new(&emulator), self.seed);
         let millis = Duration::from_millis;
         let rules = [
             (Fault::LoseResponse, 0.01),
@@ -150,39 +123,33 @@ impl TailStudy {
         ];
         let rules = rules.map(|(fault, chance)| faults.add(FaultRule::new(fault).probability(chance)));
         let service = TableServiceClient::from_transport(faults.clone()).retry(LinearRetry::new(millis(20), 3));
-        let cells = service.table::<Cell>("Cells").unwrap();
+        let cells = service.table::<Numbered>("Cells").unwrap();
 
         let left = Arc::new(AtomicUsize::new(self.writers));
-        let writers =
-            (0..self.writers).map(|writer| tokio::spawn(self.write(cells.clone(), writer, Arc::clone(&left))));
-        let writers: Vec<_> = writers.collect();
+        let start = |writer| tokio::spawn(self.write(cells.clone(), writer, Arc::clone(&left)));
+        let writers: Vec<_> = (0..self.writers).map(start).collect();
         let (mut outcome, seen) = self.tail(&cells, &left).await;
         for writer in writers {
             let (written, failed) = writer.await.unwrap();
             outcome.written += written;
             outcome.failed += failed;
         }
-        outcome.elapsed = started.1.elapsed();
+        outcome.elapsed = started.elapsed();
         outcome.faults = rules.iter().map(|rule| rule.hits()).sum();
         let stored = truth.query().versioned().all().await.unwrap();
         outcome.stored = stored.len();
-        outcome.missed = stored
-            .iter()
-            .filter(|cell| seen.get(&(cell.writer, cell.row)) != Some(&cell.etag))
-            .count();
+        let mut missed = stored;
+        missed.retain(|cell| seen.get(&(cell.group.clone(), cell.number)) != Some(&cell.etag));
+        outcome.missed = missed.len();
         outcome
     }
 
     /// Writes random rows of its partition. Returns the number of writes that succeeded and that failed.
-    async fn write(self, cells: TableClient<Cell>, writer: usize, left: Arc<AtomicUsize>) -> (usize, usize) {
+    async fn write(self, cells: TableClient<Numbered>, writer: usize, left: Arc<AtomicUsize>) -> (usize, usize) {
         let mut random = fastrand::Rng::with_seed(self.seed + writer as u64);
         let (mut written, mut failed) = (0, 0);
         for value in 0..self.writes / self.writers {
-            let cell = Cell {
-                writer: writer as u32,
-                row: random.u32(..self.rows),
-                value: value as i64,
-            };
+            let cell = Numbered::new(&writer.to_string(), random.u32(..self.rows), value as i32);
             match cells.insert_or_replace(&cell).await {
                 Ok(_) => written += 1,
                 Err(_) => failed += 1,
@@ -194,7 +161,11 @@ impl TailStudy {
     }
 
     /// Tails until a stream that began after the last write has ended. Returns the last version of each yielded row.
-    async fn tail(&self, cells: &TableClient<Cell>, left: &AtomicUsize) -> (TailOutcome, BTreeMap<(u32, u32), ETag>) {
+    async fn tail(
+        &self,
+        cells: &TableClient<Numbered>,
+        left: &AtomicUsize,
+    ) -> (TailOutcome, BTreeMap<(String, u32), ETag>) {
         let mut outcome = TailOutcome::default();
         let mut seen = BTreeMap::new();
         let mut position: Option<String> = None;
@@ -210,7 +181,7 @@ impl TailStudy {
             loop {
                 match stream.try_next().await {
                     Ok(Some(cell)) => {
-                        let before = seen.insert((cell.writer, cell.row), cell.etag.clone());
+                        let before = seen.insert((cell.group.clone(), cell.number), cell.etag.clone());
                         outcome.again += usize::from(before == Some(cell.etag));
                     }
                     Ok(None) => break,

@@ -2,32 +2,21 @@
 
 use azure_table::emulator::SeedEntities as _;
 use azure_table::{BulkReport, DynamicEntity, Guid, TableEntity};
+use azure_table_tests::promises;
 use azure_table_tests::promises::{Place, Promise};
 
 use super::{TABLE, counted, rows};
 
-pub(super) const PROMISES: &[Promise] = &[
-    Promise {
-        name: "a bulk of inserts counts what it wrote",
-        hold: |place| Box::pin(bulk_insert(place)),
-    },
-    Promise {
-        name: "a bulk of deletes counts what it deleted",
-        hold: |place| Box::pin(bulk_delete(place)),
-    },
-    Promise {
-        name: "a chunked text is read as it was written",
-        hold: |place| Box::pin(chunked(place)),
-    },
+pub(super) const PROMISES: &[Promise] = &promises![
+    "a bulk of inserts counts what it wrote": bulk_insert,
+    "a bulk of deletes counts what it deleted": bulk_delete,
+    "a chunked text is read as it was written": chunked,
 ];
 
 fn check(report: &BulkReport, written: usize) {
-    let (least, doubts) = (report.applied(), report.in_doubt());
-    let possible = least..=least + doubts;
-    assert!(
-        possible.contains(&(written as u64)),
-        "{written} were written: {report:?}"
-    );
+    let possible = report.applied()..=report.applied() + report.in_doubt();
+    let is_counted = possible.contains(&(written as u64));
+    assert!(is_counted, "{written} were written: {report:?}");
 }
 
 async fn bulk_insert(place: Place) {

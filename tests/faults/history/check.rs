@@ -101,17 +101,14 @@ pub(crate) fn check(mut calls: Vec<Call>, last: State) -> Result<(), String> {
     };
     match search.go(&mut Vec::new(), 0, [None; ROWS]) {
         true => Ok(()),
-        false => Err(format!(
-            "no order of the {} calls: at most {} of them, then one of {:#?}",
-            search.calls.len(),
-            search.most,
-            search
-                .calls
-                .iter()
-                .skip(search.most.saturating_sub(4))
-                .take(12)
-                .collect::<Vec<_>>()
-        )),
+        false => {
+            let (most, count) = (search.most, search.calls.len());
+            let next = search.calls.iter().skip(most.saturating_sub(4)).take(12);
+            let next = next.collect::<Vec<_>>();
+            Err(format!(
+                "no order of the {count} calls: at most {most} of them, then one of {next:#?}"
+            ))
+        }
     }
 }
 
@@ -178,46 +175,56 @@ mod tests {
     #[test]
     fn order_is_found_if_one_exists() {
         use Outcome::{Done, Rejected, Unknown};
-        let insert = || call((0, 1), None, Some(Some(1)), Done);
-        assert!(check(vec![insert()], last(Some(1))).is_ok());
-        assert!(check(vec![insert()], last(None)).is_err(), "lost");
+        let insert = call((0, 1), None, Some(Some(1)), Done);
         let update = |span, id, outcome| call(span, Some(1), Some(Some(id)), outcome);
-        assert!(check(vec![insert(), update((2, 3), 2, Done)], last(Some(2))).is_ok());
-        assert!(
-            check(
-                vec![insert(), update((2, 5), 2, Done), update((3, 4), 3, Rejected)],
-                last(Some(2))
-            )
-            .is_ok()
-        );
-        let both = vec![insert(), update((2, 5), 2, Done), update((3, 4), 3, Done)];
-        assert!(
-            check(both, last(Some(3))).is_err(),
-            "one of two updates of a version is lost"
-        );
-        assert!(
-            check(vec![insert(), update((2, 3), 2, Rejected)], last(Some(1))).is_err(),
-            "false conflict"
-        );
-        assert!(
-            check(vec![insert(), update((2, 3), 2, Rejected)], last(Some(2))).is_err(),
-            "false denial"
-        );
-        assert!(check(vec![insert(), update((2, 3), 2, Unknown)], last(Some(1))).is_ok());
-        assert!(check(vec![insert(), update((2, 3), 2, Unknown)], last(Some(2))).is_ok());
-        let stale = vec![insert(), update((2, 3), 2, Done), call((4, 5), Some(1), None, Done)];
-        assert!(check(stale, last(Some(2))).is_err(), "a stale read");
-        let late = vec![insert(), update((2, 3), 2, Unknown), call((4, 5), Some(1), None, Done)];
-        assert!(check(late, last(Some(2))).is_ok(), "it may take effect later");
         let over = |span, guard, id| call(span, Some(guard), Some(Some(id)), Unknown);
-        let chain = vec![insert(), over((2, 3), 1, 2), over((4, 5), 2, 3)];
-        assert!(
-            check(chain, last(Some(3))).is_ok(),
-            "one in doubt was seen by another in doubt"
-        );
+        let read = |span, seen| call(span, Some(seen), None, Done);
         let delete = |span, outcome| call(span, Some(1), Some(None), outcome);
-        assert!(check(vec![insert(), delete((2, 3), Unknown)], last(None)).is_ok());
-        assert!(check(vec![insert(), delete((2, 3), Unknown)], last(Some(1))).is_ok());
-        assert!(check(vec![insert(), delete((2, 3), Done)], last(Some(1))).is_err());
+        let (once, missing) = (Some(1), None);
+        for (name, calls, stored, is_possible) in [
+            ("an insert", vec![], once, true),
+            ("lost", vec![], missing, false),
+            ("an update", vec![update((2, 3), 2, Done)], Some(2), true),
+            (
+                "a conflict",
+                vec![update((2, 5), 2, Done), update((3, 4), 3, Rejected)],
+                Some(2),
+                true,
+            ),
+            (
+                "one of two updates of a version is lost",
+                vec![update((2, 5), 2, Done), update((3, 4), 3, Done)],
+                Some(3),
+                false,
+            ),
+            ("false conflict", vec![update((2, 3), 2, Rejected)], once, false),
+            ("false denial", vec![update((2, 3), 2, Rejected)], Some(2), false),
+            ("not applied", vec![update((2, 3), 2, Unknown)], once, true),
+            ("applied", vec![update((2, 3), 2, Unknown)], Some(2), true),
+            (
+                "a stale read",
+                vec![update((2, 3), 2, Done), read((4, 5), 1)],
+                Some(2),
+                false,
+            ),
+            (
+                "it may take effect later",
+                vec![update((2, 3), 2, Unknown), read((4, 5), 1)],
+                Some(2),
+                true,
+            ),
+            (
+                "one in doubt was seen by another in doubt",
+                vec![over((2, 3), 1, 2), over((4, 5), 2, 3)],
+                Some(3),
+                true,
+            ),
+            ("deleted", vec![delete((2, 3), Unknown)], missing, true),
+            ("not deleted", vec![delete((2, 3), Unknown)], once, true),
+            ("a false deletion", vec![delete((2, 3), Done)], once, false),
+        ] {
+            let calls = [vec![insert.clone()], calls].concat();
+            assert_eq!(check(calls, last(stored)).is_ok(), is_possible, "{name}");
+        }
     }
 }

@@ -44,13 +44,15 @@ impl Notes {
     }
 
     fn saw(&mut self, row: usize, id: u32, etag: &ETag) {
-        if self
-            .etags
-            .insert((row, id), etag.clone())
-            .is_some_and(|before| before != *etag)
-        {
-            self.twice.push(id);
-        }
+        let before = self.etags.insert((row, id), etag.clone());
+        self.twice
+            .extend(before.is_some_and(|before| before != *etag).then_some(id));
+    }
+
+    /// A version of a row, which may be deleted if it is a slot.
+    fn wrote(&mut self, row: usize, id: u32, etag: ETag) {
+        self.saw(row, id, &etag);
+        self.inserted.push((row, id, etag));
     }
 
     /// Takes a version that may be deleted: one of a row whose insert has ended.
@@ -84,6 +86,9 @@ pub(super) struct Client {
     pub(super) group: Option<Grouped>,
     pub(super) notes: Arc<Mutex<Notes>>,
 }
+
+/// Rows with the versions that a call relies on or sets.
+type Rows = Vec<(usize, Version)>;
 
 /// A row as it was read.
 struct Seen {
@@ -136,19 +141,13 @@ impl Client {
         (notes.tick(), notes.ids)
     }
 
-    fn note<T>(
-        &self,
-        started: u64,
-        result: &Result<T, Error>,
-        guards: Vec<(usize, Version)>,
-        sets: Vec<(usize, Version)>,
-    ) -> Option<Outcome> {
+    fn note<T>(&self, started: u64, result: &Result<T, Error>, guards: Rows, sets: Rows) -> Option<Outcome> {
         let outcome = outcome_of(result)?;
         self.keep(started, outcome, guards, sets);
         Some(outcome)
     }
 
-    fn keep(&self, started: u64, outcome: Outcome, guards: Vec<(usize, Version)>, sets: Vec<(usize, Version)>) {
+    fn keep(&self, started: u64, outcome: Outcome, guards: Rows, sets: Rows) {
         let mut notes = self.notes.lock().unwrap();
         let ended = notes.tick();
         notes.calls.push(Call {
@@ -171,12 +170,8 @@ impl Client {
             id: u32::try_from(read.entity.b.unwrap()).unwrap(),
             etag: read.etag.clone(),
         });
-        self.note(
-            started,
-            &result,
-            vec![(row, seen.as_ref().map(|seen| seen.id))],
-            Vec::new(),
-        );
+        let version = seen.as_ref().map(|seen| seen.id);
+        self.note(started, &result, vec![(row, version)], Vec::new());
         if let Some(seen) = &seen {
             self.notes.lock().unwrap().saw(seen.row, seen.id, &seen.etag);
         }
@@ -208,7 +203,7 @@ impl Client {
         } else {
             let mut batch = self.table.batch();
             for seen in seen {
-                let replace = azure_table::TableOperation::replace(&next(seen)).if_match(seen.etag.clone());
+                let replace = TableOperation::replace(&next(seen)).if_match(seen.etag.clone());
                 batch.push(replace).unwrap();
             }
             self.note(started, &batch.submit().await, guards, sets)
@@ -228,11 +223,8 @@ impl Client {
                 self.table.patch((PARTITION, &next.row), columns).if_match(etag).await
             }
             2 => {
-                self.table
-                    .replace(next)
-                    .if_match(etag)
-                    .with(&CallOptions::new().via_batch())
-                    .await
+                let via_batch = CallOptions::new().via_batch();
+                self.table.replace(next).if_match(etag).with(&via_batch).await
             }
             _ => self.table.replace(next).if_match(etag).await,
         }
@@ -264,9 +256,9 @@ impl Client {
         let outcome = match &result {
             Ok(stored) => {
                 let mut notes = self.notes.lock().unwrap();
-                notes.saw(row, id, &stored.etag);
-                if row >= FIRST_SLOT {
-                    notes.inserted.push((row, id, stored.etag.clone()));
+                match row >= FIRST_SLOT {
+                    true => notes.wrote(row, id, stored.etag.clone()),
+                    false => notes.saw(row, id, &stored.etag),
                 }
                 Outcome::Done
             }
@@ -291,9 +283,7 @@ impl Client {
             self.keep(started, outcome, vec![(row, None)], vec![(row, Some(id))]);
         }
         if let Ok(Some(etag)) = result {
-            let mut notes = self.notes.lock().unwrap();
-            notes.saw(row, id, &etag);
-            notes.inserted.push((row, id, etag));
+            self.notes.lock().unwrap().wrote(row, id, etag);
         }
     }
 
@@ -302,9 +292,7 @@ impl Client {
         let result = self.table.insert(&cell(row, 0, id)).await;
         self.note(started, &result, vec![(row, None)], vec![(row, Some(id))]);
         if let Ok(etag) = result {
-            let mut notes = self.notes.lock().unwrap();
-            notes.saw(row, id, &etag);
-            notes.inserted.push((row, id, etag));
+            self.notes.lock().unwrap().wrote(row, id, etag);
         }
     }
 

@@ -20,13 +20,14 @@ use std::time::Duration;
 use azure_table::emulator::EmulatorClock;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::Transport;
-use azure_table::{CallOptions, Emulator, LocationMode, TableServiceClient};
+use azure_table::{CallOptions, Emulator, LocationMode, TableClient, TableServiceClient};
 use azure_table_patterns::Grouped;
 
 use self::check::{ROWS, State, check};
 use self::client::{Client, FIRST_SLOT, Notes};
 use super::matrix::model::{Cell, PARTITION};
-use azure_table_tests::scenario::BlindResend;
+use azure_table_tests::promises::on_paused_clock;
+use azure_table_tests::scenario::blind_resend;
 
 /// The number of histories besides the regressions.
 const SEEDS: u64 = 1;
@@ -65,24 +66,18 @@ fn add_rules(faults: &Faults) {
 
 /// Runs the history of a seed and checks it. Two groups of clients share a handle each.
 fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, is_grouped: bool) -> Findings {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()
-        .unwrap();
-    fastrand::seed(seed);
-    let clock = EmulatorClock::system();
-    let emulator = Emulator::new().shared_clock(clock.clone()).secondary_lag(LAG);
-    let truth = TableServiceClient::from_transport(emulator.clone());
-    let rows = truth.table::<Cell>("Things").unwrap();
-    let faults = Faults::with_seed(emulator, seed);
-    add_rules(&faults);
-    let notes = Arc::new(Mutex::new(Notes::default()));
-    let service = truth.transport(over(faults)).timeout(Duration::from_secs(30));
-    let table = service.table("Things").unwrap();
-    let tables = [LocationMode::PrimaryOnly, LocationMode::SecondaryThenPrimary]
-        .map(|mode| table.with(&CallOptions::new().location_mode(mode)));
-    let last = runtime.block_on(async {
+    on_paused_clock(seed, async {
+        let clock = EmulatorClock::system();
+        let emulator = Emulator::new().shared_clock(clock.clone()).secondary_lag(LAG);
+        let truth = TableServiceClient::from_transport(emulator.clone());
+        let rows = truth.table::<Cell>("Things").unwrap();
+        let faults = Faults::with_seed(emulator, seed);
+        add_rules(&faults);
+        let notes = Arc::new(Mutex::new(Notes::default()));
+        let service = truth.transport(over(faults)).timeout(Duration::from_secs(30));
+        let table = service.table("Things").unwrap();
+        let tables = [LocationMode::PrimaryOnly, LocationMode::SecondaryThenPrimary]
+            .map(|mode| table.with(&CallOptions::new().location_mode(mode)));
         let groups = tables.each_ref().map(|table| {
             is_grouped.then(|| {
                 let (group, driver) = Grouped::new(table);
@@ -90,60 +85,50 @@ fn history<T: Transport>(seed: u64, over: fn(Faults) -> T, is_grouped: bool) -> 
                 group
             })
         });
-        rows.create_table().await.unwrap();
-        let undisturbed = Client {
-            table: rows.clone(),
-            group: None,
+        let client = |table: &TableClient<Cell>, group: Option<&Grouped>| Client {
+            table: table.clone(),
+            group: group.cloned(),
             notes: Arc::clone(&notes),
         };
+        rows.create_table().await.unwrap();
         for row in 0..FIRST_SLOT {
-            undisturbed.insert(row).await;
+            client(&rows, None).insert(row).await;
         }
         // Counters are never deleted.
         notes.lock().unwrap().inserted.clear();
         tally::begin(&rows).await;
         for round in 0..ROUNDS {
             clock.advance(Duration::from_secs(35));
-            let clients = (0..CLIENTS).map(|number| {
-                let client = Client {
-                    table: tables[number % 2].clone(),
-                    group: groups[number % 2].clone(),
-                    notes: Arc::clone(&notes),
-                };
-                tokio::spawn(client.work(round))
-            });
-            for client in clients.collect::<Vec<_>>() {
+            let clients = (0..CLIENTS).map(|number| client(&tables[number % 2], groups[number % 2].as_ref()));
+            let clients: Vec<_> = clients.map(|client| tokio::spawn(client.work(round))).collect();
+            for client in clients {
                 client.await.unwrap();
             }
         }
-        rows.query().partition(PARTITION).versioned().all().await.unwrap()
-    });
-    let notes = std::mem::take(&mut *notes.lock().unwrap());
-    let mut state: State = [None; ROWS];
-    let mut wrong = runtime.block_on(notes.tally.check(&rows));
-    for row in &last {
-        let index: usize = row.entity.row.parse().unwrap();
-        let id = u32::try_from(row.entity.b.unwrap()).unwrap();
-        state[index] = Some(id);
-        if notes.etags.get(&(index, id)).is_some_and(|etag| *etag != row.etag) {
-            wrong.push(format!("write {id} was applied twice"));
+        let last = rows.query().partition(PARTITION).versioned().all().await.unwrap();
+        let notes = std::mem::take(&mut *notes.lock().unwrap());
+        let mut state: State = [None; ROWS];
+        let mut wrong = notes.tally.check(&rows).await;
+        for row in &last {
+            let index: usize = row.entity.row.parse().unwrap();
+            let id = u32::try_from(row.entity.b.unwrap()).unwrap();
+            state[index] = Some(id);
+            if notes.etags.get(&(index, id)).is_some_and(|etag| *etag != row.etag) {
+                wrong.push(format!("write {id} was applied twice"));
+            }
+            if let Some((acknowledged, unknown)) = notes.counted.get(index)
+                && !(*acknowledged..=acknowledged + unknown).contains(&row.entity.a)
+            {
+                wrong.push(format!("{} of {acknowledged} to {unknown} more", row.entity.a));
+            }
         }
-        if let Some((acknowledged, unknown)) = notes.counted.get(index)
-            && !(*acknowledged..=acknowledged + unknown).contains(&row.entity.a)
-        {
-            wrong.push(format!("{} of {acknowledged} to {unknown} more", row.entity.a));
-        }
-    }
-    wrong.extend(
-        notes
-            .twice
-            .iter()
-            .map(|id| format!("write {id} was seen with two ETags")),
-    );
-    let calls = notes.calls.len();
-    wrong.extend(check(notes.calls, state).err());
-    let unknown = notes.counted.iter().map(|(_, unknown)| *unknown).sum();
-    Findings { wrong, calls, unknown }
+        let twice = notes.twice.iter();
+        wrong.extend(twice.map(|id| format!("write {id} was seen with two ETags")));
+        let calls = notes.calls.len();
+        wrong.extend(check(notes.calls, state).err());
+        let unknown = notes.counted.iter().map(|(_, unknown)| *unknown).sum();
+        Findings { wrong, calls, unknown }
+    })
 }
 
 /// The report of one history.
@@ -188,8 +173,7 @@ fn history_of_two_groups_is_linearizable_under_faults() {
 /// The check can fail: it does with a retry that sends every failed write again.
 #[test]
 fn history_check_finds_a_blind_retry() {
-    let wrong = (0..10)
-        .filter(|seed| !history(*seed, BlindResend, false).wrong.is_empty())
-        .count();
+    let is_wrong = |seed: &u64| !history(*seed, blind_resend, false).wrong.is_empty();
+    let wrong = (0..10).filter(is_wrong).count();
     assert!(wrong > 5, "{wrong} of 10");
 }

@@ -88,13 +88,10 @@ pub(super) async fn bulk(table: &TableClient<Cell>, notes: &Mutex<Notes>, id: u3
     while let Some(outcome) = outcomes.next().await {
         let (index, outcome) = match outcome {
             BulkOutcome::Applied(applied) => (applied.index(), Some(true)),
-            BulkOutcome::Leftover(left) => (
-                left.index(),
-                match left.reason() {
-                    LeftoverReason::InDoubt(_) => None,
-                    _ => Some(false),
-                },
-            ),
+            BulkOutcome::Leftover(left) => {
+                let is_in_doubt = matches!(left.reason(), LeftoverReason::InDoubt(_));
+                (left.index(), (!is_in_doubt).then_some(false))
+            }
             _ => unreachable!(),
         };
         applied.insert(names[index as usize].clone(), outcome);
@@ -107,11 +104,8 @@ impl Tally {
     pub(super) async fn check(&self, table: &TableClient<Cell>) -> Vec<String> {
         let mut wrong = Vec::new();
         for (round, (reported, in_doubt)) in &self.visits {
-            let stored = table
-                .get((VISITS, round.to_string()))
-                .await
-                .unwrap()
-                .map_or(0, |row| row.a);
+            let stored = table.get((VISITS, round.to_string())).await.unwrap();
+            let stored = stored.map_or(0, |row| row.a);
             let acknowledged = i64::try_from(reported.len()).unwrap();
             if BTreeSet::from_iter(reported).len() != reported.len() {
                 wrong.push(format!("two visitors were told the same count: {reported:?}"));
@@ -126,22 +120,16 @@ impl Tally {
         if !(applied..=applied + in_doubt).contains(&sum) {
             wrong.push(format!("{sum} updates, of {applied} and {in_doubt} in doubt"));
         }
-        if updated
-            .iter()
-            .any(|row| row.b.is_some_and(|b| !self.patched.contains(&b)))
-        {
+        let mut patched = updated.iter().filter_map(|row| row.b);
+        if patched.any(|value| !self.patched.contains(&value)) {
             wrong.push("a value was patched that was denied".to_owned());
         }
         let stored = table.query().partition(BULK).all().await.unwrap();
         let stored: BTreeSet<_> = stored.into_iter().map(|row| row.row).collect();
         let is_false =
             |(name, applied): &(&String, &Option<bool>)| applied.is_some_and(|it| it != stored.contains(*name));
-        wrong.extend(
-            self.bulk
-                .iter()
-                .filter(is_false)
-                .map(|row| format!("bulk: {row:?} is not so")),
-        );
+        let bulk = self.bulk.iter().filter(is_false);
+        wrong.extend(bulk.map(|row| format!("bulk: {row:?} is not so")));
         wrong
     }
 }

@@ -17,7 +17,7 @@ use super::options::{Between, Inspector, Options};
 use super::report::Report;
 use super::{TABLES, operation};
 use azure_table_tests::canned::BearerToken;
-use azure_table_tests::scenario::{ALL_ARRIVED, LAG, Ledger, MODES, Mode, Scenario};
+use azure_table_tests::scenario::{ALL_ARRIVED, LAG, MODES, Mode, Scenario, ledger};
 
 pub(crate) const LOCATIONS: [LocationMode; 4] = [
     LocationMode::PrimaryOnly,
@@ -160,13 +160,12 @@ impl<'a> CaseRunner<'a> {
         let value = self.value();
         let chosen = self.choose(value);
         let is_of_copy = matches!(&chosen.promise, Promise::Read(read) if read.origin == Origin::Any);
-        let secondary = if is_of_copy && location != LocationMode::PrimaryOnly {
-            Some(self.secondary().await)
-        } else {
-            None
+        let secondary = match is_of_copy && location != LocationMode::PrimaryOnly {
+            true => Some(self.secondary().await),
+            false => None,
         };
         self.applied.store(0, Ordering::Relaxed);
-        let ledger = Ledger::new(&self.emulator.clone().page_size(2), &self.applied);
+        let ledger = ledger(&self.emulator.clone().page_size(2), &self.applied);
         let faults = self.scenario.over(ledger, mode, seed);
         let inspector = Inspector::new((self.between)(faults.clone()));
         let context = OperationContext::new();
@@ -200,13 +199,8 @@ impl<'a> CaseRunner<'a> {
         };
         let hits = log.iter().filter(|record| record.fault().is_some()).count();
         let verdict = case.check(self.entry).map_err(|broken| (broken, format!("{case:#?}")));
-        report.tell(
-            self.entry.name,
-            self.scenario.name,
-            (mode, location, seed),
-            hits,
-            verdict,
-        );
+        let (operation, fault) = (self.entry.name, self.scenario.name);
+        report.tell(operation, fault, (mode, location, seed), hits, verdict);
     }
 
     pub(crate) fn choose(&self, value: i64) -> operation::Chosen {
@@ -219,10 +213,9 @@ impl<'a> CaseRunner<'a> {
 
     /// Returns the client that the operation needs.
     pub(crate) fn service(&self, transport: impl Transport + 'static) -> TableServiceClient {
-        if self.entry.by_token {
-            BY_TOKEN.transport(transport)
-        } else {
-            self.truth.transport(transport)
+        match self.entry.by_token {
+            true => BY_TOKEN.transport(transport),
+            false => self.truth.transport(transport),
         }
     }
 

@@ -31,9 +31,11 @@ use azure_table::Emulator;
 
 use self::case_runner::{CaseRunner, LOCATIONS};
 use self::check::Broken;
+use self::operation::Entry;
 use self::options::Between;
 use self::report::Report;
-use azure_table_tests::scenario::{BlindResend, Mode, Scenario};
+use azure_table_tests::promises::on_paused_clock;
+use azure_table_tests::scenario::{Mode, Scenario, blind_resend};
 
 /// The number of random cases of an operation and a fault.
 const SEEDS: u64 = 1;
@@ -53,37 +55,26 @@ fn run(seeds: u64, only: &[&str], between: Between) -> Report {
     let mut units = Vec::new();
     let wanted = std::env::var("AZURE_TABLE_FAULT_OPERATION").ok();
     let is_short = seeds < LOCATIONS.len() as u64;
-    for (number, entry) in entries
-        .iter()
-        .enumerate()
-        .filter(|(_, entry)| wanted.as_ref().is_none_or(|name| name == entry.name))
-    {
+    let is_wanted = |entry: &Entry| wanted.as_ref().is_none_or(|name| name == entry.name);
+    for (number, entry) in entries.iter().enumerate().filter(|(_, entry)| is_wanted(entry)) {
         for (index, scenario) in scenarios.iter().enumerate() {
-            if (entry.is_batch || scenario.concerns_single_requests())
-                && (only.is_empty() || only.contains(&scenario.name))
-            {
-                let seeds = if entry.is_paced {
-                    seeds.div_ceil(SHARE_OF_BULKS)
-                } else {
-                    seeds
-                };
-                let sole = is_short.then(|| LOCATIONS[(number + index) % LOCATIONS.len()]);
-                for first in (0..=seeds).step_by(MAX_CASES as usize) {
-                    units.push((entry, index, sole, first..seeds.min(first + MAX_CASES)));
-                }
+            let is_possible = entry.is_batch || scenario.concerns_single_requests();
+            if !is_possible || !only.is_empty() && !only.contains(&scenario.name) {
+                continue;
+            }
+            let share = if entry.is_paced { SHARE_OF_BULKS } else { 1 };
+            let seeds = seeds.div_ceil(share);
+            let sole = is_short.then(|| LOCATIONS[(number + index) % LOCATIONS.len()]);
+            for first in (0..=seeds).step_by(MAX_CASES as usize) {
+                units.push((entry, index, sole, first..seeds.min(first + MAX_CASES)));
             }
         }
     }
     let (next, total) = (AtomicUsize::new(0), Mutex::new(Report::default()));
     let work = || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .unwrap();
         let mut report = Report::default();
         while let Some((entry, index, sole, seeds)) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
-            runtime.block_on(async {
+            on_paused_clock(0, async {
                 let mut runner = CaseRunner::new(entry, *index, between).await;
                 if seeds.start == 0 {
                     for mode in [Mode::Once, Mode::Always] {
@@ -116,23 +107,19 @@ fn every_operation_reports_its_effect_under_every_fault() {
     let started = Instant::now();
     let report = run(seeds, &[], |faults| Arc::new(faults));
     println!("{report}");
-    azure_table_tests::report::print(&format!(
-        "matrix: {} cases, {} faults, {} wrong",
-        report.cases(),
-        report.faults,
-        report.broken.len()
-    ));
+    let (cases, faults, wrong) = (report.cases(), report.faults, report.broken.len());
+    azure_table_tests::report::print(&format!("matrix: {cases} cases, {faults} faults, {wrong} wrong"));
     println!("{:.1} s", started.elapsed().as_secs_f64());
     assert!(report.broken.is_empty(), "{}", report.failures());
     let is_whole = seeds >= SEEDS && std::env::var_os("AZURE_TABLE_FAULT_OPERATION").is_none();
-    assert!(!is_whole || report.cases() >= CASES, "{} cases", report.cases());
+    assert!(!is_whole || cases >= CASES, "{cases} cases");
 }
 
 /// The matrix can fail: it does with a retry that sends every failed write again.
 #[test]
 fn matrix_finds_a_blind_retry_of_writes() {
     let lost = ["answer lost", "500 after applying"];
-    let report = run(4, &lost, |faults| Arc::new(BlindResend(faults)));
+    let report = run(4, &lost, |faults| Arc::new(blind_resend(faults)));
     for name in [
         "insert",
         "replace",
@@ -152,11 +139,6 @@ fn matrix_finds_a_blind_retry_of_writes() {
         let is_found = report.broken.iter().any(|(found, ..)| *found == name);
         assert!(is_found, "{name} was sent again unseen");
     }
-    let is_denial = |broken: &Broken| *broken == Broken::DenialIsNotTrue;
-    assert!(
-        report
-            .broken
-            .iter()
-            .any(|(name, broken, _)| *name == "insert" && is_denial(broken))
-    );
+    let mut broken = report.broken.iter();
+    assert!(broken.any(|(name, broken, _)| *name == "insert" && *broken == Broken::DenialIsNotTrue));
 }

@@ -1,7 +1,7 @@
 //! A network on which a write whose connection breaks may be applied later, and other requests are rejected meanwhile.
 //!
-//! Each request has a fate drawn from a seed. [`Settled`] is the same service once every late write has arrived, so a
-//! test judges a call by what is finally stored.
+//! Each request has a fate drawn from a seed. [`settled`](LateNetwork::settled) is the same service once every late write
+//! has arrived, so a test judges a call by what is finally stored.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -13,8 +13,9 @@ use fastrand::Rng;
 use http::{Method, Request, Response};
 use tokio::sync::watch;
 
+use crate::intercept::Intercept;
 use crate::promises::Following;
-use crate::scenario::rejection;
+use crate::scenario::{is_applied, rejection};
 
 /// The network in front of a service. Clones share it.
 #[derive(Clone)]
@@ -72,9 +73,16 @@ impl LateNetwork {
         }))
     }
 
-    /// Returns the service once every write has arrived.
-    pub fn settled(&self) -> Settled {
-        Settled(self.clone())
+    /// Returns the service, which answers once every late write has arrived. Leaves its clock as it is.
+    pub fn settled(&self) -> Intercept {
+        let network = self.clone();
+        Intercept::new(network.0.service.emulator().clone(), move |emulator, request| {
+            let mut late = network.0.late.subscribe();
+            async move {
+                let _ = late.wait_for(|late| *late == 0).await;
+                emulator.send(request).await
+            }
+        })
     }
 
     /// Returns the number of applied writes whose URL or body contains a text.
@@ -101,8 +109,7 @@ impl LateNetwork {
         let body = String::from_utf8_lossy(request.body()).into_owned();
         let text = format!("{} {}\n{body}", request.method(), request.uri());
         let response = self.0.service.send(request).await?;
-        let parts = String::from_utf8_lossy(response.body());
-        if response.status().is_success() && !parts.contains("HTTP/1.1 4") && !parts.contains("HTTP/1.1 5") {
+        if is_applied(&response) {
             self.0.log.lock().unwrap().applied.push(text);
         }
         Ok(response)
@@ -150,23 +157,5 @@ impl Transport for LateNetwork {
 impl fmt::Debug for LateNetwork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.log.lock().unwrap().fates.fmt(f)
-    }
-}
-
-/// A service that answers once every late write has arrived. Leaves its clock as it is.
-#[derive(Clone, Debug)]
-pub struct Settled(LateNetwork);
-
-impl Transport for Settled {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        Box::pin(async move {
-            let mut late = self.0.0.late.subscribe();
-            let _ = late.wait_for(|late| *late == 0).await;
-            self.0.0.service.emulator().send(request).await
-        })
-    }
-
-    fn behind(&self) -> Option<&dyn Transport> {
-        self.0.behind()
     }
 }
