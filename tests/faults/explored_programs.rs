@@ -6,7 +6,8 @@ use std::pin::pin;
 use std::time::Duration;
 
 use azure_table::testing::{Simulation, explore};
-use azure_table::{Error, Filter, Guid, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table::{Error, Filter, Result, TableClient, TableServiceClient};
+use azure_table_tests::entities::Marked;
 use fastrand::Rng;
 use futures::future::{Either, join_all, select, select_all};
 use futures::poll;
@@ -17,18 +18,6 @@ const PROGRAMS: u64 = 4;
 /// A program with more orders is left out.
 const MAX_ORDERS: u64 = 60;
 const ROWS: [&str; 2] = ["x", "y"];
-
-/// A row with the number of the operation that wrote it, which is read without its Timestamp.
-#[derive(TableEntity, Clone)]
-struct Mark {
-    #[table(partition_key)]
-    group: String,
-    #[table(row_key)]
-    name: String,
-    by: i32,
-    #[table(write_id)]
-    write: Option<Guid>,
-}
 
 /// An operation with its row.
 #[derive(Clone, Copy, Debug)]
@@ -60,13 +49,9 @@ impl Operation {
     }
 
     /// Returns the result for the task.
-    async fn run(self, by: i32, rows: &TableClient<Mark>) -> String {
-        let mark = |row: usize| Mark {
-            group: "p".to_owned(),
-            name: ROWS[row].to_owned(),
-            by,
-            write: None,
-        };
+    async fn run(self, by: i64, rows: &TableClient<Marked>) -> String {
+        // The count is the number of the operation that wrote the row.
+        let mark = |row: usize| Marked::new("p", ROWS[row], by);
         let done = |_| String::new();
         match self {
             Self::Get(row) => {
@@ -77,7 +62,7 @@ impl Operation {
             Self::Upsert(row) => shown(rows.insert_or_replace(&mark(row)).await.map(done)),
             Self::Delete(row) => shown(rows.delete(("p", ROWS[row])).await.map(|()| String::new())),
             Self::Modify(row) => {
-                let modified = rows.modify(("p", ROWS[row]), |mark| mark.by = by).await;
+                let modified = rows.modify(("p", ROWS[row]), |mark| mark.count = by).await;
                 shown(modified.map(|_| String::new()))
             }
             Self::Query(from) => {
@@ -96,8 +81,8 @@ impl Operation {
 }
 
 /// Returns the rows with their writers.
-fn written(rows: &[Mark]) -> String {
-    let shown = rows.iter().map(|row| format!("{} by {}", row.name, row.by));
+fn written(rows: &[Marked]) -> String {
+    let shown = rows.iter().map(|row| format!("{} by {}", row.name, row.count));
     shown.collect::<Vec<_>>().join(", ")
 }
 
@@ -134,7 +119,7 @@ impl Step {
         }
     }
 
-    async fn run(self, by: i32, rows: &TableClient<Mark>, spawned: &TableClient<Mark>) -> String {
+    async fn run(self, by: i64, rows: &TableClient<Marked>, spawned: &TableClient<Marked>) -> String {
         match self {
             Self::Await(operation) => operation.run(by, rows).await,
             Self::Select(first, second) => {
@@ -210,15 +195,15 @@ impl Program {
 
     /// Returns the results of one run.
     async fn run(&self, simulation: Simulation) -> String {
-        let main = simulation.table::<Mark>("Rows");
+        let main = simulation.table::<Marked>("Rows");
         let results = RefCell::new(vec![Vec::new(); self.tasks.len()]);
         let (results, simulation) = (&results, &simulation);
-        let steps = async |task: usize, [rows, spawned]: [TableClient<Mark>; 2]| {
+        let steps = async |task: usize, [rows, spawned]: [TableClient<Marked>; 2]| {
             if self.waits {
                 sleep(Duration::from_secs(40 - 10 * task as u64)).await;
             }
             for (number, step) in self.tasks[task].iter().enumerate() {
-                let by = (100 * task + 10 * number) as i32;
+                let by = (100 * task + 10 * number) as i64;
                 let result = step.run(by, &rows, &spawned).await;
                 results.borrow_mut()[task].push(result);
             }
@@ -229,12 +214,12 @@ impl Program {
             if task == 0 && self.crashes > 0 {
                 let life = async |service: TableServiceClient| {
                     results.borrow_mut()[task].push("begins".to_owned());
-                    let rows = service.table::<Mark>("Rows").unwrap();
+                    let rows = service.table::<Marked>("Rows").unwrap();
                     steps(task, [rows.clone(), rows]).await;
                 };
                 simulation.process(&names[0], life).await;
             } else {
-                let client = |name: String| simulation.client(&name).table::<Mark>("Rows").unwrap();
+                let client = |name: String| simulation.client(&name).table::<Marked>("Rows").unwrap();
                 steps(task, names.map(client)).await;
             }
         });
@@ -249,7 +234,7 @@ impl Program {
             String::new()
         };
         let behind = TableServiceClient::from_transport(simulation.emulator().clone())
-            .table::<Mark>("Rows")
+            .table::<Marked>("Rows")
             .unwrap();
         let left = if self.is_dated {
             let mut dated = behind.query().partition("p").versioned().all().await.unwrap();

@@ -41,6 +41,16 @@ pub(crate) struct Entry {
     pub(crate) choose: fn(&Given<'_>) -> Chosen,
 }
 
+/// Defines methods that set fields.
+macro_rules! settings {
+    ($($(#[$doc:meta])* $name:ident: $($field:ident = $value:literal),+;)*) => {
+        $($(#[$doc])* pub(crate) const fn $name(mut self) -> Self {
+            $(self.$field = $value;)+
+            self
+        })*
+    };
+}
+
 impl Entry {
     /// An operation of one call on rows.
     pub(crate) const fn new(
@@ -71,12 +81,6 @@ impl Entry {
         self
     }
 
-    /// An operation on the whole service.
-    pub(crate) const fn of_service(mut self) -> Self {
-        self.has_table = false;
-        self
-    }
-
     /// An operation of up to this many calls with one timeout.
     pub(crate) const fn calls(mut self, calls: u32) -> Self {
         self.calls = calls;
@@ -89,29 +93,9 @@ impl Entry {
         self
     }
 
-    pub(crate) const fn batches(mut self) -> Self {
-        self.is_batch = true;
-        self
-    }
-
-    pub(crate) const fn concurrent(mut self) -> Self {
-        self.is_concurrent = true;
-        self
-    }
-
-    pub(crate) const fn by_token(mut self) -> Self {
-        self.by_token = true;
-        self
-    }
-
-    pub(crate) const fn without_options(mut self) -> Self {
-        self.has_call = false;
-        self
-    }
-
-    /// Many writes, at a rate that the service accepts.
-    pub(crate) const fn bulk(mut self) -> Self {
-        (self.is_batch, self.is_paced) = (true, true);
+    /// Limits the whole to this time, whatever its calls have.
+    pub(crate) const fn within(mut self, time: Duration) -> Self {
+        self.within = Some(time);
         self
     }
 
@@ -120,20 +104,17 @@ impl Entry {
         self.batches().pages(5 * 4)
     }
 
-    /// Limits the whole to this time, whatever its calls have.
-    pub(crate) const fn within(mut self, time: Duration) -> Self {
-        self.within = Some(time);
-        self
-    }
-
-    pub(crate) const fn paced(mut self) -> Self {
-        self.is_paced = true;
-        self
-    }
-
-    pub(crate) const fn inserts(mut self) -> Self {
-        self.inserts = true;
-        self
+    settings! {
+        /// An operation on the whole service.
+        of_service: has_table = false;
+        batches: is_batch = true;
+        concurrent: is_concurrent = true;
+        by_token: by_token = true;
+        without_options: has_call = false;
+        /// Many writes, at a rate that the service accepts.
+        bulk: is_batch = true, is_paced = true;
+        paced: is_paced = true;
+        inserts: inserts = true;
     }
 }
 
@@ -297,20 +278,18 @@ impl Reported {
         result.map_or_else(|e| Self::Failed(Arc::new(e)), reported)
     }
 
-    pub(crate) fn etag(result: Result<ETag, Error>) -> Self {
-        Self::of(result, |etag| Self::Written(vec![Some(etag)]))
-    }
-
     pub(crate) fn done<T>(result: Result<T, Error>) -> Self {
         Self::of(result, |_| Self::Done)
     }
 }
 
+/// The future of a call that is reported.
+pub(crate) trait Reports: Future<Output = Reported> + 'static {}
+
+impl<F: Future<Output = Reported> + 'static> Reports for F {}
+
 impl Chosen {
-    pub(crate) fn new<F>(promise: Promise, call: impl FnOnce(On) -> F + 'static) -> Self
-    where
-        F: Future<Output = Reported> + 'static,
-    {
+    pub(crate) fn new<F: Reports>(promise: Promise, call: impl FnOnce(On) -> F + 'static) -> Self {
         Self {
             promise,
             run: Box::new(move |on| Box::pin(call(on))),
@@ -318,18 +297,16 @@ impl Chosen {
     }
 
     /// One write of a row.
-    pub(crate) fn write<F>(given: &Given<'_>, write: Write, call: impl FnOnce(On) -> F + 'static) -> Self
-    where
-        F: Future<Output = Reported> + 'static,
-    {
+    pub(crate) fn write<F: Reports>(given: &Given<'_>, write: Write, call: impl FnOnce(On) -> F + 'static) -> Self {
         Self::writes(given, vec![write], call)
     }
 
     /// Writes of rows, all together.
-    pub(crate) fn writes<F>(given: &Given<'_>, writes: Vec<Write>, call: impl FnOnce(On) -> F + 'static) -> Self
-    where
-        F: Future<Output = Reported> + 'static,
-    {
+    pub(crate) fn writes<F: Reports>(
+        given: &Given<'_>,
+        writes: Vec<Write>,
+        call: impl FnOnce(On) -> F + 'static,
+    ) -> Self {
         let mut after = given.state.clone();
         let change = Change {
             after: writes.iter().try_for_each(|write| after.write(write)).map(|()| after),
@@ -349,15 +326,12 @@ impl Chosen {
     }
 
     /// A change of anything other than rows. `existed` is what it reports of the state before.
-    pub(crate) fn change<F>(
+    pub(crate) fn change<F: Reports>(
         after: Result<State, ErrorKind>,
         existed: bool,
         is_repeatable: bool,
         call: impl FnOnce(On) -> F + 'static,
-    ) -> Self
-    where
-        F: Future<Output = Reported> + 'static,
-    {
+    ) -> Self {
         let change = Change {
             after,
             writes: Vec::new(),

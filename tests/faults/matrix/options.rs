@@ -35,57 +35,43 @@ impl Options {
     /// Options with one effective value each, and others that are overridden.
     pub(crate) fn choose(entry: &Entry, location: LocationMode, seed: u64, context: &OperationContext) -> Self {
         let holds = [true, entry.has_table, true];
+        let options = CallOptions::new;
         let mut levels = LEVELS.map(|level| {
-            let options = CallOptions::new().header(format!("x-of-{level}"), level);
+            let options = options().header(format!("x-of-{level}"), level);
             options.header("x-nearest", level)
         });
-        let mut set = |holds: [bool; 3],
-                       nearest: &dyn Fn(CallOptions) -> CallOptions,
-                       other: &dyn Fn(CallOptions) -> CallOptions| {
+        let mut set = |holds: [bool; 3], nearest: CallOptions, other: CallOptions| {
             let possible: Vec<usize> = (0..3).filter(|level| holds[*level]).collect();
             let chosen = *fastrand::choice(&possible).unwrap();
             for (level, held) in levels.iter_mut().enumerate().take(chosen + 1) {
-                let options = std::mem::take(held);
-                *held = match level == chosen {
-                    true => nearest(options),
-                    false if fastrand::bool() => other(options),
-                    false => options,
-                };
+                if level == chosen {
+                    *held = held.clone().with(&nearest);
+                } else if fastrand::bool() {
+                    *held = held.clone().with(&other);
+                }
             }
         };
         // A timeout of the call itself would apply to the whole.
         let may_be_timed = [true, entry.has_table, entry.within.is_none()];
-        set(may_be_timed, &|options| options.timeout(TIMEOUT), &|options| {
-            options.timeout(OVERRIDDEN)
-        });
+        set(may_be_timed, options().timeout(TIMEOUT), options().timeout(OVERRIDDEN));
         let other = match location {
             LocationMode::PrimaryOnly => LocationMode::SecondaryThenPrimary,
             _ => LocationMode::PrimaryOnly,
         };
-        set(holds, &|options| options.location_mode(location), &|options| {
-            options.location_mode(other)
-        });
+        set(holds, options().location_mode(location), options().location_mode(other));
         let retries = fastrand::u8(..8) > 0;
-        if retries {
-            set(
-                holds,
-                &|options| options.retry(ExponentialRetry::default()),
-                &|options| options.retry(NoRetry),
-            )
-        } else {
-            set(holds, &|options| options.retry(NoRetry), &|options| {
-                options.retry(ExponentialRetry::default())
-            })
+        let (retrying, once) = (options().retry(ExponentialRetry::default()), options().retry(NoRetry));
+        match retries {
+            true => set(holds, retrying, once),
+            false => set(holds, once, retrying),
         }
         let id = fastrand::bool().then(|| format!("case-{seed}"));
         if let Some(id) = &id {
-            set(holds, &|options| options.client_request_id(id), &|options| {
-                options.client_request_id("overridden")
-            });
+            let overridden = options().client_request_id("overridden");
+            set(holds, options().client_request_id(id), overridden);
         }
-        set(holds, &|options| options.context(context), &|options| {
-            options.context(&OperationContext::new())
-        });
+        let unread = options().context(&OperationContext::new());
+        set(holds, options().context(context), unread);
         Self {
             levels,
             id,
@@ -113,12 +99,8 @@ impl Options {
     /// Checks that a request has the effective options, each once.
     pub(crate) fn check(&self, sent: &Sent) -> Result<(), Broken> {
         let has = |name: &str, wanted: &[&str]| {
-            let values = sent.headers.get_all(name).iter();
-            if values.eq(wanted.iter()) {
-                Ok(())
-            } else {
-                Err(Broken::WrongHeaders)
-            }
+            let has_all = sent.headers.get_all(name).iter().eq(wanted.iter());
+            has_all.then_some(()).ok_or(Broken::WrongHeaders)
         };
         for (level, holds) in LEVELS.iter().zip(self.holds) {
             let values = if holds { std::slice::from_ref(level) } else { &[] };

@@ -8,170 +8,129 @@ use futures::stream;
 
 use super::super::check::names_doubt;
 use super::super::model::{Cell, Demand, Write, key};
-use super::super::operation::{Chosen, Claim, Entry, Given, On, Promise, Reported};
-use super::{KINDS, Kind, operation};
+use super::super::operation::{Chosen, Claim, Entry, Given, On, Promise, Reported, Reports};
+use super::{any_write, operation};
 
 type Ended = Result<BulkReport, Interrupted<BulkReport>>;
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry::new("bulk insert", &["Bulk::insert"], |given| {
-        of_cells(given, Write::Insert, |on, cells| async move {
-            bulk(&on).insert(cells).await
-        })
-    })
-    .inserts()
-    .bulk(),
-    Entry::new("bulk insert or replace", &["Bulk::insert_or_replace"], |given| {
-        of_cells(given, Write::InsertOrReplace, |on, cells| async move {
-            bulk(&on).insert_or_replace(cells).await
-        })
-    })
-    .bulk(),
-    Entry::new("bulk insert or merge", &["Bulk::insert_or_merge"], |given| {
-        of_cells(given, Write::InsertOrMerge, |on, cells| async move {
-            bulk(&on).insert_or_merge(cells).await
-        })
-    })
-    .bulk(),
-    Entry::new("bulk replace", &["Bulk::replace"], |given| {
+pub(super) const ENTRIES: &[Entry] = entries! {
+    "bulk insert" ["Bulk::insert"] .inserts().bulk() => |given| {
+        of_cells(given, Write::Insert, |on, cells| async move { bulk(&on).insert(cells).await })
+    };
+    "bulk insert or replace" ["Bulk::insert_or_replace"] .bulk() => |given| {
+        of_cells(given, Write::InsertOrReplace, |on, cells| async move { bulk(&on).insert_or_replace(cells).await })
+    };
+    "bulk insert or merge" ["Bulk::insert_or_merge"] .bulk() => |given| {
+        of_cells(given, Write::InsertOrMerge, |on, cells| async move { bulk(&on).insert_or_merge(cells).await })
+    };
+    "bulk replace" ["Bulk::replace"] .bulk() => |given| {
         let write = |cell| Write::Replace(cell, Demand::Exists);
         of_cells(given, write, |on, cells| async move { bulk(&on).replace(cells).await })
-    })
-    .bulk(),
-    Entry::new("bulk merge", &["Bulk::merge"], |given| {
+    };
+    "bulk merge" ["Bulk::merge"] .bulk() => |given| {
         let write = |cell| Write::Merge(cell, Demand::Exists);
         of_cells(given, write, |on, cells| async move { bulk(&on).merge(cells).await })
-    })
-    .bulk(),
-    Entry::new("bulk delete", &["Bulk::delete"], |given| {
+    };
+    "bulk delete" ["Bulk::delete"] .bulk() => |given| {
         let write = |cell: Cell| Write::Delete(cell.row, Demand::Exists);
         of_cells(given, write, |on, cells| async move {
             bulk(&on).delete(cells.iter().map(|cell| key(&cell.row))).await
         })
-    })
-    .bulk(),
-    Entry::new("bulk patch", &["Bulk::patch"], |given| {
+    };
+    "bulk patch" ["Bulk::patch"] .bulk() => |given| {
         let write = |cell: Cell| Write::Patch(cell.row, cell.a, Demand::Exists);
         of_cells(given, write, |on, cells| async move {
             let patches = cells.iter().map(|cell| (key(&cell.row), [Cell::A.set(cell.a)]));
             bulk(&on).patch(patches).await
         })
-    })
-    .bulk(),
-    Entry::new("bulk of any writes", &["Bulk::write"], |given| {
+    };
+    "bulk of any writes" ["Bulk::write"] .bulk() => |given| {
         of_any(given, |on, writes| async move {
-            let count = writes.len();
-            reported(count, bulk(&on).write(operations(writes)).await)
+            reported(writes.len(), bulk(&on).write(operations(&writes)).await)
         })
-    })
-    .bulk(),
-    Entry::new("bulk of whole batches", &["Bulk::write"], |given| {
+    };
+    "bulk of whole batches" ["Bulk::write"] .bulk() => |given| {
         of_any(given, |on, writes| async move {
-            let count = writes.len();
-            without_verdicts(reported(
-                count,
-                bulk(&on).fail_whole_batches().write(operations(writes)).await,
-            ))
+            let ended = bulk(&on).fail_whole_batches().write(operations(&writes)).await;
+            without_verdicts(reported(writes.len(), ended))
         })
-    })
-    .bulk(),
-    Entry::new("bulk of a stream", &["Bulk::write_stream"], |given| {
+    };
+    "bulk of a stream" ["Bulk::write_stream"] .bulk() => |given| {
         of_any(given, |on, writes| async move {
-            let count = writes.len();
-            reported(count, bulk(&on).write_stream(stream::iter(operations(writes))).await)
+            let source = stream::iter(operations(&writes));
+            reported(writes.len(), bulk(&on).write_stream(source).await)
         })
-    })
-    .bulk(),
-    Entry::new("bulk of a stream that may fail", &["Bulk::write_try_stream"], |given| {
+    };
+    "bulk of a stream that may fail" ["Bulk::write_try_stream"] .bulk() => |given| {
         of_any(given, |on, writes| async move {
-            let count = writes.len();
-            let source = stream::iter(operations(writes).into_iter().map(Ok::<_, Error>));
-            reported(count, bulk(&on).write_try_stream(source).await)
+            let source = stream::iter(operations(&writes).into_iter().map(Ok::<_, Error>));
+            reported(writes.len(), bulk(&on).write_try_stream(source).await)
         })
-    })
-    .bulk(),
-    Entry::new(
-        "bulk outcomes",
-        &["BulkWrite::outcomes", "BulkOutcomes::next"],
-        |given| {
-            of_any(given, |on, writes| async move {
-                let mut claims: Vec<Claim> = writes.iter().map(|_| Claim::NotAttempted).collect();
-                let mut outcomes = bulk(&on).write(operations(writes)).outcomes();
-                while let Some(outcome) = outcomes.next().await {
-                    let (index, claim) = match outcome {
-                        BulkOutcome::Applied(applied) => (applied.index(), Claim::Applied(applied.etag().cloned())),
-                        BulkOutcome::Leftover(left) => (left.index(), left_over(left.reason())),
-                        _ => unreachable!(),
-                    };
-                    claims[index as usize] = claim;
+    };
+    "bulk outcomes" ["BulkWrite::outcomes", "BulkOutcomes::next"] .bulk() => |given| {
+        of_any(given, |on, writes| async move {
+            let mut claims: Vec<Claim> = writes.iter().map(|_| Claim::NotAttempted).collect();
+            let mut outcomes = bulk(&on).write(operations(&writes)).outcomes();
+            while let Some(outcome) = outcomes.next().await {
+                let (index, claim) = match outcome {
+                    BulkOutcome::Applied(applied) => (applied.index(), Claim::Applied(applied.etag().cloned())),
+                    BulkOutcome::Leftover(left) => (left.index(), left_over(left.reason())),
+                    _ => unreachable!(),
+                };
+                claims[index as usize] = claim;
+            }
+            drop(outcomes.finish());
+            Reported::Each(claims)
+        })
+    };
+    "writer" ["Writer::send", "Writer::flush", "Writer::run_pending", "Writer::close"] .bulk() => |given| {
+        of_any(given, |on, writes| async move {
+            let mut writer = bulk(&on).writer();
+            let mut taken = 0;
+            for operation in operations(&writes) {
+                if writer.send(operation).await.is_err() {
+                    break;
                 }
-                drop(outcomes.finish());
-                Reported::Each(claims)
-            })
-        },
-    )
-    .bulk(),
-    Entry::new(
-        "writer",
-        &["Writer::send", "Writer::flush", "Writer::run_pending", "Writer::close"],
-        |given| {
-            of_any(given, |on, writes| async move {
-                let mut writer = bulk(&on).writer();
-                let (count, mut taken) = (writes.len(), 0);
-                for operation in operations(writes) {
-                    if writer.send(operation).await.is_err() {
-                        break;
-                    }
-                    taken += 1;
-                    match fastrand::u8(..4) {
-                        0 => drop(writer.flush().await),
-                        1 => drop(tokio::time::timeout(Duration::from_millis(10), writer.run_pending()).await),
-                        _ => {}
-                    }
+                taken += 1;
+                match fastrand::u8(..4) {
+                    0 => drop(writer.flush().await),
+                    1 => drop(tokio::time::timeout(Duration::from_millis(10), writer.run_pending()).await),
+                    _ => {}
                 }
-                reported_of(count, taken, writer.close().await)
-            })
-        },
-    )
-    .bulk(),
-    Entry::new(
-        "writer of entities",
-        &["Writer::insert", "Writer::insert_or_replace", "Writer::insert_or_merge"],
-        |given| {
-            let cells = cells(given);
-            let write = |(n, cell): (usize, &Cell)| match n % 3 {
-                0 => Write::Insert(cell.clone()),
-                1 => Write::InsertOrReplace(cell.clone()),
-                _ => Write::InsertOrMerge(cell.clone()),
-            };
-            let writes = cells.iter().enumerate().map(write).collect();
-            Chosen::new(Promise::Each(writes), |on| async move {
-                let mut writer = on.table.with(&on.call).writer();
-                let mut taken = 0;
-                for (n, cell) in cells.iter().enumerate() {
-                    let sent = match n % 3 {
-                        0 => writer.insert(cell).await,
-                        1 => writer.insert_or_replace(cell).await,
-                        _ => writer.insert_or_merge(cell).await,
-                    };
-                    if sent.is_err() {
-                        break;
-                    }
-                    taken += 1;
+            }
+            reported_of(writes.len(), taken, writer.close().await)
+        })
+    };
+    "writer of entities" ["Writer::insert", "Writer::insert_or_replace", "Writer::insert_or_merge"]
+    .bulk() => |given| {
+        let cells = cells(given);
+        let kinds = [Write::Insert, Write::InsertOrReplace, Write::InsertOrMerge];
+        let writes = cells.iter().zip(kinds.into_iter().cycle()).map(|(cell, kind)| kind(cell.clone()));
+        Chosen::new(Promise::Each(writes.collect()), |on| async move {
+            let mut writer = on.table.with(&on.call).writer();
+            let mut taken = 0;
+            for (n, cell) in cells.iter().enumerate() {
+                let sent = match n % 3 {
+                    0 => writer.insert(cell).await,
+                    1 => writer.insert_or_replace(cell).await,
+                    _ => writer.insert_or_merge(cell).await,
+                };
+                if sent.is_err() {
+                    break;
                 }
-                reported_of(cells.len(), taken, writer.close().await)
-            })
-        },
-    )
-    .bulk(),
-];
+                taken += 1;
+            }
+            reported_of(cells.len(), taken, writer.close().await)
+        })
+    };
+};
 
 /// A bulk of small batches, some of them concurrent.
 fn bulk(on: &On) -> Bulk<Cell> {
     on.table.bulk().batch_size(3).with(&on.call)
 }
 
-fn operations(writes: Vec<Write>) -> Vec<TableOperation> {
+fn operations(writes: &[Write]) -> Vec<TableOperation> {
     writes.iter().map(operation).collect()
 }
 
@@ -198,25 +157,14 @@ where
     })
 }
 
-fn of_any<F>(given: &Given<'_>, call: impl FnOnce(On, Vec<Write>) -> F + 'static) -> Chosen
-where
-    F: Future<Output = Reported> + 'static,
-{
+fn of_any<F: Reports>(given: &Given<'_>, call: impl FnOnce(On, Vec<Write>) -> F + 'static) -> Chosen {
     let writes = any_writes(given);
     Chosen::new(Promise::Each(writes.clone()), |on| call(on, writes))
 }
 
 /// Four to six writes of any kind; a row may occur twice.
 pub(super) fn any_writes(given: &Given<'_>) -> Vec<Write> {
-    let write = |n| {
-        let kind = *fastrand::choice(&KINDS).unwrap();
-        let given = Given {
-            inserts: kind == Kind::Insert,
-            value: given.value * 10 + n,
-            ..*given
-        };
-        given.write(kind)
-    };
+    let write = |n| any_write(given, given.value * 10 + n);
     (0..fastrand::i64(4..=6)).map(write).collect()
 }
 
@@ -231,15 +179,11 @@ fn reported_of(count: usize, taken: usize, ended: Ended) -> Reported {
     let read = report.applied() + report.rejected() + report.in_doubt() + report.not_attempted();
     let read = usize::try_from(read).unwrap();
     assert!(read <= taken, "{report}");
-    let mut claims: Vec<Claim> = (0..count)
-        .map(|index| {
-            if index < read {
-                Claim::Applied(None)
-            } else {
-                Claim::NotAttempted
-            }
-        })
-        .collect();
+    let claim = |index| match index < read {
+        true => Claim::Applied(None),
+        false => Claim::NotAttempted,
+    };
+    let mut claims: Vec<Claim> = (0..count).map(claim).collect();
     for left in report.leftovers() {
         claims[left.index() as usize] = left_over(left.reason());
     }

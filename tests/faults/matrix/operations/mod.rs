@@ -1,5 +1,12 @@
 //! The operations of the matrix, one entry each.
 
+/// Defines entries: the name, the methods that it calls, its settings, and the choice of its values.
+macro_rules! entries {
+    ($($name:literal [$($method:literal),*] $(.$set:ident($($to:expr),*))* => |$given:tt| $choose:expr;)*) => {
+        &[$(Entry::new($name, &[$($method),*], |$given| $choose)$(.$set($($to),*))*),*]
+    };
+}
+
 mod bulk;
 mod grouped;
 mod policies;
@@ -70,6 +77,18 @@ impl Given<'_> {
     fn write(&self, kind: Kind) -> Write {
         write(kind, self.state, self.row(), self.value)
     }
+}
+
+/// A write of any kind, which mostly fits the state.
+fn any_write(given: &Given<'_>, value: i64) -> Write {
+    let kind = *fastrand::choice(&KINDS).unwrap();
+    let inserts = kind == Kind::Insert;
+    Given {
+        value,
+        inserts,
+        ..*given
+    }
+    .write(kind)
 }
 
 fn pick(all: &[&str], exists: impl Fn(&str) -> bool, wanted: bool) -> String {

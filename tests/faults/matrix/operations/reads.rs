@@ -5,41 +5,35 @@ use azure_table::{CallOptions, Key, TableOperation, Versioned};
 use super::super::model::{Cell, ROWS, State, key};
 use super::super::operation::{Chosen, Entry, Given, On, Origin, Parts, View, shown, stored};
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry::new("get", &["TableClient::get"], |given| {
+pub(super) const ENTRIES: &[Entry] = entries! {
+    "get" ["TableClient::get"] => |given| {
         one(given, Origin::Any, |on, row| async move {
             let read = on.table.get(key(&row)).versioned().with(&on.call).await?;
             Ok(read.as_ref().map(shown))
         })
-    }),
-    Entry::new("get via batch", &[], |given| {
+    };
+    "get via batch" [] .batches() => |given| {
         one(given, Origin::Primary, |on, row| async move {
-            let get = on
-                .table
-                .get(key(&row))
-                .versioned()
-                .with(&CallOptions::new().via_batch());
+            let get = on.table.get(key(&row)).versioned().with(&via_batch());
             Ok(get.with(&on.call).await?.as_ref().map(shown))
         })
-    })
-    .batches(),
-    Entry::new("execute a retrieve", &["TableClient::execute"], |given| {
+    };
+    "execute a retrieve" ["TableClient::execute"] => |given| {
         one(given, Origin::Any, |on, row| async move {
             let retrieve = TableOperation::get::<Cell>(key(&row));
             let result = on.table.execute(retrieve).with(&on.call).await?;
             Ok(result.entity::<Versioned<Cell>>()?.as_ref().map(shown))
         })
-    }),
-    Entry::new("batch with a retrieve", &["TableBatch::submit"], |given| {
+    };
+    "batch with a retrieve" ["TableBatch::submit"] .batches() => |given| {
         one(given, Origin::Primary, |on, row| async move {
             let mut batch = on.table.batch();
             batch.get(key(&row)).unwrap();
             let results = batch.submit().with(&on.call).await?;
             Ok(results[0].entity::<Versioned<Cell>>()?.as_ref().map(shown))
         })
-    })
-    .batches(),
-    Entry::new("exists", &["TableClient::exists"], |given| {
+    };
+    "exists" ["TableClient::exists"] => |given| {
         let row = given.row();
         let shown = row.clone();
         let view = move |state: &State| vec![state.rows.contains_key(&shown).to_string()];
@@ -47,8 +41,8 @@ pub(super) const ENTRIES: &[Entry] = &[
             let exists = on.table.exists(key(&row)).with(&on.call).await?;
             Ok(vec![exists.to_string()])
         })
-    }),
-    Entry::new("refresh", &["TableClient::refresh"], |given| {
+    };
+    "refresh" ["TableClient::refresh"] .without_options() => |given| {
         one(given, Origin::Primary, |on, row| async move {
             let mut held = held(&row);
             match on.table.refresh(&mut held).await {
@@ -58,34 +52,32 @@ pub(super) const ENTRIES: &[Entry] = &[
                 Err(e) => Err(e),
             }
         })
-    })
-    .without_options(),
-    Entry::new("get many", &["TableClient::get_many", "GetMany::all"], |given| {
+    };
+    "get many" ["TableClient::get_many", "GetMany::all"] .pages(8).concurrent() => |given| {
         many(given, |on, rows| async move {
             let many = on.table.get_many(rows.iter().map(|row| key(row))).versioned();
             let read = many.concurrency(2).with(&on.call).all().await?;
             Ok(read.iter().map(|(key, read)| either(key, read.as_ref())).collect())
         })
-    })
-    .pages(8)
-    .concurrent(),
-    Entry::new("get many as they come", &["GetMany::try_next"], |given| {
-        many(given, |on, rows| async move {
+    };
+    "get many as they come" ["GetMany::try_next"] .pages(8).concurrent().batches() => |given| {
+        let many = many(given, |on, rows| async move {
             let many = on.table.get_many(rows.iter().map(|row| key(row))).versioned();
-            let mut many = many.unordered().with(&CallOptions::new().via_batch()).with(&on.call);
+            let mut many = many.unordered().with(&via_batch()).with(&on.call);
             let mut view = View::new();
             while let Some((key, read)) = many.try_next().await? {
                 view.push(either(&key, read.as_ref()));
             }
             view.sort();
             Ok(view)
-        })
-        .of(Origin::Primary)
-    })
-    .pages(8)
-    .concurrent()
-    .batches(),
-];
+        });
+        many.of(Origin::Primary)
+    };
+};
+
+fn via_batch() -> CallOptions {
+    CallOptions::new().via_batch()
+}
 
 /// An older version of a row that the caller has.
 fn held(row: &str) -> Versioned<Cell> {

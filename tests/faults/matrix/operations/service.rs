@@ -10,15 +10,14 @@ use super::super::super::doubts::doubt;
 use super::super::model::{State, Subject, key};
 use super::super::operation::{Chosen, Entry, Origin, Parts, Reported, View};
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry::new("ping", &["TableServiceClient::ping"], |_| {
+pub(super) const ENTRIES: &[Entry] = entries! {
+    "ping" ["TableServiceClient::ping"] .of_service() => |_| {
         Chosen::read(Origin::Any, Parts::One, nothing, |on| async move {
             on.service.ping().with(&on.call).await?;
             Ok(View::new())
         })
-    })
-    .of_service(),
-    Entry::new("resolve doubt", &["TableServiceClient::resolve_doubt"], |given| {
+    };
+    "resolve doubt" ["TableServiceClient::resolve_doubt"] .of_service() => |given| {
         let row = given.row();
         let of = row.clone();
         let view = move |state: &State| vec![state.rows.contains_key(&of).to_string()];
@@ -30,66 +29,43 @@ pub(super) const ENTRIES: &[Entry] = &[
                 other => unreachable!("{other:?}"),
             }
         })
-    })
-    .of_service(),
-    Entry::new("warm-up", &["TableServiceClient::warm_up"], |_| {
+    };
+    "warm-up" ["TableServiceClient::warm_up"] .of_service() => |_| {
         Chosen::read(Origin::Primary, Parts::One, nothing, |on| async move {
-            let opened = on.service.warm_up(1).with(&on.call).await?;
-            assert_eq!(opened, 1);
+            assert_eq!(on.service.warm_up(1).with(&on.call).await?, 1);
             Ok(View::new())
         })
-    })
-    .of_service(),
-    Entry::new("service properties", &["TableServiceClient::properties"], |_| {
+    };
+    "service properties" ["TableServiceClient::properties"] .on(Subject::Properties).of_service() => |_| {
         let view = |state: &State| vec![format!("{:?}", state.retention_days)];
         Chosen::read(Origin::Any, Parts::One, view, |on| async move {
             let metrics = on.service.properties().with(&on.call).await?.hour_metrics;
-            Ok(vec![format!(
-                "{:?}",
-                metrics.and_then(|metrics| metrics.retention_days)
-            )])
+            let days = metrics.and_then(|metrics| metrics.retention_days);
+            Ok(vec![format!("{days:?}")])
         })
-    })
-    .on(Subject::Properties)
-    .of_service(),
-    Entry::new(
-        "set service properties",
-        &["TableServiceClient::set_properties"],
-        |given| {
-            let days = retention(given.value);
-            let after = State {
-                retention_days: Some(days),
-                ..given.state.clone()
-            };
-            Chosen::change(Ok(after), false, true, move |on| async move {
-                Reported::done(on.service.set_properties(properties(days)).with(&on.call).await)
-            })
-        },
-    )
-    .on(Subject::Properties)
-    .of_service(),
-    Entry::new("service statistics", &["TableServiceClient::statistics"], |_| {
+    };
+    "set service properties" ["TableServiceClient::set_properties"] .on(Subject::Properties).of_service() => |given| {
+        let days = retention(given.value);
+        let after = State { retention_days: Some(days), ..given.state.clone() };
+        Chosen::change(Ok(after), false, true, move |on| async move {
+            Reported::done(on.service.set_properties(properties(days)).with(&on.call).await)
+        })
+    };
+    "service statistics" ["TableServiceClient::statistics"] .of_service() => |_| {
         Chosen::read(Origin::Secondary, Parts::One, nothing, |on| async move {
             let statistics = on.service.statistics().with(&on.call).await?;
             assert!(statistics.last_sync_time.is_some());
             Ok(View::new())
         })
-    })
-    .of_service(),
-    Entry::new(
-        "user delegation key",
-        &["TableServiceClient::user_delegation_key"],
-        |_| {
-            Chosen::read(Origin::Primary, Parts::One, nothing, |on| async move {
-                let expiry = DateTime::now() + Duration::from_secs(3_600);
-                on.service.user_delegation_key(expiry).with(&on.call).await?;
-                Ok(View::new())
-            })
-        },
-    )
-    .of_service()
-    .by_token(),
-];
+    };
+    "user delegation key" ["TableServiceClient::user_delegation_key"] .of_service().by_token() => |_| {
+        Chosen::read(Origin::Primary, Parts::One, nothing, |on| async move {
+            let expiry = DateTime::now() + Duration::from_secs(3_600);
+            on.service.user_delegation_key(expiry).with(&on.call).await?;
+            Ok(View::new())
+        })
+    };
+};
 
 fn nothing(_: &State) -> View {
     View::new()

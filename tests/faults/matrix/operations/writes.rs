@@ -5,94 +5,70 @@ use azure_table::{Change, DateTime, ETag, ErrorKind, Versioned};
 
 use super::super::check::MAX_ATTEMPTS;
 use super::super::model::{Cell, Demand, ROWS_OF_BATCH, State, Write, key};
-use super::super::operation::{Chosen, Entry, Given, On, Reported};
-use super::{KINDS, Kind, operation, pick, write};
+use super::super::operation::{Chosen, Entry, Given, On, Reported, shown, stored};
+use super::{KINDS, Kind, any_write, operation, pick, write};
 
-pub(super) const ENTRIES: &[Entry] = &[
-    Entry::new("insert", &["TableClient::insert"], |given| single(given, Kind::Insert)).inserts(),
-    Entry::new("replace", &["TableClient::replace"], |given| {
-        single(given, Kind::Replace)
-    }),
-    Entry::new("merge", &["TableClient::merge"], |given| single(given, Kind::Merge)),
-    Entry::new("insert or replace", &["TableClient::insert_or_replace"], |given| {
-        single(given, Kind::InsertOrReplace)
-    }),
-    Entry::new("insert or merge", &["TableClient::insert_or_merge"], |given| {
-        single(given, Kind::InsertOrMerge)
-    }),
-    Entry::new("save", &["TableClient::save"], |given| {
+pub(super) const ENTRIES: &[Entry] = entries! {
+    "insert" ["TableClient::insert"] .inserts() => |given| single(given, Kind::Insert);
+    "replace" ["TableClient::replace"] => |given| single(given, Kind::Replace);
+    "merge" ["TableClient::merge"] => |given| single(given, Kind::Merge);
+    "insert or replace" ["TableClient::insert_or_replace"] => |given| single(given, Kind::InsertOrReplace);
+    "insert or merge" ["TableClient::insert_or_merge"] => |given| single(given, Kind::InsertOrMerge);
+    "save" ["TableClient::save"] .without_options() => |given| {
         let row = given.row();
         let stored = given.state.rows.get(&row).and_then(|stored| stored.etag.clone());
         let etag = stored.unwrap_or_else(|| ETag::new("W/\"held\""));
         let entity = Cell::new(&row, given.value, None);
-        let mut held = Versioned {
-            entity: entity.clone(),
-            etag: etag.clone(),
-            timestamp: DateTime::now(),
-        };
-        let write = Write::Replace(entity, Demand::Version(etag));
+        let write = Write::Replace(entity.clone(), Demand::Version(etag.clone()));
+        let mut held = Versioned { entity, etag, timestamp: DateTime::now() };
         Chosen::write(given, write, |on| async move {
             let saved = on.table.save(&mut held).await;
             Reported::of(saved, |()| Reported::Written(vec![Some(held.etag)]))
         })
-    })
-    .without_options(),
-    Entry::new("delete", &["TableClient::delete"], |given| single(given, Kind::Delete)),
-    Entry::new("patch", &["TableClient::patch"], |given| single(given, Kind::Patch)),
-    Entry::new("write via batch", &[], |given| {
-        let kind = *fastrand::choice(&KINDS).unwrap();
-        let given = Given {
-            inserts: kind == Kind::Insert,
-            ..*given
-        };
-        let write = given.write(kind);
-        Chosen::write(&given, write.clone(), |mut on| {
+    };
+    "delete" ["TableClient::delete"] => |given| single(given, Kind::Delete);
+    "patch" ["TableClient::patch"] => |given| single(given, Kind::Patch);
+    "write via batch" [] .calls(1 + MAX_ATTEMPTS).batches() => |given| {
+        let write = any_write(given, given.value);
+        Chosen::write(given, write.clone(), |mut on| {
             on.call = on.call.via_batch();
             send(on, write)
         })
-    })
-    .calls(1 + MAX_ATTEMPTS)
-    .batches(),
-    Entry::new("execute", &["TableClient::execute"], |given| {
+    };
+    "execute" ["TableClient::execute"] => |given| {
         let write = given.write(*fastrand::choice(&KINDS).unwrap());
         let operation = operation(&write);
         Chosen::write(given, write, |on| async move {
             let result = on.table.execute(operation).with(&on.call).await;
             Reported::of(result, |result| Reported::Written(vec![result.etag().cloned()]))
         })
-    }),
-    Entry::new("insert returning", &["TableClient::insert_returning"], |given| {
-        let write = given.write(Kind::Insert);
-        Chosen::write(given, write.clone(), |on| async move {
-            let Write::Insert(cell) = write else { unreachable!() };
+    };
+    "insert returning" ["TableClient::insert_returning"] .inserts() => |given| {
+        let cell = Cell::new(&given.row(), given.value, fastrand::bool().then_some(given.value));
+        Chosen::write(given, Write::Insert(cell.clone()), |on| async move {
             Reported::of(on.table.insert_returning(&cell).with(&on.call).await, |stored| {
                 assert_eq!(stored.entity, cell);
                 Reported::Written(vec![Some(stored.etag)])
             })
         })
-    })
-    .inserts(),
-    Entry::new("insert if absent", &["TableClient::insert_if_not_exists"], |given| {
-        let (row, value) = (given.row(), given.value);
-        let cell = Cell::new(&row, value, None);
-        let existed = given.state.rows.contains_key(&row);
+    };
+    "insert if absent" ["TableClient::insert_if_not_exists"] .inserts() => |given| {
+        let cell = Cell::new(&given.row(), given.value, None);
+        let write = Write::Insert(cell.clone());
+        let existed = given.state.rows.contains_key(&cell.row);
         let call = |on: On| async move {
-            Reported::of(
-                on.table.insert_if_not_exists(&cell).with(&on.call).await,
-                |etag| match etag {
-                    Some(etag) => Reported::Written(vec![Some(etag)]),
-                    None => Reported::Created(azure_table::service::Creation::Existed),
-                },
-            )
+            let inserted = on.table.insert_if_not_exists(&cell).with(&on.call).await;
+            Reported::of(inserted, |etag| match etag {
+                Some(etag) => Reported::Written(vec![Some(etag)]),
+                None => Reported::Created(azure_table::service::Creation::Existed),
+            })
         };
-        if existed {
-            Chosen::change(Ok(given.state.clone()), true, false, call)
-        } else {
-            Chosen::write(given, Write::Insert(Cell::new(&row, value, None)), call)
+        match existed {
+            true => Chosen::change(Ok(given.state.clone()), true, false, call),
+            false => Chosen::write(given, write, call),
         }
-    })
-    .inserts(),
-    Entry::new("delete if exists", &["TableClient::delete_if_exists"], |given| {
+    };
+    "delete if exists" ["TableClient::delete_if_exists"] => |given| {
         let row = given.row();
         let mut after = given.state.clone();
         let existed = after.rows.remove(&row).is_some();
@@ -100,20 +76,15 @@ pub(super) const ENTRIES: &[Entry] = &[
             let delete = on.table.delete_if_exists(key(&row)).with(&on.call);
             Reported::of(delete.await, Reported::Deleted)
         })
-    }),
-    Entry::new("modify", &["TableClient::modify"], |given| {
+    };
+    "modify" ["TableClient::modify"] .calls(4) => |given| {
         let (row, a) = (given.row(), given.value);
-        Chosen::write(
-            given,
-            Write::Patch(row.clone(), a, Demand::Exists),
-            move |on| async move {
-                let modify = on.table.modify(key(&row), |cell: &mut Cell| cell.a = a).with(&on.call);
-                Reported::of(modify.await, |stored| Reported::Written(vec![Some(stored.etag)]))
-            },
-        )
-    })
-    .calls(4),
-    Entry::new("modify or insert", &["TableClient::modify"], |given| {
+        Chosen::write(given, Write::Patch(row.clone(), a, Demand::Exists), move |on| async move {
+            let modify = on.table.modify(key(&row), |cell: &mut Cell| cell.a = a).with(&on.call);
+            Reported::of(modify.await, |stored| Reported::Written(vec![Some(stored.etag)]))
+        })
+    };
+    "modify or insert" ["TableClient::modify"] .calls(4) => |given| {
         let (row, a) = (pick(&ROWS_OF_BATCH, |_| true, true), given.value);
         let made = Write::InsertOrMerge(Cell::new(&row, a, None));
         Chosen::write(given, made, move |on| async move {
@@ -121,30 +92,24 @@ pub(super) const ENTRIES: &[Entry] = &[
             let modify = modify.or_insert(|| Cell::new(&row, 0, None)).with(&on.call);
             Reported::of(modify.await, |stored| Reported::Written(vec![Some(stored.etag)]))
         })
-    })
-    .calls(4),
-    Entry::new("modify that keeps", &["TableClient::modify"], |given| {
+    };
+    "modify that keeps" ["TableClient::modify"] => |given| {
         let row = given.row();
-        let after = if given.state.rows.contains_key(&row) {
-            Ok(given.state.clone())
-        } else {
-            Err(ErrorKind::NotFound)
-        };
-        let stored = super::super::operation::stored(given.state, &row);
+        let before = stored(given.state, &row);
+        let after = before.as_ref().map(|_| given.state.clone()).ok_or(ErrorKind::NotFound);
         Chosen::change(after, false, true, move |on| async move {
             let modify = on.table.modify(key(&row), |_| Change::Keep).with(&on.call);
-            Reported::of(modify.await, |read| match stored {
-                Some(stored) if stored == super::super::operation::shown(&read) => Reported::Done,
+            Reported::of(modify.await, |read| match before {
+                Some(stored) if stored == shown(&read) => Reported::Done,
                 _ => Reported::Seen(vec!["a stale row".to_owned()]),
             })
         })
-    }),
-    Entry::new("batch", &["TableBatch::submit"], |given| {
+    };
+    "batch" ["TableBatch::submit"] .batches() => |given| {
         let writes = batch(given.state, given.value);
         Chosen::writes(given, writes.clone(), |on| commit(on, writes))
-    })
-    .batches(),
-];
+    };
+};
 
 fn single(given: &Given<'_>, kind: Kind) -> Chosen {
     let write = given.write(kind);
@@ -159,28 +124,26 @@ async fn send(on: On, write: Write) -> Reported {
         Demand::Version(etag) => Some(etag.clone()),
     };
     let update = |update: Call<ETag, Conditional>, demand| match unconditional(demand) {
-        Some(etag) => update.if_match(etag),
-        None => update,
+        Some(etag) => update.if_match(etag).with(&call),
+        None => update.with(&call),
     };
-    match &write {
-        Write::Insert(cell) => Reported::etag(table.insert(cell).with(&call).await),
-        Write::InsertOrReplace(cell) => Reported::etag(table.insert_or_replace(cell).with(&call).await),
-        Write::InsertOrMerge(cell) => Reported::etag(table.insert_or_merge(cell).with(&call).await),
-        Write::Replace(cell, demand) => Reported::etag(update(table.replace(cell), demand).with(&call).await),
-        Write::Merge(cell, demand) => Reported::etag(update(table.merge(cell), demand).with(&call).await),
-        Write::Patch(row, a, demand) => {
-            let patch = table.patch(key(row), [Cell::A.set(*a)]);
-            Reported::etag(update(patch, demand).with(&call).await)
-        }
+    let written = match &write {
+        Write::Insert(cell) => table.insert(cell).with(&call).await,
+        Write::InsertOrReplace(cell) => table.insert_or_replace(cell).with(&call).await,
+        Write::InsertOrMerge(cell) => table.insert_or_merge(cell).with(&call).await,
+        Write::Replace(cell, demand) => update(table.replace(cell), demand).await,
+        Write::Merge(cell, demand) => update(table.merge(cell), demand).await,
+        Write::Patch(row, a, demand) => update(table.patch(key(row), [Cell::A.set(*a)]), demand).await,
         Write::Delete(row, demand) => {
             let delete = table.delete(key(row)).with(&call);
             let delete = match unconditional(demand) {
                 Some(etag) => delete.if_match(etag),
                 None => delete,
             };
-            Reported::of(delete.await, |()| Reported::Written(vec![None]))
+            return Reported::of(delete.await, |()| Reported::Written(vec![None]));
         }
-    }
+    };
+    Reported::of(written, |etag| Reported::Written(vec![Some(etag)]))
 }
 
 /// Two to four writes of different rows of one partition, at least one of them not idempotent.
