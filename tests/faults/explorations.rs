@@ -7,7 +7,7 @@ use azure_table_tests::explorations::{Case, crashes, operations, patterns};
 /// Explores the cases that are not slow with this many faults.
 fn prove<'a>(cases: impl Iterator<Item = &'a Case>, faults: usize) {
     for case in cases.filter(|case| !case.is_slow(faults)) {
-        let found = (case.explore)(faults);
+        let found = case.explore(faults);
         // On a slow machine its minute may end one with a fault: `cargo xtask long` sees all orders.
         let is_proven = found.is_proof() || faults > 0 && found.failure().is_none();
         assert!(is_proven, "{}: {found}", case.name);

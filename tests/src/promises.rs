@@ -56,7 +56,7 @@ pub struct Promise {
     /// The calls of its tasks.
     pub name: &'static str,
     /// Runs the calls, and checks their results and the stored rows.
-    pub hold: fn(Place) -> LocalBoxFuture<'static, ()>,
+    pub hold: Hold,
 }
 
 /// Defines promises: their names, and the functions that check them.
@@ -66,6 +66,9 @@ macro_rules! promises {
         [$($crate::promises::Promise { name: $name, hold: |place| Box::pin($hold(place)) },)*]
     };
 }
+
+/// Runs the calls of a promise at a place.
+pub type Hold = fn(Place) -> LocalBoxFuture<'static, ()>;
 
 /// A service, and the client of each task.
 #[derive(Debug)]
@@ -88,6 +91,8 @@ pub struct Place {
 #[derive(Debug)]
 enum To {
     Simulation(Simulation),
+    /// The same, with tasks that are processes.
+    Processes(Simulation),
     Emulator {
         emulator: Emulator,
         faulty: TableServiceClient,
@@ -129,6 +134,14 @@ impl Place {
     pub fn explored(simulation: Simulation) -> Self {
         create(simulation.emulator());
         Self::new(To::Simulation(simulation))
+    }
+
+    /// A run of an exploration whose tasks are processes, which may crash and then begin again.
+    pub fn explored_with_crashes(simulation: Simulation) -> Self {
+        Self {
+            to: To::Processes(simulation.clone()),
+            ..Self::explored(simulation)
+        }
     }
 
     /// A run of an exploration on a service that does its worst.
@@ -212,7 +225,7 @@ impl Place {
 
     /// Returns `true` in a run of an exploration, whose only faults are lost requests and responses.
     pub fn is_explored(&self) -> bool {
-        matches!(self.to, To::Simulation(_))
+        matches!(self.to, To::Simulation(_) | To::Processes(_))
     }
 
     /// Returns the emulator.
@@ -226,7 +239,7 @@ impl Place {
     /// Returns the emulator, or `None` if the place is another service.
     pub fn try_emulator(&self) -> Option<&Emulator> {
         match &self.to {
-            To::Simulation(simulation) => Some(simulation.emulator()),
+            To::Simulation(simulation) | To::Processes(simulation) => Some(simulation.emulator()),
             To::Emulator { emulator, .. } => Some(emulator),
             To::Service(_) => None,
         }
@@ -242,14 +255,16 @@ impl Place {
         match &self.to {
             To::Service(service) => service.clone(),
             To::Emulator { behind, .. } => behind.clone(),
-            To::Simulation(simulation) => TableServiceClient::from_transport(simulation.emulator().clone()),
+            To::Simulation(simulation) | To::Processes(simulation) => {
+                TableServiceClient::from_transport(simulation.emulator().clone())
+            }
         }
     }
 
     /// Returns the body's own client: with the gate, without the faults.
     pub fn service(&self) -> TableServiceClient {
         match &self.to {
-            To::Simulation(simulation) => simulation.service(),
+            To::Simulation(simulation) | To::Processes(simulation) => simulation.service(),
             To::Emulator { sound, .. } => sound.clone(),
             To::Service(service) => service.clone(),
         }
@@ -258,9 +273,51 @@ impl Place {
     /// Returns the client of a task.
     pub fn client(&self, name: &str) -> TableServiceClient {
         match &self.to {
-            To::Simulation(simulation) => simulation.client(name).observer(self.meter.of(name)),
+            To::Simulation(simulation) | To::Processes(simulation) => {
+                simulation.client(name).observer(self.meter.of(name))
+            }
             To::Emulator { faulty, .. } => faulty.clone(),
             To::Service(service) => service.clone(),
+        }
+    }
+
+    /// Returns `true` if the tasks are processes, which may crash. No other fault happens then.
+    pub fn has_crashes(&self) -> bool {
+        matches!(self.to, To::Processes(_))
+    }
+
+    /// Runs a task with the client of this name. A process runs it again after a crash, and keeps what it captures.
+    pub async fn task<T>(&self, name: &str, live: impl AsyncFn(TableServiceClient) -> T) -> T {
+        match &self.to {
+            To::Processes(simulation) => simulation.process(name, live).await,
+            _ => live(self.client(name)).await,
+        }
+    }
+
+    /// Runs a task. Returns `None` if it is a process that crashed: it does not begin again.
+    pub async fn task_once<T>(&self, name: &str, live: impl AsyncFnOnce(TableServiceClient) -> T) -> Option<T> {
+        match &self.to {
+            To::Processes(simulation) => simulation.process_once(name, live).await,
+            _ => Some(live(self.client(name)).await),
+        }
+    }
+
+    /// Lets the writes of crashed processes arrive, see [`arrive`](Self::arrive).
+    pub async fn settle(&self) {
+        if self.has_crashes() {
+            self.arrive().await;
+        }
+    }
+
+    /// Lets the writes that are in flight arrive, or never: reads every table in an ordered request.
+    ///
+    /// # Panics
+    /// The tables cannot be listed.
+    pub async fn arrive(&self) {
+        for table in self.behind().list_tables().all().await.unwrap() {
+            let rows = self.service().dynamic_table(table).unwrap();
+            // A late write may have deleted the table.
+            drop(rows.query().keys().allow_table_scan().all().await);
         }
     }
 
@@ -286,11 +343,6 @@ impl Place {
 /// Creates the table of a system.
 fn create(emulator: &Emulator) {
     emulator.seed(TABLE, std::iter::empty::<DynamicEntity>()).unwrap();
-}
-
-/// Returns the body of an exploration.
-pub fn at(hold: impl AsyncFn(Place)) -> impl AsyncFn(Simulation) {
-    async move |simulation| hold(Place::explored(simulation)).await
 }
 
 /// The result of [`under_every_fault`].

@@ -8,7 +8,7 @@ use xtask::sources::root;
 #[test]
 fn operations_are_correct_in_every_order() {
     for case in operations::ALL.iter().filter(|case| !case.is_slow(0)) {
-        let found = (case.explore)(0);
+        let found = case.explore(0);
         assert!(found.is_proof(), "{}: {found}", case.name);
     }
 }
@@ -27,7 +27,7 @@ fn mistakes_are_found_with_the_output_of_the_guide() {
     let guide = std::fs::read_to_string(root().join("azure-table/src/guide/explorations.md")).unwrap();
     let (mut shown, mut replays) = (0, 0);
     for mistake in mistakes::all() {
-        let found = (mistake.wrong)();
+        let found = mistake.explore(false);
         let failure = found.failure().unwrap_or_else(|| panic!("{}: {found}", mistake.name));
         println!("{}: {failure}\n", mistake.name);
         shown += usize::from(guide.contains(failure.story()));
@@ -37,7 +37,7 @@ fn mistakes_are_found_with_the_output_of_the_guide() {
             failure.schedule()
         )));
         assert!(found.schedules() < 1_000, "{}: {found}", mistake.name);
-        let right = (mistake.right)();
+        let right = mistake.explore(true);
         assert!(right.is_proof(), "{}: {right}", mistake.name);
     }
     assert_eq!(

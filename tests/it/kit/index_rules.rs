@@ -153,7 +153,7 @@ fn build_and_repair_agree_with_a_writer_in_every_order() {
         "`Indexed`: `repair`, and an insert over a dangling row",
     ];
     for case in patterns::all().filter(|case| names.contains(&case.name)) {
-        let found = (case.explore)(0);
+        let found = case.explore(0);
         assert!(found.is_proof(), "{}: {found}", case.name);
     }
 }

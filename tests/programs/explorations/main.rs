@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use azure_table::testing::Exploration;
 use azure_table_tests::explorations::adverse::on_adverse_service;
-use azure_table_tests::explorations::crashes::{CrashBounds, CrashCase};
+use azure_table_tests::explorations::crashes::{CrashBounds, CrashCase, verdict};
 use azure_table_tests::explorations::patterns::indexes::matrix::{IndexCase, IndexSetting};
 use azure_table_tests::explorations::{Case, crashes, index_histories, operations, patterns};
 use azure_table_tests::promises::Promise;
@@ -33,7 +33,7 @@ const SEEDS: u64 = 6;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let mut promises: Vec<&Promise> = Vec::new();
-    let (mut cases, mut crashing): (Vec<&Case>, Vec<&CrashCase>) = match arguments.next().as_deref() {
+    let (mut cases, mut crashing): (Vec<&Case>, Vec<&Case>) = match arguments.next().as_deref() {
         None => (
             operations::ALL.iter().chain(patterns::all()).collect(),
             crashes::all().collect(),
@@ -86,12 +86,8 @@ fn explore(cases: &[&Case]) -> bool {
     let mut is_proven = true;
     for case in cases {
         for faults in 0..=1 {
-            let found = (case.explore)(faults);
-            let verdict = match (found.failure(), found.stop_reason()) {
-                (Some(_), _) => "FAILED".to_owned(),
-                (None, Some(bound)) => bound.to_string(),
-                (None, None) => "all seen".to_owned(),
-            };
+            let found = case.explore(faults);
+            let verdict = verdict(&found);
             let (orders, pruned, requests) = (found.schedules(), found.pruned(), found.requests());
             let ms = found.elapsed().as_millis();
             println!(
@@ -108,7 +104,7 @@ fn explore(cases: &[&Case]) -> bool {
 }
 
 /// Returns `true` if no case fails.
-fn explore_crashes(cases: &[&CrashCase], seconds: u64) -> bool {
+fn explore_crashes(cases: &[&Case], seconds: u64) -> bool {
     println!("{}", CrashCase::HEADER);
     let mut holds = true;
     for case in cases {
@@ -116,7 +112,7 @@ fn explore_crashes(cases: &[&CrashCase], seconds: u64) -> bool {
             crashes: 1,
             time: Duration::from_secs(seconds),
         };
-        let found = (case.explore)(bounds);
+        let found = case.explore_crashes(bounds);
         println!("{}", case.row(bounds, &found));
         if let Some(failure) = found.failure() {
             println!("\n{failure}\n");
@@ -206,11 +202,7 @@ fn explore_indexes(mut arguments: impl Iterator<Item = String>) -> ExitCode {
                 continue;
             }
             let found = case.explore(setting, Duration::from_secs(seconds));
-            let verdict = match (found.failure(), found.stop_reason()) {
-                (Some(_), _) => "FAILED".to_owned(),
-                (None, Some(bound)) => bound.to_string(),
-                (None, None) => "all seen".to_owned(),
-            };
+            let verdict = verdict(&found);
             println!(
                 "| {name} | {} | {} | {} | {} | {} | {} ms | {verdict} |",
                 setting.faults,

@@ -1,21 +1,15 @@
-//! The promises of patterns, operations and examples to processes that crash, in every order of their requests.
+//! Patterns, operations and examples in processes that crash, in every order of their requests.
 //!
-//! Contains the list of all cases, and the shared code. Each case runs processes that begin again after a crash, then
-//! checks the stored rows. The systems have cases too, in `tests/systems/claims/crashes.rs`.
+//! Contains the list of all, those that have no tasks beside processes, and the shared code. The systems have cases too,
+//! in `tests/systems/claims/crashes.rs`.
 //!
 //! Some planted mistakes show only without a crash. A lease that forgets a request, and a sequence that keeps a block
 //! in doubt, need a process that lives on after a lost response. An item that is free too early needs a living worker.
 
 mod channel;
-mod expiry;
-mod leases;
 mod logs;
-mod partitions;
 mod positions;
-mod queue;
 mod tables;
-mod unique;
-mod unique_in_table;
 mod writes;
 
 use std::iter;
@@ -23,9 +17,11 @@ use std::time::Duration;
 
 use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::{Exploration, Explore, Simulation};
-use azure_table::{DynamicEntity, ErrorKind, ReadEntity, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table::{DynamicEntity, ErrorKind, Result, TableServiceClient};
 
-/// A body with processes that crash.
+use super::{Case, patterns};
+
+/// A body with processes that crash, of another crate.
 #[derive(Clone, Copy, Debug)]
 pub struct CrashCase {
     /// The pattern or operation, and what its processes do.
@@ -56,28 +52,9 @@ impl CrashBounds {
 }
 
 impl CrashCase {
-    /// The columns of [`row`](Self::row).
+    /// The columns of [`row`].
     pub const HEADER: &str = "| pattern or system | processes | crashes per run | schedules | crashes executed | late writes | \
                               time | |\n|---|--:|--:|--:|--:|--:|--:|---|";
-
-    /// Returns the line of a table for a result.
-    pub fn row(&self, bounds: CrashBounds, found: &Exploration) -> String {
-        let verdict = match (found.failure(), found.stop_reason()) {
-            (Some(_), _) => "FAILED".to_owned(),
-            (None, Some(bound)) => bound.to_string(),
-            (None, None) => "all seen".to_owned(),
-        };
-        format!(
-            "| {} | {} | {} | {} | {} | {} | {} ms | {verdict} |",
-            self.name,
-            self.processes,
-            bounds.crashes,
-            found.schedules(),
-            found.crashes(),
-            found.late_writes(),
-            found.elapsed().as_millis()
-        )
-    }
 
     /// Explores the case with one crash per run, for up to this time. Returns the line of a table.
     ///
@@ -86,35 +63,66 @@ impl CrashCase {
     /// # Panics
     /// A run failed, or no process crashed in any order.
     pub fn check(&self, time: Duration) -> String {
-        let bounds = CrashBounds { crashes: 1, time };
-        let found = (self.explore)(bounds);
-        assert!(found.failure().is_none(), "{}: {found}", self.name);
-        if found.crashes() == 0 && !found.is_proof() && time < MAX_TIME {
-            return self.check(4 * time);
-        }
-        assert!(found.crashes() > 0, "{}: no process crashed: {found}", self.name);
-        self.row(bounds, &found)
+        check(self.name, self.processes, &self.explore, time)
     }
 }
 
+impl Case {
+    /// Explores its processes, as [`CrashCase::check`] does.
+    ///
+    /// # Panics
+    /// A run failed, or no process crashed in any order.
+    pub fn check(&self, time: Duration) -> String {
+        check(self.name, self.processes, &|bounds| self.explore_crashes(bounds), time)
+    }
+
+    /// Returns the line of a table for a result of its processes.
+    pub fn row(&self, bounds: CrashBounds, found: &Exploration) -> String {
+        row(self.name, self.processes, bounds, found)
+    }
+}
+
+fn row(name: &str, processes: usize, bounds: CrashBounds, found: &Exploration) -> String {
+    format!(
+        "| {name} | {processes} | {} | {} | {} | {} | {} ms | {} |",
+        bounds.crashes,
+        found.schedules(),
+        found.crashes(),
+        found.late_writes(),
+        found.elapsed().as_millis(),
+        verdict(found)
+    )
+}
+
+/// Returns the last column of a table of explorations.
+pub fn verdict(found: &Exploration) -> String {
+    match (found.failure(), found.stop_reason()) {
+        (Some(_), _) => "FAILED".to_owned(),
+        (None, Some(bound)) => bound.to_string(),
+        (None, None) => "all seen".to_owned(),
+    }
+}
+
+fn check(name: &str, processes: usize, explore: &dyn Fn(CrashBounds) -> Exploration, time: Duration) -> String {
+    let bounds = CrashBounds { crashes: 1, time };
+    let found = explore(bounds);
+    assert!(found.failure().is_none(), "{name}: {found}");
+    if found.crashes() == 0 && !found.is_proof() && time < MAX_TIME {
+        return check(name, processes, explore, 4 * time);
+    }
+    assert!(found.crashes() > 0, "{name}: no process crashed: {found}");
+    row(name, processes, bounds, &found)
+}
+
 /// Returns the cases of every pattern, operation and example.
-pub fn all() -> impl Iterator<Item = &'static CrashCase> {
-    let first = leases::ALL.iter().chain(&queue::ALL).chain(&partitions::ALL);
-    let second = first.chain(&unique::ALL).chain(&unique_in_table::ALL);
-    let third = second.chain(&expiry::ALL).chain(&writes::ALL);
-    let fourth = third.chain(&positions::ALL).chain(&channel::ALL);
-    fourth.chain(&logs::ALL).chain(&tables::ALL)
+pub fn all() -> impl Iterator<Item = &'static Case> {
+    let own = writes::ALL.iter().chain(&positions::ALL).chain(&channel::ALL);
+    let own = own.chain(&logs::ALL).chain(&tables::ALL);
+    patterns::cases().chain(own).filter(|case| case.processes > 0)
 }
 
 /// The time after which an exploration without a crash is a failure.
 const MAX_TIME: Duration = Duration::from_secs(180);
-const TABLE: &str = "Rows";
-/// The time of a lease, an item and a reservation.
-const TIME: Duration = Duration::from_secs(30);
-/// A jump of the clock over that time and its margin.
-const PAST: Duration = Duration::from_secs(45);
-/// The attempts of a process that waits for another one. More are never needed.
-const ATTEMPTS: usize = 12;
 
 /// Creates the tables, and returns a client that is not explored, for rows that exist before and checks after.
 pub fn behind(simulation: &Simulation, tables: &[&str]) -> TableServiceClient {
@@ -131,59 +139,14 @@ pub fn behind(simulation: &Simulation, tables: &[&str]) -> TableServiceClient {
 /// Those of a query.
 pub async fn settle(simulation: &Simulation, tables: &[&str]) -> Result<()> {
     for table in tables {
-        let rows = simulation.service().table::<RowId>(*table)?;
-        rows.query().allow_table_scan().count().await?;
+        let rows = simulation.service().dynamic_table(*table)?;
+        rows.query().keys().allow_table_scan().all().await?;
     }
     Ok(())
 }
 
-/// Returns the stored rows of a table whose RowKeys are in the range, read without ordered requests.
-pub(super) async fn stored<E: TableEntity + ReadEntity>(
-    behind: &TableServiceClient,
-    table: &str,
-    filter: &str,
-) -> Vec<E> {
-    let rows = behind.table::<E>(table).unwrap();
-    let mut query = rows.query().allow_table_scan();
-    if !filter.is_empty() {
-        query = query.filter(azure_table::Filter::raw(filter.to_owned()));
-    }
-    query.all().await.unwrap()
-}
-
-/// The key of any row. A check that reads no Timestamp leaves the order of writes to different rows open.
-#[derive(TableEntity, Debug)]
-pub(super) struct RowId {
-    #[table(partition_key)]
-    _partition: String,
-    #[table(row_key)]
-    row: String,
-}
-
-/// A row with a number.
-#[derive(TableEntity, Clone, Debug)]
-struct Number {
-    #[table(partition_key)]
-    group: String,
-    #[table(row_key)]
-    name: String,
-    number: i64,
-}
-
-impl Number {
-    fn new(name: &str, number: i64) -> Self {
-        let (group, name) = ("g".to_owned(), name.to_owned());
-        Self { group, name, number }
-    }
-}
-
-/// Returns the table of a process.
-fn table<E>(service: &TableServiceClient) -> TableClient<E> {
-    service.table(TABLE).unwrap()
-}
-
 /// Returns `None` if the rows have changed: a write of an earlier life has arrived, or another process was first.
-fn unless_changed<T>(result: Result<T>) -> Result<Option<T>> {
+pub(super) fn unless_changed<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(e) if is_change(e.kind()) => Ok(None),
@@ -191,7 +154,7 @@ fn unless_changed<T>(result: Result<T>) -> Result<Option<T>> {
     }
 }
 
-fn is_change(kind: ErrorKind) -> bool {
+pub(super) fn is_change(kind: ErrorKind) -> bool {
     matches!(
         kind,
         ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::ConditionNotMet

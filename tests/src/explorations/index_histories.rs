@@ -2,7 +2,7 @@
 //!
 //! In each round, all writers call at the same time, and their requests interleave at random. Then some order of the
 //! calls must explain their results and the stored entities, the queries by each index must agree with the entities,
-//! and `verify` must find nothing. A writer that crashed or lost a response leaves a call in doubt: it was applied, or
+//! the index rows must be those of the entities, and `verify` must find nothing. A writer that crashed or lost a response leaves a call in doubt: it was applied, or
 //! was not.
 
 use std::collections::BTreeSet;
@@ -12,15 +12,14 @@ use std::time::Duration;
 
 use azure_table::emulator::EmulatorClock;
 use azure_table::emulator::SeedEntities as _;
-use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{CallOptions, DynamicEntity, Emulator, Error, Result, TableServiceClient};
 use azure_table_patterns::Indexed;
-use bytes::Bytes;
 use fastrand::Rng;
 use futures::future::{join, join_all};
-use http::{Request, Response};
 
-use super::index_writes::{Id, NAMES, Outcome, Person, State, Write, explains, stored};
+use super::index_rows;
+use super::index_writes::{INDEXES, Id, NAMES, Outcome, Person, State, Write, explains, stored};
+use crate::intercept::Intercept;
 use crate::promises::Following;
 
 const TABLE: &str = "People";
@@ -84,13 +83,8 @@ impl Counts {
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            written,
-            rejected,
-            in_doubt,
-            failed,
-            reads,
-        } = self;
+        let (written, rejected, reads) = (self.written, self.rejected, self.reads);
+        let (in_doubt, failed) = (self.in_doubt, self.failed);
         write!(
             f,
             "{written} written, {rejected} rejected, {in_doubt} in doubt, {failed} failed, {reads} reads"
@@ -127,22 +121,21 @@ impl History {
     fn begin(setting: Setting, seed: u64) -> Self {
         let at = "2026-06-15T00:00:00Z".parse().unwrap();
         let emulator = if setting.is_cosmos {
-            Emulator::cosmos()
+            Emulator::cosmos
         } else {
-            Emulator::new()
+            Emulator::new
         };
-        let emulator = emulator.shared_clock(EmulatorClock::fixed(at)).accepting_old_requests();
+        let emulator = emulator()
+            .shared_clock(EmulatorClock::fixed(at))
+            .accepting_old_requests();
         emulator.seed(TABLE, std::iter::empty::<DynamicEntity>()).unwrap();
         let seen = if setting.is_adverse {
             emulator.clone().adverse(seed)
         } else {
             emulator.clone()
         };
-        let delayed = Delayed {
-            service: Following::new(&seen),
-            random: Mutex::new(Rng::with_seed(seed)),
-        };
-        let writer = TableServiceClient::from_transport(delayed).with(&CallOptions::new().timeout(TIMEOUT));
+        let writer = TableServiceClient::from_transport(delayed(Following::new(&seen), seed))
+            .with(&CallOptions::new().timeout(TIMEOUT));
         Self {
             name: format!("{}, seed {seed}", setting.name),
             is_adverse: setting.is_adverse,
@@ -157,30 +150,14 @@ impl History {
         let behind = Indexed::open(&self.behind.table::<Person>(TABLE).unwrap())
             .await
             .unwrap();
-        behind
-            .build(Person::BY_MAIL)
-            .await
-            .unwrap()
-            .ensure_none_taken()
-            .unwrap();
-        behind
-            .build(Person::BY_CODE)
-            .await
-            .unwrap()
-            .ensure_none_taken()
-            .unwrap();
-        behind
-            .build(Person::BY_TEAM)
-            .await
-            .unwrap()
-            .ensure_none_taken()
-            .unwrap();
-        behind
-            .build(Person::BY_NAME)
-            .await
-            .unwrap()
-            .ensure_none_taken()
-            .unwrap();
+        for built in [
+            behind.build(Person::BY_MAIL).await,
+            behind.build(Person::BY_CODE).await,
+            behind.build(Person::BY_TEAM).await,
+            behind.build(Person::BY_NAME).await,
+        ] {
+            built.unwrap().ensure_none_taken().unwrap();
+        }
         let mut handles = Vec::new();
         for writer in &self.writers {
             let table = writer.table::<Person>(TABLE).unwrap();
@@ -215,12 +192,12 @@ impl History {
                 self.name
             );
             self.counts.reads += read.check(&state, &round, &self.name);
-            let found = behind.verify().await.unwrap();
+            let faults = index_rows::faults(&self.behind, TABLE, &INDEXES).await;
+            let found = behind.verify().await.unwrap().faults;
             assert!(
-                found.faults.is_empty(),
-                "{}, call {done}: {:?}\nafter {round:#?}: {outcomes:?}",
-                self.name,
-                found.faults
+                faults.is_empty() && found.is_empty(),
+                "{}, call {done}: {faults:?}, by `verify`: {found:?}\nafter {round:#?}: {outcomes:?}",
+                self.name
             );
             check_queries(&behind, &after, name, &self.name).await;
             state = after;
@@ -335,26 +312,16 @@ impl Read {
 }
 
 /// A service whose requests and responses take random times, so that those of several tasks interleave.
-#[derive(Debug)]
-struct Delayed {
-    service: Following,
-    random: Mutex<Rng>,
-}
-
-impl Transport for Delayed {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        let mut random = self.random.lock().unwrap();
+fn delayed(service: Following, seed: u64) -> Intercept {
+    let random = Mutex::new(Rng::with_seed(seed));
+    Intercept::new(service, move |service, request| {
+        let mut random = random.lock().unwrap();
         let [before, after] = [(); 2].map(|()| Duration::from_millis(random.u64(..MAX_DELAY)));
-        drop(random);
-        Box::pin(async move {
+        async move {
             tokio::time::sleep(before).await;
-            let response = self.service.send(request).await;
+            let response = service.send(request).await;
             tokio::time::sleep(after).await;
             response
-        })
-    }
-
-    fn behind(&self) -> Option<&dyn Transport> {
-        Some(&self.service)
-    }
+        }
+    })
 }

@@ -8,6 +8,7 @@ use azure_table::{ETag, ErrorKind, Result, TableEntity, Versioned};
 use azure_table_patterns::Indexed;
 use fastrand::Rng;
 
+use super::index_rows::{Declared, Field};
 use crate::promises::count;
 
 /// Plain and unique indexes, with and without the properties of their entities, some of absent values.
@@ -29,6 +30,14 @@ pub(super) struct Person {
     /// No index has it. Each call writes another one.
     pub(super) note: String,
 }
+
+/// The indexes of [`Person`].
+pub(super) const INDEXES: [Declared; 4] = [
+    Declared::unique("by_mail", &[Field::Text("mail")]),
+    Declared::unique("by_code", &[Field::Int("code")]),
+    Declared::plain("by_team", &[Field::Text("team"), Field::Byte("grade")]),
+    Declared::covers("by_name", &[Field::Text("name")]),
+];
 
 pub(super) type Id = (&'static str, u8);
 

@@ -3,26 +3,73 @@
 //! They are the classic mistakes of code that coordinates through rows. Each works if its tasks run one after the
 //! other.
 
-mod crashes;
-mod indexes;
-mod outbox;
-
 use std::time::Duration;
 
 use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::{Exploration, Simulation, explore};
 use azure_table::{ErrorKind, Result, TableClient, TableEntity};
-use futures::future::join;
+use futures::future::{LocalBoxFuture, join};
+
+/// Defines a [`Mistake`] by a function that runs the program, whose parameter says if it is the right one.
+macro_rules! mistake {
+    ($name:literal, $program:ident) => {
+        mistake!($name, |simulation, is_right| if is_right {
+            Box::pin($program::<true>(simulation))
+        } else {
+            Box::pin($program::<false>(simulation))
+        })
+    };
+    ($name:literal, $run:expr) => {
+        crate::explorations::mistakes::Mistake {
+            name: $name,
+            run: $run,
+            advance: None,
+            faults: 0,
+            crashes: 0,
+        }
+    };
+}
+
+mod crashes;
+mod indexes;
+mod outbox;
 
 /// A mistake, and its correction.
 #[derive(Debug)]
 pub struct Mistake {
     /// The mistake.
     pub name: &'static str,
-    /// Explores the incorrect program.
-    pub wrong: fn() -> Exploration,
-    /// Explores the correct one.
-    pub right: fn() -> Exploration,
+    run: fn(Simulation, is_right: bool) -> LocalBoxFuture<'static, Result<()>>,
+    advance: Option<Duration>,
+    faults: usize,
+    crashes: usize,
+}
+
+impl Mistake {
+    const fn advance(mut self, time: Duration) -> Self {
+        self.advance = Some(time);
+        self
+    }
+
+    const fn with_fault(mut self) -> Self {
+        self.faults = 1;
+        self
+    }
+
+    const fn with_crash(mut self) -> Self {
+        self.crashes = 1;
+        self
+    }
+
+    /// Explores the incorrect program, or the correct one.
+    pub fn explore(&self, is_right: bool) -> Exploration {
+        let body = async |simulation: Simulation| (self.run)(simulation, is_right).await;
+        let exploration = explore(body).isolated().faults(self.faults).crashes(self.crashes);
+        match self.advance {
+            Some(time) => exploration.advance(time).run(),
+            None => exploration.run(),
+        }
+    }
 }
 
 /// Returns the classic mistakes, those that only a crash shows, those with index rows in another partition, and those
@@ -33,36 +80,10 @@ pub fn all() -> impl Iterator<Item = &'static Mistake> {
 }
 
 const ALL: [Mistake; 4] = [
-    Mistake {
-        name: "a counter by read and unconditional replace",
-        wrong: || explore(counter::<false>).isolated().run(),
-        right: || explore(counter::<true>).isolated().run(),
-    },
-    Mistake {
-        name: "a lease whose holder writes without a fencing token",
-        wrong: || {
-            explore(lease::<false>)
-                .isolated()
-                .advance(Duration::from_secs(LEASE as u64))
-                .run()
-        },
-        right: || {
-            explore(lease::<true>)
-                .isolated()
-                .advance(Duration::from_secs(LEASE as u64))
-                .run()
-        },
-    },
-    Mistake {
-        name: "a unique value by check, then insert",
-        wrong: || explore(unique::<false>).isolated().run(),
-        right: || explore(unique::<true>).isolated().run(),
-    },
-    Mistake {
-        name: "a transaction over two rows without a batch",
-        wrong: || explore(transaction::<false>).isolated().run(),
-        right: || explore(transaction::<true>).isolated().run(),
-    },
+    mistake!("a counter by read and unconditional replace", counter),
+    mistake!("a lease whose holder writes without a fencing token", lease).advance(Duration::from_secs(LEASE as u64)),
+    mistake!("a unique value by check, then insert", unique),
+    mistake!("a transaction over two rows without a batch", transaction),
 ];
 
 #[derive(TableEntity, Clone, Debug)]

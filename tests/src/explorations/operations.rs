@@ -5,29 +5,29 @@ use std::time::Duration;
 use azure_table::emulator::SeedEntities as _;
 use azure_table::operation::Resolution;
 use azure_table::service::StoredAccessPolicy;
-use azure_table::testing::explore;
 use azure_table::{CallOptions, ETag, Error, ErrorKind, Guid, NoRetry, TableClient, TableEntity, TableOperation};
 use azure_table_patterns::{Grouped, GroupedError};
 use futures::future::{join, join_all};
 
-use super::{Case, Tally};
-use crate::promises::{self, Place, Promise, at};
+use super::{Case, Tally, promises_of};
+use crate::promises::{self, Place, Promise};
 
-/// A number that identifies its last writer.
+/// A number that identifies its last writer, and was called `stars` before.
 #[derive(TableEntity, Clone, Debug)]
-struct Counter {
+pub(super) struct Counter {
     #[table(partition_key)]
-    group: String,
+    pub(super) group: String,
     #[table(row_key)]
-    name: String,
-    count: i64,
-    note: i64,
+    pub(super) name: String,
+    #[table(alias = "stars")]
+    pub(super) count: i64,
+    pub(super) note: i64,
     #[table(write_id)]
-    write: Option<Guid>,
+    pub(super) write: Option<Guid>,
 }
 
 impl Counter {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         Self {
             group: "g".into(),
             name: name.into(),
@@ -42,98 +42,40 @@ const TABLE: &str = "Counters";
 
 /// Returns every operation that coordinates with others.
 pub const ALL: [Case; 13] = [
-    Case {
-        name: "`modify` by two tasks",
-        slow_with: None,
-        explore: |faults| explore(at(modify_by_two)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "`modify` by three tasks",
-        slow_with: Some(1),
-        explore: |faults| explore(at(modify_by_three)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "`resolve_doubt` of writes in doubt, beside another writer",
-        slow_with: None,
-        explore: |faults| explore(at(resolve)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "`modify(..).or_insert(..)` by two tasks",
-        slow_with: None,
-        explore: |faults| explore(at(modify_or_insert)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "`modify`, then `save`, beside a patch of another column",
-        slow_with: None,
-        explore: |faults| explore(at(save_after_modify)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "`insert_if_not_exists` by three tasks",
-        slow_with: Some(1),
-        explore: |faults| explore(at(insert_if_not_exists)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "`add_access_policy`, and a read of the policies",
-        slow_with: None,
-        explore: |faults| explore(at(access_policies)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "`update_where` over two rows, against `modify` of one",
-        slow_with: None,
-        explore: |faults| explore(at(update_where)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "`update_where` over pages of one row without retries, beside a patch",
-        slow_with: None,
-        explore: |faults| explore(at(interrupted_update_where)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "`insert`, then `get` by the same task, beside a delete",
-        slow_with: None,
-        explore: |faults| explore(at(get_after_insert)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "a transfer by batch, and a reader of both rows",
-        slow_with: None,
-        explore: |faults| explore(at(transfer)).isolated().faults(faults).run(),
-    },
+    case!("`modify` by two tasks", |place| modify(place, 2)),
+    case!("`modify` by three tasks", |place| modify(place, 3)).slow_with(1),
+    case!("`resolve_doubt` of writes in doubt, beside another writer", resolve),
+    case!("`modify(..).or_insert(..)` by two tasks", modify_or_insert),
+    case!(
+        "`modify`, then `save`, beside a patch of another column",
+        save_after_modify
+    ),
+    case!("`insert_if_not_exists` by three tasks", insert_if_not_exists).slow_with(1),
+    case!("`add_access_policy`, and a read of the policies", access_policies),
+    case!("`update_where` over two rows, against `modify` of one", update_where),
+    case!(
+        "`update_where` over pages of one row without retries, beside a patch",
+        interrupted_update_where
+    ),
+    case!(
+        "`insert`, then `get` by the same task, beside a delete",
+        get_after_insert
+    ),
+    case!("a transfer by batch, and a reader of both rows", transfer),
     // Callers of a group share memory, so every order is run.
-    Case {
-        name: "two callers of a group, and an insert of one of their rows",
-        slow_with: None,
-        explore: |faults| explore(at(grouped_inserts)).faults(faults).run(),
-    },
-    Case {
-        name: "two writes of a group to one row, and a reader",
-        slow_with: None,
-        // Without faults: a write without an ETag that arrives late replaces the next one.
-        explore: |_| explore(at(grouped_order)).run(),
-    },
+    case!(
+        "two callers of a group, and an insert of one of their rows",
+        grouped_inserts
+    )
+    .in_all_orders(),
+    // Without faults: a write without an ETag that arrives late replaces the next one.
+    case!("two writes of a group to one row, and a reader", grouped_order)
+        .in_all_orders()
+        .without_faults(),
 ];
-
-/// Defines promises: their names, and the functions that check them.
-macro_rules! promises {
-    ($($name:literal: $hold:path,)*) => {
-        [$(Promise { name: $name, hold: |place| Box::pin($hold(place)) },)*]
-    };
-}
 
 /// The promises of these operations, for services with other faults.
-pub const PROMISES: [Promise; 13] = promises![
-    "`modify` by two tasks": modify_by_two,
-    "`modify` by three tasks": modify_by_three,
-    "`resolve_doubt` of writes in doubt": resolve,
-    "`modify(..).or_insert(..)` by two tasks": modify_or_insert,
-    "`modify`, then `save`": save_after_modify,
-    "`insert_if_not_exists` by three tasks": insert_if_not_exists,
-    "`add_access_policy`": access_policies,
-    "`update_where` over two rows": update_where,
-    "`update_where` over pages of one row": interrupted_update_where,
-    "`insert`, then `get`": get_after_insert,
-    "a transfer by batch": transfer,
-    "two callers of a group": grouped_inserts,
-    "two writes of a group to one row": grouped_order,
-];
+pub const PROMISES: [Promise; 13] = promises_of(&ALL);
 
 /// Seeds counters, and returns a client of the table for each task.
 fn start(place: &Place, counters: &[&str], tasks: &[&str]) -> (TableClient<Counter>, Vec<TableClient<Counter>>) {
@@ -152,14 +94,6 @@ async fn stored(place: &Place, name: &str) -> Option<Counter> {
 
 async fn count(place: &Place, name: &str) -> i64 {
     stored(place, name).await.map_or(0, |counter| counter.count)
-}
-
-async fn modify_by_two(place: Place) {
-    modify(place, 2).await;
-}
-
-async fn modify_by_three(place: Place) {
-    modify(place, 3).await;
 }
 
 async fn modify(place: Place, tasks: usize) {

@@ -4,25 +4,17 @@
 #[path = "../../../../examples/delete_channel/store.rs"]
 mod store;
 
-use azure_table::testing::{Simulation, explore};
 use azure_table::{DateTime, DynamicEntity, Result, TableServiceClient};
-use futures::future::try_join;
 use tokio::time::sleep;
 
 use self::store::Store;
-use super::{ATTEMPTS, CrashCase, RowId, TIME, behind, settle, stored, unless_changed};
+use super::{Case, unless_changed};
+use crate::explorations::patterns::{ATTEMPTS, RowId, TIME, create_tables, stored_in, try_both};
+use crate::promises::Place;
 
-pub(super) const ALL: [CrashCase; 2] = [
-    CrashCase {
-        name: "example `delete_channel`: two workers",
-        processes: 2,
-        explore: |bounds| bounds.of(explore(delete)).isolated().run(),
-    },
-    CrashCase {
-        name: "example `delete_channel`: the channel is created again",
-        processes: 2,
-        explore: |bounds| bounds.of(explore(create_again)).isolated().run(),
-    },
+pub(super) const ALL: [Case; 2] = [
+    case!("example `delete_channel`: two workers", delete).only_crashes(2),
+    case!("example `delete_channel`: the channel is created again", create_again).only_crashes(2),
 ];
 
 const CREATED: DateTime = DateTime::from_unix_seconds(1_800_000_000);
@@ -30,14 +22,14 @@ const CREATED: DateTime = DateTime::from_unix_seconds(1_800_000_000);
 const AGAIN: DateTime = DateTime::from_unix_seconds(1_800_086_400);
 
 /// Leaves a channel with two blogs, and the item of its deletion.
-async fn seeded(simulation: &Simulation) -> Result<TableServiceClient> {
-    let behind = behind(simulation, &["Channels", "Blogs", "Work"]);
-    let store = Store::open(&behind, TIME)?;
+async fn seed(place: &Place) -> Result<()> {
+    create_tables(place, &["Channels", "Blogs", "Work"]);
+    let store = Store::open(&place.behind(), TIME)?;
     store
         .deletions
         .push_with_id("1", &store.create("Football", CREATED, 2).await?)
         .await?;
-    Ok(behind)
+    Ok(())
 }
 
 /// Works until the queue is empty. A delivery fails if a late write of an earlier life comes between its requests.
@@ -59,24 +51,22 @@ async fn stored_items(service: &TableServiceClient) -> Result<usize> {
 }
 
 /// Returns the number of channels and of blogs.
-async fn left(behind: &TableServiceClient) -> (usize, usize) {
-    let (channels, blogs): (Vec<RowId>, Vec<RowId>) =
-        (stored(behind, "Channels", "").await, stored(behind, "Blogs", "").await);
-    (channels.len(), blogs.len())
+async fn left(place: &Place) -> (usize, usize) {
+    let count = async |table| stored_in::<RowId>(place, table, "").await.len();
+    (count("Channels").await, count("Blogs").await)
 }
 
 /// The channel and its blogs are deleted, and no item is left.
-async fn delete(simulation: Simulation) -> Result<()> {
-    let behind = seeded(&simulation).await?;
-    try_join(simulation.process("a", work), simulation.process("b", work)).await?;
-    settle(&simulation, &["Channels", "Blogs", "Work"]).await?;
-    assert_eq!(left(&behind).await, (0, 0));
+async fn delete(place: Place) -> Result<()> {
+    seed(&place).await?;
+    try_both(&place, work, work).await?;
+    assert_eq!(left(&place).await, (0, 0));
     Ok(())
 }
 
 /// A delivery of the first deletion leaves the channel that was created again after it, with its blogs.
-async fn create_again(simulation: Simulation) -> Result<()> {
-    let behind = seeded(&simulation).await?;
+async fn create_again(place: Place) -> Result<()> {
+    seed(&place).await?;
     let create = async |service: TableServiceClient| -> Result<()> {
         let store = Store::open(&service, TIME)?;
         for _ in 0..ATTEMPTS {
@@ -92,8 +82,7 @@ async fn create_again(simulation: Simulation) -> Result<()> {
         }
         panic!("the channel is never deleted");
     };
-    try_join(simulation.process("worker", work), simulation.process("web", create)).await?;
-    settle(&simulation, &["Channels", "Blogs", "Work"]).await?;
-    assert_eq!(left(&behind).await, (1, 1));
+    try_both(&place, work, create).await?;
+    assert_eq!(left(&place).await, (1, 1));
     Ok(())
 }

@@ -8,19 +8,15 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use azure_table::key::Bucket;
-use azure_table::testing::{Simulation, explore};
 use azure_table::{DateTime, Result, TableServiceClient};
 use azure_table_patterns::TablePerPeriod;
-use futures::future::try_join;
 
 use self::rows::{Heartbeat, Line, write};
-use super::{CrashCase, behind, settle, stored};
+use super::Case;
+use crate::explorations::patterns::{create_tables, stored_in, try_both};
+use crate::promises::Place;
 
-pub(super) const ALL: [CrashCase; 1] = [CrashCase {
-    name: "example `heartbeat_and_logs`: two instances flush",
-    processes: 2,
-    explore: |bounds| bounds.of(explore(flush)).isolated().run(),
-}];
+pub(super) const ALL: [Case; 1] = [case!("example `heartbeat_and_logs`: two instances flush", flush).only_crashes(2)];
 
 /// Two seconds before a day ends.
 const START: DateTime = DateTime::from_unix_seconds(1_799_971_198);
@@ -32,8 +28,8 @@ fn logs(service: &TableServiceClient) -> TablePerPeriod<Line> {
 
 /// A flush has the lines of a day or none, and no heartbeat is later than its instance. An instance that begins again
 /// has lost the lines in its memory.
-async fn flush(simulation: Simulation) -> Result<()> {
-    let behind = behind(&simulation, &["Heartbeats"]);
+async fn flush(place: Place) -> Result<()> {
+    create_tables(&place, &["Heartbeats"]);
     let lives = [Cell::new(0), Cell::new(0)];
     let live = |instance: u16| {
         let life = &lives[usize::from(instance)];
@@ -59,9 +55,8 @@ async fn flush(simulation: Simulation) -> Result<()> {
             heartbeats.insert_or_replace(&heartbeat).await.map(drop)
         }
     };
-    try_join(simulation.process("a", live(0)), simulation.process("b", live(1))).await?;
-    settle(&simulation, &["Heartbeats"]).await?;
-    let beats: Vec<Heartbeat> = stored(&behind, "Heartbeats", "").await;
+    try_both(&place, live(0), live(1)).await?;
+    let beats: Vec<Heartbeat> = stored_in(&place, "Heartbeats", "").await;
     assert_eq!(beats.len(), 2);
     for beat in &beats {
         let last = lives[usize::from(beat.instance)].get();
@@ -71,7 +66,7 @@ async fn flush(simulation: Simulation) -> Result<()> {
         );
     }
     for day in [START, START + SECOND * 2] {
-        let lines: Vec<Line> = logs(&behind).at(day)?.query().allow_table_scan().all().await?;
+        let lines: Vec<Line> = logs(&place.behind()).at(day)?.query().allow_table_scan().all().await?;
         for (instance, life) in [(0, 1), (0, 2), (1, 1), (1, 2)] {
             let text = format!("life {life}");
             let of_flush = lines

@@ -4,48 +4,36 @@ use std::time::Duration;
 
 use azure_table::emulator::SeedEntities as _;
 use azure_table::query::ScanPosition;
-use azure_table::testing::{Simulation, explore};
 use azure_table::{Continuation, DynamicEntity, Result, TableServiceClient};
 use azure_table_patterns::{ChangePosition, Changes};
-use futures::future::try_join;
 use tokio::time::sleep;
 
-use super::{CrashCase, Number, RowId, TABLE, behind, settle, stored, table};
+use super::Case;
+use crate::entities::Valued;
+use crate::explorations::patterns::{RowId, TABLE, create_tables, stored_in, table, try_both};
+use crate::promises::Place;
 
-pub(super) const ALL: [CrashCase; 3] = [
-    CrashCase {
-        name: "pages of a query, resumed at their position, beside an insert",
-        processes: 2,
-        explore: |bounds| bounds.of(explore(pages)).isolated().run(),
-    },
-    CrashCase {
-        name: "`scan`, resumed at its position, beside an insert",
-        processes: 2,
-        explore: |bounds| bounds.of(explore(scan)).isolated().run(),
-    },
-    CrashCase {
-        name: "`Changes`, resumed at their position, beside a writer",
-        processes: 2,
-        explore: |bounds| bounds.of(explore(changes)).isolated().run(),
-    },
+pub(super) const ALL: [Case; 3] = [
+    case!("pages of a query, resumed at their position, beside an insert", pages).only_crashes(2),
+    case!("`scan`, resumed at its position, beside an insert", scan).only_crashes(2),
+    case!("`Changes`, resumed at their position, beside a writer", changes).only_crashes(2),
 ];
 
 /// The rows that the reader has processed, and its position.
 const SEEN: &str = "Seen";
 
 /// Creates both tables, with rows in the first.
-fn seeded(simulation: &Simulation) -> TableServiceClient {
-    let behind = behind(simulation, &[TABLE, SEEN]);
-    let rows = ["k", "m", "o"].map(|name| Number::new(name, 0));
-    simulation.emulator().seed(TABLE, rows).unwrap();
-    behind
+fn seed(place: &Place) {
+    create_tables(place, &[SEEN]);
+    let rows = ["k", "m", "o"].map(|name| Valued::new("g", name, 0_i64));
+    place.emulator().seed(TABLE, rows).unwrap();
 }
 
 /// Processes rows: stores that they were seen. Then stores the position, or the end.
-async fn save(service: &TableServiceClient, rows: &[Number], position: Option<String>) -> Result<()> {
+async fn save(service: &TableServiceClient, rows: &[Valued<i64>], position: Option<String>) -> Result<()> {
     let seen = service.dynamic_table(SEEN)?;
     for row in rows {
-        let row = DynamicEntity::new("seen", format!("{} {}", row.name, row.number));
+        let row = DynamicEntity::new("seen", format!("{} {}", row.name, row.value));
         seen.insert_or_replace(&row).await?;
     }
     let mut row = DynamicEntity::new("position", "");
@@ -60,22 +48,24 @@ async fn saved(service: &TableServiceClient) -> Result<Option<String>> {
 }
 
 /// Returns the names and numbers of the rows that were seen.
-async fn seen(behind: &TableServiceClient) -> Vec<String> {
-    let rows: Vec<RowId> = stored(behind, SEEN, "PartitionKey eq 'seen'").await;
+async fn seen(place: &Place) -> Vec<String> {
+    let rows: Vec<RowId> = stored_in(place, SEEN, "PartitionKey eq 'seen'").await;
     rows.into_iter().map(|row| row.row).collect()
 }
 
 /// Inserts a row before the first, and one after the last.
 async fn insert(service: TableServiceClient) -> Result<()> {
     for name in ["a", "z"] {
-        table(&service).insert_or_replace(&Number::new(name, 1)).await?;
+        table(&service)
+            .insert_or_replace(&Valued::new("g", name, 1_i64))
+            .await?;
     }
     Ok(())
 }
 
 /// Checks that every row that existed throughout was seen.
-async fn check(behind: &TableServiceClient) {
-    let seen = seen(behind).await;
+async fn check(place: &Place) {
+    let seen = seen(place).await;
     assert!(
         ["k 0", "m 0", "o 0"]
             .iter()
@@ -84,15 +74,15 @@ async fn check(behind: &TableServiceClient) {
     );
 }
 
-async fn pages(simulation: Simulation) -> Result<()> {
-    let behind = seeded(&simulation);
+async fn pages(place: Place) -> Result<()> {
+    seed(&place);
     let read = async |service: TableServiceClient| -> Result<()> {
         let position = match saved(&service).await?.as_deref() {
             Some("end") => return Ok(()),
             Some(text) => text.parse().unwrap(),
             None => Continuation::default(),
         };
-        let query = table::<Number>(&service).query().partition("g").page_size(1);
+        let query = table::<Valued<i64>>(&service).query().partition("g").page_size(1);
         let mut pages = query.resume_from(position).pages();
         while let Some(page) = pages.try_next().await? {
             let next = page.has_more().then(|| page.continuation().to_string());
@@ -100,16 +90,19 @@ async fn pages(simulation: Simulation) -> Result<()> {
         }
         Ok(())
     };
-    try_join(simulation.process("reader", read), simulation.process("writer", insert)).await?;
-    settle(&simulation, &[TABLE, SEEN]).await?;
-    check(&behind).await;
+    try_both(&place, read, insert).await?;
+    check(&place).await;
     Ok(())
 }
 
-async fn scan(simulation: Simulation) -> Result<()> {
-    let behind = seeded(&simulation);
+async fn scan(place: Place) -> Result<()> {
+    seed(&place);
     let read = async |service: TableServiceClient| -> Result<()> {
-        let scan = table::<Number>(&service).query().page_size(1).scan().concurrency(2);
+        let scan = table::<Valued<i64>>(&service)
+            .query()
+            .page_size(1)
+            .scan()
+            .concurrency(2);
         let mut rows = match saved(&service).await?.as_deref() {
             Some("end") => return Ok(()),
             Some(text) => scan.resume_from(text.parse::<ScanPosition>().unwrap()).stream(),
@@ -120,19 +113,18 @@ async fn scan(simulation: Simulation) -> Result<()> {
         }
         save(&service, &[], None).await
     };
-    try_join(simulation.process("reader", read), simulation.process("writer", insert)).await?;
-    settle(&simulation, &[TABLE, SEEN]).await?;
-    check(&behind).await;
+    try_both(&place, read, insert).await?;
+    check(&place).await;
     Ok(())
 }
 
 /// The last poll begins after the writer has ended, and more than the overlap later.
-async fn changes(simulation: Simulation) -> Result<()> {
-    let behind = seeded(&simulation);
+async fn changes(place: Place) -> Result<()> {
+    seed(&place);
     // The rows are older than the overlap, in which a resumed poll reads again.
     sleep(Duration::from_secs(3_600)).await;
     let poll = async |service: TableServiceClient| -> Result<()> {
-        let changes = Changes::new(table::<Number>(&service).query().page_size(2)).max_polls(1);
+        let changes = Changes::new(table::<Valued<i64>>(&service).query().page_size(2)).max_polls(1);
         let mut changes = match saved(&service).await? {
             Some(text) => changes.resume_from(text.parse::<ChangePosition>().unwrap()).stream()?,
             None => changes.stream()?,
@@ -142,11 +134,10 @@ async fn changes(simulation: Simulation) -> Result<()> {
         }
         save(&service, &[], Some(changes.position().to_string())).await
     };
-    try_join(simulation.process("reader", poll), simulation.process("writer", insert)).await?;
-    settle(&simulation, &[TABLE, SEEN]).await?;
-    poll(behind.clone()).await?;
-    check(&behind).await;
-    let seen = seen(&behind).await;
+    try_both(&place, poll, insert).await?;
+    poll(place.behind()).await?;
+    check(&place).await;
+    let seen = seen(&place).await;
     assert!(
         ["a 1", "z 1"].iter().all(|row| seen.iter().any(|seen| seen == row)),
         "{seen:?}"

@@ -4,85 +4,47 @@ use std::sync::Mutex;
 
 use azure_table::bulk::{LeftoverReason, WriteReport};
 use azure_table::emulator::SeedEntities as _;
-use azure_table::testing::{Simulation, explore};
-use azure_table::{
-    DynamicEntity, Error, ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation, TableServiceClient,
-};
+use azure_table::{DynamicEntity, Error, ErrorKind, Result, TableClient, TableOperation, TableServiceClient};
 use azure_table_patterns::Grouped;
-use futures::future::{join, join_all, try_join};
+use futures::future::{join, join_all};
 
-use super::{CrashCase, Number, TABLE, behind, settle, stored, table};
+use super::Case;
+use crate::entities::Valued;
+use crate::explorations::operations::Counter;
+use crate::explorations::patterns::{TABLE, stored_in, table, try_both};
+use crate::promises::Place;
 
-pub(super) const ALL: [CrashCase; 9] = [
-    CrashCase {
-        name: "`bulk` of inserts, then a change of one row",
-        processes: 2,
-        explore: |bounds| bounds.of(explore(bulk)).isolated().run(),
-    },
-    CrashCase {
-        name: "`writer`, then a change of one row",
-        processes: 2,
-        explore: |bounds| bounds.of(explore(writer)).isolated().run(),
-    },
+pub(super) const ALL: [Case; 9] = [
+    case!("`bulk` of inserts, then a change of one row", bulk).only_crashes(2),
+    case!("`writer`, then a change of one row", writer).only_crashes(2),
     // Callers of a group share memory, so every order is run.
-    CrashCase {
-        name: "`Grouped`: the callers of a process, then a change of one row",
-        processes: 1,
-        explore: |bounds| bounds.of(explore(grouped)).run(),
-    },
-    CrashCase {
-        name: "`update_where`, resumed at its position, beside `modify`",
-        processes: 2,
-        explore: |bounds| bounds.of(explore(update_where)).isolated().run(),
-    },
-    CrashCase {
-        name: "`update_where`, repeatable, resumed at its position, beside `modify`",
-        processes: 2,
-        explore: |bounds| bounds.of(explore(repeatable)).isolated().run(),
-    },
-    CrashCase {
-        name: "`delete_where`, resumed at its position, beside an insert",
-        processes: 2,
-        explore: |bounds| bounds.of(explore(delete_where)).isolated().run(),
-    },
-    CrashCase {
-        name: "`patch_where`, resumed at its position, beside `modify`",
-        processes: 2,
-        explore: |bounds| bounds.of(explore(patch_where)).isolated().run(),
-    },
-    CrashCase {
-        name: "`upgrade_where`, resumed at its position, beside `modify`",
-        processes: 2,
-        explore: |bounds| bounds.of(explore(upgrade_where)).isolated().run(),
-    },
-    CrashCase {
-        name: "`modify` by two processes",
-        processes: 2,
-        explore: |bounds| bounds.of(explore(modify)).isolated().run(),
-    },
+    case!("`Grouped`: the callers of a process, then a change of one row", grouped)
+        .in_all_orders()
+        .only_crashes(1),
+    case!("`update_where`, resumed at its position, beside `modify`", update_where).only_crashes(2),
+    case!(
+        "`update_where`, repeatable, resumed at its position, beside `modify`",
+        repeatable
+    )
+    .only_crashes(2),
+    case!(
+        "`delete_where`, resumed at its position, beside an insert",
+        delete_where
+    )
+    .only_crashes(2),
+    case!("`patch_where`, resumed at its position, beside `modify`", patch_where).only_crashes(2),
+    case!(
+        "`upgrade_where`, resumed at its position, beside `modify`",
+        upgrade_where
+    )
+    .only_crashes(2),
+    case!("`modify` by two processes", modify).only_crashes(2),
 ];
-
-/// A number that identifies its last writer, and was called `Stars` before.
-#[derive(TableEntity, Clone, Debug)]
-struct Counter {
-    #[table(partition_key)]
-    group: String,
-    #[table(row_key)]
-    name: String,
-    #[table(alias = "stars")]
-    count: i64,
-    note: i64,
-    #[table(write_id)]
-    write: Option<Guid>,
-}
 
 fn counter(group: &str, name: &str) -> Counter {
     Counter {
         group: group.into(),
-        name: name.into(),
-        count: 0,
-        note: 0,
-        write: None,
+        ..Counter::new(name)
     }
 }
 
@@ -93,11 +55,9 @@ fn counters() -> Vec<Counter> {
         .into()
 }
 
-/// Creates the table with the counters.
-fn seeded(simulation: &Simulation) -> TableServiceClient {
-    let behind = behind(simulation, &[TABLE]);
-    simulation.emulator().seed(TABLE, counters()).unwrap();
-    behind
+/// Stores the counters.
+fn seed(place: &Place) {
+    place.emulator().seed(TABLE, counters()).unwrap();
 }
 
 /// Adds 10 to the note of a row, which a write of an earlier life must not undo.
@@ -107,8 +67,8 @@ async fn note(service: TableServiceClient) -> Result<()> {
 }
 
 /// Checks the counters, each with its count, and the note of one of them.
-async fn check(behind: &TableServiceClient, counts: impl Fn(i64) -> bool) {
-    let all: Vec<Counter> = stored(behind, TABLE, "").await;
+async fn check(place: &Place, counts: impl Fn(i64) -> bool) {
+    let all: Vec<Counter> = stored_in(place, TABLE, "").await;
     assert_eq!(all.len(), 3, "a row is lost: {all:?}");
     for row in &all {
         let note = if (row.group.as_str(), row.name.as_str()) == ("g", "n") {
@@ -121,7 +81,7 @@ async fn check(behind: &TableServiceClient, counts: impl Fn(i64) -> bool) {
 }
 
 /// Inserts keep their promise where `insert_or_replace` would not: one in flight at the crash would undo the change.
-async fn bulk(simulation: Simulation) -> Result<()> {
+async fn bulk(place: Place) -> Result<()> {
     let load = async |service: TableServiceClient| -> Result<()> {
         let report = table::<Counter>(&service).bulk().insert(counters()).await?;
         let is_stored = |reason: &LeftoverReason| match reason {
@@ -134,10 +94,10 @@ async fn bulk(simulation: Simulation) -> Result<()> {
         );
         note(service).await
     };
-    load_beside_another(simulation, load).await
+    load_beside_another(place, load).await
 }
 
-async fn writer(simulation: Simulation) -> Result<()> {
+async fn writer(place: Place) -> Result<()> {
     let load = async |service: TableServiceClient| -> Result<()> {
         let mut writer = table::<Counter>(&service).writer();
         for counter in counters() {
@@ -147,29 +107,23 @@ async fn writer(simulation: Simulation) -> Result<()> {
         assert!(report.in_doubt() + report.not_attempted() == 0, "{report:?}");
         note(service).await
     };
-    load_beside_another(simulation, load).await
+    load_beside_another(place, load).await
 }
 
 /// Another process inserts one of the rows that `load` inserts.
-async fn load_beside_another(
-    simulation: Simulation,
-    load: impl AsyncFn(TableServiceClient) -> Result<()>,
-) -> Result<()> {
-    let behind = behind(&simulation, &[TABLE]);
+async fn load_beside_another(place: Place, load: impl AsyncFn(TableServiceClient) -> Result<()>) -> Result<()> {
     let other = async |service: TableServiceClient| -> Result<()> {
         let inserted = table::<Counter>(&service)
             .insert_if_not_exists(&counter("h", "m"))
             .await;
         inserted.map(drop)
     };
-    try_join(simulation.process("loader", load), simulation.process("other", other)).await?;
-    settle(&simulation, &[TABLE]).await?;
-    check(&behind, |count| count == 0).await;
+    try_both(&place, load, other).await?;
+    check(&place, |count| count == 0).await;
     Ok(())
 }
 
-async fn grouped(simulation: Simulation) -> Result<()> {
-    let behind = behind(&simulation, &[TABLE]);
+async fn grouped(place: Place) -> Result<()> {
     let live = async |service: TableServiceClient| -> Result<()> {
         let (group, driver) = Grouped::new(&table::<Counter>(&service));
         let writes =
@@ -185,9 +139,9 @@ async fn grouped(simulation: Simulation) -> Result<()> {
         }
         note(service).await
     };
-    simulation.process("a", live).await?;
-    settle(&simulation, &[TABLE]).await?;
-    check(&behind, |count| count == 0).await;
+    place.task("a", live).await?;
+    place.settle().await;
+    check(&place, |count| count == 0).await;
     Ok(())
 }
 
@@ -241,8 +195,8 @@ macro_rules! repeat {
 }
 
 /// Each row is counted at most once: a row that was in flight at the crash is not counted again.
-async fn update_where(simulation: Simulation) -> Result<()> {
-    let behind = seeded(&simulation);
+async fn update_where(place: Place) -> Result<()> {
+    seed(&place);
     let file = File::default();
     let update = async |service: TableServiceClient| -> Result<()> {
         let rows = table::<Counter>(&service);
@@ -250,15 +204,14 @@ async fn update_where(simulation: Simulation) -> Result<()> {
         let _ = resume!(rows.update_where(pages, |counter| counter.count += 1), file);
         Ok(())
     };
-    try_join(simulation.process("a", update), simulation.process("b", note)).await?;
-    settle(&simulation, &[TABLE]).await?;
-    check(&behind, |count| [0, 1].contains(&count)).await;
+    try_both(&place, update, note).await?;
+    check(&place, |count| [0, 1].contains(&count)).await;
     Ok(())
 }
 
 /// Each row is changed at least once.
-async fn repeatable(simulation: Simulation) -> Result<()> {
-    let behind = seeded(&simulation);
+async fn repeatable(place: Place) -> Result<()> {
+    seed(&place);
     let file = File::default();
     let update = async |service: TableServiceClient| -> Result<()> {
         let rows = table::<Counter>(&service);
@@ -268,15 +221,14 @@ async fn repeatable(simulation: Simulation) -> Result<()> {
             file
         )
     };
-    try_join(simulation.process("a", update), simulation.process("b", note)).await?;
-    settle(&simulation, &[TABLE]).await?;
-    check(&behind, |count| count == 1).await;
+    try_both(&place, update, note).await?;
+    check(&place, |count| count == 1).await;
     Ok(())
 }
 
 /// Deletes the rows that exist, and not the one that the other process inserts under a key that was deleted.
-async fn delete_where(simulation: Simulation) -> Result<()> {
-    let behind = seeded(&simulation);
+async fn delete_where(place: Place) -> Result<()> {
+    seed(&place);
     let file = File::default();
     let delete = async |service: TableServiceClient| -> Result<()> {
         let rows: TableClient<Counter> = table(&service);
@@ -289,36 +241,33 @@ async fn delete_where(simulation: Simulation) -> Result<()> {
         new.note = 10;
         table::<Counter>(&service).insert_or_replace(&new).await.map(drop)
     };
-    try_join(simulation.process("a", delete), simulation.process("b", replace)).await?;
-    settle(&simulation, &[TABLE]).await?;
-    let left: Vec<Counter> = stored(&behind, TABLE, "").await;
+    try_both(&place, delete, replace).await?;
+    let left: Vec<Counter> = stored_in(&place, TABLE, "").await;
     assert_eq!(left.len(), 1, "{left:?}");
     assert_eq!((left[0].name.as_str(), left[0].note), ("n", 10));
     Ok(())
 }
 
-async fn patch_where(simulation: Simulation) -> Result<()> {
-    let behind = seeded(&simulation);
+async fn patch_where(place: Place) -> Result<()> {
+    seed(&place);
     let file = File::default();
     let patch = async |service: TableServiceClient| -> Result<()> {
         let rows = table::<Counter>(&service);
         let pages = || rows.query().allow_table_scan().page_size(2);
         repeat!(rows.patch_where(pages(), [Counter::COUNT.set(1)]), file)
     };
-    try_join(simulation.process("a", patch), simulation.process("b", note)).await?;
-    settle(&simulation, &[TABLE]).await?;
-    check(&behind, |count| count == 1).await;
+    try_both(&place, patch, note).await?;
+    check(&place, |count| count == 1).await;
     Ok(())
 }
 
 /// Every row has the new property only.
-async fn upgrade_where(simulation: Simulation) -> Result<()> {
-    let behind = behind(&simulation, &[TABLE]);
+async fn upgrade_where(place: Place) -> Result<()> {
     for counter in counters() {
         let mut old = DynamicEntity::from_entity(&counter)?;
         old.remove("count");
         old.insert("stars", 3_i64);
-        simulation.emulator().seed(TABLE, [old]).unwrap();
+        place.emulator().seed(TABLE, [old]).unwrap();
     }
     let file = File::default();
     let upgrade = async |service: TableServiceClient| -> Result<()> {
@@ -326,28 +275,25 @@ async fn upgrade_where(simulation: Simulation) -> Result<()> {
         let pages = || rows.query().allow_table_scan().page_size(2);
         repeat!(rows.upgrade_where(pages()), file)
     };
-    try_join(simulation.process("a", upgrade), simulation.process("b", note)).await?;
-    settle(&simulation, &[TABLE]).await?;
-    check(&behind, |count| count == 3).await;
-    let rows: Vec<DynamicEntity> = stored(&behind, TABLE, "").await;
+    try_both(&place, upgrade, note).await?;
+    check(&place, |count| count == 3).await;
+    let rows: Vec<DynamicEntity> = stored_in(&place, TABLE, "").await;
     let is_new = |row: &DynamicEntity| row.get("stars").is_none() && row.get("count").is_some();
     assert!(rows.iter().all(is_new), "{rows:?}");
     Ok(())
 }
 
 /// A process that notes its own change in the row counts once.
-async fn modify(simulation: Simulation) -> Result<()> {
-    let behind = behind(&simulation, &[TABLE]);
-    simulation.emulator().seed(TABLE, [Number::new("n", 0)]).unwrap();
+async fn modify(place: Place) -> Result<()> {
+    place.emulator().seed(TABLE, [Valued::new("g", "n", 0_i64)]).unwrap();
     let live = |bit: i64| {
         async move |service: TableServiceClient| -> Result<()> {
-            let add = |row: &mut Number| row.number |= bit;
-            table::<Number>(&service).modify(("g", "n"), add).await.map(drop)
+            let add = |row: &mut Valued<i64>| row.value |= bit;
+            table::<Valued<i64>>(&service).modify(("g", "n"), add).await.map(drop)
         }
     };
-    try_join(simulation.process("a", live(1)), simulation.process("b", live(2))).await?;
-    settle(&simulation, &[TABLE]).await?;
-    let rows: Vec<Number> = stored(&behind, TABLE, "").await;
-    assert_eq!(rows[0].number, 3);
+    try_both(&place, live(1), live(2)).await?;
+    let rows: Vec<Valued<i64>> = stored_in(&place, TABLE, "").await;
+    assert_eq!(rows[0].value, 3);
     Ok(())
 }

@@ -4,66 +4,26 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use azure_table::emulator::SeedEntities as _;
-use azure_table::testing::{Simulation, explore};
-use azure_table::{ErrorKind, Result, TableClient, TableServiceClient};
+use azure_table::testing::Simulation;
+use azure_table::{Result, TableClient, TableServiceClient};
 use futures::future::try_join;
 
 use super::{Mistake, Row, TABLE, start};
 
 /// The mistakes that only a crash shows.
 pub(super) const ALL: [Mistake; 7] = [
-    Mistake {
-        name: "an instance and its history in two tables (durabletask#1252)",
-        wrong: || explore(history::<false>).isolated().crashes(1).run(),
-        right: || explore(history::<true>).isolated().crashes(1).run(),
-    },
-    Mistake {
-        name: "a work queue without a row of its progress",
-        wrong: || explore(queue::<false>).isolated().crashes(1).run(),
-        right: || explore(queue::<true>).isolated().crashes(1).run(),
-    },
-    Mistake {
-        name: "an index row written after its entity",
-        wrong: || explore(index::<false>).isolated().crashes(1).run(),
-        right: || explore(index::<true>).isolated().crashes(1).run(),
-    },
-    Mistake {
-        name: "a number taken before the row that uses it",
-        wrong: || explore(number::<false>).isolated().crashes(1).run(),
-        right: || explore(number::<true>).isolated().crashes(1).run(),
-    },
-    Mistake {
-        name: "a lease deleted by a process that lost it",
-        wrong: || explore(release::<false>).isolated().crashes(1).run(),
-        right: || explore(release::<true>).isolated().crashes(1).run(),
-    },
-    Mistake {
-        name: "a table that is recreated by a process that crashes",
-        wrong: || explore(refill::<false>).isolated().crashes(1).run(),
-        right: || explore(refill::<true>).isolated().crashes(1).run(),
-    },
-    Mistake {
-        name: "a stored position without the leftovers before it",
-        wrong: || explore(resume::<false>).isolated().crashes(1).run(),
-        right: || explore(resume::<true>).isolated().crashes(1).run(),
-    },
+    mistake!("an instance and its history in two tables (durabletask#1252)", history).with_crash(),
+    mistake!("a work queue without a row of its progress", queue).with_crash(),
+    mistake!("an index row written after its entity", index).with_crash(),
+    mistake!("a number taken before the row that uses it", number).with_crash(),
+    mistake!("a lease deleted by a process that lost it", release).with_crash(),
+    mistake!("a table that is recreated by a process that crashes", refill).with_crash(),
+    mistake!("a stored position without the leftovers before it", resume).with_crash(),
 ];
 
 /// Accepts that the rows have changed: the write of an earlier life has arrived, or the other process was first.
 fn unless_changed<T>(result: Result<T>) -> Result<()> {
-    match result {
-        Err(e)
-            if ![
-                ErrorKind::AlreadyExists,
-                ErrorKind::NotFound,
-                ErrorKind::ConditionNotMet,
-            ]
-            .contains(&e.kind()) =>
-        {
-            Err(e)
-        }
-        _ => Ok(()),
-    }
+    crate::explorations::crashes::unless_changed(result).map(drop)
 }
 
 /// A worker ends an orchestration: it appends the last event to the history, then sets the status of the instance.

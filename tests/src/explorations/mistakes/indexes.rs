@@ -3,7 +3,7 @@
 //! `DESIGN.md` derives a protocol for such index rows from them.
 
 use azure_table::emulator::SeedEntities as _;
-use azure_table::testing::{Simulation, explore};
+use azure_table::testing::Simulation;
 use azure_table::{ErrorKind, Result, TableClient};
 use futures::future::try_join;
 
@@ -11,21 +11,18 @@ use super::{Mistake, Row, TABLE, start};
 
 /// The mistakes with index rows in another partition.
 pub(super) const ALL: [Mistake; 3] = [
-    Mistake {
-        name: "an index row deleted under an ETag that was read after the write",
-        wrong: || explore(by_hand::<false>).isolated().run(),
-        right: || explore(by_hand::<true>).isolated().run(),
-    },
-    Mistake {
-        name: "an index row that two writers share, taken back by the one that lost",
-        wrong: || explore(take_back::<false>).isolated().run(),
-        right: || explore(take_back::<true>).isolated().run(),
-    },
-    Mistake {
-        name: "an index row that looks abandoned, deleted beside its writer",
-        wrong: || explore(abandoned::<false>).isolated().run(),
-        right: || explore(abandoned::<true>).isolated().run(),
-    },
+    mistake!(
+        "an index row deleted under an ETag that was read after the write",
+        by_hand
+    ),
+    mistake!(
+        "an index row that two writers share, taken back by the one that lost",
+        take_back
+    ),
+    mistake!(
+        "an index row that looks abandoned, deleted beside its writer",
+        abandoned
+    ),
 ];
 
 /// Returns an index row of a value, in a partition of its own.

@@ -5,68 +5,38 @@
 
 use std::time::Duration;
 
-use azure_table::testing::{Simulation, explore};
-use azure_table::{CallOptions, ErrorKind, Guid, NoRetry, Result, TableClient, TableEntity, TableOperation};
+use azure_table::testing::Simulation;
+use azure_table::{CallOptions, ErrorKind, NoRetry, Result, TableClient, TableEntity, TableOperation};
 use azure_table_patterns::{Item, Queue};
 use futures::future::join;
 
 use super::{LEASE, Mistake, Row, start};
+use crate::entities::Marked;
 
 /// The mistakes of placers.
 pub(super) const ALL: [Mistake; 4] = [
-    Mistake {
-        name: "an outbox whose order has no write id",
-        wrong: || {
-            explore(async |s| unchanged(s, Row::new("order 1")).await)
-                .isolated()
-                .faults(1)
-                .run()
-        },
-        right: || {
-            explore(async |s| unchanged(s, Order::new("order 1")).await)
-                .isolated()
-                .faults(1)
-                .run()
-        },
-    },
-    Mistake {
-        name: "an outbox whose relay replaces the order, and the write id with it",
-        wrong: || explore(replaced::<false>).isolated().faults(1).run(),
-        right: || explore(replaced::<true>).isolated().faults(1).run(),
-    },
-    Mistake {
-        name: "an order in doubt that is placed again under a new id",
-        wrong: || explore(placed_again::<false>).isolated().faults(1).run(),
-        right: || explore(placed_again::<true>).isolated().faults(1).run(),
-    },
-    Mistake {
-        name: "an order that is deleted while its batch may arrive late",
-        wrong: || explore(canceled::<false>).isolated().faults(1).run(),
-        right: || explore(canceled::<true>).isolated().faults(1).run(),
-    },
+    mistake!("an outbox whose order has no write id", |simulation, is_right| {
+        Box::pin(async move {
+            if is_right {
+                unchanged(simulation, order("order 1")).await
+            } else {
+                unchanged(simulation, Row::new("order 1")).await
+            }
+        })
+    })
+    .with_fault(),
+    mistake!(
+        "an outbox whose relay replaces the order, and the write id with it",
+        replaced
+    )
+    .with_fault(),
+    mistake!("an order in doubt that is placed again under a new id", placed_again).with_fault(),
+    mistake!("an order that is deleted while its batch may arrive late", canceled).with_fault(),
 ];
 
-/// An order of the guide.
-#[derive(TableEntity, Clone, Debug)]
-struct Order {
-    #[table(partition_key)]
-    group: String,
-    #[table(row_key)]
-    name: String,
-    is_sent: bool,
-    #[table(write_id)]
-    last_write: Option<Guid>,
-}
-
-impl Order {
-    fn new(name: &str) -> Self {
-        Self {
-            group: "g".into(),
-            name: name.into(),
-            is_sent: false,
-            last_write: None,
-        }
-    }
+/// Returns an order of the guide. It counts what was sent.
+fn order(name: &str) -> Marked {
+    Marked::new("g", name, 0)
 }
 
 fn queue(table: &TableClient<Row>) -> Queue<String> {
@@ -83,7 +53,7 @@ async fn submit<E: TableEntity>(table: &TableClient<Row>, order: &E, name: &str)
 }
 
 /// Stores an order and the item about it, as in the guide.
-async fn place(table: &TableClient<Row>, order: &Order) -> Result<()> {
+async fn place(table: &TableClient<Row>, order: &Marked) -> Result<()> {
     let Err(error) = submit(table, order, &order.name).await else {
         return Ok(());
     };
@@ -114,12 +84,12 @@ async fn unchanged<E: TableEntity>(simulation: Simulation, order: E) -> Result<(
 /// The relay marks the order in the batch that deletes the item. Wrong: the write id in the order is now the relay's.
 async fn replaced<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
     let (_, a, b) = start(&simulation, &[]);
-    let order = Order::new("order 1");
+    let order = order("order 1");
     let mark = relay(&b, async |item| {
-        let Some(mut order) = b.typed::<Order>().get(("g", item.id())).versioned().await? else {
+        let Some(mut order) = b.typed::<Marked>().get(("g", item.id())).versioned().await? else {
             return Ok(());
         };
-        order.is_sent = true;
+        order.count = 1;
         let mut batch = b.batch();
         batch.push(item.completion())?.push(TableOperation::replace(&order))?;
         batch.submit().await.map(drop)
@@ -146,7 +116,7 @@ async fn placed_again<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
     });
     let twice = async {
         for name in ["order 1", if RIGHT { "order 1" } else { "order 2" }] {
-            match place(&a, &Order::new(name)).await {
+            match place(&a, &order(name)).await {
                 Err(e) if e.kind() == ErrorKind::InDoubt => {}
                 placed => return placed,
             }
@@ -163,7 +133,7 @@ async fn placed_again<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
 /// The customer cancels the order. Wrong: a lost batch of the placer arrives after that, and restores the order.
 async fn canceled<const RIGHT: bool>(simulation: Simulation) -> Result<()> {
     let (table, a, _) = start(&simulation, &[]);
-    place(&a, &Order::new("order 1")).await?;
+    place(&a, &order("order 1")).await?;
     let mut cancel = a.batch();
     cancel.delete(("g", "~order 1"))?;
     if RIGHT {

@@ -2,56 +2,30 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
-use std::time::Duration;
 
 use azure_table::emulator::SeedEntities as _;
-use azure_table::testing::explore;
-use azure_table::{TableClient, TableEntity};
 use azure_table_patterns::Changes;
-use futures::future::join;
 
-use super::{Case, Place, Promise, TABLE, at, clients, count};
+use super::*;
 
-pub(super) const ALL: [Case; 1] = [Case {
-    name: "`Changes`: a poll in pages, beside writes of its rows and a clock that jumps",
-    slow_with: None,
-    explore: |faults| {
+pub(super) const ALL: [Case; 2] = [
+    case!("`Changes`: a poll in pages, beside writes of its rows and a clock that jumps", polls)
         // Longer than the 2 s and the fraction by which a read-back may misjudge the clocks: with 2 s the second at which
         // this machine ran the order decided what it concluded.
-        let jump = Duration::from_secs(10);
-        explore(at(polls)).advance(jump).faults(faults).run()
-    },
-}];
-
-// A short overlap is not among them.
-pub(super) const PROMISES: [Promise; 1] = [Promise {
-    name: "`Changes` yield the last version of each row",
-    hold: |place| Box::pin(last_versions(place)),
-}];
-
-#[derive(TableEntity, Clone, Debug)]
-struct Counter {
-    #[table(partition_key)]
-    group: String,
-    #[table(row_key)]
-    name: String,
-    count: i64,
-}
-
-impl Counter {
-    fn new(name: &str, count: i64) -> Self {
-        let (group, name) = ("g".to_owned(), name.to_owned());
-        Self { group, name, count }
-    }
-}
+        .advance(&[Duration::from_secs(10)])
+        .in_all_orders()
+        .only_orders(),
+    // A short overlap is not among them.
+    case!("`Changes` yield the last version of each row", last_versions).only_promise(),
+];
 
 /// Each poll is a separate process, which resumes from the text that the previous one stored.
 async fn polls(place: Place) {
-    let [writer, tail] = clients::<Counter>(&place);
-    let seeds = ["m", "n"].map(|name| Counter::new(name, 0));
+    let [writer, tail] = place.clients::<Valued<i64>>(TABLE);
+    let seeds = ["m", "n"].map(|name| Valued::new("g", name, 0));
     place.emulator().seed(TABLE, seeds).unwrap();
     let (position, seen) = (RefCell::new(None), RefCell::new(BTreeMap::new()));
-    let poll = async |table: &TableClient<Counter>| {
+    let poll = async |table: &TableClient<Valued<i64>>| {
         let changes = Changes::new(table.query().page_size(1));
         let changes = changes.overlap(Duration::ZERO).max_polls(1);
         let from: Option<String> = position.borrow().clone();
@@ -67,12 +41,12 @@ async fn polls(place: Place) {
     poll(&tail).await;
     let write = async {
         for name in ["m", "n"] {
-            let _ = writer.insert_or_replace(&Counter::new(name, 0)).await;
+            let _ = writer.insert_or_replace(&Valued::new("g", name, 0)).await;
         }
     };
     join(write, poll(&tail)).await;
     // Without the gate, so that no write arrives during the last poll.
-    let behind = place.behind().table::<Counter>(TABLE).unwrap();
+    let behind = table::<Valued<i64>>(&place.behind());
     poll(&behind).await;
     for row in behind.query().versioned().all().await.unwrap() {
         assert_eq!(seen.borrow().get(&row.name), Some(&row.etag), "{} was missed", row.name);
@@ -80,12 +54,12 @@ async fn polls(place: Place) {
 }
 
 async fn last_versions(place: Place) {
-    let [tail, writer] = clients::<Counter>(&place);
+    let [tail, writer] = place.clients::<Valued<i64>>(TABLE);
     let (mut position, mut seen) = (None::<String>, HashSet::new());
     let mut is_complete = false;
     for round in 0..8 {
         for name in ["a", "b", "c", "d"].into_iter().filter(|_| round < 5) {
-            let _ = writer.insert_or_replace(&Counter::new(name, round)).await;
+            let _ = writer.insert_or_replace(&Valued::new("g", name, round)).await;
         }
         let changes = Changes::new(tail.query().page_size(2)).max_polls(1);
         let mut changes = match &position {
@@ -106,7 +80,7 @@ async fn last_versions(place: Place) {
     }
     if is_complete {
         count([&Ok::<_, azure_table::Error>(())]);
-        let behind = place.behind().table::<Counter>(TABLE).unwrap();
+        let behind = table::<Valued<i64>>(&place.behind());
         for row in behind.query().versioned().all().await.unwrap() {
             assert!(
                 seen.contains(&(row.name.clone(), row.etag.clone())),

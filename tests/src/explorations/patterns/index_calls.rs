@@ -1,14 +1,16 @@
 //! The explorations of writes by query and of the removal of a declared index, beside other calls, with a lost request
 //! or response, and with a crash.
 
-use azure_table::index::IndexedEntity;
-use azure_table::testing::{Exploration, Simulation, explore};
-use azure_table::{DynamicEntity, ErrorKind, Guid, ReadEntity, Result, TableEntity, TableServiceClient};
+use azure_table::{ErrorKind, Guid};
 use azure_table_patterns::Indexed;
-use futures::future::join;
 
-use super::MAX_TIME;
-use crate::explorations::Case;
+use super::*;
+use crate::explorations::index_rows::{self, Declared, Field};
+
+const INDEXES: [Declared; 2] = [
+    Declared::unique("by_mail", &[Field::Text("mail")]),
+    Declared::plain("by_name", &[Field::Text("name")]),
+];
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(index(by_mail = (mail), unique), index(by_name = (name)))]
@@ -65,7 +67,7 @@ enum Call {
 impl Call {
     async fn run(self, service: &TableServiceClient) -> Result<()> {
         if let Self::Remove | Self::ModifyLater = self {
-            let people = Indexed::open(&service.table::<Later>("People")?).await?;
+            let people = Indexed::open(&table::<Later>(service)).await?;
             return match self {
                 Self::Remove => people.remove_index("by_name").await.map(drop),
                 _ => {
@@ -74,7 +76,7 @@ impl Call {
                 }
             };
         }
-        let people = Indexed::open(&service.table::<Person>("People")?).await?.concurrency(2);
+        let people = Indexed::open(&table::<Person>(service)).await?.concurrency(2);
         let all = people.query().partition("t");
         match self {
             Self::UpdateWhere => {
@@ -93,18 +95,17 @@ impl Call {
     }
 }
 
-/// Runs the calls beside each other, the first as a process. Then each index row has its entity, and each entity its
-/// index rows.
-async fn beside(simulation: Simulation, calls: [Call; 2]) -> Result<()> {
-    let _ = simulation.table::<Person>("People");
-    let behind = TableServiceClient::from_transport(simulation.emulator().clone());
-    let people = Indexed::open(&behind.table::<Person>("People")?).await?;
+/// Runs the calls beside each other, and the second as a task that never crashes. Then each index row has its entity, and
+/// each entity its index rows.
+async fn beside(place: Place, calls: [Call; 2]) -> Result<()> {
+    let behind = place.behind();
+    let people = Indexed::open(&table::<Person>(&behind)).await?;
     people.build(Person::BY_NAME).await?.ensure_none_taken()?;
     for (id, mail) in [(1, "1@x"), (2, "2@x")] {
         people.insert(&person(id, mail)).await?;
     }
-    let first = simulation.process("a", async |service: TableServiceClient| calls[0].run(&service).await);
-    let service = simulation.client("b");
+    let first = place.task("a", async |service| calls[0].run(&service).await);
+    let service = place.client("b");
     let (first, second) = join(first, calls[1].run(&service)).await;
     let is_done = first.is_ok() || second.is_ok() && calls[1] == Call::Remove;
     for result in [first, second] {
@@ -122,52 +123,39 @@ async fn beside(simulation: Simulation, calls: [Call; 2]) -> Result<()> {
         }
     }
     if calls.contains(&Call::Remove) {
-        let later = Indexed::open(&behind.table::<Later>("People")?).await?;
+        let later = Indexed::open(&table::<Later>(&behind)).await?;
         if !is_done {
             later.remove_index("by_name").await?;
         }
-        check(&behind, &later).await?;
-        let rows = behind.dynamic_table("People")?.query().partition("t").all().await?;
-        let left: Vec<_> = rows
-            .iter()
-            .filter(|row| row.row_key.starts_with("$ix;by_name"))
-            .collect();
-        assert!(left.is_empty(), "{left:?} after {calls:?}");
+        check(&place, &INDEXES[..1]).await;
         // A mark that arrives late needs another call. Then the name is free again.
         later.remove_index("by_name").await?;
         people.build(Person::BY_NAME).await?.ensure_none_taken()?;
     }
-    check(&behind, &people).await
-}
-
-async fn check<E: IndexedEntity + ReadEntity>(behind: &TableServiceClient, people: &Indexed<E>) -> Result<()> {
-    people.verify().await?.ensure_none()?;
-    let all = behind.dynamic_table("People")?.query().partition("t").all().await?;
-    let mails: Vec<_> = all.iter().filter_map(|row: &DynamicEntity| row.get("mail")).collect();
-    let distinct = mails.iter().enumerate().all(|(at, mail)| !mails[..at].contains(mail));
-    assert!(distinct, "two entities have one mail address: {mails:?}");
+    check(&place, &INDEXES).await;
     Ok(())
 }
 
-fn explored(calls: [Call; 2], faults: usize, crashes: usize) -> Exploration {
-    let body = async move |simulation: Simulation| beside(simulation, calls).await;
-    let exploration = explore(body).isolated().faults(faults).crashes(crashes);
-    exploration.max_schedules(200_000).max_time(MAX_TIME).run()
-}
-
-macro_rules! cases {
-    ($($name:literal $(, slow_with = $faults:literal / $with_crash:literal)?: $first:expr, $second:expr;)*) => {
-        [$(
-            Case { name: $name, slow_with: slow_with!(None$(, $faults)?), explore: |faults| explored([$first, $second], faults, 0) },
-            Case { name: concat!($name, ", the first crashes"), slow_with: slow_with!(Some(1)$(, $with_crash)?), explore: |faults| explored([$first, $second], faults, 1) },
-        )*]
-    };
+async fn check(place: &Place, indexes: &[Declared]) {
+    // Two entities with one mail address have one row.
+    assert_eq!(index_rows::faults(&place.behind(), TABLE, indexes).await, [""; 0]);
 }
 
 use Call::{DeleteWhere, Insert, Modify, ModifyLater, Remove, UpdateWhere};
 
-/// The calls, two beside each other.
-pub(super) const ALL: [Case; 12] = cases![
+macro_rules! cases {
+    ($($name:literal $(, slow_with = $faults:literal / $with_crash:literal)?: $first:expr, $second:expr;)*) => {
+        /// The calls, two beside each other, also if the first crashes.
+        pub(super) const ALL: &[Case] = &[$(
+            case!($name, |place| beside(place, [$first, $second])).only_orders()$(.slow_with($faults))?,
+            case!($name, |place| beside(place, [$first, $second]))
+                .with_crash(concat!($name, ", the first crashes"))
+                .slow_with(slow_with!(1$(, $with_crash)?)),
+        )*];
+    };
+}
+
+cases![
     "`Indexed`: `update_where` and `modify`", slow_with = 1 / 0: UpdateWhere, Modify;
     "`Indexed`: `update_where`, and an insert of a freed value", slow_with = 1 / 0: UpdateWhere, Insert;
     "`Indexed`: `delete_where` and `modify`", slow_with = 1 / 0: DeleteWhere, Modify;

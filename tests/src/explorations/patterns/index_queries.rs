@@ -1,12 +1,8 @@
 //! The explorations of queries by a declared index beside a write that moves an entity in it.
 
-use azure_table::testing::{Exploration, Simulation, explore};
-use azure_table::{Result, TableEntity, TableServiceClient};
 use azure_table_patterns::Indexed;
-use futures::future::join;
 
-use super::MAX_TIME;
-use crate::explorations::Case;
+use super::*;
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(index(by_mail = (mail), unique), index(by_name = (name)), index(by_team = (team), covers))]
@@ -41,31 +37,28 @@ enum Kind {
 
 /// Queries all values of an index while the entity 1 moves in it, from a value before that of the entity 2 to one
 /// behind. The entity 2 comes once, and the entity 1 as it was stored before or after the move.
-async fn query(simulation: Simulation, kind: Kind) -> Result<()> {
-    let _ = simulation.table::<Person>("People");
-    let behind = TableServiceClient::from_transport(simulation.emulator().clone());
-    let people = Indexed::open(&behind.table::<Person>("People")?).await?;
+async fn query(place: Place, kind: Kind) -> Result<()> {
+    let people = Indexed::open(&table::<Person>(&place.behind())).await?;
     people.build(Person::BY_MAIL).await?.ensure_none_taken()?;
     people.build(Person::BY_NAME).await?.ensure_none_taken()?;
     people.build(Person::BY_TEAM).await?.ensure_none_taken()?;
     for (id, value) in [(1, "a"), (2, "b")] {
         people.insert(&person(id, value)).await?;
     }
-    let [reader, writer] = ["reader", "writer"].map(|name| simulation.client(name));
-    let reads = async {
-        let people = Indexed::open(&reader.table::<Person>("People")?).await?;
+    let reads = async |service: TableServiceClient| {
+        let people = Indexed::open(&table::<Person>(&service)).await?;
         match kind {
             Kind::Plain => people.by(Person::BY_NAME, ("t",))?.all().await,
             Kind::Covering => people.by(Person::BY_TEAM, ("t",))?.all().await,
             Kind::Unique => people.by(Person::BY_MAIL, ("t",))?.all().await,
         }
     };
-    let moves = async {
-        let people = Indexed::open(&writer.table::<Person>("People")?).await?;
+    let moves = async |service: TableServiceClient| {
+        let people = Indexed::open(&table::<Person>(&service)).await?;
         let change = |person: &mut Person| *person = self::person(1, "c");
         people.modify(("t", 1), change).await
     };
-    let (read, moved) = join(reads, moves).await;
+    let (read, moved) = both(&place, reads, moves).await;
     if let Err(e) = moved
         && !e.may_have_applied()
     {
@@ -89,26 +82,21 @@ async fn query(simulation: Simulation, kind: Kind) -> Result<()> {
     Ok(())
 }
 
-fn explored(kind: Kind, faults: usize) -> Exploration {
-    let body = async move |simulation: Simulation| query(simulation, kind).await;
-    explore(body).isolated().faults(faults).max_time(MAX_TIME).run()
-}
-
 /// A query of each kind of index.
 pub(super) const ALL: [Case; 3] = [
-    Case {
-        name: "`Indexed`: a query by a plain index, and a move",
-        slow_with: None,
-        explore: |faults| explored(Kind::Plain, faults),
-    },
-    Case {
-        name: "`Indexed`: a query by a covering index, and a move",
-        slow_with: None,
-        explore: |faults| explored(Kind::Covering, faults),
-    },
-    Case {
-        name: "`Indexed`: a query by a unique index, and a move",
-        slow_with: None,
-        explore: |faults| explored(Kind::Unique, faults),
-    },
+    case!("`Indexed`: a query by a plain index, and a move", |place| query(
+        place,
+        Kind::Plain
+    ))
+    .only_orders(),
+    case!("`Indexed`: a query by a covering index, and a move", |place| query(
+        place,
+        Kind::Covering
+    ))
+    .only_orders(),
+    case!("`Indexed`: a query by a unique index, and a move", |place| query(
+        place,
+        Kind::Unique
+    ))
+    .only_orders(),
 ];

@@ -8,16 +8,14 @@ pub mod matrix;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use azure_table::Versioned;
 use azure_table::index::{Index, IndexRow};
-use azure_table::testing::{Exploration, Simulation, explore};
-use azure_table::{DynamicEntity, Result, TableServiceClient, Versioned};
 use azure_table_patterns::Indexed;
 use futures::future::join_all;
 
-use super::{MAX_TIME, TABLE};
-use crate::explorations::Case;
-use crate::explorations::index_writes::{Id, Outcome, Person, State, Write, explains, stored};
-use crate::promises::{Place, Promise};
+use super::*;
+use crate::explorations::index_rows;
+use crate::explorations::index_writes::{INDEXES, Id, Outcome, Person, State, Write, explains, stored};
 
 /// The names of the tasks.
 const TASKS: [&str; 3] = ["a", "b", "c"];
@@ -149,7 +147,7 @@ impl Run<'_> {
     }
 
     async fn call(self, call: Call, service: &TableServiceClient) -> Outcome {
-        let table = service.table::<Person>(TABLE).unwrap();
+        let table = table::<Person>(service);
         if let Call::InsertUnindexed = call {
             return Outcome::of(table.insert(&person(2, "c@x")).await, |_| Outcome::Done);
         }
@@ -208,7 +206,7 @@ async fn build<R: IndexRow<Entity = Person>>(people: &Indexed<Person>, index: In
 
 /// Stores the rows that exist before the calls.
 async fn start(service: &TableServiceClient, calls: &[Call]) -> Result<Indexed<Person>> {
-    let table = service.table::<Person>(TABLE)?;
+    let table = table::<Person>(service);
     let people = Indexed::open(&table).await?;
     if calls.iter().any(|call| call.builds()) {
         // A writer that does not know the indexes has written one of them.
@@ -228,12 +226,11 @@ async fn start(service: &TableServiceClient, calls: &[Call]) -> Result<Indexed<P
     Ok(people)
 }
 
-/// Runs the calls beside each other, each as a process if the simulation is given.
+/// Runs the calls beside each other.
 ///
 /// Some order of the writes explains their results and the stored entities. Each index row has its entity, and each
 /// entity its index rows.
-async fn beside(place: Place, processes: Option<&Simulation>, calls: &[Call], is_calm: bool) {
-    let _ = place.clients::<Person>(TABLE);
+async fn beside(place: Place, calls: &[Call]) {
     let people = start(&place.behind(), calls).await.unwrap();
     let before = stored(&people).await;
     let run = Run {
@@ -241,29 +238,22 @@ async fn beside(place: Place, processes: Option<&Simulation>, calls: &[Call], is
         place: &place,
         before: &before,
     };
-    let tasks = calls.iter().zip(TASKS).map(async |(call, name)| match processes {
-        Some(simulation) => {
-            let live = async |service: TableServiceClient| run.call(*call, &service).await;
-            simulation.process(name, live).await
-        }
-        None => run.call(*call, &place.client(name)).await,
+    let tasks = calls.iter().zip(TASKS).map(|(call, name)| {
+        let live = async move |service: TableServiceClient| run.call(*call, &service).await;
+        place.task(name, live)
     });
     let outcomes = join_all(tasks).await;
-    if processes.is_some() {
-        // A late write may arrive before it.
-        let rows = place.service().dynamic_table(TABLE).unwrap();
-        drop(rows.query().allow_table_scan().count().await);
-    }
+    place.settle().await;
 
     let after = stored(&people).await;
     let has_holes = calls.iter().any(|call| call.leaves_holes());
     if !has_holes {
         let writes: Vec<Option<Write>> = calls.iter().map(|call| call.as_write(&before)).collect();
         let touched = calls.iter().any(|call| call.touches());
-        check_order(&writes, &outcomes, [&before, &after], touched, is_calm);
+        check_order(&writes, &outcomes, [&before, &after], touched, place.is_faultless);
     }
     // Opened again: another handle may have built an index.
-    let people = Indexed::open(&place.behind().table(TABLE).unwrap()).await.unwrap();
+    let people = Indexed::open(&table(&place.behind())).await.unwrap();
     let mut found = people.verify().await.unwrap();
     let is_built = calls
         .iter()
@@ -281,7 +271,7 @@ async fn beside(place: Place, processes: Option<&Simulation>, calls: &[Call], is
         people.repair(&found).await.unwrap();
         found = people.verify().await.unwrap();
     }
-    let faults = index_faults(&place.behind(), &after).await;
+    let faults = index_rows::faults(&place.behind(), TABLE, &INDEXES).await;
     assert_eq!(
         faults.is_empty(),
         found.faults.is_empty(),
@@ -290,52 +280,12 @@ async fn beside(place: Place, processes: Option<&Simulation>, calls: &[Call], is
     );
     let has_left_over = calls.contains(&Call::InsertOverDangling);
     assert!(
-        faults.is_empty() || has_left_over && !is_calm,
+        faults.is_empty() || has_left_over && !place.is_faultless,
         "{faults:?} after {calls:?}: {outcomes:?}"
     );
     let mails: Vec<_> = after.values().filter_map(|person| person.mail.as_ref()).collect();
     let distinct = mails.iter().enumerate().all(|(at, mail)| !mails[..at].contains(mail));
     assert!(distinct || has_holes, "two entities have one mail address: {mails:?}");
-}
-
-/// Returns `true` if an index row is as its entity requires.
-type Check<'a> = &'a dyn Fn(&DynamicEntity) -> bool;
-
-/// Returns the index rows that are missing, left over, or wrong, by the format in the guide `indexes`.
-async fn index_faults(service: &TableServiceClient, entities: &BTreeMap<Id, Versioned<Person>>) -> Vec<String> {
-    let table = service.dynamic_table(TABLE).unwrap();
-    let rows = table.query().partition("t").all().await.unwrap();
-    let is_index = |row: &&DynamicEntity| row.row_key.starts_with("$ix;");
-    let mut stored: BTreeMap<&str, &DynamicEntity> = rows
-        .iter()
-        .filter(is_index)
-        .map(|row| (row.row_key.as_str(), row))
-        .collect();
-    let mut faults = Vec::new();
-    for Versioned { entity, .. } in entities.values() {
-        let id = format!("{:03}", entity.id);
-        let team = entity
-            .team
-            .as_ref()
-            .map(|team| format!("$ix;by_team {team} {:03} {id}", entity.grade));
-        let mail = entity.mail.as_ref().map(|mail| format!("$ix;by_mail {mail}"));
-        let name = format!("$ix;by_name {} {id}", entity.name);
-        let is_covering = |row: &DynamicEntity| {
-            let covered = DynamicEntity::from_entity(entity).unwrap();
-            let mut covered = covered.properties.iter().filter(|(name, _)| *name != "name");
-            covered.all(|(name, value)| row.get(name) == Some(value))
-        };
-        let is_of_id = |row: &DynamicEntity| row.property::<String>("IndexedRow").is_ok_and(|row| row == id);
-        let expected: [(_, Check<'_>); 3] = [(mail, &is_of_id), (team, &|_| true), (Some(name), &is_covering)];
-        for (key, is_right) in expected {
-            let Some(key) = key else { continue };
-            if !stored.remove(key.as_str()).is_some_and(is_right) {
-                faults.push(format!("{key} is missing or wrong"));
-            }
-        }
-    }
-    faults.extend(stored.into_keys().map(|key| format!("{key} is left over")));
-    faults
 }
 
 /// Checks that some order of the writes explains their results and the stored entities.
@@ -372,27 +322,14 @@ fn check_order(
     );
 }
 
-fn explored<const N: usize>(calls: [Call; N], faults: usize, crashes: usize) -> Exploration {
-    let body = async move |simulation: Simulation| {
-        let place = Place::explored(simulation.clone());
-        let processes = Some(&simulation).filter(|_| crashes > 0);
-        beside(place, processes, &calls, faults + crashes == 0).await;
-    };
-    let exploration = explore(body).isolated().faults(faults).crashes(crashes);
-    exploration.max_schedules(200_000).max_time(MAX_TIME).run()
-}
-
 macro_rules! cases {
     ($($name:literal $(, slow_with = $faults:literal / $with_crash:literal)?: $($call:expr),+;)*) => {
         /// The calls beside each other, also if one crashes. `slow_with` has a number for each.
         pub(super) const ALL: &[Case] = &[$(
-            Case { name: $name, slow_with: slow_with!(None$(, $faults)?), explore: |faults| explored([$($call),+], faults, 0) },
-            Case { name: concat!($name, ", one crashes"), slow_with: slow_with!(Some(1)$(, $with_crash)?), explore: |faults| explored([$($call),+], faults, 1) },
-        )*];
-
-        /// The same under every fault, and on adverse services.
-        pub(super) const PROMISES: &[Promise] = &[$(
-            Promise { name: $name, hold: |place| Box::pin(beside(place, None, &[$($call),+], false)) },
+            case!($name, |place| beside(place, &[$($call),+]))$(.slow_with($faults))?,
+            case!($name, |place| beside(place, &[$($call),+]))
+                .with_crash(concat!($name, ", one crashes"))
+                .slow_with(slow_with!(1$(, $with_crash)?)),
         )*];
     };
 }

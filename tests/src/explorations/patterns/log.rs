@@ -1,79 +1,37 @@
-//! The promises of logs.
+//! Logs.
 
-use azure_table::testing::explore;
-use azure_table::{DynamicEntity, Result, TableClient};
 use azure_table_patterns::Log;
-use futures::TryStreamExt;
-use futures::future::join;
+use futures::TryStreamExt as _;
 
-use super::{Case, Place, Promise, TABLE, Tally, at, clients, count};
+use super::*;
+use crate::explorations::Tally;
 
 pub(super) const ALL: [Case; 5] = [
-    Case {
-        name: "`Log`: two appends",
-        slow_with: Some(1),
-        explore: |faults| explore(at(append)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "`Log`: two appends with one key, each called twice",
-        slow_with: Some(1),
-        explore: |faults| explore(at(append_once)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "`Log`: two appends at one position",
-        slow_with: Some(1),
-        explore: |faults| explore(at(append_at)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "`Log`: a reader beside an append and a trim",
-        slow_with: Some(1),
-        explore: |faults| explore(at(read)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "`Log`: an append beside a trim",
-        slow_with: Some(1),
-        explore: |faults| explore(at(trim)).isolated().faults(faults).run(),
-    },
+    case!("`Log`: two appends", append).slow_with(1).and_crashes(),
+    case!("`Log`: two appends with keys", append_once)
+        .slow_with(1)
+        .and_crashes(),
+    case!("`Log`: two appends at a position", append_at)
+        .slow_with(1)
+        .and_crashes(),
+    case!("`Log`: a reader beside an append and a trim", read).slow_with(1),
+    case!("`Log`: an append beside a trim", trim).slow_with(1).and_crashes(),
 ];
 
-pub(super) const PROMISES: [Promise; 5] = [
-    Promise {
-        name: "`Log`: two appends",
-        hold: |place| Box::pin(append(place)),
-    },
-    Promise {
-        name: "`Log`: two appends with one key",
-        hold: |place| Box::pin(append_once(place)),
-    },
-    Promise {
-        name: "`Log`: two appends at one position",
-        hold: |place| Box::pin(append_at(place)),
-    },
-    Promise {
-        name: "`Log`: a reader beside a writer that trims",
-        hold: |place| Box::pin(read(place)),
-    },
-    Promise {
-        name: "`Log`: a trim beside an append",
-        hold: |place| Box::pin(trim(place)),
-    },
-];
+async fn opened(service: &TableServiceClient) -> Result<Log<String>> {
+    Log::open(&table::<DynamicEntity>(service), "g").await
+}
 
 /// Opens the log without the gate.
 async fn behind(place: &Place) -> Log<String> {
-    let table = place.behind().dynamic_table(TABLE).unwrap();
-    Log::open(&table, "g").await.unwrap()
-}
-
-async fn opened(table: &TableClient<DynamicEntity>) -> Result<Log<String>> {
-    Log::open(table, "g").await
+    opened(&place.behind()).await.unwrap()
 }
 
 fn events(name: &str) -> Vec<String> {
     vec![format!("{name}1"), format!("{name}2")]
 }
 
-/// Returns the stored events, and checks that the header counts them.
+/// Returns the stored events. Checks that the header counts them, that no row is left over, and that no append is torn.
 async fn checked(place: &Place) -> Vec<String> {
     let mut log = behind(place).await;
     let positions = log.position().await.unwrap();
@@ -83,79 +41,123 @@ async fn checked(place: &Place) -> Vec<String> {
         positions.end - positions.start,
         "the header counts others: {read:?}"
     );
+    if place.has_crashes() {
+        let rows: Vec<RowId> = stored(place, "RowKey ge '0' and RowKey lt ':'").await;
+        assert_eq!(rows.len(), read.len(), "{rows:?}");
+    }
     let read: Vec<String> = read.into_iter().map(|(_, event)| event).collect();
-    for pair in read.windows(2).filter(|pair| pair[0].ends_with('1')) {
-        assert_eq!(pair[0][..1], pair[1][..1], "an append is torn: {read:?}");
+    for pair in read[positions.start as usize % 2..].chunks(2) {
+        let is_whole = pair.len() == 2 && pair[0][..1] == pair[1][..1];
+        assert!(is_whole, "an append is torn: {read:?}");
     }
     read
 }
 
+/// An append without a key is applied once, or for each life of its process.
 async fn append(place: Place) {
-    let [a, b] = clients(&place);
-    let add = async |table, name: &str| {
-        let mut log = opened(&table).await?;
-        let positions = log.append(&events(name)).await?;
-        let first = log.read_from(positions.start).try_next().await.ok().flatten();
-        assert!(first.is_none_or(|(_, event)| event == events(name)[0]));
-        Ok(positions)
+    let add = |name: &'static str| {
+        async move |service: TableServiceClient| {
+            let mut log = opened(&service).await?;
+            let positions = log.append(&events(name)).await?;
+            let first = log.read_from(positions.start).try_next().await.ok().flatten();
+            assert!(first.is_none_or(|(_, event)| event == events(name)[0]));
+            Ok(positions)
+        }
     };
-    let (a, b) = join(add(a, "a"), add(b, "b")).await;
-    let stored = checked(&place).await.len() / 2;
-    Tally::of([a, b]).check(stored as i64);
+    let (a, b) = both(&place, add("a"), add("b")).await;
+    done(&place, [&a, &b]);
+    let read = checked(&place).await;
+    for (result, name) in [(&a, "a"), (&b, "b")] {
+        if let Ok(positions) = result {
+            let own = &read[positions.start as usize..positions.end as usize];
+            assert_eq!(own, events(name), "other events are at its positions");
+        }
+    }
+    if place.has_crashes() {
+        assert!(read.len() <= 6, "one crash repeats one append: {read:?}");
+    } else {
+        Tally::of([a, b]).check(read.len() as i64 / 2);
+    }
 }
 
+/// An append with a key is applied once, however often it is called, or its process begins again.
 async fn append_once(place: Place) {
-    let [a, b] = clients(&place);
     behind(&place).await;
-    let add = async |table| {
-        let mut appended = Vec::new();
-        for _ in 0..2 {
-            let positions = async { opened(&table).await?.append_once("key", &events("a")).await };
-            let positions = positions.await;
-            count([&positions]);
-            appended.extend(positions);
+    // Tasks have one key.
+    let name = |task: &'static str| if place.has_crashes() { task } else { "a" };
+    let add = |name: &'static str| {
+        let place = &place;
+        async move |service: TableServiceClient| {
+            let mut appended = Vec::new();
+            for _ in 0..if place.has_crashes() { 1 } else { 2 } {
+                let positions = async { opened(&service).await?.append_once(name, &events(name)).await }.await;
+                done(place, [&positions]);
+                appended.extend(positions);
+            }
+            appended
         }
-        appended
     };
-    let (a, b) = join(add(a), add(b)).await;
+    let (a, b) = both(&place, add(name("a")), add(name("b"))).await;
     let stored = checked(&place).await;
     if place.recovers {
         assert!(!a.is_empty() && !b.is_empty(), "the second call fails too");
     }
-    let is_once = stored == events("a") || (stored.is_empty() && a.is_empty() && b.is_empty());
+    for (positions, name) in [(&a, name("a")), (&b, name("b"))] {
+        for positions in positions {
+            let own = &stored[positions.start as usize..positions.end as usize];
+            assert_eq!(own, events(name), "{stored:?}: {a:?} and {b:?}");
+        }
+    }
+    let all = if place.has_crashes() { 4 } else { 2 };
+    let is_once = stored.len() == all || stored.is_empty() && a.is_empty() && b.is_empty();
     assert!(is_once, "{stored:?}: {a:?} and {b:?}");
-    assert!(
-        a.iter().chain(&b).all(|positions| *positions == (0..2)),
-        "{a:?} and {b:?}"
-    );
 }
 
+/// Both append at the beginning. A process that reads the log before it appends at its end appends once.
 async fn append_at(place: Place) {
-    let [a, b] = clients(&place);
     behind(&place).await;
-    let add = async |table, name: &str| opened(&table).await?.append_at(0, &events(name)).await;
-    let (a, b) = join(add(a, "a"), add(b, "b")).await;
-    count([&a, &b]);
+    let add = |name: &'static str| {
+        let place = &place;
+        async move |service: TableServiceClient| {
+            let mut log = opened(&service).await?;
+            if !place.has_crashes() {
+                return log.append_at(0, &events(name)).await;
+            }
+            loop {
+                let read: Vec<(u64, String)> = log.read_from(0).try_collect().await?;
+                let is_appended = read.iter().any(|(_, event)| *event == events(name)[0]);
+                if is_appended || log.append_at(read.len() as u64, &events(name)).await? {
+                    return Ok(true);
+                }
+            }
+        }
+    };
+    let (a, b) = both(&place, add("a"), add("b")).await;
+    done(&place, [&a, &b]);
     let stored = checked(&place).await;
-    assert!(stored.len() <= 2, "both are at the position 0: {stored:?}");
+    if place.has_crashes() {
+        assert_eq!(stored.len(), 4, "{stored:?}");
+    } else {
+        assert!(stored.len() <= 2, "both are at the position 0: {stored:?}");
+    }
     for (result, name) in [(a, "a"), (b, "b")] {
+        let is_stored = stored.contains(&events(name)[0]);
         match result {
-            Ok(is_appended) => assert_eq!(is_appended, stored.contains(&events(name)[0]), "{name}: {stored:?}"),
-            Err(e) => assert!(e.may_have_applied() || !stored.contains(&events(name)[0]), "{e}"),
+            Ok(is_appended) => assert_eq!(is_appended, is_stored, "{name}: {stored:?}"),
+            Err(e) => assert!(e.may_have_applied() || !is_stored, "{e}"),
         }
     }
 }
 
 async fn read(place: Place) {
-    let [a, b] = clients(&place);
     behind(&place).await.append(&events("z")).await.unwrap();
-    let write = async {
-        let mut log = opened(&a).await?;
+    let write = async |service: TableServiceClient| {
+        let mut log = opened(&service).await?;
         log.append(&events("a")).await?;
         log.trim(1).await
     };
-    let read = async {
-        let log = Log::<String>::reader(&b, "g");
+    let read = async |service: TableServiceClient| {
+        let log = Log::<String>::reader(&table::<DynamicEntity>(&service), "g");
         let positions = log.position().await?;
         for first in [0, positions.start] {
             let read: Result<Vec<(u64, String)>> = log.read_from(first).try_collect().await;
@@ -169,23 +171,32 @@ async fn read(place: Place) {
         }
         Ok::<_, azure_table::Error>(())
     };
-    let (written, _) = join(write, read).await;
+    let (written, _) = both(&place, write, read).await;
     count([&written]);
     checked(&place).await;
 }
 
+/// A trim that is repeated leaves no row of an event before its position, and loses no later event.
 async fn trim(place: Place) {
-    let [a, b] = clients(&place);
     behind(&place).await.append_once("z", &events("z")).await.unwrap();
-    let trim = async { opened(&a).await?.trim(2).await };
-    let append = async { opened(&b).await?.append_once("z", &events("z")).await };
-    let (trimmed, appended) = join(trim, append).await;
-    count([&trimmed]);
-    let stored = checked(&place).await;
+    // A task appends what is trimmed.
+    let name = if place.has_crashes() { "a" } else { "z" };
+    let trim = async |service: TableServiceClient| opened(&service).await?.trim(2).await;
+    let append = async |service: TableServiceClient| opened(&service).await?.append_once(name, &events(name)).await;
+    let (trimmed, appended) = both(&place, trim, append).await;
+    done(&place, [&trimmed]);
+    let read = checked(&place).await;
+    if place.has_crashes() {
+        assert!(appended.is_ok(), "{appended:?}");
+        assert_eq!(read, events(name));
+        let keys: Vec<RowId> = stored(&place, "RowKey ge '~'").await;
+        assert_eq!(keys.len(), 1, "{keys:?}");
+        return;
+    }
     if trimmed.is_ok() {
         // Appended again after its key was trimmed, or not at all.
         let is_again = appended.is_ok_and(|positions| positions == (2..4));
-        assert!(stored.is_empty() || is_again || stored == events("z"), "{stored:?}");
+        assert!(read.is_empty() || is_again || read == events("z"), "{read:?}");
     }
     // The next append removes the leftovers of this one.
     behind(&place).await.trim(u64::MAX).await.unwrap();

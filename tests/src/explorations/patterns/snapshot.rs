@@ -1,76 +1,39 @@
-//! The promises of snapshots: rows of several pages from one moment.
+//! Snapshots: rows of several pages from one moment.
 
 use azure_table::emulator::SeedEntities as _;
-use azure_table::testing::explore;
-use azure_table::{Result, TableClient, TableEntity, TableOperation};
+use azure_table::{Error, TableOperation};
 use azure_table_patterns::{Fence, Revision};
-use futures::future::{join, join3};
+use futures::future::join3;
 
-use super::{Case, Header, Place, Promise, TABLE, at, clients, count};
+use super::*;
 
 pub(super) const ALL: [Case; 2] = [
-    Case {
-        name: "`Revision`: a snapshot beside two transactions of a fence",
-        slow_with: Some(1),
-        explore: |faults| explore(at(fence)).isolated().faults(faults).run(),
-    },
-    Case {
-        name: "`Revision`: a snapshot beside two writers",
-        slow_with: Some(1),
-        explore: |faults| explore(at(revision)).isolated().faults(faults).run(),
-    },
+    case!("`Revision`: a snapshot beside two transactions of a fence", fence).slow_with(1),
+    case!("`Revision`: a snapshot beside two writers", revision)
+        .slow_with(1)
+        .and_crashes(),
 ];
 
-pub(super) const PROMISES: [Promise; 2] = [
-    Promise {
-        name: "`Revision`: a snapshot beside two transactions of a fence",
-        hold: |place| Box::pin(fence(place)),
-    },
-    Promise {
-        name: "`Revision`: a snapshot beside two writers",
-        hold: |place| Box::pin(revision(place)),
-    },
-];
-
-/// A row whose number equals the other row's at every moment.
-#[derive(TableEntity, Clone, Debug)]
-struct Twin {
-    #[table(partition_key)]
-    group: String,
-    #[table(row_key)]
-    name: String,
-    number: i64,
-}
-
-fn twins(number: i64) -> [Twin; 2] {
-    ["a", "z"].map(|name| Twin {
-        group: "g".into(),
-        name: name.into(),
-        number,
-    })
+/// Two rows whose numbers are equal at every moment.
+fn twins(number: i64) -> [Valued<i64>; 2] {
+    ["a", "z"].map(|name| Valued::new("g", name, number))
 }
 
 /// Returns the numbers of the rows of a snapshot, with a page for each row.
-fn numbers(rows: &[Twin]) -> (i64, i64) {
+fn numbers(rows: &[Valued<i64>]) -> (i64, i64) {
     match rows {
-        [a, z] if (a.name.as_str(), z.name.as_str()) == ("a", "z") => (a.number, z.number),
+        [a, z] if (a.name.as_str(), z.name.as_str()) == ("a", "z") => (a.value, z.value),
         _ => panic!("other rows: {rows:?}"),
     }
 }
 
 async fn fence(place: Place) {
-    let [a, b]: [TableClient<Header>; 2] = clients(&place);
-    let new = Header {
-        group: "g".into(),
-        rows: 0,
-        write: None,
-    };
     place.emulator().seed(TABLE, twins(0)).unwrap();
-    place.emulator().seed(TABLE, [new]).unwrap();
-    let behind: TableClient<Header> = place.behind().table(TABLE).unwrap();
-    let header = behind.get(("g",)).versioned().await.unwrap().unwrap();
-    let write = async {
-        let mut fence = Fence::with_header(&a, header.clone());
+    place.emulator().seed(TABLE, [new_header()]).unwrap();
+    let header = table::<Header>(&place.behind()).get(("g",)).versioned().await;
+    let header = header.unwrap().unwrap();
+    let write = async |service: TableServiceClient| {
+        let mut fence = Fence::with_header(&table(&service), header.clone());
         for _ in 0..2 {
             let next = |header: &mut Header| {
                 header.rows += 1;
@@ -81,40 +44,47 @@ async fn fence(place: Place) {
             };
             fence.transact(next).await?;
         }
-        Ok::<_, azure_table::Error>(())
+        Ok::<_, Error>(())
     };
-    let read = async {
-        let revision = Fence::with_header(&b, header.clone()).revision()?;
-        let twins = b.typed::<Twin>().query().page_size(1);
+    let read = async |service: TableServiceClient| {
+        let revision = Fence::with_header(&table(&service), header.clone()).revision()?;
+        let twins = table::<Valued<i64>>(&service).query().page_size(1);
         let (header, rows) = revision.snapshot_with_row::<Header, _, _>(twins).await?;
         let header = header.unwrap().rows;
         assert_eq!(numbers(&rows), (header, header), "torn");
-        Ok::<_, azure_table::Error>(())
+        Ok::<_, Error>(())
     };
-    let (_, read) = join(write, read).await;
+    let (_, read) = both(&place, write, read).await;
     count([&read]);
 }
 
-/// Three tasks: a batch in doubt is sent again after the other writer's.
+/// A batch that arrives late, or in doubt is sent again, may come after the other writer's.
 async fn revision(place: Place) {
-    let [a, b]: [TableClient<Twin>; 2] = clients(&place);
-    let c: TableClient<Twin> = place.client("c").table(TABLE).unwrap();
     place.emulator().seed(TABLE, twins(0)).unwrap();
-    let write = async |table: TableClient<Twin>, number| -> Result<()> {
-        let mut batch = table.batch();
-        batch.push(Revision::new(&table, "g", "!").operation())?;
-        for twin in twins(number) {
-            batch.insert_or_replace(&twin)?;
+    let write = |number| {
+        async move |service: TableServiceClient| -> Result<()> {
+            let table = table::<Valued<i64>>(&service);
+            let mut batch = table.batch();
+            batch.push(Revision::new(&table, "g", "!").operation())?;
+            for twin in twins(number) {
+                batch.insert_or_replace(&twin)?;
+            }
+            batch.submit().await.map(drop)
         }
-        batch.submit().await.map(drop)
     };
-    let read = async {
-        let revision = Revision::new(&c, "g", "!");
-        let rows: Vec<Twin> = revision.snapshot(c.query().page_size(1)).await?;
-        let (first, last) = numbers(&rows);
+    let read = async |service: TableServiceClient| -> Result<()> {
+        let table = table::<Valued<i64>>(&service);
+        let revision = Revision::new(&table, "g", "!");
+        let (first, last) = numbers(&revision.snapshot(table.query().page_size(1)).await?);
         assert_eq!(first, last, "torn");
-        Ok::<_, azure_table::Error>(())
+        Ok(())
     };
-    let (_, _, read) = join3(write(a, 1), write(b, 2), read).await;
+    let writes = (place.task("a", write(1)), place.task("b", write(2)));
+    let (a, b, read) = join3(writes.0, writes.1, place.task("c", read)).await;
+    place.settle().await;
     count([&read]);
+    assert!(
+        !place.has_crashes() || [a, b, read].iter().all(Result::is_ok),
+        "a call fails"
+    );
 }

@@ -5,14 +5,12 @@
 //! beside new ones, and none of it beside `build`.
 
 use azure_table::index::IndexedEntity;
-use azure_table::testing::{Exploration, Simulation, explore};
-use azure_table::{ErrorKind, Filter, Key, ReadEntity, Result, TableEntity, TableServiceClient};
+use azure_table::{ErrorKind, Key};
 use azure_table_patterns::Indexed;
-use futures::future::join;
 
-use super::super::{MAX_TIME, TABLE};
+use super::super::*;
 use super::TASKS;
-use crate::explorations::Case;
+use crate::explorations::index_rows::{self, Declared, Field};
 
 macro_rules! generations {
     ($($name:ident: $([$($index:tt)+])+;)*) => {$(
@@ -68,7 +66,7 @@ enum Step {
 
 /// Changes the mail address of an entity, or inserts it.
 async fn write<E: Generation>(service: &TableServiceClient, id: u8, mail: &str) -> Result<()> {
-    let people = Indexed::open(&service.table::<E>(TABLE)?).await?;
+    let people = Indexed::open(&table::<E>(service)).await?;
     if id == 1 {
         return people
             .modify(Key::<E>::from_text("t", "001")?, |person: &mut E| person.set_mail(mail))
@@ -79,18 +77,18 @@ async fn write<E: Generation>(service: &TableServiceClient, id: u8, mail: &str) 
 }
 
 async fn build(service: &TableServiceClient) -> Result<()> {
-    let people = Indexed::open(&service.table::<Both>(TABLE)?).await?;
+    let people = Indexed::open(&table::<Both>(service)).await?;
     people.build(Both::BY_MAIL_AND_TEAM).await.map(drop)
 }
 
 async fn remove(service: &TableServiceClient) -> Result<()> {
-    let people = Indexed::open(&service.table::<New>(TABLE)?).await?;
+    let people = Indexed::open(&table::<New>(service)).await?;
     people.remove_index("by_mail").await.map(drop)
 }
 
 impl Step {
-    /// Runs the step beside a writer. Each is a process.
-    async fn run(self, simulation: &Simulation) {
+    /// Runs the step beside a writer.
+    async fn run(self, place: &Place) {
         let step = async |service: TableServiceClient| match self {
             Self::Deploy => write::<Both>(&service, 1, "b@x").await,
             Self::Build => build(&service).await,
@@ -103,9 +101,9 @@ impl Step {
             Self::Undeploy => write::<Both>(&service, 1, "f@x").await,
             Self::Remove => write::<New>(&service, 1, "g@x").await,
         };
-        let stepping = simulation.process(TASKS[0], step);
-        let writing = simulation.process(TASKS[1], writer);
-        let (stepped, written) = join(stepping, writing).await;
+        let (stepped, written) = join(place.task(TASKS[0], step), place.task(TASKS[1], writer)).await;
+        // In tasks, too, a write may have lost its connection.
+        place.arrive().await;
         for result in [stepped, written] {
             if let Err(e) = result {
                 // The mark of a removal that crashed arrived late. The next call ends it.
@@ -114,82 +112,67 @@ impl Step {
                 assert!(is_lost || is_late_mark, "{self:?}: {e}");
             }
         }
-        // A late write may arrive before it.
-        let rows = simulation.service().dynamic_table(TABLE).unwrap();
-        drop(rows.query().allow_table_scan().count().await);
     }
 }
 
+const BY_MAIL: Declared = Declared::unique("by_mail", &[Field::Text("mail")]);
+const BY_MAIL_AND_TEAM: Declared = Declared::covers("by_mail_and_team", &[Field::Text("mail"), Field::Text("team")]);
+
 /// Runs the steps before `explored` in order, without a simulation, explores that one, and runs the rest.
-async fn deploy(simulation: Simulation, explored: Step) -> Result<()> {
-    let _ = simulation.table::<Old>(TABLE);
-    let service = TableServiceClient::from_transport(simulation.emulator().clone());
-    let old = Indexed::open(&service.table::<Old>(TABLE)?).await?;
+async fn deploy(place: Place, explored: Step) -> Result<()> {
+    let service = place.behind();
+    let check = async |indexes: &[Declared]| {
+        assert_eq!(index_rows::faults(&service, TABLE, indexes).await, [""; 0]);
+    };
+    let old = Indexed::open(&table::<Old>(&service)).await?;
     old.build(Old::BY_MAIL).await?.ensure_none_taken()?;
     for (id, mail) in [(1, "a@x"), (4, "z@x")] {
         old.insert(&Old::of(id, mail)).await?;
     }
     if explored == Step::Deploy {
-        explored.run(&simulation).await;
+        explored.run(&place).await;
+        // While old writers run, the old index is exact, and the new one is not queried.
+        check_found(&old, old.by(Old::BY_MAIL, ("t",))?.all().await?.len()).await?;
     }
-    // While old writers run, the old index is exact, and the new one is not queried.
-    if matches!(explored, Step::Deploy) {
-        check_mails(&old, old.by(Old::BY_MAIL, ("t",))?.all().await?.len()).await?;
-    }
-    let both = Indexed::open(&service.table::<Both>(TABLE)?).await?;
+    let both = Indexed::open(&table::<Both>(&service)).await?;
     assert!(both.by(Both::BY_MAIL_AND_TEAM, ("t",)).is_err(), "it is not built");
     if explored == Step::Build {
-        explored.run(&simulation).await;
+        explored.run(&place).await;
     }
     // After a step that failed, it is repeated.
     both.build(Both::BY_MAIL_AND_TEAM).await?.ensure_none_taken()?;
-    check_mails(&both, both.by(Both::BY_MAIL_AND_TEAM, ("t",))?.all().await?.len()).await?;
-    check_mails(&both, both.by(Both::BY_MAIL, ("t",))?.all().await?.len()).await?;
-    both.verify().await?.ensure_none()?;
+    check_found(&both, both.by(Both::BY_MAIL_AND_TEAM, ("t",))?.all().await?.len()).await?;
+    check_found(&both, both.by(Both::BY_MAIL, ("t",))?.all().await?.len()).await?;
+    check(&[BY_MAIL, BY_MAIL_AND_TEAM]).await;
     if explored == Step::Undeploy {
-        explored.run(&simulation).await;
+        explored.run(&place).await;
     }
-    let new = Indexed::open(&service.table::<New>(TABLE)?).await?;
-    check_mails(&new, new.by(New::BY_MAIL_AND_TEAM, ("t",))?.all().await?.len()).await?;
+    let new = Indexed::open(&table::<New>(&service)).await?;
+    check_found(&new, new.by(New::BY_MAIL_AND_TEAM, ("t",))?.all().await?.len()).await?;
     if explored == Step::Remove {
-        explored.run(&simulation).await;
+        explored.run(&place).await;
     }
     new.remove_index("by_mail").await?;
-    new.verify().await?.ensure_none()?;
-    check_mails(&new, new.by(New::BY_MAIL_AND_TEAM, ("t",))?.all().await?.len()).await?;
-    let rows = service.dynamic_table(TABLE)?.query().partition("t").all().await?;
-    let left: Vec<_> = rows
-        .iter()
-        .filter(|row| row.row_key.starts_with("$ix;by_mail "))
-        .collect();
-    assert!(left.is_empty(), "{left:?}");
-    Ok(())
+    check(&[BY_MAIL_AND_TEAM]).await;
+    check_found(&new, new.by(New::BY_MAIL_AND_TEAM, ("t",))?.all().await?.len()).await
 }
 
 /// Checks that a query by an index found all entities.
-async fn check_mails<E: Generation>(people: &Indexed<E>, found: usize) -> Result<()> {
-    let stored = people
-        .query()
-        .allow_table_scan()
-        .filter(Filter::raw("PartitionKey eq 't'".to_owned()))
-        .count()
-        .await?;
+async fn check_found<E: Generation>(people: &Indexed<E>, found: usize) -> Result<()> {
+    let of_tenant = Filter::raw("PartitionKey eq 't'".to_owned());
+    let stored = people.query().filter(of_tenant).allow_table_scan().count().await?;
     assert_eq!(found, stored, "a query by an index has not all entities");
     Ok(())
-}
-
-fn explored(step: Step, faults: usize, crashes: usize) -> Exploration {
-    let body = async move |simulation: Simulation| deploy(simulation, step).await;
-    let exploration = explore(body).isolated().faults(faults).crashes(crashes);
-    exploration.max_schedules(200_000).max_time(MAX_TIME).run()
 }
 
 macro_rules! cases {
     ($($name:literal $(, slow_with = $faults:literal / $with_crash:literal)?: $step:expr;)*) => {
         /// Each step beside a writer.
         pub(in super::super) const ALL: &[Case] = &[$(
-            Case { name: $name, slow_with: slow_with!(None$(, $faults)?), explore: |faults| explored($step, faults, 0) },
-            Case { name: concat!($name, ", one crashes"), slow_with: slow_with!(Some(1)$(, $with_crash)?), explore: |faults| explored($step, faults, 1) },
+            case!($name, |place| deploy(place, $step)).only_orders()$(.slow_with($faults))?,
+            case!($name, |place| deploy(place, $step))
+                .with_crash(concat!($name, ", one crashes"))
+                .slow_with(slow_with!(1$(, $with_crash)?)),
         )*];
     };
 }

@@ -123,11 +123,14 @@ impl IndexCase {
             ..
         } = setting;
         let body = async |simulation: Simulation| {
-            let mut place = Place::explored(simulation.clone());
+            let mut place = if crashes > 0 {
+                Place::explored_with_crashes(simulation)
+            } else {
+                Place::explored(simulation)
+            };
             place.is_adverse = adverse.is_some();
-            let is_calm = faults + crashes == 0 && adverse.is_none();
-            let processes = Some(&simulation).filter(|_| crashes > 0);
-            beside(place, processes, &self.calls, is_calm).await;
+            place.is_faultless = faults + crashes == 0 && adverse.is_none();
+            beside(place, &self.calls).await;
         };
         let mut exploration = explore(body).isolated().faults(faults).crashes(crashes);
         if setting.is_cosmos {
