@@ -4,26 +4,14 @@ use std::time::Duration;
 
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate, Spy};
-use azure_table::{DynamicEntity, Emulator, ErrorKind, Profile, TableClient, TableEntity, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, ErrorKind, Profile, TableClient, TableServiceClient};
+use azure_table_tests::entities::Numbered;
 
-#[derive(TableEntity, Debug, PartialEq)]
-struct Blog {
-    #[table(partition_key)]
-    channel: String,
-    #[table(row_key)]
-    number: u32,
-    text: String,
+fn blog(number: u32) -> Numbered {
+    Numbered::new("Channel9", number, 1)
 }
 
-fn blog(number: u32) -> Blog {
-    Blog {
-        channel: "Channel9".into(),
-        number,
-        text: "Hello".into(),
-    }
-}
-
-type Alias = TableClient<Blog>;
+type Alias = TableClient<Numbered>;
 
 /// The crate has another name here.
 mod renamed {
@@ -49,7 +37,7 @@ async fn a_service_is_empty(service: TableServiceClient) {
 #[azure_table::test]
 async fn tables_exist_and_are_named_by_their_arguments(
     service: TableServiceClient,
-    blogs: TableClient<Blog>,
+    blogs: TableClient<Numbered>,
     audit_log: TableClient,
     mut r#type: Alias,
     _: Emulator,
@@ -67,7 +55,7 @@ async fn tables_exist_and_are_named_by_their_arguments(
 #[azure_table::test]
 async fn all_arguments_of_a_test_share_one_service(
     spy: Spy,
-    blogs: TableClient<Blog>,
+    blogs: TableClient<Numbered>,
     faults: Faults,
     service: TableServiceClient,
     emulator: Emulator,
@@ -83,15 +71,15 @@ async fn all_arguments_of_a_test_share_one_service(
             (Some(OperationKind::Query), Some(200))
         ]
     );
-    let truth = TableServiceClient::from_transport(emulator).table::<Blog>("Blogs")?;
+    let truth = TableServiceClient::from_transport(emulator).table::<Numbered>("Blogs")?;
     assert_eq!(truth.query().all().await?, [blog(1)]);
-    assert_eq!(service.table::<Blog>("Blogs")?.query().all().await?, [blog(1)]);
+    assert_eq!(service.table::<Numbered>("Blogs")?.query().all().await?, [blog(1)]);
     assert_eq!((spy.requests(), faults.requests()), (3, 3));
     Ok(())
 }
 
 #[azure_table::test(start_paused)]
-async fn a_paused_clock_does_not_wait(blogs: TableClient<Blog>, faults: Faults) {
+async fn a_paused_clock_does_not_wait(blogs: TableClient<Numbered>, faults: Faults) {
     let real = std::time::Instant::now();
     let started = tokio::time::Instant::now();
     faults.add(FaultRule::new(ResponseTemplate::server_busy(Duration::from_secs(20))).first(2));
@@ -102,7 +90,7 @@ async fn a_paused_clock_does_not_wait(blogs: TableClient<Blog>, faults: Faults) 
 
 #[azure_table::test(cosmos, start_paused)]
 async fn service_of_a_test_can_be_cosmos_db(
-    blogs: TableClient<Blog>,
+    blogs: TableClient<Numbered>,
     service: TableServiceClient,
     spy: Spy,
 ) -> azure_table::Result<()> {
@@ -125,7 +113,7 @@ async fn an_error_of_any_kind_fails_the_test(_: TableServiceClient) -> Result<()
     Ok(())
 }
 
-type T = TableClient<Blog>;
+type T = TableClient<Numbered>;
 
 /// An alias hides a table from the macro: then the test reports the mistake when it runs.
 #[azure_table::test]
@@ -135,7 +123,7 @@ async fn invalid_table_name_fails_the_test(t: T) {
 }
 
 #[azure_table::test]
-async fn nothing_is_tested(blogs: TableClient<Blog>) {
+async fn nothing_is_tested(blogs: TableClient<Numbered>) {
     drop(blogs);
 }
 

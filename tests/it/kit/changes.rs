@@ -10,53 +10,41 @@ use azure_table::query::ScanPosition;
 use azure_table::testing::{Fault, FaultRule, Faults, Spy};
 use azure_table::{
     AccountKey, CallOptions, Column, Continuation, DateTime, DynamicEntity, Emulator, ErrorKind, Key, KeyPrefix,
-    LocationMode, NoRetry, TableClient, TableEntity, TableServiceClient,
+    LocationMode, NoRetry, TableClient, TableServiceClient,
 };
 use azure_table_patterns::{ChangePosition, ChangeStream, Changes};
 use azure_table_tests::canned::{Canned, Step};
+use azure_table_tests::entities::Numbered;
 use tokio::time::Instant;
 
 const SECOND: Duration = Duration::from_secs(1);
-
-#[derive(TableEntity, Debug, Clone, PartialEq)]
-struct Blog {
-    #[table(partition_key)]
-    channel: String,
-    #[table(row_key)]
-    id: u32,
-    rating: i32,
-}
-
-fn blog(channel: &str, id: u32, rating: i32) -> Blog {
-    Blog {
-        channel: channel.into(),
-        id,
-        rating,
-    }
-}
 
 /// A table with a clock that the test advances.
 struct Fixture {
     clock: EmulatorClock,
     faults: Faults,
     spy: Spy,
-    truth: TableClient<Blog>,
-    blogs: TableClient<Blog>,
+    truth: TableClient<Numbered>,
+    blogs: TableClient<Numbered>,
 }
 
 impl Fixture {
     /// The changes of the whole table.
-    fn changes(&self) -> Changes<Blog> {
+    fn changes(&self) -> Changes<Numbered> {
         Changes::new(self.blogs.query())
+    }
+
+    async fn write(&self, channel: &str, id: u32, rating: i32) {
+        let row = Numbered::new(channel, id, rating);
+        self.truth.insert_or_replace(&row).await.unwrap();
     }
 }
 
 async fn fixture(emulator: Emulator) -> Fixture {
     let clock = EmulatorClock::fixed(DateTime::now());
     let emulator = emulator.shared_clock(clock.clone());
-    let truth = TableServiceClient::from_transport(emulator.clone())
-        .table::<Blog>("Blogs")
-        .unwrap();
+    let truth = TableServiceClient::from_transport(emulator.clone());
+    let truth = truth.table::<Numbered>("Blogs").unwrap();
     truth.create_table().await.unwrap();
     let spy = Spy::new(emulator);
     let faults = Faults::new(spy.clone());
@@ -70,27 +58,21 @@ async fn fixture(emulator: Emulator) -> Fixture {
     }
 }
 
-impl Fixture {
-    async fn write(&self, channel: &str, id: u32, rating: i32) {
-        self.truth.insert_or_replace(&blog(channel, id, rating)).await.unwrap();
-    }
-}
-
 /// Returns the rows of the current poll and of the next ones, up to the end of the stream.
-async fn rest(mut changes: ChangeStream<Blog>) -> String {
+async fn rest(mut changes: ChangeStream<Numbered>) -> String {
     let mut names = Vec::new();
     while let Some(changed) = changes.try_next().await.unwrap() {
-        names.push(format!("{}{}={}", changed.channel, changed.id, changed.rating));
+        names.push(format!("{}{}={}", changed.group, changed.number, changed.count));
     }
     names.join(" ")
 }
 
 /// Returns the rows that arrive without a wait.
-async fn next_rows(changes: &mut ChangeStream<Blog>) -> String {
+async fn next_rows(changes: &mut ChangeStream<Numbered>) -> String {
     let mut names = Vec::new();
     while let Ok(changed) = tokio::time::timeout(Duration::from_millis(1), changes.try_next()).await {
         let changed = changed.unwrap().unwrap();
-        names.push(format!("{}{}={}", changed.channel, changed.id, changed.rating));
+        names.push(format!("{}{}={}", changed.group, changed.number, changed.count));
     }
     names.join(" ")
 }
@@ -109,7 +91,7 @@ async fn last_row_is_not_yielded_again_by_each_poll() {
     let again = table
         .blogs
         .query()
-        .filter(Column::<Blog, DateTime>::timestamp().gt(in_millis));
+        .filter(Column::<Numbered, DateTime>::timestamp().gt(in_millis));
     assert!(
         again.count().await.unwrap() > 0,
         "a watermark in milliseconds returns them forever"
@@ -117,7 +99,7 @@ async fn last_row_is_not_yielded_again_by_each_poll() {
 
     let mut changes = table.changes().interval(SECOND).max_polls(5).stream().unwrap();
     for id in 0..3 {
-        assert_eq!(changes.try_next().await.unwrap().unwrap().id, id);
+        assert_eq!(changes.try_next().await.unwrap().unwrap().number, id);
     }
     assert_eq!(changes.try_next().await.unwrap(), None);
     let progress = changes.progress();
@@ -162,7 +144,7 @@ async fn changes_of_a_partition_a_prefix_a_range_and_a_filter() {
         table.write(channel, id, id as i32).await;
     }
     let query = || table.blogs.query();
-    let partitions = |prefix: &str| KeyPrefix::<Blog>::from_text(prefix, "").unwrap();
+    let partitions = |prefix: &str| KeyPrefix::<Numbered>::from_text(prefix, "").unwrap();
     for (changes, expected) in [
         (Changes::new(query().partition("ab")), "ab1=1 ab2=2"),
         (
@@ -173,7 +155,7 @@ async fn changes_of_a_partition_a_prefix_a_range_and_a_filter() {
             Changes::new(query().between(partitions("ab"), partitions("b"))),
             "ab1=1 ab2=2 b1=1",
         ),
-        (Changes::new(query().filter(Blog::RATING.ge(2))), "ab2=2"),
+        (Changes::new(query().filter(Numbered::COUNT.ge(2))), "ab2=2"),
         // A poll that ends at a limit would lose the other rows.
         (Changes::new(query().partition("ab").limit(1)), "ab1=1 ab2=2"),
         (table.changes().since(table.clock.now() + SECOND), ""),
@@ -210,7 +192,7 @@ async fn tail_that_resumes_from_any_position_loses_nothing() {
         while taken < stop
             && let Some(changed) = changes.try_next().await.unwrap()
         {
-            seen.insert(changed.id, changed.etag.clone());
+            seen.insert(changed.number, changed.etag.clone());
             taken += 1;
             stored = Some(changes.position().to_string());
         }
@@ -218,7 +200,7 @@ async fn tail_that_resumes_from_any_position_loses_nothing() {
     let truth = table.truth.query().versioned().all().await.unwrap();
     assert_eq!(truth.len(), 11);
     for blog in truth {
-        assert_eq!(seen.get(&blog.id), Some(&blog.etag), "{}", blog.id);
+        assert_eq!(seen.get(&blog.number), Some(&blog.etag), "{}", blog.number);
     }
 }
 
@@ -257,7 +239,9 @@ async fn write_during_a_slow_page_is_yielded_by_the_next_poll() {
     table.faults.add(FaultRule::new(Fault::DateAhead(5 * SECOND)).first(1));
     let slow = Faults::new(table.faults.clone());
     slow.add(FaultRule::new(Fault::DelayResponse(5 * SECOND)).first(1));
-    let blogs = TableServiceClient::from_transport(slow).table::<Blog>("Blogs").unwrap();
+    let blogs = TableServiceClient::from_transport(slow)
+        .table::<Numbered>("Blogs")
+        .unwrap();
     let mut changes = Changes::new(blogs.query()).overlap(Duration::ZERO).stream().unwrap();
     let write = async {
         tokio::time::sleep(2 * SECOND).await;
@@ -265,10 +249,10 @@ async fn write_during_a_slow_page_is_yielded_by_the_next_poll() {
         table.write("a", 2, 1).await;
     };
     let (first, ()) = tokio::join!(changes.try_next(), write);
-    assert_eq!(first.unwrap().unwrap().id, 1);
+    assert_eq!(first.unwrap().unwrap().number, 1);
     table.clock.advance(3 * SECOND);
     let next = tokio::time::timeout(600 * SECOND, changes.try_next());
-    assert_eq!(next.await.expect("a row").unwrap().unwrap().id, 2);
+    assert_eq!(next.await.expect("a row").unwrap().unwrap().number, 2);
 }
 
 #[tokio::test]
@@ -280,7 +264,7 @@ async fn position_of_another_table_or_query_is_rejected_before_anything_is_sent(
     changes.try_next().await.unwrap().unwrap();
     let position = *changes.position();
     let service = TableServiceClient::from_transport(table.faults.clone());
-    let others = service.table::<Blog>("Others").unwrap();
+    let others = service.table::<Numbered>("Others").unwrap();
     let requests = table.faults.requests();
     for changes in [
         Changes::new(others.query().partition("a")),
@@ -303,7 +287,7 @@ async fn position_of_another_table_or_query_is_rejected_before_anything_is_sent(
     let why = "resume a tail of changes with `.resume_from(position)`";
     assert!(error.to_string().contains(why), "{error}");
     let mut same = of_partition("a").resume_from(position).max_polls(1).stream().unwrap();
-    assert_eq!(same.try_next().await.unwrap().unwrap().id, 1);
+    assert_eq!(same.try_next().await.unwrap().unwrap().number, 1);
 }
 
 /// Otherwise a tail that is resumed after a failover to another account would miss rows.
@@ -313,7 +297,7 @@ async fn position_of_another_account_or_service_is_rejected() {
     let client = |name: &str, url: &str, emulator: Emulator| {
         let faults = Faults::new(emulator.account(name, KEY).unwrap());
         let service = TableServiceClient::new(url, AccountKey::new(name, KEY).unwrap()).unwrap();
-        let blogs = service.transport(faults.clone()).table::<Blog>("Blogs").unwrap();
+        let blogs = service.transport(faults.clone()).table::<Numbered>("Blogs").unwrap();
         (Changes::new(blogs.query()), faults)
     };
     let (own, _) = client("contoso", "https://contoso.table.core.windows.net", Emulator::new());
@@ -335,7 +319,7 @@ async fn position_of_another_account_or_service_is_rejected() {
 async fn position_of_a_table_in_another_case_is_accepted_if_it_names_the_same_table() {
     for (emulator, is_same) in [(Emulator::new(), true), (Emulator::cosmos(), false)] {
         let service = TableServiceClient::from_transport(emulator);
-        let of = |name: &str| Changes::new(service.table::<Blog>(name).unwrap().query());
+        let of = |name: &str| Changes::new(service.table::<Numbered>(name).unwrap().query());
         let position = *of("Blogs").stream().unwrap().position();
         let resumed = of("bLOGS").resume_from(position).stream();
         assert_eq!(resumed.is_ok(), is_same, "{resumed:?}");
@@ -370,7 +354,7 @@ async fn tail_goes_on_at_the_page_that_failed() {
     table.faults.add(FaultRule::new(Fault::Reset).nth(3));
     let mut changes = table.changes().interval(10 * SECOND).max_polls(1).stream().unwrap();
     for id in 0..4 {
-        assert_eq!(changes.try_next().await.unwrap().unwrap().id, id);
+        assert_eq!(changes.try_next().await.unwrap().unwrap().number, id);
     }
     let error = changes.try_next().await.unwrap_err();
     assert_eq!((error.kind(), error.table()), (ErrorKind::Connection, Some("Blogs")));
@@ -431,7 +415,7 @@ async fn tail_goes_on_after_a_wait_that_was_dropped() {
     table.write("a", 2, 1).await;
     assert!(tokio::time::timeout(10 * SECOND, changes.try_next()).await.is_err());
     assert!(changes.position().since().is_some());
-    assert_eq!(changes.try_next().await.unwrap().unwrap().id, 2);
+    assert_eq!(changes.try_next().await.unwrap().unwrap().number, 2);
     assert_eq!(started.elapsed().as_secs(), 60);
 }
 
@@ -500,7 +484,7 @@ async fn tail_of_a_table_is_denied_as_its_query_is() {
     let table = fixture(Emulator::new()).await;
     table.write("a", 1, 1).await;
     let service = TableServiceClient::from_transport(table.faults.clone()).deny_access(AccessPath::TableScan);
-    let blogs = service.table::<Blog>("Blogs").unwrap();
+    let blogs = service.table::<Numbered>("Blogs").unwrap();
     let error = Changes::new(blogs.query()).stream().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     let allowed = Changes::new(blogs.query().allow_table_scan()).max_polls(1);
@@ -510,7 +494,7 @@ async fn tail_of_a_table_is_denied_as_its_query_is() {
 #[tokio::test]
 async fn response_without_the_services_time_is_an_error() {
     let canned = Canned::new([Step::response(200, &[], r#"{"value":[]}"#)]);
-    let blogs = canned.service().table::<Blog>("Blogs").unwrap();
+    let blogs = canned.service().table::<Numbered>("Blogs").unwrap();
     let mut changes = Changes::new(blogs.query()).stream().unwrap();
     let error = changes.try_next().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Other);
@@ -529,7 +513,7 @@ async fn row_that_does_not_fit_fails_its_page_until_it_is_skipped() {
     table.clock.advance(600 * SECOND);
     let query = table.blogs.query().page_size(1);
     let mut failing = Changes::new(query).max_polls(1).stream().unwrap();
-    assert_eq!(failing.try_next().await.unwrap().unwrap().id, 1);
+    assert_eq!(failing.try_next().await.unwrap().unwrap().number, 1);
     for _ in 0..3 {
         assert_eq!(failing.try_next().await.unwrap_err().kind(), ErrorKind::InvalidResponse);
     }

@@ -3,27 +3,11 @@
 use azure_table::entity::SerdeEntity;
 use azure_table::testing::{Exploration, Simulation, explore};
 use azure_table::{DateTime, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table_tests::entities::Valued;
 use futures::future::join;
 use serde::{Deserialize, Serialize};
 
 const ROWS: [&str; 2] = ["x", "y"];
-
-/// A row with the number of its writer, which is read without its Timestamp.
-#[derive(TableEntity, Clone)]
-struct Mark {
-    #[table(partition_key)]
-    group: String,
-    #[table(row_key)]
-    name: String,
-    by: i32,
-}
-
-impl Mark {
-    fn new(name: &str, by: i32) -> Self {
-        let (group, name) = ("p".to_owned(), name.to_owned());
-        Self { group, name, by }
-    }
-}
 
 /// The rows `x` and `y`, as programs read them that want to know their Timestamps.
 #[derive(TableEntity)]
@@ -46,12 +30,12 @@ struct Record {
 }
 
 /// Explores two tasks that insert a row each. `is_x_first` then decides which row was first.
-fn race<F: AsyncFn(&Simulation, &TableClient<Mark>) -> Result<bool>>(is_x_first: F) -> Exploration {
+fn race<F: AsyncFn(&Simulation, &TableClient<Valued<i64>>) -> Result<bool>>(is_x_first: F) -> Exploration {
     let body = async |simulation: Simulation| -> Result<()> {
-        let marks = simulation.table::<Mark>("Rows");
+        let marks = simulation.table::<Valued<i64>>("Rows");
         let insert = async |task: usize| {
-            let own = simulation.client(&format!("t{task}")).table::<Mark>("Rows")?;
-            own.insert(&Mark::new(ROWS[task], 0)).await
+            let own = simulation.client(&format!("t{task}")).table::<Valued<i64>>("Rows")?;
+            own.insert(&Valued::new("p", ROWS[task], 0_i64)).await
         };
         let (x, y) = join(insert(0), insert(1)).await;
         x.and(y)?;
@@ -118,10 +102,10 @@ fn order_of_two_writes_is_found_by_each_way_to_read_timestamps() {
         }),
         ("a task's own reading", || {
             let body = async |simulation: Simulation| -> Result<()> {
-                let _ = simulation.table::<Mark>("Rows");
+                let _ = simulation.table::<Valued<i64>>("Rows");
                 let write = async |task: usize| {
-                    let own = simulation.client(&format!("t{task}")).table::<Mark>("Rows")?;
-                    own.insert(&Mark::new(ROWS[task], 0)).await?;
+                    let own = simulation.client(&format!("t{task}")).table::<Valued<i64>>("Rows")?;
+                    own.insert(&Valued::new("p", ROWS[task], 0_i64)).await?;
                     own.get(("p", ROWS[task])).versioned().await
                 };
                 let (x, y) = join(write(0), write(1)).await;

@@ -9,18 +9,8 @@ use azure_table::{
     Change, DynamicEntity, Emulator, Error, ErrorKind, Result, TableClient, TableEntity, TableServiceClient,
 };
 use azure_table_patterns::Indexed;
+use azure_table_tests::entities::Person;
 use tokio::time::Instant;
-
-#[derive(TableEntity, Clone, Debug, PartialEq)]
-#[table(index(by_mail = (mail), unique), index(by_name = (name)))]
-struct Person {
-    #[table(partition_key)]
-    tenant: String,
-    #[table(row_key)]
-    id: u32,
-    mail: String,
-    name: String,
-}
 
 /// The same after the index `by_name` was given up.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
@@ -74,10 +64,12 @@ async fn index_rows(table: &TableClient<Person>) -> Result<Vec<String>> {
     Ok(rows.filter(|row_key| row_key.starts_with('$')).collect())
 }
 
-#[tokio::test]
-async fn entity_of_a_unique_value_is_found_by_two_reads_of_one_key() -> Result<()> {
-    let spy = Spy::new(Emulator::new());
-    let (_, people) = open(&TableServiceClient::from_transport(spy.clone())).await?;
+#[azure_table::test]
+async fn entity_of_a_unique_value_is_found_by_two_reads_of_one_key(
+    spy: Spy,
+    service: TableServiceClient,
+) -> Result<()> {
+    let (_, people) = open(&service).await?;
     people.insert(&person(7)).await?;
     spy.clear();
     let found = people.by(Person::BY_MAIL, ("t", "7@x"))?.first().await?;
@@ -203,10 +195,12 @@ async fn selected_entities_are_updated_with_their_index_rows() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test(start_paused = true)]
-async fn entity_that_another_client_deletes_meanwhile_is_gone() -> Result<()> {
-    let faults = Faults::new(Emulator::new());
-    let (_, people) = open(&TableServiceClient::from_transport(faults.clone())).await?;
+#[azure_table::test(start_paused)]
+async fn entity_that_another_client_deletes_meanwhile_is_gone(
+    faults: Faults,
+    service: TableServiceClient,
+) -> Result<()> {
+    let (_, people) = open(&service).await?;
     for id in 1..=2 {
         people.insert(&person(id)).await?;
     }
@@ -260,10 +254,9 @@ async fn index_rows_are_removed_after_their_declaration() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test(start_paused = true)]
-async fn index_that_is_being_removed_cannot_be_declared() -> Result<()> {
-    let faults = Faults::new(Emulator::new());
-    let (table, before) = open(&TableServiceClient::from_transport(faults.clone())).await?;
+#[azure_table::test(start_paused)]
+async fn index_that_is_being_removed_cannot_be_declared(faults: Faults, service: TableServiceClient) -> Result<()> {
+    let (table, before) = open(&service).await?;
     for id in 1..=4 {
         before.insert(&person(id)).await?;
     }
@@ -293,11 +286,8 @@ async fn index_that_is_being_removed_cannot_be_declared() -> Result<()> {
 }
 
 /// A writer that does not know the index has deleted the entity.
-#[tokio::test]
-async fn build_drops_a_unique_row_whose_entity_is_gone() -> Result<()> {
-    let service = TableServiceClient::from_transport(Emulator::new());
-    let table = service.table::<Person>("People")?;
-    table.create_table().await?;
+#[azure_table::test]
+async fn build_drops_a_unique_row_whose_entity_is_gone(table: TableClient<Person>) -> Result<()> {
     let people = Indexed::open(&table).await?;
     people.insert(&person(1)).await?;
     table.delete(("t", 1)).await?;
@@ -314,12 +304,8 @@ async fn build_drops_a_unique_row_whose_entity_is_gone() -> Result<()> {
 }
 
 /// Each batch takes a second.
-#[tokio::test(start_paused = true)]
-async fn entities_are_written_several_at_a_time() -> Result<()> {
-    let faults = Faults::new(Emulator::new());
-    let service = TableServiceClient::from_transport(faults.clone());
-    let table = service.table::<Person>("People")?;
-    table.create_table().await?;
+#[azure_table::test(start_paused)]
+async fn entities_are_written_several_at_a_time(faults: Faults, table: TableClient<Person>) -> Result<()> {
     assert_eq!(table.bulk().insert((0..8).map(person)).await?.applied(), 8);
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(1))).on(OperationKind::Batch));
     let people = Indexed::open(&table).await?;
@@ -359,10 +345,9 @@ async fn calls_run_on_a_task() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn interrupted_update_reports_what_it_wrote() -> Result<()> {
-    let faults = Faults::new(Emulator::new());
-    let (_, people) = open(&TableServiceClient::from_transport(faults.clone())).await?;
+#[azure_table::test]
+async fn interrupted_update_reports_what_it_wrote(faults: Faults, service: TableServiceClient) -> Result<()> {
+    let (_, people) = open(&service).await?;
     for id in 1..=4 {
         people.insert(&person(id)).await?;
     }

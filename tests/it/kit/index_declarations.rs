@@ -2,54 +2,29 @@
 //! removal of the last index.
 
 use azure_table::testing::Spy;
-use azure_table::{Emulator, ErrorKind, Result, TableEntity, TableServiceClient};
+use azure_table::{ErrorKind, Result, TableClient, TableEntity, TableServiceClient};
 use azure_table_patterns::{IndexFault, Indexed, remove_index};
 
-macro_rules! person {
-    ($name:ident, $($index:tt)*) => {
-        #[derive(TableEntity, Clone, Debug, PartialEq)]
-        #[table($($index)*)]
-        struct $name {
-            #[table(partition_key)]
-            tenant: String,
-            #[table(row_key)]
-            id: u32,
-            mail: String,
-            team: String,
-            name: String,
-        }
+use super::Generation as _;
 
-        impl $name {
-            fn new(id: u32, mail: &str, name: &str) -> Self {
-                let [tenant, mail, team, name] = ["t", mail, "law", name].map(str::to_owned);
-                Self { tenant, id, mail, team, name }
-            }
-        }
-    };
+people! {
+    First: [by_mail = (mail), unique] [by_team = (team), covers];
+    Second: [by_mail = (mail), unique] [by_team = (team), covers] [by_name = (name)];
 }
 
-person!(First, index(by_mail = (mail), unique), index(by_team = (team), covers));
-person!(
-    Second,
-    index(by_mail = (mail), unique),
-    index(by_team = (team), covers),
-    index(by_name = (name))
-);
-
 /// The names are too long for the RowKeys of the new index.
-#[tokio::test]
-async fn index_added_later_leaves_the_rows_of_older_ones() -> Result<()> {
-    let service = TableServiceClient::from_transport(Emulator::new());
+#[azure_table::test]
+async fn index_added_later_leaves_the_rows_of_older_ones(service: TableServiceClient) -> Result<()> {
     service.table::<First>("People")?.create_table().await?;
     let first = Indexed::open(&service.table::<First>("People")?).await?;
     first.build(First::BY_MAIL).await?.ensure_none_taken()?;
     first.build(First::BY_TEAM).await?.ensure_none_taken()?;
     let long = "n".repeat(1_020);
     for id in [1, 3] {
-        first.insert(&First::new(id, &format!("{id}@x"), &long)).await?;
+        first.insert(&First::new(id, &format!("{id}@x"), "law", &long)).await?;
     }
     let second = Indexed::open(&service.table::<Second>("People")?).await?;
-    let taken = second.insert(&Second::new(2, "1@x", "Ada")).await.unwrap_err();
+    let taken = second.insert(&Second::new(2, "1@x", "law", "Ada")).await.unwrap_err();
     assert_eq!(Indexed::<Second>::taken(&taken), Some("by_mail"));
     assert!(second.delete(("t", 3)).await?);
     let left = first.by(First::BY_TEAM, ("t", "law"))?.all().await?;
@@ -71,15 +46,12 @@ async fn index_added_later_leaves_the_rows_of_older_ones() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn entity_cannot_be_among_the_states() -> Result<()> {
-    let spy = Spy::new(Emulator::new());
-    let table = TableServiceClient::from_transport(spy.clone()).table::<First>("People")?;
-    table.create_table().await?;
+#[azure_table::test]
+async fn entity_cannot_be_among_the_states(spy: Spy, table: TableClient<First>) -> Result<()> {
     let people = Indexed::open(&table).await?;
     let among = First {
         tenant: "$indexes".into(),
-        ..First::new(1, "1@x", "Ada")
+        ..First::new(1, "1@x", "law", "Ada")
     };
     spy.clear();
     let error = people.insert(&among).await.unwrap_err();
@@ -118,19 +90,22 @@ struct Later {
     grade: i32,
 }
 
-#[tokio::test]
-async fn releases_with_fewer_and_more_fields_agree_about_covering_rows() -> Result<()> {
-    let service = TableServiceClient::from_transport(Emulator::new());
+#[azure_table::test]
+async fn releases_with_fewer_and_more_fields_agree_about_covering_rows(service: TableServiceClient) -> Result<()> {
     let table = service.table::<First>("People")?;
     table.create_table().await?;
     let older = Indexed::open(&service.table::<Older>("People")?).await?;
-    table.insert(&First::new(1, "1@x", "Ada")).await?;
+    table.insert(&First::new(1, "1@x", "law", "Ada")).await?;
     older.build(Older::BY_TEAM).await?.ensure_none_taken()?;
     let people = Indexed::open(&table).await?;
     let built = people.by(First::BY_TEAM, ("t", "law"))?.all().await?;
-    assert_eq!(built, [First::new(1, "1@x", "Ada")], "built by the older release");
+    assert_eq!(
+        built,
+        [First::new(1, "1@x", "law", "Ada")],
+        "built by the older release"
+    );
     people.build(First::BY_MAIL).await?.ensure_none_taken()?;
-    people.insert(&First::new(2, "2@x", "Eve")).await?;
+    people.insert(&First::new(2, "2@x", "law", "Eve")).await?;
 
     let later = Indexed::open(&service.table::<Later>("People")?).await?;
     older.verify().await?.ensure_none()?;
@@ -140,14 +115,13 @@ async fn releases_with_fewer_and_more_fields_agree_about_covering_rows() -> Resu
     assert!(matches!(found.faults[..], [IndexFault::Stale { .. }]), "{found:?}");
     assert_eq!(older.repair(&found).await?, 1);
     let repaired = people.by(First::BY_TEAM, ("t", "law"))?.first().await?;
-    assert_eq!(repaired, Some(First::new(1, "1@x", "Ava")));
+    assert_eq!(repaired, Some(First::new(1, "1@x", "law", "Ava")));
     people.verify().await?.ensure_none()?;
     Ok(())
 }
 
-#[tokio::test]
-async fn last_index_of_a_type_is_removed_without_it() -> Result<()> {
-    let service = TableServiceClient::from_transport(Emulator::new());
+#[azure_table::test]
+async fn last_index_of_a_type_is_removed_without_it(service: TableServiceClient) -> Result<()> {
     let table = service.table::<Older>("People")?;
     table.create_table().await?;
     let older = Indexed::open(&table).await?;
@@ -164,12 +138,10 @@ async fn last_index_of_a_type_is_removed_without_it() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn taken_value_is_an_error_of_the_build() -> Result<()> {
-    let table = TableServiceClient::from_transport(Emulator::new()).table::<First>("People")?;
-    table.create_table().await?;
+#[azure_table::test]
+async fn taken_value_is_an_error_of_the_build(table: TableClient<First>) -> Result<()> {
     for id in 1..=2 {
-        table.insert(&First::new(id, "a@x", "Ada")).await?;
+        table.insert(&First::new(id, "a@x", "law", "Ada")).await?;
     }
     let people = Indexed::open(&table).await?;
     let error = people.build(First::BY_MAIL).await?.ensure_none_taken().unwrap_err();

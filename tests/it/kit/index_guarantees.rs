@@ -9,24 +9,18 @@ use azure_table::{
 use azure_table_patterns::{IndexFault, Indexed};
 use futures::TryStreamExt as _;
 
-#[derive(TableEntity, Clone, Debug, PartialEq)]
-#[table(index(by_name = (name)), index(by_team = (team), covers))]
-struct Person {
-    #[table(partition_key)]
-    tenant: String,
-    #[table(row_key)]
-    id: u32,
-    name: String,
-    team: String,
+use super::Generation as _;
+
+people! {
+    Person: [by_name = (name)] [by_team = (team), covers];
+    /// A changed index is about to replace an old one: both are declared.
+    Both: [by_name = (name)] [by_team = (team), covers] [by_team_and_name = (team, name), covers];
+    /// After that.
+    Changed: [by_name = (name)] [by_team_and_name = (team, name), covers];
 }
 
 fn person(id: u32, name: &str) -> Person {
-    Person {
-        tenant: "t".into(),
-        id,
-        name: name.into(),
-        team: name.into(),
-    }
+    Person::new(id, "", name, name)
 }
 
 async fn open(service: &TableServiceClient) -> Result<(TableClient<Person>, Indexed<Person>)> {
@@ -43,9 +37,9 @@ fn ids(people: &[Person]) -> Vec<u32> {
 }
 
 /// A page has 1,000 index rows.
-#[tokio::test]
-async fn entity_that_moves_between_pages_comes_twice_or_not_at_all() -> Result<()> {
-    let (_, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+#[azure_table::test]
+async fn entity_that_moves_between_pages_comes_twice_or_not_at_all(service: TableServiceClient) -> Result<()> {
+    let (_, people) = open(&service).await?;
     for id in 0..1_002 {
         people.insert(&person(id, &format!("n{id:04}"))).await?;
     }
@@ -73,9 +67,11 @@ async fn entity_that_moves_between_pages_comes_twice_or_not_at_all() -> Result<(
     Ok(())
 }
 
-#[tokio::test]
-async fn writer_without_the_indexes_shows_in_covering_queries_until_the_repair() -> Result<()> {
-    let (table, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+#[azure_table::test]
+async fn writer_without_the_indexes_shows_in_covering_queries_until_the_repair(
+    service: TableServiceClient,
+) -> Result<()> {
+    let (table, people) = open(&service).await?;
     for id in 1..=3 {
         people.insert(&person(id, "Ada")).await?;
     }
@@ -98,9 +94,9 @@ async fn writer_without_the_indexes_shows_in_covering_queries_until_the_repair()
     Ok(())
 }
 
-#[tokio::test]
-async fn next_write_of_an_entity_fills_its_holes() -> Result<()> {
-    let (table, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+#[azure_table::test]
+async fn next_write_of_an_entity_fills_its_holes(service: TableServiceClient) -> Result<()> {
+    let (table, people) = open(&service).await?;
     table.insert(&person(1, "Ada")).await?;
     people.modify(("t", 1), |person| person.team = "law".into()).await?;
     let found = people.verify().await?.faults;
@@ -153,40 +149,11 @@ async fn interrupted_build_continues_at_its_page() -> Result<()> {
     Ok(())
 }
 
-/// The entity while a changed index replaces an old one: both are declared.
-#[derive(TableEntity, Clone, Debug, PartialEq)]
-#[table(index(by_name = (name)), index(by_team = (team), covers), index(by_team_and_name = (team, name), covers))]
-struct Both {
-    #[table(partition_key)]
-    tenant: String,
-    #[table(row_key)]
-    id: u32,
-    name: String,
-    team: String,
-}
-
-/// The entity after that.
-#[derive(TableEntity, Clone, Debug, PartialEq)]
-#[table(index(by_name = (name)), index(by_team_and_name = (team, name), covers))]
-struct Changed {
-    #[table(partition_key)]
-    tenant: String,
-    #[table(row_key)]
-    id: u32,
-    name: String,
-    team: String,
-}
-
-#[tokio::test]
-async fn changed_index_replaces_the_old_one_in_four_steps() -> Result<()> {
-    let (table, old) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+#[azure_table::test]
+async fn changed_index_replaces_the_old_one_in_four_steps(service: TableServiceClient) -> Result<()> {
+    let (table, old) = open(&service).await?;
     for (id, name) in [(1, "Eve"), (2, "Bob")] {
-        let team = "law".into();
-        old.insert(&Person {
-            team,
-            ..person(id, name)
-        })
-        .await?;
+        old.insert(&Person::new(id, "", "law", name)).await?;
     }
     // 1 and 2: during the deployment, writers of both versions keep the old index.
     let both = Indexed::open(&table.typed::<Both>()).await?;
@@ -194,12 +161,7 @@ async fn changed_index_replaces_the_old_one_in_four_steps() -> Result<()> {
     assert!(early.to_string().contains("is not ready"), "{early}");
     both.modify(("t", 2), |person| person.name = "Dan".into()).await?;
     old.modify(("t", 2), |person| person.name = "Fay".into()).await?;
-    let team = "law".into();
-    old.insert(&Person {
-        team,
-        ..person(3, "Ada")
-    })
-    .await?;
+    old.insert(&Person::new(3, "", "law", "Ada")).await?;
     assert_eq!(ids(&old.by(Person::BY_TEAM, ("t", "law"))?.all().await?), [1, 2, 3]);
     old.verify().await?.ensure_none()?;
     // 3: the old writer of 2 left a row in the new index.
@@ -225,10 +187,9 @@ async fn changed_index_replaces_the_old_one_in_four_steps() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn limits_are_reported_before_any_request() -> Result<()> {
-    let spy = Spy::new(Emulator::new());
-    let (_, people) = open(&TableServiceClient::from_transport(spy.clone())).await?;
+#[azure_table::test]
+async fn limits_are_reported_before_any_request(spy: Spy, service: TableServiceClient) -> Result<()> {
+    let (_, people) = open(&service).await?;
     spy.clear();
     let long = people.insert(&person(1, &"n".repeat(1_020))).await.unwrap_err();
     assert_eq!(long.kind(), ErrorKind::InvalidInput, "{long}");

@@ -55,9 +55,9 @@ async fn stored(table: &TableClient<Person>, partition_key: &str) -> Result<Vec<
     Ok(rows.into_iter().map(|row| row.row_key).collect())
 }
 
-#[tokio::test]
-async fn index_rows_are_stored_with_their_entities() -> Result<()> {
-    let (table, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+#[azure_table::test]
+async fn index_rows_are_stored_with_their_entities(service: TableServiceClient) -> Result<()> {
+    let (table, people) = open(&service).await?;
     let ada = person(7, "Ada");
     people.insert(&ada).await?;
     assert_eq!(
@@ -86,9 +86,9 @@ async fn index_rows_are_stored_with_their_entities() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn queries_by_an_index_are_exact() -> Result<()> {
-    let (_, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+#[azure_table::test]
+async fn queries_by_an_index_are_exact(service: TableServiceClient) -> Result<()> {
+    let (_, people) = open(&service).await?;
     for (id, department) in [(1, "a"), (2, "a b"), (3, "a"), (4, "ab"), (5, "")] {
         let department = department.into();
         people
@@ -114,9 +114,9 @@ async fn queries_by_an_index_are_exact() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn value_of_a_unique_index_belongs_to_one_entity() -> Result<()> {
-    let (table, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+#[azure_table::test]
+async fn value_of_a_unique_index_belongs_to_one_entity(service: TableServiceClient) -> Result<()> {
+    let (table, people) = open(&service).await?;
     let ada = person(1, "Ada");
     people.insert(&ada).await?;
     let eve = Person {
@@ -150,11 +150,8 @@ async fn value_of_a_unique_index_belongs_to_one_entity() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn index_is_queried_only_when_it_is_ready() -> Result<()> {
-    let service = TableServiceClient::from_transport(Emulator::new());
-    let table = service.table::<Person>("People")?;
-    table.create_table().await?;
+#[azure_table::test]
+async fn index_is_queried_only_when_it_is_ready(table: TableClient<Person>) -> Result<()> {
     // Rows of writers that do not know the index.
     for (id, name) in [(1, "Ada"), (2, "Eve"), (3, "Eve")] {
         let mail = Some("same@x".to_owned()).filter(|_| id < 3);
@@ -212,9 +209,9 @@ async fn index_is_queried_only_when_it_is_ready() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn holes_are_found_and_repaired() -> Result<()> {
-    let (table, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+#[azure_table::test]
+async fn holes_are_found_and_repaired(service: TableServiceClient) -> Result<()> {
+    let (table, people) = open(&service).await?;
     for id in 1..=4 {
         people.insert(&person(id, "Ada")).await?;
     }
@@ -263,9 +260,9 @@ async fn holes_are_found_and_repaired() -> Result<()> {
 }
 
 /// Two entities have one unique value, because a writer that does not know the index has written one of them.
-#[tokio::test]
-async fn unique_row_of_another_entity_is_left_alone() -> Result<()> {
-    let (table, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+#[azure_table::test]
+async fn unique_row_of_another_entity_is_left_alone(service: TableServiceClient) -> Result<()> {
+    let (table, people) = open(&service).await?;
     let same = Some("same@x".to_owned());
     people
         .insert(&Person {
@@ -315,10 +312,8 @@ async fn unique_row_of_another_entity_is_left_alone() -> Result<()> {
 }
 
 /// The first page of the build has one of two entities with a value, the second the other.
-#[tokio::test]
-async fn build_of_a_unique_index_begins_again_after_a_value_of_two() -> Result<()> {
-    let table = TableServiceClient::from_transport(Emulator::new()).table::<Person>("People")?;
-    table.create_table().await?;
+#[azure_table::test]
+async fn build_of_a_unique_index_begins_again_after_a_value_of_two(table: TableClient<Person>) -> Result<()> {
     let mut bulk = Vec::new();
     for id in 0..1_500 {
         let mail = Some(format!("{}@x", id % 1_499));
@@ -348,9 +343,9 @@ async fn build_of_a_unique_index_begins_again_after_a_value_of_two() -> Result<(
     Ok(())
 }
 
-#[tokio::test]
-async fn limit_counts_entities_and_partial_partitions_are_rejected() -> Result<()> {
-    let (table, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+#[azure_table::test]
+async fn limit_counts_entities_and_partial_partitions_are_rejected(service: TableServiceClient) -> Result<()> {
+    let (table, people) = open(&service).await?;
     for id in 1..=3 {
         people.insert(&person(id, "Ada")).await?;
     }
@@ -385,9 +380,9 @@ async fn limit_counts_entities_and_partial_partitions_are_rejected() -> Result<(
     Ok(())
 }
 
-#[tokio::test]
-async fn entity_that_cannot_be_indexed_is_named_and_deleted() -> Result<()> {
-    let (table, people) = open(&TableServiceClient::from_transport(Emulator::new())).await?;
+#[azure_table::test]
+async fn entity_that_cannot_be_indexed_is_named_and_deleted(service: TableServiceClient) -> Result<()> {
+    let (table, people) = open(&service).await?;
     table.insert(&person(1, &"n".repeat(1_020))).await?;
     let found = people.verify().await?.faults;
     let kinds = |fault: &IndexFault| match fault {
@@ -414,10 +409,9 @@ async fn entity_that_cannot_be_indexed_is_named_and_deleted() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn calls_cost_what_the_page_states() -> Result<()> {
-    let spy = Spy::new(Emulator::new());
-    let (_, people) = open(&TableServiceClient::from_transport(spy.clone())).await?;
+#[azure_table::test]
+async fn calls_cost_what_the_page_states(spy: Spy, service: TableServiceClient) -> Result<()> {
+    let (_, people) = open(&service).await?;
     let costs = || {
         let kinds: Vec<_> = spy
             .exchanges()

@@ -2,6 +2,31 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// Declares generations of an entity, which differ in their indexes.
+macro_rules! people {
+    ($($(#[$doc:meta])* $name:ident: $([$($index:tt)+])+;)*) => {$(
+        $(#[$doc])*
+        #[derive(azure_table::TableEntity, Clone, Debug, PartialEq)]
+        #[table($(index($($index)+)),+)]
+        struct $name {
+            #[table(partition_key)]
+            tenant: String,
+            #[table(row_key)]
+            id: u32,
+            mail: String,
+            team: String,
+            name: String,
+        }
+
+        impl super::Generation for $name {
+            fn new(id: u32, mail: &str, team: &str, name: &str) -> Self {
+                let [tenant, mail, team, name] = ["t", mail, team, name].map(str::to_owned);
+                Self { tenant, id, mail, team, name }
+            }
+        }
+    )*};
+}
+
 mod attribute;
 mod changes;
 mod explorations;
@@ -26,6 +51,11 @@ mod secrets;
 mod shared_partitions;
 mod snapshots;
 mod spies;
+
+/// A generation of `people!`.
+trait Generation {
+    fn new(id: u32, mail: &str, team: &str, name: &str) -> Self;
+}
 
 /// Returns the message of a panic.
 fn panic_of(code: impl FnOnce()) -> String {

@@ -5,30 +5,20 @@ use std::time::Duration;
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Exchange, Fault, FaultRule, Faults, Spy};
 use azure_table::{
-    DateTime, DynamicEntity, Emulator, ErrorKind, Guid, LocationMode, Result, TableClient, TableEntity, TableOperation,
+    DateTime, DynamicEntity, Emulator, ErrorKind, LocationMode, Result, TableClient, TableEntity, TableOperation,
 };
 use azure_table::{TableQuery, TableServiceClient, Versioned};
 use azure_table_patterns::{Changes, Expiring, Fence, Leases, Log, Queue, Revision, Sequence};
 use azure_table_patterns::{TablePerPeriod, UniqueInTable};
+use azure_table_tests::entities::{Header, Session};
 use futures::TryStreamExt;
 use tokio::time::Instant;
 use xtask::sources::root;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-#[derive(TableEntity, Clone, Debug)]
-struct Row {
-    #[table(partition_key)]
-    group: String,
-    #[table(row_key)]
-    id: String,
-    expires: DateTime,
-    #[table(write_id)]
-    write: Option<Guid>,
-}
-
-fn row(id: &str) -> Row {
-    Row {
+fn row(id: &str) -> Session {
+    Session {
         group: "g".into(),
         id: id.into(),
         expires: DateTime::from_unix_seconds(0),
@@ -39,7 +29,7 @@ fn row(id: &str) -> Row {
 /// A client whose requests are counted, and the lines of their table.
 struct Costs {
     spy: Spy,
-    rows: TableClient<Row>,
+    rows: TableClient<Session>,
     lines: Vec<String>,
 }
 
@@ -109,17 +99,17 @@ async fn fence_has_the_documented_cost() -> Result<()> {
     let rows = costs.rows.clone();
     let mut fence = costs.of("`open`, new header", Fence::open(&rows, &row("$h"))).await?;
     let mut other = costs.of("`open`", Fence::open(&rows, &row("$h"))).await?;
-    let insert = |id: &'static str| move |_: &mut Row| Ok(vec![TableOperation::insert(&row(id))]);
+    let insert = |id: &'static str| move |_: &mut Session| Ok(vec![TableOperation::insert(&row(id))]);
     costs
         .of("`transact`, one operation", fence.transact(insert("a")))
         .await?;
-    let lone = Row {
+    let lone = Session {
         group: "other".into(),
         ..row("$h")
     };
     let mut new = Fence::with_new_header(&rows, lone);
-    let beside = |header: &mut Row| {
-        let line = Row {
+    let beside = |header: &mut Session| {
+        let line = Session {
             group: header.group.clone(),
             ..row("a")
         };
@@ -155,7 +145,7 @@ async fn revision_has_the_documented_cost() -> Result<()> {
     let query = rows.query().without_row_keys("$r");
     let read = costs.of(
         "`snapshot_with_row`, 2 rows",
-        header.snapshot_with_row::<Row, _, _>(query),
+        header.snapshot_with_row::<Session, _, _>(query),
     );
     assert_eq!(read.await?.1.len(), 2);
     costs.check("revision.rs");
@@ -199,7 +189,7 @@ async fn changes_have_the_documented_cost() -> Result<()> {
     for id in ["a", "b"] {
         rows.insert(&row(id)).await?;
     }
-    let poll = async |query: TableQuery<Row>| {
+    let poll = async |query: TableQuery<Session>| {
         let changes = Changes::new(query).max_polls(1).stream()?;
         changes.try_collect::<Vec<_>>().await
     };
@@ -342,7 +332,7 @@ async fn values_across_partitions_have_the_documented_cost() -> Result<()> {
     claims.create_table().await?;
     let values = UniqueInTable::new(&costs.rows, &claims, "~");
     costs.of("`insert`", values.insert(&row("1"), "m")).await?;
-    let other = Row {
+    let other = Session {
         group: "h".into(),
         ..row("1")
     };
@@ -350,7 +340,8 @@ async fn values_across_partitions_have_the_documented_cost() -> Result<()> {
     assert!(!taken.await?);
     costs.of("`find`", values.find("m")).await?;
     let rows = costs.rows.clone();
-    let read = || async { Ok::<Versioned<Row>, azure_table::Error>(rows.get(("g", "1")).versioned().await?.unwrap()) };
+    let read =
+        || async { Ok::<Versioned<Session>, azure_table::Error>(rows.get(("g", "1")).versioned().await?.unwrap()) };
     let entity = read().await?;
     costs
         .of("`replace`, same value", values.replace(&entity, "m", "m"))
@@ -390,7 +381,7 @@ async fn expiry_has_the_documented_cost() -> Result<()> {
     let mut costs = Costs::new().await?;
     let now = DateTime::from_unix_seconds(0);
     assert_eq!(costs.rows.bulk().insert([row("1"), row("2")]).await?.applied(), 2);
-    let rows = Expiring::new(&costs.rows, Row::EXPIRES);
+    let rows = Expiring::new(&costs.rows, Session::EXPIRES);
     costs.of("`get`", rows.get(("g", "1"), now)).await?;
     costs.of("`query`, all expired", rows.query(now).all()).await?;
     let sweep = async { Ok(rows.sweep(now).await?) };
@@ -415,7 +406,7 @@ async fn sweep_keeps_its_rate() -> Result<()> {
     let costs = Costs::new().await?;
     let inserted = costs.rows.bulk().insert((0..400).map(|n| row(&n.to_string()))).await?;
     assert_eq!(inserted.applied(), 400);
-    let rows = Expiring::new(&costs.rows, Row::EXPIRES);
+    let rows = Expiring::new(&costs.rows, Session::EXPIRES);
     let started = Instant::now();
     let report = rows.sweep(DateTime::now()).max_rate(100).await?;
     assert_eq!(report.applied(), 400);
@@ -433,14 +424,14 @@ async fn sweep_keeps_its_rate() -> Result<()> {
 async fn values_stay_unique_for_clients_of_the_secondary() -> Result<()> {
     let emulator = Emulator::new().secondary_lag(MINUTE);
     let service = TableServiceClient::from_transport(emulator.clone()).location_mode(LocationMode::SecondaryOnly);
-    let rows = service.table::<Row>("Rows")?;
+    let rows = service.table::<Session>("Rows")?;
     let claims = service.dynamic_table("Claims")?;
     rows.create_table().await?;
     claims.create_table().await?;
     emulator.clock().advance(MINUTE * 2);
     let values = UniqueInTable::new(&rows, &claims, "~");
     assert!(values.insert(&row("1"), "m").await?);
-    let other = Row {
+    let other = Session {
         group: "h".into(),
         ..row("2")
     };
@@ -449,16 +440,15 @@ async fn values_stay_unique_for_clients_of_the_secondary() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn two_tables_share_a_table_of_claims() -> Result<()> {
-    let service = TableServiceClient::from_transport(Emulator::new());
+#[azure_table::test]
+async fn two_tables_share_a_table_of_claims(service: TableServiceClient) -> Result<()> {
     service.ensure_tables(["Users", "Customers", "Claims"]).await?;
     let claims = service.dynamic_table("Claims")?;
     let [users, customers] = ["Users", "Customers"].map(|name| {
-        let rows = service.table::<Row>(name).unwrap();
+        let rows = service.table::<Session>(name).unwrap();
         UniqueInTable::new(&rows, &claims, "~mail;")
     });
-    let other = Row {
+    let other = Session {
         group: "h".into(),
         ..row("2")
     };
@@ -476,11 +466,12 @@ async fn claims_of_every_table_and_prefix_are_distinct() -> Result<()> {
     let service = TableServiceClient::from_transport(Emulator::cosmos());
     service.ensure_tables(["a;b", "a", "Claims"]).await?;
     let claims = service.dynamic_table("Claims")?;
-    let in_group = |group: &str| Row {
+    let in_group = |group: &str| Session {
         group: group.into(),
         ..row("1")
     };
-    let values = |table: &str, prefix: &str| UniqueInTable::new(&service.table::<Row>(table).unwrap(), &claims, prefix);
+    let values =
+        |table: &str, prefix: &str| UniqueInTable::new(&service.table::<Session>(table).unwrap(), &claims, prefix);
     let (first, second) = (values("a;b", "c"), values("a", "b;c"));
     assert!(first.insert(&in_group("f"), "m").await?);
     assert!(second.insert(&in_group("g"), "m").await?);
@@ -496,11 +487,8 @@ async fn cut_off<T>(faults: &Faults, write: impl Future<Output = T>) {
     faults.remove(&late);
 }
 
-#[tokio::test(start_paused = true)]
-async fn lease_is_released_after_a_renewal_that_was_cut_off() -> Result<()> {
-    let faults = Faults::new(Emulator::new());
-    let table = TableServiceClient::from_transport(faults.clone()).dynamic_table("Leases")?;
-    table.create_table().await?;
+#[azure_table::test(start_paused)]
+async fn lease_is_released_after_a_renewal_that_was_cut_off(faults: Faults, table: TableClient) -> Result<()> {
     let leases = Leases::new(&table, MINUTE);
     let mut lease = leases.acquire("g", "l", "a").await?.expect("it is new");
     cut_off(&faults, lease.renew()).await;
@@ -511,11 +499,11 @@ async fn lease_is_released_after_a_renewal_that_was_cut_off() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test(start_paused = true)]
-async fn item_is_valid_for_the_shorter_time_while_it_is_not_known_which_holds() -> Result<()> {
-    let faults = Faults::new(Emulator::new());
-    let table = TableServiceClient::from_transport(faults.clone()).dynamic_table("Queue")?;
-    table.create_table().await?;
+#[azure_table::test(start_paused)]
+async fn item_is_valid_for_the_shorter_time_while_it_is_not_known_which_holds(
+    faults: Faults,
+    table: TableClient,
+) -> Result<()> {
     let queue = Queue::<u32>::new(&table, "g", "~");
     queue.push(&1).await?;
     let mut item = queue.take(MINUTE).await?.expect("it waits");
@@ -525,29 +513,20 @@ async fn item_is_valid_for_the_shorter_time_while_it_is_not_known_which_holds() 
     Ok(())
 }
 
-#[derive(TableEntity, Clone, Debug)]
-#[table(row_key = "$header")]
-struct Header {
-    #[table(partition_key)]
-    group: String,
-    rows: i64,
-}
-
 /// The header of a table of several kinds.
 #[derive(TableEntity, Debug)]
 #[table(tag = "Kind")]
 enum Kinds {
     Header(Header),
-    Row(Row),
+    Session(Session),
 }
 
-#[tokio::test]
-async fn header_of_a_fence_may_be_a_variant_with_a_mark() -> Result<()> {
-    let table = TableServiceClient::from_transport(Emulator::new()).table::<Kinds>("Rows")?;
-    table.create_table().await?;
+#[azure_table::test]
+async fn header_of_a_fence_may_be_a_variant_with_a_mark(table: TableClient<Kinds>) -> Result<()> {
     let new = Kinds::Header(Header {
         group: "g".into(),
         rows: 0,
+        write: None,
     });
     let mut fence = Fence::with_new_header(&table, new);
     for expected in 1..=2 {

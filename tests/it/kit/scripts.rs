@@ -6,41 +6,19 @@ use azure_table::operation::OperationKind;
 use azure_table::testing::EntityResponse as _;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate, Script};
 use azure_table::{
-    CallOptions, DateTime, DynamicEntity, ETag, Emulator, ErrorKind, NoRetry, TableClient, TableEntity,
-    TableServiceClient, Versioned,
+    CallOptions, DateTime, DynamicEntity, ETag, Emulator, ErrorKind, NoRetry, TableClient, TableServiceClient,
+    Versioned,
 };
+use azure_table_tests::entities::AllTypes;
 use bytes::Bytes;
 
 use super::panic_of;
 
-#[derive(TableEntity, Debug, Clone, PartialEq)]
-struct Blog {
-    #[table(partition_key)]
-    channel: String,
-    #[table(row_key)]
-    number: u32,
-    text: String,
-    views: i64,
-    rating: f64,
-    at: DateTime,
-    picture: Vec<u8>,
-    author: Option<String>,
+fn blog(number: u32) -> AllTypes {
+    AllTypes::sample("Channel9", &number.to_string())
 }
 
-fn blog(number: u32) -> Blog {
-    Blog {
-        channel: "Channel9".into(),
-        number,
-        text: "it's \"quoted\" \u{1f600}".into(),
-        views: i64::MAX,
-        rating: 3.0,
-        at: DateTime::from_unix_seconds(1_700_000_000),
-        picture: vec![0, 255],
-        author: None,
-    }
-}
-
-fn blogs(script: &Script) -> TableClient<Blog> {
+fn blogs(script: &Script) -> TableClient<AllTypes> {
     TableServiceClient::from_transport(script.clone())
         .table("Blogs")
         .unwrap()
@@ -62,12 +40,12 @@ async fn rows_and_pages_come_from_values() {
         )
         .then(
             OperationKind::Query,
-            ResponseTemplate::page::<Blog>([]).continuation("Channel9", "4"),
+            ResponseTemplate::page::<AllTypes>([]).continuation("Channel9", "4"),
         )
         .then(OperationKind::Query, ResponseTemplate::page([&blog(4)]));
     let blogs = blogs(&script);
-    assert_eq!(blogs.get(("Channel9", 1_u32)).await.unwrap(), Some(blog(1)));
-    let read: Versioned<Blog> = blogs.get(("Channel9", 2_u32)).versioned().await.unwrap().unwrap();
+    assert_eq!(blogs.get(("Channel9", "1")).await.unwrap(), Some(blog(1)));
+    let read: Versioned<AllTypes> = blogs.get(("Channel9", "2")).versioned().await.unwrap().unwrap();
     assert_eq!(read, held);
     assert_eq!(blogs.query().all().await.unwrap(), [blog(1), blog(2), blog(4)]);
     assert_eq!(script.requests(), 5);
@@ -127,19 +105,19 @@ async fn writes_batches_and_failures_are_answered_in_order() {
 async fn a_script_stands_behind_faults_and_before_a_service() {
     let emulator = Emulator::new();
     let truth = TableServiceClient::from_transport(emulator.clone())
-        .table::<Blog>("Blogs")
+        .table::<AllTypes>("Blogs")
         .unwrap();
     truth.create_table().await.unwrap();
     let script = Script::new()
         .then_any(ResponseTemplate::internal_error())
         // The read-back finds no row, so the insert is sent again.
-        .then(OperationKind::Query, ResponseTemplate::page::<Blog>([]))
+        .then(OperationKind::Query, ResponseTemplate::page::<AllTypes>([]))
         .then(OperationKind::Insert, Fault::RouteTo(std::sync::Arc::new(emulator)));
     let faults = Faults::new(script.clone());
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(9))).first(1));
     let started = tokio::time::Instant::now();
     let blogs = TableServiceClient::from_transport(faults)
-        .table::<Blog>("Blogs")
+        .table::<AllTypes>("Blogs")
         .unwrap();
     blogs.insert(&blog(1)).await.unwrap();
     assert!(started.elapsed() >= Duration::from_secs(9));
@@ -150,7 +128,7 @@ async fn a_script_stands_behind_faults_and_before_a_service() {
 #[tokio::test]
 async fn unexpected_request_fails_the_test_and_is_not_retried() {
     let script = Script::new()
-        .then(OperationKind::Query, ResponseTemplate::page::<Blog>([]))
+        .then(OperationKind::Query, ResponseTemplate::page::<AllTypes>([]))
         .then_any(ResponseTemplate::new(204));
     let blogs = blogs(&script);
     let error = blogs.insert(&blog(1)).await.unwrap_err();
@@ -183,7 +161,7 @@ async fn dropped_script_reports_unsent_requests() {
     // No failure so far.
     script.finish();
     let blogs = blogs(&script);
-    assert!(blogs.get(("Channel9", 1_u32)).await.is_err());
+    assert!(blogs.get(("Channel9", "1")).await.is_err());
     drop(blogs);
     let reported = panic_of(|| drop(script));
     assert!(
@@ -201,10 +179,10 @@ async fn invalid_response_template_names_its_error() {
         .then_any(ResponseTemplate::batch([ResponseTemplate::new(99)]));
     let table = TableServiceClient::from_transport(script.clone())
         .retry(NoRetry)
-        .table::<Blog>("Blogs")
+        .table::<AllTypes>("Blogs")
         .unwrap();
     for reason in ["property name \"a b\"", "status"] {
-        let error = table.get(("Channel9", 1_u32)).await.unwrap_err();
+        let error = table.get(("Channel9", "1")).await.unwrap_err();
         let source = std::error::Error::source(&error).unwrap().to_string();
         assert!(source.contains(reason), "{source}");
     }

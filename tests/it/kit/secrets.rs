@@ -11,6 +11,7 @@ use azure_table::{
     AccountKey, CallOptions, Credential, DateTime, DynamicEntity, Emulator, NoRetry, Result, SasToken,
     TableServiceClient,
 };
+use azure_table_tests::intercept::Intercept;
 
 use super::recordings::file;
 
@@ -92,22 +93,14 @@ async fn no_credential_is_recorded() {
 /// The signature of an account key is not known in advance: it is taken from the request.
 #[tokio::test]
 async fn signature_in_a_rejection_is_hidden() {
-    #[derive(Debug)]
-    struct Echo;
-    impl azure_table::transport::Transport for Echo {
-        fn send(
-            &self,
-            request: http::Request<bytes::Bytes>,
-        ) -> BoxFuture<'_, std::result::Result<http::Response<bytes::Bytes>, azure_table::transport::TransportError>>
-        {
-            let authorization = request.headers()["authorization"].to_str().unwrap().to_owned();
-            let signature = authorization.rsplit(':').next().unwrap().to_owned();
-            let body = format!("{authorization} {signature} {}", request.uri());
-            Box::pin(async move { Ok(http::Response::builder().status(403).body(body.into()).unwrap()) })
-        }
-    }
+    let echo = Intercept::new(Emulator::new(), async |_, request| {
+        let authorization = request.headers()["authorization"].to_str().unwrap();
+        let signature = authorization.rsplit(':').next().unwrap();
+        let body = format!("{authorization} {signature} {}", request.uri());
+        Ok(http::Response::builder().status(403).body(body.into()).unwrap())
+    });
     let file = file("echo");
-    let spy = Spy::new(Echo);
+    let spy = Spy::new(echo);
     let recorder = Recorder::create(&file, spy.clone()).unwrap();
     let service = TableServiceClient::from_transport(recorder).without_clock_correction();
     service

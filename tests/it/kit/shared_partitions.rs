@@ -2,9 +2,10 @@
 
 use azure_table::filter::AccessPath;
 use azure_table::{
-    Continuation, Emulator, Error, ErrorKind, Guid, Result, TableClient, TableEntity, TableQuery, TableServiceClient,
+    Continuation, Emulator, Error, ErrorKind, Result, TableClient, TableEntity, TableQuery, TableServiceClient,
 };
 use azure_table_patterns::{Changes, Fence, Indexed, Leases, Queue, Sequence, UniqueInTable};
+use azure_table_tests::entities::Header;
 use futures::TryStreamExt;
 use std::time::Duration;
 
@@ -17,15 +18,6 @@ struct User {
     id: u32,
     mail: String,
     visits: i64,
-}
-
-#[derive(TableEntity, Clone, Debug)]
-#[table(row_key = "$header")]
-struct Header {
-    #[table(partition_key)]
-    tenant: String,
-    #[table(write_id)]
-    write: Option<Guid>,
 }
 
 /// A type that every row fits.
@@ -167,7 +159,8 @@ async fn items_of_a_queue_are_not_entities() -> Result<()> {
 async fn header_of_a_fence_is_not_an_entity() -> Result<()> {
     let users = users().await?;
     let new = Header {
-        tenant: "t".into(),
+        group: "t".into(),
+        rows: 0,
         write: None,
     };
     let mut fence = Fence::open(&users.typed(), &new).await?;

@@ -1,27 +1,17 @@
 //! Snapshots of a partition: their rows, and the reads that they reject. `explorations.rs` has every order.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use azure_table::emulator::EmulatorClock;
 use azure_table::testing::Spy;
-use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{
-    CallOptions, DateTime, DynamicEntity, Emulator, ErrorKind, Filter, Guid, LocationMode, Result, TableClient,
-    TableEntity, TableOperation, TableServiceClient,
+    CallOptions, DateTime, DynamicEntity, Emulator, ErrorKind, Filter, LocationMode, Result, TableClient,
+    TableOperation, TableServiceClient,
 };
 use azure_table_patterns::{Fence, Revision};
-use bytes::Bytes;
-use http::{Request, Response};
-
-#[derive(TableEntity, Clone, Debug)]
-#[table(row_key = "$header")]
-struct Header {
-    #[table(partition_key)]
-    group: String,
-    rows: i64,
-    #[table(write_id)]
-    write: Option<Guid>,
-}
+use azure_table_tests::entities::Header;
+use azure_table_tests::intercept::Intercept;
 
 fn header() -> Header {
     Header {
@@ -47,47 +37,31 @@ async fn filled(service: &TableServiceClient, names: &[&str]) -> Result<(Fence<H
     Ok((fence, rows))
 }
 
-/// The emulator, with a transaction of another client before each of the first pages.
-#[derive(Debug)]
-struct Interrupting {
-    emulator: Emulator,
-    left: AtomicU32,
-    /// The other client deletes the header and inserts it again.
-    recreates: bool,
-}
-
-impl Transport for Interrupting {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        Box::pin(async move {
-            let is_page = request.uri().path().ends_with("Rows()");
-            let left = self.left.load(Ordering::Relaxed);
-            if is_page && left > 0 {
-                self.left.store(left - 1, Ordering::Relaxed);
-                let service = TableServiceClient::from_transport(self.emulator.clone());
-                let rows = service.table::<Header>("Rows").unwrap();
-                if self.recreates {
-                    let header = rows.get(("g's",)).await.unwrap().unwrap();
-                    rows.delete(("g's",)).await.unwrap();
-                    rows.insert(&header).await.unwrap();
-                } else {
-                    rows.modify(("g's",), |header| header.rows += 1).await.unwrap();
-                }
-            }
-            self.emulator.send(request).await
-        })
-    }
-}
-
+/// Returns a fence and its table. Another client changes the header before each of the first pages, or deletes it and
+/// inserts it again.
 async fn interrupted(times: u32, recreates: bool) -> Result<(Fence<Header>, TableClient)> {
     let emulator = Emulator::new().shared_clock(EmulatorClock::fixed(DateTime::now()));
     let service = TableServiceClient::from_transport(emulator.clone());
     let (fence, _) = filled(&service, &["a", "b", "c"]).await?;
-    let left = AtomicU32::new(times);
-    let interrupting = Interrupting {
-        emulator,
-        left,
-        recreates,
-    };
+    let others = service.table::<Header>("Rows")?;
+    let left = Arc::new(AtomicU32::new(times));
+    let interrupting = Intercept::new(emulator, move |service, request| {
+        let (others, left) = (others.clone(), Arc::clone(&left));
+        async move {
+            let is_page = request.uri().path().ends_with("Rows()");
+            let is_left = |left: u32| left.checked_sub(1).filter(|_| is_page);
+            if left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_left).is_ok() {
+                if recreates {
+                    let header = others.get(("g's",)).await.unwrap().unwrap();
+                    others.delete(("g's",)).await.unwrap();
+                    others.insert(&header).await.unwrap();
+                } else {
+                    others.modify(("g's",), |header| header.rows += 1).await.unwrap();
+                }
+            }
+            service.send(request).await
+        }
+    });
     let rows = TableServiceClient::from_transport(interrupting).dynamic_table("Rows")?;
     let header = rows.typed::<Header>().get(("g's",)).versioned().await?.unwrap();
     assert_eq!(header.etag, rows.get(("g's", "$header")).await?.unwrap().etag.unwrap());
@@ -95,9 +69,8 @@ async fn interrupted(times: u32, recreates: bool) -> Result<(Fence<Header>, Tabl
     Ok((Fence::with_header(&rows.typed(), header), rows))
 }
 
-#[tokio::test]
-async fn snapshot_has_the_selected_rows_of_its_own_partition() -> Result<()> {
-    let service = TableServiceClient::from_transport(Emulator::new());
+#[azure_table::test]
+async fn snapshot_has_the_selected_rows_of_its_own_partition(service: TableServiceClient) -> Result<()> {
     let (fence, rows) = filled(&service, &["$header2", "a", "b"]).await?;
     let revision = fence.revision()?;
     let names = |rows: Vec<DynamicEntity>| rows.into_iter().map(|row| row.row_key).collect::<Vec<_>>();
@@ -200,10 +173,8 @@ async fn query_of_another_table_or_position_is_no_snapshot() -> Result<()> {
     Ok(())
 }
 
-#[tokio::test]
-async fn fence_starts_from_a_header_that_was_read() -> Result<()> {
-    let spy = Spy::new(Emulator::new());
-    let service = TableServiceClient::from_transport(spy.clone());
+#[azure_table::test]
+async fn fence_starts_from_a_header_that_was_read(spy: Spy, service: TableServiceClient) -> Result<()> {
     let (_, rows) = filled(&service, &["a"]).await?;
     let headers: TableClient<Header> = rows.typed();
     let read = headers.get(("g's",)).versioned().await?.unwrap();
@@ -248,9 +219,8 @@ async fn revision_need_not_exist_and_shows_whether_a_batch_was_applied() -> Resu
 }
 
 /// A transaction continues from the header that a snapshot read, and is rejected if the partition has changed since.
-#[tokio::test]
-async fn transaction_continues_from_the_header_of_a_snapshot() -> Result<()> {
-    let service = TableServiceClient::from_transport(Emulator::new());
+#[azure_table::test]
+async fn transaction_continues_from_the_header_of_a_snapshot(service: TableServiceClient) -> Result<()> {
     let (fence, rows) = filled(&service, &["a", "b"]).await?;
     let headers: TableClient<Header> = rows.typed();
     let (header, read) = fence
@@ -267,9 +237,8 @@ async fn transaction_continues_from_the_header_of_a_snapshot() -> Result<()> {
 }
 
 /// The key of the revision is the header's before a closure changed it, and an absent header is no error.
-#[tokio::test]
-async fn revision_of_a_fence_has_the_key_of_its_header() -> Result<()> {
-    let service = TableServiceClient::from_transport(Emulator::new());
+#[azure_table::test]
+async fn revision_of_a_fence_has_the_key_of_its_header(service: TableServiceClient) -> Result<()> {
     let (mut fence, rows) = filled(&service, &["a"]).await?;
     fence
         .transact(|header| {
@@ -290,9 +259,8 @@ async fn revision_of_a_fence_has_the_key_of_its_header() -> Result<()> {
 }
 
 /// It writes the row's write id alone, so that a header which is its row stays whole.
-#[tokio::test]
-async fn operation_of_a_revision_keeps_the_other_properties_of_its_row() -> Result<()> {
-    let service = TableServiceClient::from_transport(Emulator::new());
+#[azure_table::test]
+async fn operation_of_a_revision_keeps_the_other_properties_of_its_row(service: TableServiceClient) -> Result<()> {
     let (mut fence, rows) = filled(&service, &["a"]).await?;
     let mut batch = rows.batch();
     batch.push(fence.revision()?.operation())?;
@@ -305,9 +273,8 @@ async fn operation_of_a_revision_keeps_the_other_properties_of_its_row() -> Resu
 }
 
 /// Keys that do not fit into a URL are sent in batches.
-#[tokio::test]
-async fn handle_that_sends_batches_has_snapshots() -> Result<()> {
-    let service = TableServiceClient::from_transport(Emulator::new());
+#[azure_table::test]
+async fn handle_that_sends_batches_has_snapshots(service: TableServiceClient) -> Result<()> {
     let (_, rows) = filled(&service, &["a", "b"]).await?;
     let rows = rows.with(&CallOptions::new().via_batch());
     let fence = Fence::open(&rows.typed(), &header()).await?;
@@ -318,9 +285,8 @@ async fn handle_that_sends_batches_has_snapshots() -> Result<()> {
 }
 
 /// Otherwise the conflict with the other header would lead the fence there.
-#[tokio::test]
-async fn fence_writes_no_other_header_than_its_own() -> Result<()> {
-    let service = TableServiceClient::from_transport(Emulator::new());
+#[azure_table::test]
+async fn fence_writes_no_other_header_than_its_own(service: TableServiceClient) -> Result<()> {
     let (mut fence, rows) = filled(&service, &["a"]).await?;
     let other = Header {
         group: "other".into(),
@@ -345,10 +311,8 @@ async fn fence_writes_no_other_header_than_its_own() -> Result<()> {
 }
 
 /// The closure of the second one is called again, with the header that the first one stored.
-#[tokio::test]
-async fn fence_with_a_new_header_inserts_it_or_continues_with_the_stored_one() -> Result<()> {
-    let rows = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Rows")?;
-    rows.create_table().await?;
+#[azure_table::test]
+async fn fence_with_a_new_header_inserts_it_or_continues_with_the_stored_one(rows: TableClient) -> Result<()> {
     let headers: TableClient<Header> = rows.typed();
     let [mut first, mut second] = [(); 2].map(|()| Fence::with_new_header(&headers, header()));
     assert_eq!(first.etag(), None);

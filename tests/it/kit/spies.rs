@@ -135,7 +135,7 @@ async fn spy_distinguishes_the_secondary(emulator: Emulator) -> azure_table::Res
     Ok(())
 }
 
-#[azure_table::test]
+#[azure_table::test(start_paused)]
 async fn cleared_spy_counts_from_zero(emulator: Emulator) -> azure_table::Result<()> {
     let faults = Faults::new(emulator);
     let spy = Spy::new(faults.clone());
