@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use azure_table::auth::AuthorizationContext;
 use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
-use azure_table::{Credential, Result as ClientResult, TableServiceClient};
+use azure_table::{CallOptions, Credential, NoRetry, Result as ClientResult, TableClient, TableServiceClient};
 use bytes::Bytes;
 use http::{Request, Response};
 
@@ -74,6 +74,14 @@ impl Canned {
             .transport(self.clone())
     }
 
+    /// Returns a client of the table `Things`.
+    ///
+    /// # Panics
+    /// Never.
+    pub fn table(&self) -> TableClient {
+        self.service().dynamic_table("Things").unwrap()
+    }
+
     /// Returns the requests so far.
     ///
     /// # Panics
@@ -96,6 +104,11 @@ impl Transport for Canned {
             }
         })
     }
+}
+
+/// Returns the options of a call with a single attempt.
+pub fn no_retry() -> CallOptions {
+    CallOptions::new().retry(NoRetry)
 }
 
 /// Sends this token, for example to an emulator that accepts it.

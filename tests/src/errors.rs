@@ -1,4 +1,6 @@
-//! Rejections that every backend returns, and the failure behind a write in doubt.
+//! Assertions about errors, and rejections that every backend returns.
+
+use std::fmt::Display;
 
 #[cfg(feature = "suite")]
 use azure_table::{DynamicEntity, Profile};
@@ -10,6 +12,27 @@ use crate::Backend;
 /// A wrong key in valid base64.
 #[cfg(feature = "suite")]
 const WRONG_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";
+
+/// Asserts the kind of an error, whether its write is in doubt, and a part of its message.
+///
+/// # Panics
+/// The error is another one.
+#[track_caller]
+pub fn assert_error(error: &Error, kind: ErrorKind, part: &str) {
+    let is_in_doubt = kind == ErrorKind::InDoubt;
+    assert_eq!((error.kind(), error.may_have_applied()), (kind, is_in_doubt), "{error}");
+    assert_contains(error, part);
+}
+
+/// Asserts that a message contains this part.
+///
+/// # Panics
+/// It does not.
+#[track_caller]
+pub fn assert_contains(message: impl Display, part: &str) {
+    let message = message.to_string();
+    assert!(message.contains(part), "{part:?} is not in:\n{message}");
+}
 
 /// Returns the kind of the last failure of a write in doubt, after checking that the error shows nothing of it.
 pub fn kind_in_doubt(error: &Error) -> Option<ErrorKind> {

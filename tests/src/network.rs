@@ -4,13 +4,23 @@ pub mod tls_front;
 
 use std::time::Duration;
 
-use azure_table::Result;
 use azure_table::transport::{
     BoxFuture, ConnectionLimit, HttpTransport, HttpTransportBuilder, ReqwestTransport, ReqwestTransportBuilder,
     Transport, TransportError,
 };
+use azure_table::{Emulator, EmulatorServer, Result, RunningEmulator, TableServiceClient};
 use bytes::Bytes;
 use http::{Request, Response};
+
+/// Serves an emulator on a port, and returns a client of its account.
+///
+/// # Panics
+/// No port is free.
+pub async fn serve(emulator: Emulator) -> (RunningEmulator, TableServiceClient) {
+    let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap().spawn();
+    let service = TableServiceClient::from_connection_string(server.connection_string()).unwrap();
+    (server, service)
+}
 
 /// An HTTP transport of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use azure_table::emulator::EmulatorClock;
-use azure_table::emulator::SeedEntities as _;
+use azure_table::emulator::{EmulatorClock, SeedEntities as _};
 use azure_table::testing::{Fault, Faults};
-use azure_table::{DateTime, DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, TableServiceClient};
+use azure_table::{DateTime, DynamicEntity, Emulator, EmulatorServer, ErrorKind, TableServiceClient};
+use azure_table_tests::canned::no_retry;
 
 const ACCOUNT: &str = "devstoreaccount1";
 
@@ -23,12 +23,17 @@ fn lines_are_stored_all_or_none_and_read_back() {
     assert_eq!(emulator.seed_lines(ACCOUNT, "Blogs", ROWS).unwrap(), 2);
     let lines = emulator.table_lines(ACCOUNT, "blogs", 10).unwrap();
     assert_eq!(emulator.seed_lines(ACCOUNT, "Copy", &lines).unwrap(), 2);
-    let wrong = format!("{ROWS}\n\n{{\"PartitionKey\":\"p\"}}");
-    let error = emulator.seed_lines(ACCOUNT, "New", &wrong).unwrap_err();
-    assert_eq!(error.to_string(), "line 4: RowKey is missing");
-    let twice = format!("{ROWS}\n{{\"RowKey\":\"1\",\"PartitionKey\":\"p\"}}");
-    let error = emulator.seed_lines(ACCOUNT, "New", &twice).unwrap_err();
-    assert_eq!(error.to_string(), "line 3: entity (\"p\", \"1\"): it occurs twice");
+    for (more, why) in [
+        ("\n{\"PartitionKey\":\"p\"}", "line 4: RowKey is missing"),
+        (
+            "{\"RowKey\":\"1\",\"PartitionKey\":\"p\"}",
+            "line 3: entity (\"p\", \"1\"): it occurs twice",
+        ),
+    ] {
+        let lines = format!("{ROWS}\n{more}");
+        let error = emulator.seed_lines(ACCOUNT, "New", &lines).unwrap_err();
+        assert_eq!(error.to_string(), why);
+    }
     let error = emulator.seed_lines("other", "New", ROWS).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert_eq!(names(&emulator), [("Blogs".to_owned(), 2), ("Copy".to_owned(), 2)]);
@@ -57,10 +62,8 @@ async fn names_of_deleted_tables_are_free_immediately() {
     let service = TableServiceClient::from_transport(emulator.clone());
     let blogs = service.dynamic_table("Blogs").unwrap();
     blogs.delete_table().await.unwrap();
-    assert_eq!(
-        blogs.create_table().await.unwrap_err().code(),
-        Some("TableBeingDeleted")
-    );
+    let error = blogs.create_table().await.unwrap_err();
+    assert_eq!(error.code(), Some("TableBeingDeleted"));
     emulator.clear().unwrap();
     blogs.create_table().await.unwrap();
     assert!(emulator.delete_table(ACCOUNT, "BLOGS").unwrap());
@@ -124,9 +127,8 @@ async fn server_answers_through_faults_and_its_observer_sees_what_clients_see() 
     let sink = Arc::clone(&seen);
     let emulator = Emulator::new().observer(move |request| {
         let status = request.status.map(|status| status.as_u16());
-        sink.lock()
-            .unwrap()
-            .push((status, request.why.clone().unwrap_or_default()));
+        let why = request.why.clone().unwrap_or_default();
+        sink.lock().unwrap().push((status, why));
     });
     let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap();
     let mut added = None;
@@ -138,7 +140,7 @@ async fn server_answers_through_faults_and_its_observer_sees_what_clients_see() 
     let (rule, faults) = added.unwrap();
     let running = server.spawn();
     let service = TableServiceClient::from_connection_string(running.connection_string()).unwrap();
-    let blogs = service.retry(NoRetry).dynamic_table("Blogs").unwrap();
+    let blogs = service.dynamic_table("Blogs").unwrap().with(&no_retry());
     let lost = blogs.create_table().await.unwrap_err();
     assert!(lost.may_have_applied(), "{lost}");
     faults.remove(&rule);

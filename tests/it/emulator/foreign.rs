@@ -7,7 +7,7 @@ use azure_table::transport::Transport as _;
 use azure_table::{DateTime, Emulator};
 use azure_table_tests::fixtures::vectors;
 use bytes::Bytes;
-use http::Request;
+use http::{Request, Response};
 use serde_json::Value;
 
 use super::signed::{ask, emulator, outcome};
@@ -25,13 +25,14 @@ async fn captured_signatures_are_accepted() {
             let is_good = case.get("sdk_bug").is_none();
             let text = |name: &str| case[name].as_str().unwrap_or_default();
             let host = format!("https://{}.table.core.windows.net", text("account"));
-            let url = match case["url"].as_str() {
-                Some(url) => url.to_owned(),
-                None if text("path").starts_with("/devstoreaccount1") => {
-                    format!("http://127.0.0.1:10002{}{}", text("path"), query(text("query")))
-                }
-                None => format!("{host}{}{}", text("path"), query(text("query"))),
+            let (path, query) = (text("path"), text("query"));
+            let base = match path.starts_with("/devstoreaccount1") {
+                true => "http://127.0.0.1:10002",
+                false => &host,
             };
+            let question = if query.is_empty() { "" } else { "?" };
+            let built = format!("{base}{path}{question}{query}");
+            let url = case["url"].as_str().unwrap_or(&built);
             let date = case["headers"]["x-ms-date"].as_str().unwrap();
             let now: DateTime = httpdate::parse_http_date(date).unwrap().try_into().unwrap();
             let mut service = Emulator::new().shared_clock(EmulatorClock::fixed(now));
@@ -42,46 +43,49 @@ async fn captured_signatures_are_accepted() {
                 let mut authorization = text("authorization").to_owned();
                 if is_changed {
                     let last = authorization.len() - 5;
-                    let other = if authorization.as_bytes()[last] == b'A' {
-                        "B"
-                    } else {
-                        "A"
-                    };
+                    let is_a = authorization.as_bytes()[last] == b'A';
+                    let other = if is_a { "B" } else { "A" };
                     authorization.replace_range(last..=last, other);
                 }
                 let mut request = Request::builder()
                     .method(text("method"))
-                    .uri(&url)
+                    .uri(url)
                     .header("accept", "application/json;odata=nometadata")
                     .header("authorization", authorization);
                 for (name, value) in case["headers"].as_object().unwrap() {
                     request = request.header(name, value.as_str().unwrap());
                 }
                 let response = service.send(request.body(Bytes::new()).unwrap()).await.unwrap();
-                let code = if url.contains(".table.cosmos.") {
-                    "Forbidden"
-                } else {
-                    "AuthenticationFailed"
-                };
+                let is_cosmos = url.contains(".table.cosmos.");
+                let code = if is_cosmos { "Forbidden" } else { "AuthenticationFailed" };
                 let is_rejected = outcome(&response) == (403, code.to_owned());
-                assert_eq!(
-                    is_rejected,
-                    is_changed || !is_good,
-                    "{} {url}: {response:?}",
-                    text("name")
-                );
+                let name = text("name");
+                assert_eq!(is_rejected, is_changed || !is_good, "{name} {url}: {response:?}");
             }
         }
         assert!(checked >= at_least, "{file}: {checked}");
     }
 }
 
-fn query(text: &str) -> String {
-    if text.is_empty() {
-        String::new()
-    } else {
-        format!("?{text}")
-    }
+/// An emulator with the table `Things`.
+async fn things() -> Emulator {
+    let service = emulator();
+    let made = ask(&service, "POST", "Tables", &[], r#"{"TableName":"Things"}"#).await;
+    assert_eq!(made.status(), 201);
+    service
+}
+
+async fn insert(service: &Emulator, headers: &[(&str, &str)], body: &str) -> Response<Bytes> {
+    let mut all = vec![("content-type", "application/json")];
+    all.extend(headers);
+    ask(service, "POST", "Things", &all, body.to_owned()).await
+}
+
+/// Reads a row.
+async fn read(service: &Emulator, path: &str, level: &str) -> Value {
+    let accept = format!("application/json;odata={level}");
+    let response = ask(service, "GET", path, &[("accept", &accept)], "").await;
+    serde_json::from_slice(response.body()).unwrap()
 }
 
 /// The values of two SDKs are accepted, and read as they were meant. The vectors differ from the live service by its
@@ -89,49 +93,30 @@ fn query(text: &str) -> String {
 #[tokio::test]
 async fn entities_of_other_sdks_are_read_correctly() {
     let vectors = vectors("entities.json");
-    let service = emulator();
-    let made = ask(&service, "POST", "Tables", &[], r#"{"TableName":"Things"}"#).await;
-    assert_eq!(made.status(), 201);
-    let json = ("content-type", "application/json;odata=nometadata");
+    let service = things().await;
     let mut checked = 0;
     for case in vectors["cases"].as_array().unwrap() {
         for sdk in ["python", "js"] {
             let Some(body) = case[sdk]["body"].as_str() else {
                 continue;
             };
-            if serde_json::from_str::<Value>(body).is_err() {
-                // Shortened in the file.
+            // Some are shortened in the file.
+            let Ok(sent) = serde_json::from_str::<Value>(body) else {
                 continue;
-            }
-            let sent: Value = serde_json::from_str(body).unwrap();
-            let response = ask(
-                &service,
-                "POST",
-                "Things",
-                &[json, ("prefer", "return-no-content")],
-                body.to_owned(),
-            )
-            .await;
-            assert_eq!(
-                Some(u64::from(response.status().as_u16())),
-                case[sdk]["status"].as_u64(),
-                "{body:.200}"
-            );
-            let key = |name: &str| sent[name].as_str().unwrap();
-            let path = format!(
-                "Things(PartitionKey='{}',RowKey='{}')",
-                key("PartitionKey"),
-                key("RowKey")
-            );
-            let minimal = ("accept", "application/json;odata=minimalmetadata");
-            let response = ask(&service, "GET", &path, &[minimal], "").await;
-            let read: Value = serde_json::from_slice(response.body()).unwrap();
+            };
+            let headers = [
+                ("content-type", "application/json;odata=nometadata"),
+                ("prefer", "return-no-content"),
+            ];
+            let response = ask(&service, "POST", "Things", &headers, body.to_owned()).await;
+            let status = u64::from(response.status().as_u16());
+            assert_eq!(Some(status), case[sdk]["status"].as_u64(), "{body:.200}");
+            let [partition, row] = ["PartitionKey", "RowKey"].map(|name| sent[name].as_str().unwrap());
+            let path = format!("Things(PartitionKey='{partition}',RowKey='{row}')");
+            let read = read(&service, &path, "minimalmetadata").await;
             let expected = expected(&sent["P"], sent["P@odata.type"].as_str());
-            assert_eq!(
-                (&read["P"], read["P@odata.type"].as_str()),
-                (&expected.0, expected.1),
-                "{body:.200}"
-            );
+            let found = (read["P"].clone(), read["P@odata.type"].as_str());
+            assert_eq!(found, expected, "{body:.200}");
             checked += 1;
         }
     }
@@ -160,8 +145,7 @@ fn expected<'a>(sent: &Value, annotation: Option<&'a str>) -> (Value, Option<&'a
 /// Spellings of one change by several SDKs; all have the same meaning.
 #[tokio::test]
 async fn spellings_of_values_keys_and_preferences_are_accepted() {
-    let service = emulator();
-    ask(&service, "POST", "Tables", &[], r#"{"TableName":"Things"}"#).await;
+    let service = things().await;
     let mut row = 0;
     for members in [
         // Source: recorded requests, and vectors of both SDKs.
@@ -179,25 +163,14 @@ async fn spellings_of_values_keys_and_preferences_are_accepted() {
             (Some("return-no-content"), 204, "return-no-content"),
         ] {
             row += 1;
-            let mut headers = vec![("content-type", "application/json")];
-            headers.extend(prefer.map(|prefer| ("prefer", prefer)));
+            let prefer: Vec<_> = prefer.map(|prefer| ("prefer", prefer)).into_iter().collect();
             let body = format!(r#"{{"PartitionKey":"p","RowKey":"{row}",{members}}}"#);
-            let response = ask(&service, "POST", "Things", &headers, body.clone()).await;
+            let response = insert(&service, &prefer, &body).await;
             assert_eq!(response.status(), status, "{body}: {response:?}");
-            let said = response
-                .headers()
-                .get("preference-applied")
-                .map_or("", |value| value.to_str().unwrap());
-            assert_eq!(said, applied, "{body}");
-            let read = ask(
-                &service,
-                "GET",
-                &format!("Things(PartitionKey='p',RowKey='{row}')"),
-                &[],
-                "",
-            )
-            .await;
-            let read: Value = serde_json::from_slice(read.body()).unwrap();
+            let said = response.headers().get("preference-applied");
+            assert_eq!(said.map_or("", |value| value.to_str().unwrap()), applied, "{body}");
+            let path = format!("Things(PartitionKey='p',RowKey='{row}')");
+            let read = read(&service, &path, "nometadata").await;
             assert_eq!(read["I"], 5, "{body}");
             assert_eq!(read.as_object().unwrap().len(), 4, "{body}: {read}");
         }
@@ -207,8 +180,7 @@ async fn spellings_of_values_keys_and_preferences_are_accepted() {
 /// URLs and line ends of batches, names of boundaries, and a change set without changes.
 #[tokio::test]
 async fn spellings_of_batches_are_accepted() {
-    let service = emulator();
-    ask(&service, "POST", "Tables", &[], r#"{"TableName":"Things"}"#).await;
+    let service = things().await;
     let bases = [
         "https://contoso.table.core.windows.net/",
         "/",
@@ -253,14 +225,8 @@ async fn spellings_of_batches_are_accepted() {
                     }
                     lines.extend([format!("--{inner}--"), format!("--{outer}--"), String::new()]);
                     let content_type = format!("multipart/mixed; boundary={}", quoted(outer));
-                    let response = ask(
-                        &service,
-                        "POST",
-                        "$batch",
-                        &[("content-type", &content_type)],
-                        lines.join(end),
-                    )
-                    .await;
+                    let headers = [("content-type", &*content_type)];
+                    let response = ask(&service, "POST", "$batch", &headers, lines.join(end)).await;
                     let text = String::from_utf8_lossy(response.body());
                     assert_eq!(text.matches("HTTP/1.1 204 No Content").count(), 2, "{lines:#?}: {text}");
                 }
@@ -268,33 +234,24 @@ async fn spellings_of_batches_are_accepted() {
         }
     }
     let empty = "--b\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n--c--\r\n--b--\r\n";
-    let response = ask(
-        &service,
-        "POST",
-        "$batch",
-        &[("content-type", "multipart/mixed; boundary=b")],
-        empty,
-    )
-    .await;
+    let headers = [("content-type", "multipart/mixed; boundary=b")];
+    let response = ask(&service, "POST", "$batch", &headers, empty).await;
     assert_eq!(response.status(), 202);
-    assert!(
-        !String::from_utf8_lossy(response.body()).contains("HTTP/1.1"),
-        "{response:?}"
-    );
+    let text = String::from_utf8_lossy(response.body());
+    assert!(!text.contains("HTTP/1.1"), "{text}");
 }
 
 /// Keys in the URLs of two SDKs, which encode them differently. Characters that a key cannot have are rejected.
 #[tokio::test]
 async fn addresses_of_sdks_name_the_same_rows() {
     let vectors = vectors("keys.json");
-    let service = emulator();
-    ask(&service, "POST", "Tables", &[], r#"{"TableName":"Things"}"#).await;
+    let service = things().await;
     let key = |value: &Value| match value.as_str() {
         Some(text) => text.to_owned(),
-        None => value["repeat"]
-            .as_str()
-            .unwrap()
-            .repeat(value["times"].as_u64().unwrap().try_into().unwrap()),
+        None => {
+            let times = value["times"].as_u64().unwrap();
+            value["repeat"].as_str().unwrap().repeat(times.try_into().unwrap())
+        }
     };
     let forbidden = |text: &str| text.contains(|c: char| matches!(c, '/' | '\\' | '#' | '?') || c.is_control());
     let (mut found, mut rejected) = (0, 0);
@@ -302,40 +259,24 @@ async fn addresses_of_sdks_name_the_same_rows() {
     for case in lists.flat_map(|list| vectors[list].as_array().unwrap()) {
         let (partition, row) = (key(&case["partition_key"]), key(&case["row_key"]));
         let body = serde_json::json!({"PartitionKey": partition, "RowKey": row}).to_string();
-        let response = ask(
-            &service,
-            "POST",
-            "Things",
-            &[("content-type", "application/json")],
-            body,
-        )
-        .await;
+        let response = insert(&service, &[], &body).await;
         if forbidden(&partition) || forbidden(&row) {
-            assert_eq!(
-                outcome(&response),
-                (400, "OutOfRangeInput".to_owned()),
-                "{partition:?} {row:?}"
-            );
+            let expected = (400, "OutOfRangeInput".to_owned());
+            assert_eq!(outcome(&response), expected, "{partition:?} {row:?}");
             rejected += 1;
             continue;
         }
-        assert!(
-            [201, 409].contains(&response.status().as_u16()),
-            "{partition:?} {row:?}: {response:?}"
-        );
+        let is_stored = [201, 409].contains(&response.status().as_u16());
+        assert!(is_stored, "{partition:?} {row:?}: {response:?}");
         for path in [&case["canonical_path"], &case["python"]["path"], &case["js"]["path"]] {
             // Shortened in the file.
             let Some(path) = path.as_str().filter(|path| !path.contains('<')) else {
                 continue;
             };
             let path = path.replacen("/T", "Things", 1);
-            let response = ask(&service, "GET", &path, &[], "").await;
-            let read: Value = serde_json::from_slice(response.body()).unwrap();
-            assert_eq!(
-                (&read["PartitionKey"], &read["RowKey"]),
-                (&partition.as_str().into(), &row.as_str().into()),
-                "{path}"
-            );
+            let read = read(&service, &path, "nometadata").await;
+            let keys = ["PartitionKey", "RowKey"].map(|name| read[name].as_str());
+            assert_eq!(keys, [Some(&*partition), Some(&*row)], "{path}");
             found += 1;
         }
     }

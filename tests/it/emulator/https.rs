@@ -2,31 +2,39 @@
 
 use azure_table::emulator::ServerCertificate;
 use azure_table::transport::Transport;
-use azure_table::{DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, RunningEmulator, TableServiceClient};
-use azure_table_tests::network::NetworkTransport;
+use azure_table::{
+    DynamicEntity, Emulator, EmulatorServer, ErrorKind, RunningEmulator, TableClient, TableServiceClient,
+};
+use azure_table_tests::canned::no_retry;
+use azure_table_tests::errors::{assert_contains, assert_error};
+use azure_table_tests::network::tls_front::Identity;
+use azure_table_tests::network::{NetworkTransport, serve};
 use azure_table_tests::{Network, on_both_networks};
 use bytes::Bytes;
 use http::Request;
-use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
+use rcgen::ExtendedKeyUsagePurpose;
 
-/// A certificate of 127.0.0.1 and its key, in PEM.
-fn certificate() -> (String, String) {
-    let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    let key = KeyPair::generate().unwrap();
-    (params.self_signed(&key).unwrap().pem(), key.serialize_pem())
+fn identity() -> Identity {
+    Identity::of(ExtendedKeyUsagePurpose::ServerAuth)
 }
 
-async fn serve(certificate: &str, key: &str) -> RunningEmulator {
-    let emulator = Emulator::new();
+async fn serve_tls(emulator: Emulator, identity: &Identity) -> RunningEmulator {
     let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap();
-    server
-        .https(ServerCertificate::from_pem(certificate, key).unwrap())
-        .spawn()
+    let certificate = ServerCertificate::from_pem(&identity.certificate, &identity.key);
+    server.https(certificate.unwrap()).spawn()
 }
 
-fn trusting(network: Network, pem: &str) -> NetworkTransport {
-    network.builder().root_certificates(pem).build().unwrap()
+fn trusting(network: Network, identity: &Identity) -> NetworkTransport {
+    network
+        .builder()
+        .root_certificates(&identity.certificate)
+        .build()
+        .unwrap()
+}
+
+fn blogs(connection: &str, transport: NetworkTransport) -> TableClient {
+    let service = TableServiceClient::from_connection_string(connection).unwrap();
+    service.transport(transport).dynamic_table("Blogs").unwrap()
 }
 
 on_both_networks! {
@@ -36,19 +44,16 @@ on_both_networks! {
 }
 
 async fn a_client_that_trusts_the_certificate_is_served(network: Network) {
-    let (pem, key) = certificate();
-    let server = serve(&pem, &key).await;
+    let identity = identity();
+    let server = serve_tls(Emulator::new(), &identity).await;
     let connection = server.connection_string().to_owned();
     assert!(
         connection.starts_with("DefaultEndpointsProtocol=https;"),
         "{connection}"
     );
-    assert!(connection.contains(&format!("TableEndpoint=https://{}/", server.address())));
+    assert_contains(&connection, &format!("TableEndpoint=https://{}/", server.address()));
 
-    let service = TableServiceClient::from_connection_string(&connection)
-        .unwrap()
-        .transport(trusting(network, &pem));
-    let blogs = service.dynamic_table("Blogs").unwrap();
+    let blogs = blogs(&connection, trusting(network, &identity));
     blogs.create_table().await.unwrap();
     blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
     assert_eq!(blogs.query().all().await.unwrap().len(), 1);
@@ -56,72 +61,27 @@ async fn a_client_that_trusts_the_certificate_is_served(network: Network) {
 }
 
 async fn who_does_not_trust_it_or_speaks_http_is_not(network: Network) {
-    let (pem, key) = certificate();
-    let server = serve(&pem, &key).await;
-    let connection = server.connection_string().to_owned();
-    let (other, _) = certificate();
-    for (connection, transport) in [
-        (connection.clone(), trusting(network, &other)),
-        (connection.replace("https", "http"), trusting(network, &pem)),
-    ] {
-        let service = TableServiceClient::from_connection_string(&connection)
-            .unwrap()
-            .transport(transport)
-            .retry(NoRetry);
-        let error = service
-            .dynamic_table("Blogs")
-            .unwrap()
-            .create_table()
-            .await
-            .unwrap_err();
+    let (own, other) = (identity(), identity());
+    let server = serve_tls(Emulator::new(), &own).await;
+    let connection = server.connection_string();
+    let plain = connection.replace("https", "http");
+    for (connection, trusted) in [(connection, &other), (&plain, &own)] {
+        let create = blogs(connection, trusting(network, trusted)).create_table();
+        let error = create.with(&no_retry()).await.unwrap_err();
         // A server that answers HTTP with TLS may have read the request.
         let error = error.last_failure().unwrap_or(error);
         assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
     }
     // Other connections are still served.
-    let service = TableServiceClient::from_connection_string(&connection)
-        .unwrap()
-        .transport(trusting(network, &pem));
-    service.dynamic_table("Blogs").unwrap().create_table().await.unwrap();
-}
-
-#[test]
-fn invalid_certificate_file_is_named() {
-    let (pem, key) = certificate();
-    let (_, other) = certificate();
-    let garbled = key.replace("\n", "\n*");
-    for (pem, key, why) in [
-        ("", &*key, "the certificate: the text has none in PEM"),
-        (
-            &*key,
-            &*key,
-            "the certificate: the text has a private key and no certificate",
-        ),
-        (&*pem, "", "the certificate's key: the text has none in PEM"),
-        (
-            &*pem,
-            &*pem,
-            "the certificate's key: the text has a certificate and no private key",
-        ),
-        (&*pem, &*garbled, "the certificate's key: a section of the PEM"),
-        (&*pem, &*other, "the certificate and its key cannot be used"),
-    ] {
-        let error = ServerCertificate::from_pem(pem, key).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidInput);
-        assert!(error.to_string().contains(why), "{error}");
-    }
-    let certificate = ServerCertificate::from_pem(&pem, format!("{pem}{key}")).unwrap();
-    assert_eq!(format!("{certificate:?}"), "ServerCertificate { .. }");
+    let blogs = blogs(connection, trusting(network, &own));
+    blogs.create_table().await.unwrap();
 }
 
 async fn tokens_are_taken_over_https_alone(network: Network) {
-    let (pem, key) = certificate();
-    let certificate = ServerCertificate::from_pem(&pem, &key).unwrap();
+    let identity = identity();
     let emulator = Emulator::new().token("a-token");
-    let plain = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0").await.unwrap();
-    let plain = plain.spawn();
-    let tls = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap();
-    let tls = tls.https(certificate).spawn();
+    let (plain, _) = serve(emulator.clone()).await;
+    let tls = serve_tls(emulator, &identity).await;
     for (base, token, expected) in [
         (format!("https://{}", tls.address()), "a-token", 200),
         (format!("https://{}", tls.address()), "another", 401),
@@ -133,39 +93,36 @@ async fn tokens_are_taken_over_https_alone(network: Network) {
             .header("authorization", format!("Bearer {token}"))
             .body(Bytes::new())
             .unwrap();
-        let response = trusting(network, &pem).send(request).await.unwrap();
-        assert_eq!(
-            response.status().as_u16(),
-            expected,
-            "{base} {token}: {:?}",
-            response.body()
-        );
+        let response = trusting(network, &identity).send(request).await.unwrap();
+        let (status, body) = (response.status().as_u16(), response.body());
+        assert_eq!(status, expected, "{base} {token}: {body:?}");
     }
 }
 
 #[test]
-fn misplaced_or_encrypted_key_is_named() {
-    let (pem, key) = certificate();
-    let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+fn unusable_certificate_or_key_is_named() {
+    let Identity { certificate: pem, key } = &identity();
+    let (other, garbled) = (&identity().key, &key.replace('\n', "\n*"));
+    let encrypted = &key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
     let older = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----\n";
+    let only_key = "the certificate: the text has a private key and no certificate";
+    let only_certificate = "the certificate's key: the text has a certificate and no private key";
     for (certificate, key, why) in [
-        (
-            &*key,
-            &*pem,
-            "the certificate: the text has a private key and no certificate",
-        ),
-        (
-            &pem,
-            &pem,
-            "the certificate's key: the text has a certificate and no private key",
-        ),
-        (&pem, &encrypted, "the certificate's key: it is encrypted"),
-        (&pem, older, "the certificate's key: it is encrypted"),
-        (&pem, "", "the certificate's key: the text has none in PEM"),
+        ("", &**key, "the certificate: the text has none in PEM"),
+        (key, key, only_key),
+        (key, pem, only_key),
+        (pem, "", "the certificate's key: the text has none in PEM"),
+        (pem, pem, only_certificate),
+        (pem, garbled, "the certificate's key: a section of the PEM"),
+        (pem, encrypted, "the certificate's key: it is encrypted"),
+        (pem, older, "the certificate's key: it is encrypted"),
+        (pem, other, "the certificate and its key cannot be used"),
     ] {
         let error = ServerCertificate::from_pem(certificate, key).unwrap_err();
-        assert!(error.to_string().contains(why), "{error}");
+        assert_error(&error, ErrorKind::InvalidInput, why);
     }
+    let certificate = ServerCertificate::from_pem(pem, format!("{pem}{key}")).unwrap();
+    assert_eq!(format!("{certificate:?}"), "ServerCertificate { .. }");
 }
 
 /// A certificate of X.509 version 1, as `openssl x509 -req` makes without extensions.
@@ -182,12 +139,10 @@ o/2glrrJ02o=
 
 #[test]
 fn certificate_of_version_1_is_rejected_with_the_remedy() {
-    let (pem, key) = certificate();
+    let Identity { certificate: pem, key } = identity();
     for (text, number) in [(VERSION_1.to_owned(), 1), (format!("{pem}{VERSION_1}"), 2)] {
         let error = ServerCertificate::from_pem(text, &key).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidInput);
-        let expected =
-            format!("number {number} of the text is X.509 version 1, TLS here needs version 3: create one with");
-        assert!(error.to_string().contains(&expected), "{error}");
+        let remedy = "of the text is X.509 version 1, TLS here needs version 3: create one with";
+        assert_error(&error, ErrorKind::InvalidInput, &format!("number {number} {remedy}"));
     }
 }

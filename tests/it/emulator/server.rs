@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use azure_table::emulator::SeedEntities as _;
-use azure_table::emulator::ServiceModel;
+use azure_table::emulator::{SeedEntities as _, ServiceModel};
 use azure_table::{DynamicEntity, Emulator, EmulatorServer, Filter, NoRetry, TableServiceClient};
+use azure_table_tests::entities::Numbered;
+use azure_table_tests::network::serve;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -15,12 +16,8 @@ const SOON: Duration = Duration::from_secs(5);
 async fn request_in_flight_is_answered_before_shutdown() {
     let at_once = Emulator::new();
     at_once.seed("Blogs", [DynamicEntity::new("p", "before")]).unwrap();
-    let slow = at_once
-        .clone()
-        .service_model(ServiceModel::azure_storage().write_latency(Duration::from_millis(400)));
-    let server = EmulatorServer::bind(slow, "127.0.0.1:0").await.unwrap();
-    let service = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
-    let running = server.spawn();
+    let slow = ServiceModel::azure_storage().write_latency(Duration::from_millis(400));
+    let (running, service) = serve(at_once.clone().service_model(slow)).await;
     let blogs = service.dynamic_table("Blogs").unwrap();
     let insert = tokio::spawn(blogs.insert(&DynamicEntity::new("p", "r")).into_future());
     tokio::time::sleep(Duration::from_millis(100)).await;
@@ -34,10 +31,8 @@ async fn request_in_flight_is_answered_before_shutdown() {
 
 #[tokio::test]
 async fn idle_connection_does_not_delay_shutdown() {
-    let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
-    let address = server.address();
-    let service = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
-    let running = server.spawn();
+    let (running, service) = serve(Emulator::new()).await;
+    let address = running.address();
     // One connection that was used, and one that never sent anything.
     service.ping().await.unwrap();
     let mut silent = TcpStream::connect(address).await.unwrap();
@@ -54,19 +49,15 @@ async fn idle_connection_does_not_delay_shutdown() {
 async fn unspecified_address_is_reported_as_a_reachable_one() {
     // Port 0 on all addresses would accept foreign connections: the test checks only the text, and serves nothing.
     let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
-    let endpoint = format!(
-        "TableEndpoint=http://127.0.0.1:{}/devstoreaccount1;",
-        server.address().port()
-    );
+    let port = server.address().port();
+    let endpoint = format!("TableEndpoint=http://127.0.0.1:{port}/devstoreaccount1;");
     assert!(server.connection_string().ends_with(&endpoint));
     assert_eq!(server.connection_string_of("nobody"), None);
 }
 
 #[tokio::test]
 async fn cosmos_works_with_the_connection_string_of_the_server() {
-    let server = EmulatorServer::bind(Emulator::cosmos(), "127.0.0.1:0").await.unwrap();
-    let service = TableServiceClient::from_connection_string(&server.connection_string()).unwrap();
-    let running = server.spawn();
+    let (running, service) = serve(Emulator::cosmos()).await;
     let blogs = service.dynamic_table("Blogs").unwrap();
     blogs.create_table().await.unwrap();
     let mut blog = DynamicEntity::new("p", "r");
@@ -91,17 +82,14 @@ async fn cosmos_works_with_the_connection_string_of_the_server() {
 
 #[tokio::test]
 async fn too_long_url_is_rejected_by_the_server() {
-    let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
-    let address = server.address();
-    let running = server.spawn();
+    let (running, _) = serve(Emulator::new()).await;
+    let address = running.address();
     let base = "http://h/devstoreaccount1/";
     // Beyond 64 KiB, the server does not even read it.
     for (length, status) in [(32_767, "404"), (32_768, "414"), (60 << 10, "414"), (66 << 10, "414")] {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        let head = format!(
-            "GET /devstoreaccount1/{} HTTP/1.1\r\nHost: h\r\n\r\n",
-            "a".repeat(length - base.len())
-        );
+        let path = "a".repeat(length - base.len());
+        let head = format!("GET /devstoreaccount1/{path} HTTP/1.1\r\nHost: h\r\n\r\n");
         stream.write_all(head.as_bytes()).await.unwrap();
         let mut response = [0; 12];
         stream.read_exact(&mut response).await.unwrap();
@@ -116,20 +104,13 @@ async fn too_long_url_is_rejected_by_the_server() {
 #[tokio::test]
 async fn point_reads_over_http_are_answered_while_a_long_scan_runs() {
     let emulator = Emulator::new();
-    let rows = (0..6_000).map(|n| {
-        let mut row = DynamicEntity::new("p", format!("{n:04}"));
-        row.insert("Rating", 7);
-        row
-    });
+    let rows = (0..6_000).map(|n| Numbered::new("p", n, 7));
     emulator.seed("Blogs", rows).unwrap();
     let (ready, connection_string) = std::sync::mpsc::channel();
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let server = std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.unwrap().block_on(async {
             let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap();
             ready.send(server.connection_string()).unwrap();
             let stopped = async { drop(stopped.await) };
@@ -137,16 +118,16 @@ async fn point_reads_over_http_are_answered_while_a_long_scan_runs() {
         });
     });
     let service = TableServiceClient::from_connection_string(&connection_string.recv().unwrap()).unwrap();
-    let blogs = service.dynamic_table("Blogs").unwrap();
-    let filter: Vec<String> = (0..1_200).map(|n| format!("Rating eq {}", 1_000 + n)).collect();
+    let blogs = service.table::<Numbered>("Blogs").unwrap();
+    let filter: Vec<String> = (1_000..2_200).map(|n| format!("count eq {n}")).collect();
     let filter = Filter::raw(filter.join(" or "));
-    blogs.get(("p", "3000")).await.unwrap().unwrap();
+    blogs.get(("p", 3_000)).await.unwrap().unwrap();
     let scan = tokio::spawn(blogs.query().filter(filter).all().into_future());
     // The request of the scan is sent, and its first turns are over.
     tokio::time::sleep(Duration::from_millis(50)).await;
     let mut reads = 0;
     while !scan.is_finished() {
-        blogs.get(("p", "3000")).await.unwrap().unwrap();
+        blogs.get(("p", 3_000)).await.unwrap().unwrap();
         reads += 1;
     }
     assert_eq!(scan.await.unwrap().unwrap(), []);

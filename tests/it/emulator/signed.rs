@@ -50,21 +50,16 @@ pub(super) fn with_signature(account: &str, url: &str) -> Option<String> {
             Some(table) => {
                 let resource = format!("/table/{account}/{}", table.to_ascii_lowercase());
                 let before = ["sp", "st", "se"].map(field).join("\n");
-                let behind = ["si", "sip", "spr", "sv", "spk", "srk", "epk", "erk"]
-                    .map(field)
-                    .join("\n");
-                format!("{before}\n{resource}\n{behind}")
+                let behind = ["si", "sip", "spr", "sv", "spk", "srk", "epk", "erk"].map(field);
+                format!("{before}\n{resource}\n{}", behind.join("\n"))
             }
             None => {
                 let fields = ["sp", "ss", "srt", "st", "se", "sip", "spr", "sv"].map(field);
                 format!("{account}\n{}\n", fields.join("\n"))
             }
         };
-        let signature = sign(&to_sign)
-            .replace('+', "%2B")
-            .replace('/', "%2F")
-            .replace('=', "%3D");
-        url.replace(PLACE, &format!("sig={signature}"))
+        let signature = sign(&to_sign).replace('+', "%2B").replace('/', "%2F");
+        url.replace(PLACE, &format!("sig={}", signature.replace('=', "%3D")))
     })
 }
 
@@ -97,23 +92,16 @@ pub(super) async fn ask_at(
 ) -> Response<Bytes> {
     let now = std::time::SystemTime::try_from(emulator.clock().now()).unwrap();
     let date = httpdate::fmt_http_date(now);
-    let field = |name: &str| {
-        headers
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, value)| *value)
-    };
-    let content = ["content-md5", "content-type"].map(|name| field(name).unwrap_or_default());
+    let fields = std::collections::HashMap::<&str, &str>::from_iter(headers.iter().copied());
+    let content = ["content-md5", "content-type"].map(|name| *fields.get(name).unwrap_or(&""));
+    let authorization = shared_key(ACCOUNT, method, content, &date, &format!("/{path}"));
     let mut request = Request::builder()
         .method(method)
         .uri(format!("https://{ACCOUNT}.{host}/{path}"))
-        .header(
-            "authorization",
-            shared_key(ACCOUNT, method, content, &date, &format!("/{path}")),
-        )
+        .header("authorization", authorization)
         .header("x-ms-date", &date)
         .header("x-ms-version", "2019-02-02");
-    if field("accept").is_none() {
+    if !fields.contains_key("accept") {
         request = request.header("accept", "application/json;odata=nometadata");
     }
     for (name, value) in headers {

@@ -51,17 +51,8 @@ impl Server {
     async fn is_as_before(&self) {
         let service = TableServiceClient::from_connection_string(self.running.connection_string()).unwrap();
         assert_eq!(service.list_tables().await.unwrap(), ["Blogs"]);
-        assert_eq!(
-            service
-                .dynamic_table("Blogs")
-                .unwrap()
-                .query()
-                .all()
-                .await
-                .unwrap()
-                .len(),
-            1
-        );
+        let blogs = service.dynamic_table("Blogs").unwrap();
+        assert_eq!(blogs.query().all().await.unwrap().len(), 1);
         assert_eq!(self.emulator.snapshot().entity_count(), 1);
     }
 }
@@ -101,46 +92,40 @@ const HEAD: &str = "POST /devstoreaccount1/Tables HTTP/1.1\r\nHost: 127.0.0.1\r\
 async fn bytes_that_are_not_http_are_rejected_or_closed() {
     let server = Server::start().await;
     let long = |length: usize| "a".repeat(length);
+    const TABLES: &str = "/devstoreaccount1/Tables";
+    let with_head = |rest: &str| format!("{HEAD}{rest}\r\n\r\n");
     for (what, bytes, expected) in [
         ("no HTTP", "GARBAGE\r\n\r\n".to_owned(), 400),
         ("TLS", "\u{16}\u{3}\u{1}\u{2}\0\u{1}\0\u{1}\r\n\r\n".to_owned(), 400),
         ("another protocol", "GET / SPDY/9\r\n\r\n".to_owned(), 400),
         ("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), 0),
-        ("a header without a name", format!("{HEAD}: x\r\n\r\n"), 400),
+        ("a header without a name", with_head(": x"), 400),
         (
             "two lengths",
-            format!("{HEAD}Content-Length: 1\r\nContent-Length: 2\r\n\r\n{{}}"),
+            with_head("Content-Length: 1\r\nContent-Length: 2") + "{}",
             400,
         ),
-        ("a length below zero", format!("{HEAD}Content-Length: -1\r\n\r\n"), 400),
-        (
-            "a length that is no number",
-            format!("{HEAD}Content-Length: 1e3\r\n\r\n"),
-            400,
-        ),
+        ("a length below zero", with_head("Content-Length: -1"), 400),
+        ("a length that is no number", with_head("Content-Length: 1e3"), 400),
         (
             "a header of a megabyte",
-            format!("{HEAD}x: {}\r\n\r\n", long(1 << 20)),
+            with_head(&format!("x: {}", long(1 << 20))),
             431,
         ),
         (
             "a thousand headers",
-            format!("{HEAD}{}\r\n", "x: y\r\n".repeat(1_000)),
+            with_head("x: y\r\n".repeat(1_000).trim_end()),
             431,
         ),
         (
-            "an address of 100,000 characters",
+            "a long address",
             format!("GET /{} HTTP/1.1\r\n\r\n", long(100_000)),
             414,
         ),
-        (
-            "a chunk that is none",
-            format!("{HEAD}Transfer-Encoding: chunked\r\n\r\nxyz\r\n"),
-            400,
-        ),
+        ("no chunk", with_head("Transfer-Encoding: chunked") + "xyz\r\n", 400),
         (
             "no host",
-            "GET /devstoreaccount1/Tables HTTP/1.1\r\nConnection: close\r\n\r\n".to_owned(),
+            format!("GET {TABLES} HTTP/1.1\r\nConnection: close\r\n\r\n"),
             400,
         ),
         ("nothing", String::new(), 0),
@@ -149,11 +134,8 @@ async fn bytes_that_are_not_http_are_rejected_or_closed() {
         let found = status(&response);
         // If much was unread when the connection closed, the response may be lost.
         let may_be_lost = bytes.len() > 10_000 && found == 0;
-        assert!(
-            found == expected || may_be_lost,
-            "{what}: {}",
-            String::from_utf8_lossy(&response)
-        );
+        let shown = String::from_utf8_lossy(&response);
+        assert!(found == expected || may_be_lost, "{what}: {shown}");
     }
     server.is_as_before().await;
 }
@@ -162,17 +144,12 @@ async fn bytes_that_are_not_http_are_rejected_or_closed() {
 async fn requests_that_break_off_change_nothing() {
     let server = Server::start().await;
     let body = r#"{"TableName":"Partial"}"#;
-    let whole = format!(
-        "{HEAD}Content-Length: {}\r\nContent-Type: application/json\r\n\r\n{body}",
-        body.len()
-    );
+    let head = format!("{HEAD}Content-Length: {}\r\nContent-Type: application/json", body.len());
+    let whole = format!("{head}\r\n\r\n{body}");
     for end in 0..whole.len() {
         let response = server.send(&[&whole.as_bytes()[..end]], Duration::ZERO, true).await;
-        assert!(
-            matches!(status(&response), 0 | 400..500),
-            "{end}: {}",
-            String::from_utf8_lossy(&response)
-        );
+        let status = status(&response);
+        assert!(matches!(status, 0 | 400..500), "{end}: {status}");
     }
     server.is_as_before().await;
 }
@@ -183,17 +160,13 @@ async fn slow_heads_and_bodies_have_a_bounded_time() {
     // A byte at a time, forever.
     let bytes: Vec<&[u8]> = HEAD.as_bytes().chunks(1).cycle().take(10_000).collect();
     let head = format!("{HEAD}Content-Length: 100000\r\n\r\n");
-    let slow_body: Vec<&[u8]> = std::iter::once(head.as_bytes())
-        .chain(std::iter::repeat_n(&b"x"[..], 10_000))
-        .collect();
-    for (what, pieces, expected) in [("head", bytes, [0, 408]), ("body", slow_body, [0, 408])] {
+    let mut slow_body = vec![head.as_bytes()];
+    slow_body.extend([&b"x"[..]; 10_000]);
+    for (what, pieces) in [("head", bytes), ("body", slow_body)] {
         let started = Instant::now();
         let response = server.send(&pieces, Duration::from_millis(10), false).await;
-        assert!(
-            expected.contains(&status(&response)),
-            "{what}: {}",
-            String::from_utf8_lossy(&response)
-        );
+        let status = status(&response);
+        assert!(matches!(status, 0 | 408), "{what}: {status}");
         assert!(started.elapsed() < BOUND, "{what}: {:?}", started.elapsed());
     }
     server.is_as_before().await;
@@ -257,21 +230,14 @@ async fn client_that_does_not_read_is_closed() {
 #[tokio::test]
 async fn bodies_beyond_the_limit_are_rejected() {
     let server = Server::start().await;
-    for (length, announced) in [
-        ((4 << 20) + 1, (4 << 20) + 1),
-        (7 << 20, 7 << 20),
-        (6 << 20, u64::MAX / 2),
-    ] {
+    let over = (4 << 20) + 1;
+    for (length, announced) in [(over, over as u64), (7 << 20, 7 << 20), (6 << 20, u64::MAX / 2)] {
         let head = format!("{HEAD}Connection: close\r\nContent-Length: {announced}\r\n\r\n");
-        let response = server
-            .send(&[head.as_bytes(), &vec![b'x'; length]], Duration::ZERO, false)
-            .await;
+        let pieces = [head.as_bytes(), &vec![b'x'; length]];
+        let response = server.send(&pieces, Duration::ZERO, false).await;
         // An unsigned request is rejected for that, if it is read to its end. Otherwise the response may be lost.
-        assert!(
-            matches!(status(&response), 0 | 404 | 413),
-            "{length}: {}",
-            String::from_utf8_lossy(&response)
-        );
+        let status = status(&response);
+        assert!(matches!(status, 0 | 404 | 413), "{length}: {status}");
     }
     server.is_as_before().await;
 }
@@ -295,9 +261,7 @@ async fn random_bytes_do_not_stop_the_server() {
         "0\r\n\r\n",
         "{}",
     ];
-    let started = Instant::now();
-    let mut sent = 0;
-    while started.elapsed() < Duration::from_secs(2) {
+    for _ in 0..200 {
         let mut bytes = Vec::new();
         for _ in 0..random.usize(..20) {
             if random.u8(..4) == 0 {
@@ -307,13 +271,8 @@ async fn random_bytes_do_not_stop_the_server() {
             }
         }
         let response = server.send(&[&bytes], Duration::ZERO, true).await;
-        assert!(
-            !response.starts_with(b"HTTP/1.1 2") && !response.starts_with(b"HTTP/1.1 5"),
-            "{bytes:?}"
-        );
-        sent += 1;
+        assert!(!matches!(status(&response) / 100, 2 | 5), "{bytes:?}");
     }
-    assert!(sent > 20, "{sent} connections");
     server.is_as_before().await;
 }
 

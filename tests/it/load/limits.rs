@@ -1,6 +1,10 @@
 //! Limits of partitions and accounts, and in what words they are told.
 
-use azure_table::{CallOptions, EmulatorServer};
+use std::collections::BTreeSet;
+
+use azure_table_tests::canned::no_retry;
+use azure_table_tests::errors::assert_error;
+use azure_table_tests::network::serve;
 
 use super::*;
 
@@ -13,44 +17,45 @@ fn row(partition: &str, row: usize) -> DynamicEntity {
     DynamicEntity::new(partition, row.to_string())
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_partition_gives_its_rate_whatever_is_asked_of_it() {
-    let (emulator, table) = table(ServiceModel::azure_storage().partition_entities_per_second(200)).await;
-    let load = ClosedLoop {
-        workers: 8,
+/// Asserts that workers who insert into these partitions get `per_second` rows from the model, over ten seconds.
+async fn assert_rate(model: ServiceModel, workers: usize, partition: fn(usize) -> String, per_second: u64) {
+    let (emulator, table) = table(model).await;
+    let closed_loop = ClosedLoop {
+        workers,
         pause: Duration::from_millis(20),
         warm_up: Duration::from_secs(2),
         time: Duration::from_secs(10),
-    }
-    .run(&emulator, move |worker, n| {
-        let insert = table.insert(&row("p", worker * 1_000_000 + n));
+    };
+    let call = move |worker, n| {
+        let insert = table.insert(&row(&partition(worker), worker * 1_000_000 + n));
         async move { insert.await.map(drop) }
-    })
-    .await;
-    assert!((1_990..=2_010).contains(&load.accepted_entities), "{load:?}");
+    };
+    let load = closed_loop.run(&emulator, call).await;
+    let expected = 10 * per_second;
+    assert!(
+        (expected - 10..=expected + 10).contains(&load.accepted_entities),
+        "{load:?}"
+    );
     assert!(load.throttled_requests > 500, "{load:?}");
+    let partitions: BTreeSet<String> = (0..workers).map(partition).collect();
+    let of = |partition: &String| emulator.load_of("things", partition).accepted_entities;
+    assert_eq!(
+        partitions.iter().map(of).sum::<u64>(),
+        emulator.load().accepted_entities
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_partition_gives_its_rate_whatever_is_asked_of_it() {
+    let model = ServiceModel::azure_storage().partition_entities_per_second(200);
+    assert_rate(model, 8, |_| "p".to_owned(), 200).await;
 }
 
 #[tokio::test(start_paused = true)]
 #[ignore = "takes long: see tests/README.md"]
 async fn an_account_gives_its_rate_over_all_partitions() {
-    let (emulator, table) = table(ServiceModel::azure_storage().account_entities_per_second(300)).await;
-    let load = ClosedLoop {
-        workers: 12,
-        pause: Duration::from_millis(20),
-        warm_up: Duration::from_secs(2),
-        time: Duration::from_secs(10),
-    }
-    .run(&emulator, move |worker, n| {
-        let insert = table.insert(&row(&worker.to_string(), n));
-        async move { insert.await.map(drop) }
-    })
-    .await;
-    assert!((2_990..=3_010).contains(&load.accepted_entities), "{load:?}");
-    let each: u64 = (0..12)
-        .map(|worker| emulator.load_of("things", &worker.to_string()).accepted_entities)
-        .sum();
-    assert_eq!(each, emulator.load().accepted_entities);
+    let model = ServiceModel::azure_storage().account_entities_per_second(300);
+    assert_rate(model, 12, |worker| worker.to_string(), 300).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,24 +88,18 @@ async fn cosmos_says_when_to_come_again() {
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     table.insert(&row("p", 1)).await.unwrap();
-    let rejected = table
-        .insert(&row("p", 2))
-        .with(&CallOptions::new().retry(NoRetry))
-        .await
-        .unwrap_err();
-    assert_eq!((rejected.kind(), rejected.status()), (ErrorKind::Throttled, Some(429)));
-    assert_eq!(rejected.code(), Some("TooManyRequests"));
+    let insert = table.insert(&row("p", 2)).with(&no_retry());
+    let rejected = insert.await.unwrap_err();
+    assert_error(&rejected, ErrorKind::Throttled, "");
+    assert_eq!(
+        (rejected.status(), rejected.code()),
+        (Some(429), Some("TooManyRequests"))
+    );
     let mut batch = table.batch();
     batch.insert(&row("p", 3)).unwrap();
-    let rejected = batch
-        .submit()
-        .with(&CallOptions::new().retry(NoRetry))
-        .await
-        .unwrap_err();
-    assert_eq!(
-        (rejected.kind(), rejected.code()),
-        (ErrorKind::Throttled, Some("TooManyRequests"))
-    );
+    let rejected = batch.submit().with(&no_retry()).await.unwrap_err();
+    assert_error(&rejected, ErrorKind::Throttled, "");
+    assert_eq!(rejected.code(), Some("TooManyRequests"));
     let started = Instant::now();
     table.insert(&row("p", 2)).await.unwrap();
     assert!(
@@ -145,19 +144,9 @@ async fn what_would_wait_too_long_is_rejected_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn a_query_is_charged_for_the_rows_it_looks_at() {
-    let at_once = Emulator::new();
-    let truth = TableServiceClient::from_transport(at_once.clone())
-        .dynamic_table("Things")
-        .unwrap();
-    truth.create_table().await.unwrap();
-    for n in 0..50 {
-        truth.insert(&row("p", n)).await.unwrap();
-    }
     let model = ServiceModel::new().time_per_entity_read(Duration::from_millis(100));
-    let emulator = at_once.service_model(model);
-    let table = TableServiceClient::from_transport(emulator.clone())
-        .dynamic_table("Things")
-        .unwrap();
+    let (emulator, table) = table(model).await;
+    emulator.seed("Things", (0..50).map(|n| row("p", n))).unwrap();
     let started = Instant::now();
     let rows = table.query().partition("p").all().await.unwrap();
     assert_eq!((rows.len(), started.elapsed().as_secs()), (50, 5));
@@ -171,57 +160,39 @@ async fn who_is_not_let_in_asks_nothing_of_the_servers() {
     table.insert(&row("p", 1)).await.unwrap();
     let wrong = "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;AccountKey=AAEC;\
                  TableEndpoint=http://127.0.0.1:10002/devstoreaccount1;";
-    let service = TableServiceClient::from_connection_string(wrong)
-        .unwrap()
-        .transport(emulator.clone());
-    let rejected = service
-        .dynamic_table("Things")
-        .unwrap()
-        .insert(&row("p", 2))
-        .await
-        .unwrap_err();
+    let service = TableServiceClient::from_connection_string(wrong).unwrap();
+    let service = service.transport(emulator.clone());
+    let table = service.dynamic_table("Things").unwrap();
+    let rejected = table.insert(&row("p", 2)).await.unwrap_err();
     assert_eq!(rejected.status(), Some(403), "{rejected}");
     service.ping().await.unwrap_err();
-    assert_eq!(
-        (emulator.load().accepted_requests, emulator.load().throttled_requests),
-        (1, 0)
-    );
+    let load = emulator.load();
+    assert_eq!((load.accepted_requests, load.throttled_requests), (1, 0));
 }
 
-#[tokio::test(start_paused = true)]
-async fn without_a_model_nothing_takes_time_or_is_counted() {
-    let emulator = Emulator::new();
-    let table = TableServiceClient::from_transport(emulator.clone())
-        .dynamic_table("Things")
-        .unwrap();
+#[azure_table::test(start_paused)]
+async fn without_a_model_nothing_takes_time_or_is_counted(emulator: Emulator, service: TableServiceClient) {
+    let table = service.dynamic_table("Things").unwrap();
     let started = Instant::now();
     table.create_table().await.unwrap();
     table.insert(&row("p", 1)).await.unwrap();
-    assert_eq!(
-        (started.elapsed(), emulator.load()),
-        (Duration::ZERO, ServiceLoad::default())
-    );
+    assert_eq!(started.elapsed(), Duration::ZERO);
+    assert_eq!(emulator.load(), ServiceLoad::default());
 }
 
 #[tokio::test]
 async fn a_port_keeps_to_the_model_too() {
-    let model = one()
-        .partition_entities_per_second(1)
-        .write_latency(Duration::from_millis(100));
-    let emulator = Emulator::new().service_model(model);
-    let server = EmulatorServer::bind(emulator.clone(), "127.0.0.1:0").await.unwrap();
-    let running = server.spawn();
-    let service = TableServiceClient::from_connection_string(running.connection_string()).unwrap();
+    let model = one().partition_entities_per_second(1);
+    let emulator = Emulator::new().service_model(model.write_latency(Duration::from_millis(100)));
+    let (_running, service) = serve(emulator.clone()).await;
     let table = service.retry(NoRetry).dynamic_table("Things").unwrap();
     let started = Instant::now();
     table.create_table().await.unwrap();
     assert!(started.elapsed() >= Duration::from_millis(90));
     table.insert(&row("p", 1)).await.unwrap();
     table.insert(&row("p", 2)).await.unwrap_err();
-    assert_eq!(
-        (emulator.load().accepted_requests, emulator.load().throttled_requests),
-        (1, 1)
-    );
+    let load = emulator.load();
+    assert_eq!((load.accepted_requests, load.throttled_requests), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]

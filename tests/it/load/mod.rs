@@ -9,7 +9,7 @@ mod splits;
 use std::time::Duration;
 
 use azure_table::TableServiceClient;
-use azure_table::emulator::{ServiceLoad, ServiceModel};
+use azure_table::emulator::{SeedEntities as _, ServiceLoad, ServiceModel};
 use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry};
 use azure_table_tests::load::{Check, ClosedLoop, table};
 use tokio::time::{Instant, sleep};

@@ -18,11 +18,10 @@ async fn before_and_after(partition: impl Fn() -> String + Clone + Send + 'stati
         .time_per_request(Duration::from_millis(500))
         .splits(RangeSplits::new());
     let (emulator, table) = table(model).await;
-    let early = Arc::new(AtomicU64::new(0));
-    let (seen, counted) = (Arc::clone(&early), emulator.clone());
-    let watch = tokio::spawn(async move {
+    let counted = emulator.clone();
+    let early = tokio::spawn(async move {
         sleep(Duration::from_secs(240)).await;
-        seen.store(counted.load().accepted_requests, Ordering::SeqCst);
+        counted.load().accepted_requests
     });
     let load = ClosedLoop {
         workers: WORKERS,
@@ -35,16 +34,10 @@ async fn before_and_after(partition: impl Fn() -> String + Clone + Send + 'stati
         async move { insert.await.map(drop) }
     })
     .await;
-    watch.await.unwrap();
-    let (before, after) = (
-        early.load(Ordering::SeqCst) as f64 / 240.0,
-        load.accepted_requests as f64 / 300.0,
-    );
-    eprintln!(
-        "{before:.2}/s, half an hour later {after:.2}/s, {} splits",
-        emulator.range_splits()
-    );
-    (before, after, emulator.range_splits())
+    let before = early.await.unwrap() as f64 / 240.0;
+    let (after, splits) = (load.accepted_requests as f64 / 300.0, emulator.range_splits());
+    eprintln!("{before:.2}/s, half an hour later {after:.2}/s, {splits} splits");
+    (before, after, splits)
 }
 
 #[tokio::test(start_paused = true)]

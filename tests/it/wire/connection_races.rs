@@ -2,7 +2,6 @@
 //! that is reported as not sent never arrived.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -12,9 +11,11 @@ use bytes::Bytes;
 use fastrand::Rng;
 use http::Request;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+
+use super::sockets::{Sockets, read_head};
 
 const REQUESTS: usize = 2_000;
 const CALLERS: usize = 16;
@@ -29,33 +30,26 @@ async fn responses_belong_to_their_requests_on_two_threads(network: Network) {
 }
 
 async fn responses_belong_to_their_requests(network: Network) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let (connections, arrived) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(HashSet::new())));
-    let (counter, arrivals) = (Arc::clone(&connections), Arc::clone(&arrived));
-    let server = tokio::spawn(async move {
-        loop {
-            let (stream, _) = listener.accept().await.unwrap();
-            counter.fetch_add(1, Ordering::SeqCst);
-            tokio::spawn(serve(stream, Arc::clone(&arrivals)));
-        }
-    });
+    let arrived = Arc::new(Mutex::new(HashSet::new()));
+    let arrivals = Arc::clone(&arrived);
+    let server = Sockets::doing(network, move |connection| {
+        serve(connection.stream, Arc::clone(&arrivals))
+    })
+    .await;
+    let base = server.service.endpoint().to_owned();
     let transport = network.transport();
     let mut callers = JoinSet::new();
     for caller in 0..CALLERS {
-        let transport = transport.clone();
+        let (transport, base) = (transport.clone(), base.clone());
         callers.spawn(async move {
             let mut outcomes = Outcomes::default();
             for n in 0..REQUESTS / CALLERS {
                 let id = format!("{caller}-{n}");
                 let mut random = Rng::with_seed((caller * REQUESTS + n) as u64 + 7);
-                let patience = if random.u8(..) < 50 {
-                    random.u64(0..4_000)
-                } else {
-                    10_000_000
-                };
-                let request = Request::post(format!("http://{address}/{id}")).body(Bytes::from("x".repeat(100)));
-                match timeout(Duration::from_micros(patience), transport.send(request.unwrap())).await {
+                let is_impatient = random.u8(..) < 50;
+                let patience = if is_impatient { random.u64(0..4_000) } else { 10_000_000 };
+                let sent = transport.send(post(&base, &id));
+                match timeout(Duration::from_micros(patience), sent).await {
                     Ok(Ok(response)) => {
                         assert_eq!(*response.body(), id);
                         outcomes.answered += 1;
@@ -76,12 +70,12 @@ async fn responses_belong_to_their_requests(network: Network) {
         "{answered} {in_doubt} {left}"
     );
     // Connections are used again.
-    let connections = connections.load(Ordering::SeqCst);
+    let connections = server.connections();
     assert!(
         connections < answered,
         "{connections} connections for {answered} responses"
     );
-    server.abort();
+    drop(server);
     let arrived = arrived.lock().unwrap();
     for id in outcomes.iter().flat_map(|outcomes| &outcomes.not_sent) {
         assert!(!arrived.contains(id), "{id} was reported as not sent");
@@ -91,38 +85,35 @@ async fn responses_belong_to_their_requests(network: Network) {
 /// Nobody but the transport knows the limit. A request that waits gets the connection of the one before it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_request_waits_beside_an_idle_connection() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        loop {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            tokio::spawn(async move {
-                let arrived = Mutex::default();
-                while request(&mut stream, &arrived).await.is_some() {
-                    let _ = stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await;
-                }
-            });
+    let server = Sockets::doing(Network::Hyper, |mut connection| async move {
+        let arrived = Mutex::default();
+        while request(&mut connection.stream, &arrived).await.is_some() {
+            connection.write("HTTP/1.1 204 No Content\r\n\r\n").await;
         }
-    });
+    })
+    .await;
+    let base = server.service.endpoint().to_owned();
     for connections in 1..=3 {
-        let transport = HttpTransport::builder()
-            .max_connections(connections)
-            .pool_idle_timeout(None);
-        let transport = transport.build().unwrap();
+        let transport = HttpTransport::builder().max_connections(connections);
+        let transport = transport.pool_idle_timeout(None).build().unwrap();
         let mut callers = JoinSet::new();
         for caller in 0..CALLERS {
-            let transport = transport.clone();
+            let (transport, base) = (transport.clone(), base.clone());
             callers.spawn(async move {
                 for n in 0..300 {
-                    let request = Request::post(format!("http://{address}/{caller}-{n}"));
-                    let request = request.body(Bytes::from("x".repeat(100))).unwrap();
-                    let sent = timeout(Duration::from_secs(10), transport.send(request)).await;
+                    let sent = transport.send(post(&base, &format!("{caller}-{n}")));
+                    let sent = timeout(Duration::from_secs(10), sent).await;
                     sent.expect("a request waits for ever").unwrap();
                 }
             });
         }
         callers.join_all().await;
     }
+}
+
+fn post(base: &str, id: &str) -> Request<Bytes> {
+    let request = Request::post(format!("{}/{id}", base.trim_end_matches('/')));
+    request.body(Bytes::from("x".repeat(100))).unwrap()
 }
 
 #[derive(Default)]
@@ -139,35 +130,28 @@ async fn serve(mut stream: TcpStream, arrived: Arc<Mutex<HashSet<String>>>) {
     while let Some(id) = request(&mut stream, &arrived).await {
         let mut random = Rng::with_seed(id.bytes().fold(3, |hash, byte| hash * 31 + u64::from(byte)));
         let head = |more: &str| format!("HTTP/1.1 200 OK\r\n{more}Content-Length: {}\r\n\r\n", id.len());
+        let whole = head("") + &id;
         let (text, pause, goes_on) = match random.u8(0..20) {
             0 => (head("Connection: close\r\n") + &id, 0, false),
             // The client may be about to send its next request.
-            1..3 => (head("") + &id, random.u64(0..400), false),
+            1..3 => (whole, random.u64(0..400), false),
             3 => (head("") + &id[1..], 0, false),
             4 => (String::new(), 0, false),
-            5 => (
-                format!(
-                    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{:x}\r\n{id}\r\n0\r\n\r\n",
-                    id.len()
-                ),
-                0,
-                true,
-            ),
-            6 => (
-                head("") + &id + "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray",
-                0,
-                true,
-            ),
+            5 => {
+                let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+                (format!("{head}{:x}\r\n{id}\r\n0\r\n\r\n", id.len()), 0, true)
+            }
+            6 => (whole + "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray", 0, true),
             7..9 => {
                 sleep(Duration::from_micros(random.u64(0..3_000))).await;
-                (head("") + &id, 0, true)
+                (whole, 0, true)
             }
             9 => {
                 let _ = stream.write_all(head("").as_bytes()).await;
                 tokio::task::yield_now().await;
                 (id, 0, true)
             }
-            _ => (head("") + &id, 0, true),
+            _ => (whole, 0, true),
         };
         let is_written = stream.write_all(text.as_bytes()).await.is_ok();
         sleep(Duration::from_micros(pause)).await;
@@ -179,11 +163,7 @@ async fn serve(mut stream: TcpStream, arrived: Arc<Mutex<HashSet<String>>>) {
 
 /// Reads a request and returns its path without the slash.
 async fn request(stream: &mut TcpStream, arrived: &Mutex<HashSet<String>>) -> Option<String> {
-    let mut head = Vec::new();
-    while !head.ends_with(b"\r\n\r\n") {
-        head.push(stream.read_u8().await.ok()?);
-    }
-    let head = String::from_utf8(head).unwrap();
+    let head = read_head(stream).await?;
     let id = head.split(' ').nth(1).unwrap().trim_start_matches('/').to_owned();
     assert!(arrived.lock().unwrap().insert(id.clone()), "{id} was sent twice");
     stream.read_exact(&mut [0; 100]).await.ok()?;

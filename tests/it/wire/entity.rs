@@ -1,7 +1,7 @@
 //! Requests on single entities.
 
 use azure_table::{DynamicEntity, ETag, ErrorKind, TableClient, TableOperation, TableServiceClient};
-use azure_table_tests::canned::{Canned, Step};
+use azure_table_tests::canned::{CONTOSO, Canned, Step};
 use azure_table_tests::entities::{AllTypes, Post};
 use wiremock::ResponseTemplate;
 
@@ -47,36 +47,24 @@ async fn each_write_has_its_verb_address_and_condition() {
     let entity = DynamicEntity::new("O'B", "é");
     let address = "/acct/Things(PartitionKey='O%27%27B',RowKey='%C3%A9')";
     let etag = ETag::new("W/\"old\"");
-    let cases: [(TableOperation, &str, Option<&str>); 7] = [
-        (TableOperation::replace(&entity), "PUT", Some("*")),
-        (
-            TableOperation::replace(&entity).if_match(etag.clone()),
-            "PUT",
-            Some("W/\"old\""),
-        ),
-        (TableOperation::insert_or_replace(&entity), "PUT", None),
-        (TableOperation::merge(&entity), "PATCH", Some("*")),
-        (TableOperation::insert_or_merge(&entity), "PATCH", None),
-        (TableOperation::delete(&entity), "DELETE", Some("*")),
-        (
-            TableOperation::delete(&entity).if_match(etag),
-            "DELETE",
-            Some("W/\"old\""),
-        ),
-    ];
-    for (operation, method, if_match) in cases {
+    let new = r#"{"PartitionKey":"O'B","RowKey":"é"}"#;
+    let replace = || TableOperation::replace(&entity);
+    let delete = || TableOperation::delete(&entity);
+    for (operation, method, if_match, sent) in [
+        (replace(), "PUT", Some("*"), new),
+        (replace().if_match(etag.clone()), "PUT", Some("W/\"old\""), new),
+        (TableOperation::insert_or_replace(&entity), "PUT", None, new),
+        (TableOperation::merge(&entity), "PATCH", Some("*"), new),
+        (TableOperation::insert_or_merge(&entity), "PATCH", None, new),
+        (delete(), "DELETE", Some("*"), ""),
+        (delete().if_match(etag), "DELETE", Some("W/\"old\""), ""),
+    ] {
         let server = Server::responding(written()).await;
-        let table = server.service().table::<DynamicEntity>("Things").unwrap();
-        table.execute(operation).await.unwrap();
+        server.table().execute(operation).await.unwrap();
         let request = server.only_request().await;
         assert_eq!(line(&request), format!("{method} {address}"));
         assert_eq!(request.headers.get("if-match").map(|v| v.to_str().unwrap()), if_match);
         assert!(!request.headers.contains_key("prefer"));
-        let sent = if method == "DELETE" {
-            ""
-        } else {
-            r#"{"PartitionKey":"O'B","RowKey":"é"}"#
-        };
         assert_eq!(body(&request), sent);
     }
 }
@@ -91,7 +79,7 @@ async fn etag_that_was_read_is_the_condition() {
         ResponseTemplate::new(204),
     ])
     .await;
-    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let table = server.table();
     let mut read = table.get(("p", "r")).versioned().await.unwrap().unwrap();
     read.etag = table.merge(&read).await.unwrap();
     table.delete(&read).await.unwrap();
@@ -128,19 +116,10 @@ async fn get_requests_no_metadata_and_the_whole_entity() {
 #[tokio::test]
 async fn cosmos_merges_are_sent_as_post() {
     let canned = Canned::new([Step::response(204, &[("etag", "e")], "")]);
-    let connection_string = format!(
-        "{};TableEndpoint=https://contoso.table.cosmos.azure.com:443/",
-        azure_table_tests::canned::CONTOSO
-    );
-    let service = azure_table::TableServiceClient::from_connection_string(&connection_string)
-        .unwrap()
-        .transport(canned.clone());
-    service
-        .dynamic_table("Things")
-        .unwrap()
-        .insert_or_merge(&DynamicEntity::new("p", "r"))
-        .await
-        .unwrap();
+    let endpoint = format!("{CONTOSO};TableEndpoint=https://contoso.table.cosmos.azure.com:443/");
+    let service = TableServiceClient::from_connection_string(&endpoint).unwrap();
+    let table = service.transport(canned.clone()).dynamic_table("Things").unwrap();
+    table.insert_or_merge(&DynamicEntity::new("p", "r")).await.unwrap();
     let sent = canned.sent();
     assert_eq!(sent[0].method(), "POST");
     assert_eq!(sent[0].headers()["x-http-method"], "MERGE");
@@ -154,7 +133,7 @@ async fn cosmos_merges_are_sent_as_post() {
 async fn entity_url_is_that_of_a_request() {
     for key in [("p", "r"), ("it's", "a b+c"), ("ü漢😀", "%41&=;,"), ("", "")] {
         let canned = Canned::new([Step::status(404)]);
-        let table = canned.service().dynamic_table("Things").unwrap();
+        let table = canned.table();
         table.get(key).await.unwrap_err();
         assert_eq!(table.entity_url(key).unwrap(), canned.sent()[0].uri().to_string());
     }

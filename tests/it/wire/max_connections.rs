@@ -1,18 +1,16 @@
 //! The limit of connections: how many are open, which requests wait, and what an error says.
 
-use std::future::pending;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::emulator::SeedEntities as _;
 use azure_table::transport::{BoxFuture, HttpTransport, Transport, TransportError};
-use azure_table::{
-    CallOptions, DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, Profile, TableClient,
-    TableServiceClient,
-};
-use azure_table_tests::canned::CONTOSO;
+use azure_table::{CallOptions, DynamicEntity, Emulator, ErrorKind, NoRetry, Profile, TableClient, TableServiceClient};
+use azure_table_tests::canned::{CONTOSO, no_retry};
+use azure_table_tests::errors::{assert_contains, assert_error};
+use azure_table_tests::network::serve;
 use azure_table_tests::{Network, NetworkBuilder, on_both_networks};
 use bytes::Bytes;
 use futures::FutureExt as _;
@@ -56,7 +54,7 @@ impl Gauge {
 async fn server(network: Network, builder: NetworkBuilder, wanted: usize) -> (Sockets, Arc<Gauge>, Arc<Gauge>) {
     let (open, busy) = (Arc::new(Gauge::default()), Arc::new(Gauge::default()));
     let gauges = (Arc::clone(&open), Arc::clone(&busy));
-    let mut server = Sockets::doing(network, move |mut connection| {
+    let server = Sockets::doing(network, move |mut connection| {
         let (open, busy) = gauges.clone();
         async move {
             open.up();
@@ -73,8 +71,7 @@ async fn server(network: Network, builder: NetworkBuilder, wanted: usize) -> (So
         }
     })
     .await;
-    server.service = server.service.transport(builder.build().unwrap());
-    (server, open, busy)
+    (server.over(builder.build().unwrap()), open, busy)
 }
 
 async fn burst(table: &TableClient, requests: usize) {
@@ -106,25 +103,14 @@ async fn burst_opens_at_most_the_limit_and_idle_connections_are_closed(network: 
 }
 
 async fn requests_beyond_the_limit_wait_in_order(network: Network) {
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let keeper = Arc::clone(&seen);
-    let mut server = Sockets::doing(network, move |mut connection| {
-        let keeper = Arc::clone(&keeper);
-        async move {
-            while let Some(head) = connection.head().await {
-                keeper.lock().unwrap().push(head.lines().next().unwrap().to_owned());
-                connection.write(WRITTEN).await;
-            }
-        }
-    })
-    .await;
     let one = network.builder().max_connections(Some(1)).build().unwrap();
-    server.service = server.service.transport(one);
+    let server = Sockets::answering(network).await.over(one);
     let table = server.table();
     join_all((0..20).map(|n| table.delete(("p", format!("{n:02}"))))).await;
-    let seen = seen.lock().unwrap();
-    assert_eq!(seen.len(), 20);
-    assert!(seen.is_sorted(), "{seen:#?}");
+    let heads = server.heads();
+    let lines: Vec<_> = heads.iter().map(|head| head.lines().next().unwrap()).collect();
+    assert_eq!(lines.len(), 20);
+    assert!(lines.is_sorted(), "{lines:#?}");
 }
 
 /// A transport of a program, without the limit of the one inside.
@@ -164,7 +150,7 @@ async fn transport_that_wraps_another_one_is_asked_as_the_one_behind() {
 /// Each request takes longer than opening a connection may take.
 #[tokio::test]
 async fn wait_for_a_connection_is_no_failure_to_connect() {
-    let mut server = Sockets::doing(Network::Hyper, |mut connection| async move {
+    let server = Sockets::doing(Network::Hyper, |mut connection| async move {
         while connection.request().await {
             sleep(Duration::from_millis(300)).await;
             connection.write(WRITTEN).await;
@@ -173,84 +159,52 @@ async fn wait_for_a_connection_is_no_failure_to_connect() {
     .await;
     let transport = HttpTransport::builder().max_connections(4);
     let transport = transport.connect_timeout(Duration::from_millis(200)).build().unwrap();
-    server.service = server.service.transport(Wrapper(transport)).retry(NoRetry);
+    let mut server = server.over(Wrapper(transport));
+    server.service = server.service.retry(NoRetry);
     burst(&server.table(), 16).await;
     assert_eq!(server.connections(), 4);
 }
 
 #[tokio::test]
 async fn long_wait_for_a_connection_names_the_limit() {
-    let mut server = silent(Network::Hyper).await;
     let transport = HttpTransport::builder().max_connections(1).build().unwrap();
-    server.service = server.service.transport(Wrapper(transport)).retry(NoRetry);
-    let table = server.table();
-    let first = tokio::spawn(table.insert(&DynamicEntity::new("p", "1")));
+    let server = Sockets::silent(Network::Hyper).await.over(Wrapper(transport));
+    let first = tokio::spawn(server.table().insert(&DynamicEntity::new("p", "1")));
     while server.connections() == 0 {
         sleep(Duration::from_millis(5)).await;
     }
     tokio::time::pause();
-    let error = table.insert(&DynamicEntity::new("p", "2")).await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.may_have_applied()),
-        (ErrorKind::Connection, false),
-        "{error}"
-    );
-    let text = format!("{error:?}");
-    assert!(
-        text.contains("none of 1 connections was free within 30s: raise `max_connections`"),
-        "{text}"
-    );
+    let error = server.insert().await.unwrap_err();
+    assert_error(&error, ErrorKind::Connection, "");
+    let advice = "none of 1 connections was free within 30s: raise `max_connections`";
+    assert_contains(format!("{error:?}"), advice);
     first.abort();
 }
 
-/// A server that never answers.
-async fn silent(network: Network) -> Sockets {
-    let mut server = Sockets::doing(network, |connection| async move {
-        let _open = connection;
-        pending::<()>().await;
-    })
-    .await;
+/// The error of a second request, while a first one that nobody polls has the only connection.
+async fn waiting_error(network: Network, options: &CallOptions) -> String {
     let one = network.builder().max_connections(Some(1)).build().unwrap();
-    server.service = server.service.transport(one);
-    server
-}
-
-fn assert_waited(error: &Error, what: &str) {
-    assert_eq!(
-        (error.kind(), error.may_have_applied()),
-        (ErrorKind::Timeout, false),
-        "{error}"
-    );
-    let text = error.to_string();
-    assert!(
-        text.contains(what) && text.contains("for one of 1 connections"),
-        "{text}"
-    );
-    assert!(text.contains("`max_connections`"), "{text}");
+    let server = Sockets::silent(network).await.over(one);
+    let table = server.table();
+    let mut first = pin!(table.insert(&DynamicEntity::new("p", "1")));
+    assert!(first.as_mut().now_or_never().is_none());
+    let second = table.insert(&DynamicEntity::new("p", "2"));
+    let error = second.with(options).await.unwrap_err();
+    assert_error(&error, ErrorKind::Timeout, "for one of 1 connections");
+    assert_error(&error, ErrorKind::Timeout, "`max_connections`");
+    error.to_string()
 }
 
 async fn request_that_waited_until_its_timeout_was_not_sent(network: Network) {
-    let server = silent(network).await;
-    let table = server.table();
-    let mut first = pin!(table.insert(&DynamicEntity::new("p", "1")));
-    assert!(first.as_mut().now_or_never().is_none());
-    let second = table
-        .insert(&DynamicEntity::new("p", "2"))
-        .timeout(Duration::from_millis(100));
-    let error = second.await.unwrap_err();
-    assert_waited(&error, "the time limit of the call ended while the request waited ");
+    let options = CallOptions::new().timeout(Duration::from_millis(100));
+    let error = waiting_error(network, &options).await;
+    assert_contains(error, "the time limit of the call ended while the request waited ");
 }
 
 async fn request_that_nobody_polls_does_not_stop_others_for_ever(network: Network) {
-    let server = silent(network).await;
-    let table = server.table();
-    let mut first = pin!(table.insert(&DynamicEntity::new("p", "1")));
-    assert!(first.as_mut().now_or_never().is_none());
-    let second = table
-        .insert(&DynamicEntity::new("p", "2"))
-        .with(&CallOptions::new().attempt_timeout(Duration::from_millis(100)));
-    let error = second.await.unwrap_err();
-    assert_waited(&error, "no request in flight ended");
+    let options = CallOptions::new().attempt_timeout(Duration::from_millis(100));
+    let error = waiting_error(network, &options).await;
+    assert_contains(error, "no request in flight ended");
 }
 
 async fn limit_can_be_removed(network: Network) {
@@ -267,14 +221,10 @@ async fn error_of_too_many_open_files_names_the_setting() {
     let program = std::env::current_exe().unwrap();
     let few = r#"ulimit -n 40 && exec "$0" --ignored --exact "$1""#;
     let test = "wire::max_connections::burst_with_forty_file_handles";
-    let output = std::process::Command::new("sh")
-        .args(["-c", few])
-        .arg(program)
-        .arg(test)
-        .output();
-    let output = output.unwrap();
+    let mut command = std::process::Command::new("sh");
+    let output = command.args(["-c", few]).arg(program).arg(test).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.contains("1 passed"), "{text}");
+    assert_contains(text, "1 passed");
 }
 
 #[tokio::test]
@@ -285,21 +235,16 @@ async fn burst_with_forty_file_handles() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("{CONTOSO};TableEndpoint=http://{}/", listener.local_addr().unwrap());
         let service = TableServiceClient::from_connection_string(&endpoint).unwrap();
-        let service = service.transport(network.transport()).retry(NoRetry);
-        let table = service
-            .attempt_timeout(Duration::from_secs(1))
-            .dynamic_table("Things")
-            .unwrap();
+        let service = service.transport(network.transport());
+        let options = no_retry().attempt_timeout(Duration::from_secs(1));
+        let table = service.dynamic_table("Things").unwrap().with(&options);
         let writes = join_all((0..60).map(|n| table.delete(("p", n.to_string())))).await;
         let errors = writes.into_iter().map(|write| write.unwrap_err());
         let mut unsent = errors.filter(|error| error.kind() == ErrorKind::Connection);
         let error = unsent.next().expect("handles do not suffice");
-        let text = error.to_string();
-        assert!(!error.may_have_applied(), "{text}");
-        assert!(
-            text.contains("too many open files; lower `max_connections`") && text.contains("(256)"),
-            "{text}"
-        );
+        let advice = "too many open files; lower `max_connections`";
+        assert_error(&error, ErrorKind::Connection, advice);
+        assert_contains(&error, "(256)");
     }
 }
 
@@ -308,8 +253,7 @@ async fn streams_leave_the_only_connection_to_calls_for_their_rows(network: Netw
     let emulator = Emulator::new();
     let rows = (0..200).map(|n| DynamicEntity::new(format!("p{}", n % 8), n.to_string()));
     emulator.seed("Things", rows).unwrap();
-    let server = EmulatorServer::bind(emulator, "127.0.0.1:0").await.unwrap().spawn();
-    let service = TableServiceClient::from_connection_string(server.connection_string()).unwrap();
+    let (_server, service) = serve(emulator).await;
     let one = network.builder().max_connections(Some(1)).build().unwrap();
     let table = service.transport(one).dynamic_table("Things").unwrap();
     let read = |row: &DynamicEntity| table.get((row.partition_key.clone(), row.row_key.clone()));

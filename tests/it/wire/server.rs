@@ -1,6 +1,7 @@
 //! A server that sends the same response to every request and records the requests.
 
-use azure_table::TableServiceClient;
+use azure_table::{TableClient, TableServiceClient};
+use http::{HeaderName, HeaderValue};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
@@ -20,11 +21,8 @@ impl Server {
     pub(super) async fn responding_in_turn(responses: impl IntoIterator<Item = ResponseTemplate>) -> Self {
         let server = MockServer::start().await;
         for response in responses {
-            Mock::given(any())
-                .respond_with(response)
-                .up_to_n_times(1)
-                .mount(&server)
-                .await;
+            let once = Mock::given(any()).respond_with(response).up_to_n_times(1);
+            once.mount(&server).await;
         }
         Self(server)
     }
@@ -32,6 +30,10 @@ impl Server {
     pub(super) fn service(&self) -> TableServiceClient {
         let connection_string = format!("AccountName=acct;AccountKey={KEY};TableEndpoint={}/acct", self.0.uri());
         TableServiceClient::from_connection_string(&connection_string).unwrap()
+    }
+
+    pub(super) fn table(&self) -> TableClient {
+        self.service().dynamic_table("Things").unwrap()
     }
 
     /// Returns the requests so far.
@@ -60,18 +62,13 @@ pub(super) fn line(request: &Request) -> String {
 /// Returns the other headers, sorted by name. Headers of the connection and the credential are left out after a check
 /// that they are present.
 pub(super) fn headers(request: &Request) -> Vec<String> {
-    let authorization = request.headers["authorization"].to_str().unwrap();
-    let signature = authorization.strip_prefix("SharedKey acct:").unwrap();
+    let text = |name: &str| request.headers[name].to_str().unwrap();
+    let signature = text("authorization").strip_prefix("SharedKey acct:").unwrap();
     assert_eq!(signature.len(), 44, "{signature}");
-    assert!(request.headers["x-ms-date"].to_str().unwrap().ends_with(" GMT"));
-    assert!(
-        request.headers["user-agent"]
-            .to_str()
-            .unwrap()
-            .starts_with("azure-table/")
-    );
+    assert!(text("x-ms-date").ends_with(" GMT"));
+    assert!(text("user-agent").starts_with("azure-table/"));
     assert!(!request.headers.contains_key("expect"));
-    let id = request.headers["x-ms-client-request-id"].to_str().unwrap();
+    let id = text("x-ms-client-request-id");
     assert!(id.parse::<azure_table::Guid>().is_ok(), "{id}");
     let own = [
         "authorization",
@@ -81,16 +78,29 @@ pub(super) fn headers(request: &Request) -> Vec<String> {
         "host",
         "content-length",
     ];
-    let mut headers: Vec<_> = request
-        .headers
-        .iter()
-        .filter(|(name, _)| !own.contains(&name.as_str()))
-        .map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()))
-        .collect();
+    let others = request.headers.iter().filter(|(name, _)| !own.contains(&name.as_str()));
+    let shown = |(name, value): (&HeaderName, &HeaderValue)| format!("{name}: {}", value.to_str().unwrap());
+    let mut headers: Vec<_> = others.map(shown).collect();
     headers.sort();
     headers
 }
 
 pub(super) fn body(request: &Request) -> &str {
     std::str::from_utf8(&request.body).unwrap()
+}
+
+/// Asserts that a request is this batch. `BATCH` and `CHANGES` are its boundaries, `URI` is the server's address; lines
+/// end with `\n` instead of `\r\n`.
+#[track_caller]
+pub(super) fn assert_batch(server: &Server, request: &Request, expected: &str) {
+    assert_eq!(line(request), "POST /acct/$batch");
+    let content_type = request.headers["content-type"].to_str().unwrap();
+    let boundary = content_type.strip_prefix("multipart/mixed; boundary=").unwrap();
+    let change_set = body(request).lines().nth(1).unwrap().split("boundary=").nth(1);
+    let expected = expected
+        .replace('\n', "\r\n")
+        .replace("BATCH", boundary)
+        .replace("CHANGES", change_set.unwrap_or_default())
+        .replace("URI", &server.uri());
+    assert_eq!(body(request), expected);
 }

@@ -1,7 +1,9 @@
 //! Requests on the service of an account, and on the policies of a table.
 
 use azure_table::service::{CorsRule, GeoReplicationStatus, Logging, ServiceProperties, StoredAccessPolicy};
-use azure_table::{DateTime, DynamicEntity, ErrorKind, TablePermissions};
+use azure_table::{AccountKey, DateTime, DynamicEntity, Emulator, ErrorKind, TablePermissions, TableServiceClient};
+use azure_table_tests::canned::Canned;
+use azure_table_tests::errors::assert_error;
 use wiremock::ResponseTemplate;
 
 use super::server::{Server, body, headers, line};
@@ -47,14 +49,15 @@ async fn properties_are_read_and_written() {
     assert_eq!(line(&request), "PUT /acct/?restype=service&comp=properties");
     assert_eq!(headers(&request), XML_WITH_BODY);
     let sent = body(&request);
-    assert!(
-        sent.contains("<Delete>true</Delete>") && sent.contains("<Days>7</Days>"),
-        "{sent}"
-    );
-    assert!(
-        !sent.contains("Cors") && !sent.contains("Metrics"),
-        "what is not named stays: {sent}"
-    );
+    for (element, is_sent) in [
+        ("<Delete>true</Delete>", true),
+        ("<Days>7</Days>", true),
+        // What is not named stays.
+        ("Cors", false),
+        ("Metrics", false),
+    ] {
+        assert_eq!(sent.contains(element), is_sent, "{element}: {sent}");
+    }
 }
 
 #[tokio::test]
@@ -62,12 +65,9 @@ async fn too_many_cors_rules_are_rejected_before_a_request() {
     let server = Server::responding(ResponseTemplate::new(202)).await;
     let properties = ServiceProperties::default().cors(vec![CorsRule::new(["*"], ["GET"]); 6]);
     let error = server.service().set_properties(properties).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert_error(&error, ErrorKind::InvalidInput, "6");
+    assert_error(&error, ErrorKind::InvalidInput, "5");
     assert!(error.to_string().starts_with("set service properties: "), "{error}");
-    assert!(
-        error.to_string().contains('6') && error.to_string().contains('5'),
-        "{error}"
-    );
     assert_eq!(server.requests().await.len(), 0);
 }
 
@@ -84,40 +84,30 @@ async fn statistics_are_requested_from_the_secondary() {
     assert_eq!(line(&request), "GET /acct-secondary/?restype=service&comp=stats");
 }
 
+/// The response with a list of policies that permit to read.
+fn policies(ids: &[&str]) -> ResponseTemplate {
+    let access = "<AccessPolicy><Permission>r</Permission></AccessPolicy>";
+    let policy = |id: &&str| format!("<SignedIdentifier><Id>{id}</Id>{access}</SignedIdentifier>");
+    let policies: String = ids.iter().map(policy).collect();
+    response(&format!("<SignedIdentifiers>{policies}</SignedIdentifiers>"))
+}
+
 #[tokio::test]
 async fn policy_is_added_to_the_existing_ones() {
-    let there = "<?xml version=\"1.0\" encoding=\"utf-8\"?><SignedIdentifiers><SignedIdentifier><Id>old</Id><AccessPolicy>\
-        <Permission>r</Permission></AccessPolicy></SignedIdentifier></SignedIdentifiers>";
-    let server = Server::responding_in_turn([response(there), ResponseTemplate::new(204)]).await;
-    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let server = Server::responding_in_turn([policies(&["old"]), ResponseTemplate::new(204)]).await;
+    let table = server.table();
     let policy = StoredAccessPolicy {
         permissions: Some(TablePermissions::READ | TablePermissions::ADD),
         ..StoredAccessPolicy::new("new")
     };
     let policies = table.add_access_policy(policy).await.unwrap();
-    assert_eq!(
-        policies.iter().map(|policy| &*policy.id).collect::<Vec<_>>(),
-        ["old", "new"]
-    );
+    assert!(policies.iter().map(|policy| &*policy.id).eq(["old", "new"]));
     let requests = server.requests().await;
     assert_eq!(line(&requests[0]), "GET /acct/Things?comp=acl");
     assert_eq!(line(&requests[1]), "PUT /acct/Things?comp=acl");
     assert_eq!(headers(&requests[1]), XML_WITH_BODY);
     assert!(body(&requests[1]).contains("<Id>old</Id>"), "{}", body(&requests[1]));
     assert!(body(&requests[1]).contains("<Permission>ra</Permission>"));
-}
-
-/// The response with a list of policies.
-fn policies(ids: &[&str]) -> ResponseTemplate {
-    let policies = ids.iter().map(|id| {
-        format!(
-            "<SignedIdentifier><Id>{id}</Id><AccessPolicy><Permission>r</Permission></AccessPolicy></SignedIdentifier>"
-        )
-    });
-    response(&format!(
-        "<SignedIdentifiers>{}</SignedIdentifiers>",
-        policies.collect::<String>()
-    ))
 }
 
 #[tokio::test]
@@ -130,19 +120,16 @@ async fn policy_that_a_concurrent_change_restores_is_revoked_again() {
         let rest = [written(), policies(&restored), written(), policies(left)];
         let responses = first.map(|ids| policies(&ids)).into_iter().chain(rest);
         let server = Server::responding_in_turn(responses).await;
-        let table = server.service().table::<DynamicEntity>("Things").unwrap();
+        let table = server.table();
         let revoked = if is_all {
             table.revoke_all_access_policies().await.unwrap()
         } else {
             table.revoke_access_policy("leaked").await.unwrap()
         };
-        assert_eq!(revoked.iter().map(|policy| &*policy.id).collect::<Vec<_>>(), left);
+        assert!(revoked.iter().map(|policy| &*policy.id).eq(left.iter().copied()));
         let requests = server.requests().await;
-        let writes: Vec<_> = requests
-            .iter()
-            .filter(|request| request.method == "PUT")
-            .map(body)
-            .collect();
+        let writes = requests.iter().filter(|request| request.method == "PUT");
+        let writes: Vec<_> = writes.map(body).collect();
         assert_eq!(writes.len(), 2);
         assert!(writes.iter().all(|body| !body.contains("leaked")), "{writes:?}");
         assert_eq!(writes[0].contains("<Id>old</Id>"), !is_all);
@@ -154,26 +141,18 @@ async fn policy_that_a_concurrent_change_restores_is_revoked_again() {
 async fn revocation_that_others_undo_each_time_names_the_policy() {
     let rounds = (0..4).flat_map(|_| [ResponseTemplate::new(204), policies(&["leaked"])]);
     let server = Server::responding_in_turn([policies(&["leaked"])].into_iter().chain(rounds)).await;
-    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let table = server.table();
     let error = table.revoke_access_policy("leaked").await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
-    assert!(
-        error.to_string().contains("[\"leaked\"] again after 4 writes"),
-        "{error}"
-    );
+    assert_error(&error, ErrorKind::Conflict, "[\"leaked\"] again after 4 writes");
     assert_eq!(server.requests().await.len(), 9);
 }
 
 /// The policy is removed, but a concurrent change may have restored it.
 #[tokio::test]
 async fn revocation_that_cannot_be_confirmed_is_in_doubt() {
-    let responses = [
-        policies(&["leaked"]),
-        ResponseTemplate::new(204),
-        ResponseTemplate::new(403),
-    ];
-    let server = Server::responding_in_turn(responses).await;
-    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let [written, forbidden] = [204, 403].map(ResponseTemplate::new);
+    let server = Server::responding_in_turn([policies(&["leaked"]), written, forbidden]).await;
+    let table = server.table();
     let error = table.revoke_access_policy("leaked").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
     assert_eq!(error.last_failure().unwrap().kind(), ErrorKind::Forbidden);
@@ -181,17 +160,14 @@ async fn revocation_that_cannot_be_confirmed_is_in_doubt() {
 
 #[tokio::test]
 async fn invalid_change_of_policies_is_rejected_before_the_write() {
-    let there = "<SignedIdentifiers><SignedIdentifier><Id>old</Id></SignedIdentifier></SignedIdentifiers>";
-    let server = Server::responding(response(there)).await;
-    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let server = Server::responding(policies(&["old"])).await;
+    let table = server.table();
+    let policy = |id: &str| StoredAccessPolicy::new(id);
+    let (long, exists) = (policy(&"x".repeat(65)), "already has an access policy \"old\"");
     for (change, kind, why) in [
+        (table.add_access_policy(policy("old")), ErrorKind::AlreadyExists, exists),
         (
-            table.add_access_policy(StoredAccessPolicy::new("old")),
-            ErrorKind::AlreadyExists,
-            "already has an access policy \"old\"",
-        ),
-        (
-            table.replace_access_policy(StoredAccessPolicy::new("new")),
+            table.replace_access_policy(policy("new")),
             ErrorKind::NotFound,
             "[\"old\"]",
         ),
@@ -200,19 +176,12 @@ async fn invalid_change_of_policies_is_rejected_before_the_write() {
             ErrorKind::NotFound,
             "no access policy \"new\"",
         ),
-        (
-            table.add_access_policy(StoredAccessPolicy::new("x".repeat(65))),
-            ErrorKind::InvalidInput,
-            "65 characters",
-        ),
+        (table.add_access_policy(long), ErrorKind::InvalidInput, "65 characters"),
     ] {
         let error = change.await.unwrap_err();
-        assert_eq!(error.kind(), kind, "{error}");
-        assert!(
-            error.to_string().starts_with("set access policies in table Things: "),
-            "{error}"
-        );
-        assert!(error.to_string().contains(why), "{error}");
+        assert_error(&error, kind, why);
+        let text = error.to_string();
+        assert!(text.starts_with("set access policies in table Things: "), "{text}");
     }
     assert!(server.requests().await.iter().all(|request| request.method == "GET"));
 }
@@ -228,8 +197,8 @@ async fn ping_lists_one_table() {
 /// azure-data-tables (2024 and 2026).
 #[tokio::test]
 async fn missing_table_of_cosmos_db_is_created_and_missing_entity_is_not() {
-    for emulator in [azure_table::Emulator::cosmos(), azure_table::Emulator::new()] {
-        let service = azure_table::TableServiceClient::from_transport(emulator);
+    for emulator in [Emulator::cosmos(), Emulator::new()] {
+        let service = TableServiceClient::from_transport(emulator);
         let row = DynamicEntity::new("p", "r");
         let single = service.dynamic_table("Single").unwrap().create_missing_table();
         single.insert_or_merge(&row).await.unwrap();
@@ -253,27 +222,20 @@ async fn missing_table_of_cosmos_db_is_created_and_missing_entity_is_not() {
 
 #[tokio::test]
 async fn unsupported_operations_of_cosmos_are_not_sent() {
-    let canned = azure_table_tests::canned::Canned::new([]);
-    let service = azure_table::TableServiceClient::new(
-        "https://contoso.table.cosmos.azure.com",
-        azure_table::AccountKey::new("contoso", "AAAA").unwrap(),
-    )
-    .unwrap()
-    .transport(canned.clone());
+    let canned = Canned::new([]);
+    let key = AccountKey::new("contoso", "AAAA").unwrap();
+    let service = TableServiceClient::new("https://contoso.table.cosmos.azure.com", key).unwrap();
+    let service = service.transport(canned.clone());
     let table = service.dynamic_table("Things").unwrap();
-    let errors = [
+    for error in [
         service.properties().await.unwrap_err(),
         service.set_properties(ServiceProperties::default()).await.unwrap_err(),
         service.statistics().await.unwrap_err(),
         table.access_policies().await.unwrap_err(),
         table.revoke_all_access_policies().await.unwrap_err(),
-    ];
-    for error in errors {
-        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
-        assert!(
-            error.to_string().contains("Azure Cosmos DB for Table does not offer"),
-            "{error}"
-        );
+    ] {
+        let why = "Azure Cosmos DB for Table does not offer";
+        assert_error(&error, ErrorKind::Unsupported, why);
     }
     let mut reserved = DynamicEntity::new("p", "r");
     reserved.insert("rid", "x");
@@ -283,8 +245,7 @@ async fn unsupported_operations_of_cosmos_are_not_sent() {
         (reserved, "`rid`"),
     ] {
         let error = table.insert(&entity).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
-        assert!(error.to_string().contains(why), "{error}");
+        assert_error(&error, ErrorKind::InvalidInput, why);
         let mut batch = table.batch();
         let rejected = batch.insert(&entity).unwrap_err();
         assert!(rejected.to_string().contains(why), "{rejected}");

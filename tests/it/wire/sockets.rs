@@ -2,16 +2,15 @@
 
 use std::error::Error as _;
 use std::future::pending;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use azure_table::transport::ReqwestTransport;
-use azure_table::{
-    CallOptions, DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, TableClient, TableServiceClient,
-};
-use azure_table_tests::canned::CONTOSO;
-use azure_table_tests::errors::kind_in_doubt;
+use azure_table::transport::{ReqwestTransport, Transport};
+use azure_table::{DynamicEntity, ETag, Emulator, ErrorKind, TableClient, TableServiceClient};
+use azure_table_tests::canned::{CONTOSO, no_retry};
+use azure_table_tests::errors::{assert_contains, assert_error, kind_in_doubt};
+use azure_table_tests::network::serve;
 use azure_table_tests::{Network, on_both_networks};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
@@ -26,10 +25,18 @@ const BUFFERS: usize = 16 << 20;
 /// A server that does the same to every connection.
 pub(super) struct Sockets {
     pub(super) service: TableServiceClient,
-    connections: Arc<AtomicUsize>,
-    /// Bytes that were written after the head of a response.
-    written: Arc<AtomicUsize>,
+    seen: Arc<Seen>,
     task: JoinHandle<()>,
+}
+
+/// What a server has seen.
+#[derive(Default)]
+struct Seen {
+    connections: AtomicUsize,
+    /// The heads of the requests that were read to their end.
+    heads: Mutex<Vec<String>>,
+    /// Bytes that were written after the head of a response.
+    written: AtomicUsize,
 }
 
 impl Drop for Sockets {
@@ -43,7 +50,7 @@ pub(super) struct Connection {
     pub(super) stream: TcpStream,
     /// The number of connections before it.
     number: usize,
-    written: Arc<AtomicUsize>,
+    seen: Arc<Seen>,
 }
 
 impl Sockets {
@@ -54,28 +61,50 @@ impl Sockets {
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("{CONTOSO};TableEndpoint=http://{}/", listener.local_addr().unwrap());
-        let (connections, written) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let (counted, counter) = (Arc::clone(&connections), Arc::clone(&written));
+        let service = TableServiceClient::from_connection_string(&endpoint).unwrap();
+        let seen = Arc::new(Seen::default());
+        let of_task = Arc::clone(&seen);
         let task = tokio::spawn(async move {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
-                let number = counted.fetch_add(1, Ordering::SeqCst);
-                let written = Arc::clone(&counter);
-                tokio::spawn(act(Connection {
-                    stream,
-                    number,
-                    written,
-                }));
+                let number = of_task.connections.fetch_add(1, Ordering::SeqCst);
+                let seen = Arc::clone(&of_task);
+                tokio::spawn(act(Connection { stream, number, seen }));
             }
         });
         Self {
-            service: TableServiceClient::from_connection_string(&endpoint)
-                .unwrap()
-                .transport(network.transport()),
-            connections,
-            written,
+            service: service.transport(network.transport()),
+            seen,
             task,
         }
+    }
+
+    /// Answers every request, a ping with an empty list.
+    pub(super) async fn answering(network: Network) -> Self {
+        const PAGE: &str =
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"value\":[]}";
+        Self::doing(network, |mut connection| async move {
+            while let Some(head) = connection.head().await {
+                let is_ping = head.starts_with("get /tables");
+                connection.write(if is_ping { PAGE } else { WRITTEN }).await;
+            }
+        })
+        .await
+    }
+
+    /// Accepts connections, and neither reads nor answers.
+    pub(super) async fn silent(network: Network) -> Self {
+        Self::doing(network, |connection| async move {
+            let _open = connection;
+            pending::<()>().await;
+        })
+        .await
+    }
+
+    /// Returns the server with a client that has this transport.
+    pub(super) fn over(mut self, transport: impl Transport) -> Self {
+        self.service = self.service.transport(transport);
+        self
     }
 
     /// Reads a request and answers with `head`, then repeats `piece` until the client closes.
@@ -87,7 +116,7 @@ impl Sockets {
                 connection.request().await;
                 connection.write(head).await;
                 while connection.stream.write_all(&piece).await.is_ok() {
-                    connection.written.fetch_add(piece.len(), Ordering::SeqCst);
+                    connection.seen.written.fetch_add(piece.len(), Ordering::SeqCst);
                 }
             }
         })
@@ -98,26 +127,34 @@ impl Sockets {
         self.service.dynamic_table("Things").unwrap()
     }
 
-    /// Returns the error of a write that is not retried, after the common checks: one attempt, a short time, in doubt.
-    async fn lost_write(&self) -> Error {
+    /// Inserts a row, without retries.
+    pub(super) async fn insert(&self) -> azure_table::Result<ETag> {
+        let row = DynamicEntity::new("p", "r");
+        self.table().insert(&row).with(&no_retry()).await
+    }
+
+    /// Returns the kind of the failure of a write that is not retried, after the common checks: one attempt, a short
+    /// time, in doubt, and this message.
+    async fn lost_write(&self, message: &str) -> Option<ErrorKind> {
         let started = Instant::now();
-        let insert = self
-            .table()
-            .insert(&DynamicEntity::new("p", "r"))
-            .with(&CallOptions::new().retry(NoRetry));
-        let error = insert.await.unwrap_err();
+        let error = self.insert().await.unwrap_err();
         assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
-        assert!(error.may_have_applied(), "{error}");
+        assert_error(&error, ErrorKind::InDoubt, message);
         assert_eq!((error.attempts(), self.connections()), (1, 1), "{error}");
-        error
+        kind_in_doubt(&error)
     }
 
     pub(super) fn connections(&self) -> usize {
-        self.connections.load(Ordering::SeqCst)
+        self.seen.connections.load(Ordering::SeqCst)
+    }
+
+    /// Returns the heads of the requests that were read to their end, in lower case.
+    pub(super) fn heads(&self) -> Vec<String> {
+        self.seen.heads.lock().unwrap().clone()
     }
 
     fn written(&self) -> usize {
-        self.written.load(Ordering::SeqCst)
+        self.seen.written.load(Ordering::SeqCst)
     }
 }
 
@@ -129,14 +166,11 @@ impl Connection {
 
     /// Reads a whole request and returns its head in lower case; `None` if the client closed instead.
     pub(super) async fn head(&mut self) -> Option<String> {
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            head.push(self.stream.read_u8().await.ok()?);
-        }
-        let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
+        let head = read_head(&mut self.stream).await?.to_ascii_lowercase();
         let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
         let mut body = vec![0; length.map_or(0, |length| length.trim().parse().unwrap())];
         self.stream.read_exact(&mut body).await.ok()?;
+        self.seen.heads.lock().unwrap().push(head.clone());
         Some(head)
     }
 
@@ -144,6 +178,15 @@ impl Connection {
     pub(super) async fn write(&mut self, text: &str) {
         let _ = self.stream.write_all(text.as_bytes()).await;
     }
+}
+
+/// Reads the head of a request; `None` if the client closed instead.
+pub(super) async fn read_head(stream: &mut TcpStream) -> Option<String> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.ok()?);
+    }
+    Some(String::from_utf8(head).unwrap())
 }
 
 on_both_networks! {
@@ -163,90 +206,55 @@ on_both_networks! {
 }
 
 fn entity() -> String {
-    format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{ENTITY}",
-        ENTITY.len()
-    )
-}
-
-fn source(error: &Error) -> String {
-    error.source().unwrap().to_string()
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json";
+    format!("{head}\r\nContent-Length: {}\r\n\r\n{ENTITY}", ENTITY.len())
 }
 
 async fn announced_body_of_ten_gigabytes_is_rejected_unread(network: Network) {
     let head = "HTTP/1.1 201 Created\r\nContent-Length: 10000000000\r\n\r\n";
     let server = Sockets::pouring(network, head, vec![b' '; 1 << 16]).await;
-    let error = server.lost_write().await;
-    assert_eq!(kind_in_doubt(&error), Some(ErrorKind::InvalidResponse));
     let expected = "a response of at least 10000000000 bytes, more than the limit of 67108864, at http://127.0.0.1:";
-    assert!(error.to_string().contains(expected), "{error}");
-    assert!(source(&error).contains("`page_size`"), "{}", source(&error));
+    assert_eq!(server.lost_write(expected).await, Some(ErrorKind::InvalidResponse));
     assert!(server.written() < BUFFERS, "{}", server.written());
+    let error = server.insert().await.unwrap_err();
+    assert_contains(error.source().unwrap(), "`page_size`");
 }
 
 async fn endless_body_is_cut_at_the_limit(network: Network) {
     let mut chunk = b"10000\r\n".to_vec();
     chunk.resize(chunk.len() + 0x1_0000, b' ');
     chunk.extend_from_slice(b"\r\n");
-    let server = Sockets::pouring(
-        network,
-        "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n",
-        chunk,
-    )
-    .await;
-    let error = server.lost_write().await;
-    assert_eq!(kind_in_doubt(&error), Some(ErrorKind::InvalidResponse));
-    assert!(
-        error
-            .to_string()
-            .contains("more than the limit of 67108864, at http://"),
-        "{error}"
-    );
-    assert!(
-        (64 << 20..(64 << 20) + BUFFERS).contains(&server.written()),
-        "{}",
-        server.written()
-    );
-
-    // The same without chunks: the end of the body is the end of the connection.
-    let server = Sockets::pouring(network, "HTTP/1.0 201 Created\r\n\r\n", vec![b' '; 1 << 16]).await;
-    let error = server.lost_write().await;
-    assert!(
-        error
-            .to_string()
-            .contains("more than the limit of 67108864, at http://"),
-        "{error}"
-    );
+    for (head, piece) in [
+        ("HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n", chunk),
+        // The end of the body is the end of the connection.
+        ("HTTP/1.0 201 Created\r\n\r\n", vec![b' '; 1 << 16]),
+    ] {
+        let server = Sockets::pouring(network, head, piece).await;
+        let kind = server.lost_write("more than the limit of 67108864, at http://").await;
+        assert_eq!(kind, Some(ErrorKind::InvalidResponse), "{head}");
+        let read = 64 << 20..(64 << 20) + BUFFERS;
+        assert!(read.contains(&server.written()), "{head}: {}", server.written());
+    }
 }
 
 async fn read_with_a_response_beyond_the_limit_is_not_retried(network: Network) {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 67108865\r\n\r\n";
     let server = Sockets::pouring(network, head, vec![b' '; 1 << 16]).await;
     let error = server.table().get(("p", "r")).await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.attempts()),
-        (ErrorKind::InvalidResponse, 1),
-        "{error}"
-    );
     let expected = "a response of at least 67108865 bytes, more than the limit of 67108864, at http://";
-    assert!(error.to_string().contains(expected), "{error}");
-    assert!(!error.may_have_applied());
+    assert_error(&error, ErrorKind::InvalidResponse, expected);
+    assert_eq!(error.attempts(), 1);
 }
 
 async fn endless_headers_are_cut(network: Network) {
-    let server = Sockets::pouring(
-        network,
-        "HTTP/1.1 201 Created\r\n",
-        b"X-Header: value\r\n".repeat(4_096),
-    )
-    .await;
-    let error = server.lost_write().await;
-    assert_eq!(kind_in_doubt(&error), Some(ErrorKind::Connection));
-    assert!(server.written() < BUFFERS, "{}", server.written());
-    // One header without end is no better.
-    let server = Sockets::pouring(network, "HTTP/1.1 201 Created\r\nX-Header: ", vec![b'x'; 1 << 16]).await;
-    assert_eq!(kind_in_doubt(&server.lost_write().await), Some(ErrorKind::Connection));
-    assert!(server.written() < BUFFERS, "{}", server.written());
+    for (head, piece) in [
+        ("HTTP/1.1 201 Created\r\n", b"X-Header: value\r\n".repeat(4_096)),
+        ("HTTP/1.1 201 Created\r\nX-Header: ", vec![b'x'; 1 << 16]),
+    ] {
+        let server = Sockets::pouring(network, head, piece).await;
+        assert_eq!(server.lost_write("").await, Some(ErrorKind::Connection), "{head}");
+        assert!(server.written() < BUFFERS, "{head}: {}", server.written());
+    }
 }
 
 async fn response_byte_by_byte_ends_with_the_attempt_timeout(network: Network) {
@@ -264,14 +272,10 @@ async fn response_byte_by_byte_ends_with_the_attempt_timeout(network: Network) {
         .await;
         server.service = server.service.attempt_timeout(Duration::from_millis(400));
         let started = Instant::now();
-        let error = server.lost_write().await;
-        assert_eq!(kind_in_doubt(&error), Some(ErrorKind::Timeout), "{error}");
-        assert!(
-            error
-                .to_string()
-                .contains("no response within the `attempt_timeout` of 400ms"),
-            "{error}"
-        );
+        let kind = server
+            .lost_write("no response within the `attempt_timeout` of 400ms")
+            .await;
+        assert_eq!(kind, Some(ErrorKind::Timeout));
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     }
 }
@@ -294,14 +298,8 @@ async fn truncated_body_is_an_incomplete_response(network: Network) {
                 }
             })
             .await;
-            let error = server.lost_write().await;
-            assert_eq!(kind_in_doubt(&error), Some(ErrorKind::Connection));
-            assert!(
-                error
-                    .to_string()
-                    .contains("the response broke off at http://127.0.0.1:"),
-                "{response}: {error}"
-            );
+            let kind = server.lost_write("the response broke off at http://127.0.0.1:").await;
+            assert_eq!(kind, Some(ErrorKind::Connection), "{response}");
         }
     }
 }
@@ -341,25 +339,18 @@ async fn bytes_that_are_not_http_are_a_broken_connection(network: Network) {
             connection.write(garbage).await;
         })
         .await;
-        let error = server.lost_write().await;
-        assert_eq!(kind_in_doubt(&error), Some(ErrorKind::Connection), "{garbage:?}");
-        assert!(
-            error
-                .to_string()
-                .contains("the connection broke before the response arrived"),
-            "{garbage:?}: {error}"
-        );
+        let kind = server
+            .lost_write("the connection broke before the response arrived")
+            .await;
+        assert_eq!(kind, Some(ErrorKind::Connection), "{garbage:?}");
     }
 }
 
 async fn response_may_end_with_its_connection(network: Network) {
     let server = Sockets::doing(network, |mut connection| async move {
         connection.request().await;
-        connection
-            .write(&format!(
-                "HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{ENTITY}"
-            ))
-            .await;
+        let head = "HTTP/1.0 200 OK\r\nContent-Type: application/json";
+        connection.write(&format!("{head}\r\n\r\n{ENTITY}")).await;
     })
     .await;
     for _ in 0..3 {
@@ -369,25 +360,18 @@ async fn response_may_end_with_its_connection(network: Network) {
     assert_eq!(server.connections(), 3);
 }
 
-/// The server closes without notice after each response, as load balancers do. Returns it with the number of requests
-/// that it has read.
-async fn closing(network: Network) -> (Sockets, Arc<AtomicUsize>) {
-    let requests = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&requests);
-    let server = Sockets::doing(network, move |mut connection| {
-        let counter = Arc::clone(&counter);
-        async move {
-            if connection.request().await {
-                counter.fetch_add(1, Ordering::SeqCst);
-                connection.write(WRITTEN).await;
-            }
+/// The server closes without notice after each response, as load balancers do.
+async fn closing(network: Network) -> Sockets {
+    Sockets::doing(network, |mut connection| async move {
+        if connection.request().await {
+            connection.write(WRITTEN).await;
         }
-    });
-    (server.await, requests)
+    })
+    .await
 }
 
 async fn idle_connection_closed_by_the_server_is_not_a_failure(network: Network) {
-    let (server, _) = closing(network).await;
+    let server = closing(network).await;
     for _ in 0..5 {
         server.table().insert(&DynamicEntity::new("p", "r")).await.unwrap();
         sleep(Duration::from_millis(50)).await;
@@ -396,69 +380,44 @@ async fn idle_connection_closed_by_the_server_is_not_a_failure(network: Network)
 }
 
 async fn close_during_a_write_is_reported_correctly(network: Network) {
-    let (server, requests) = closing(network).await;
-    let (mut written, mut in_doubt) = (0, 0);
+    let server = closing(network).await;
+    let mut written = 0;
     for _ in 0..200 {
         // Immediately: the client may see the close before or after it sends the request.
-        match server
-            .table()
-            .insert(&DynamicEntity::new("p", "r"))
-            .with(&CallOptions::new().retry(NoRetry))
-            .await
-        {
+        match server.insert().await {
             Ok(_) => written += 1,
-            Err(error) => {
-                assert_eq!(kind_in_doubt(&error), Some(ErrorKind::Connection), "{error}");
-                in_doubt += 1;
-            }
+            Err(error) => assert_eq!(kind_in_doubt(&error), Some(ErrorKind::Connection), "{error}"),
         }
     }
     // Most are written: hyper saw the close in time and used another connection, or opened one and left it unused. The
     // rest were sent after the close, and never read. So nothing was sent twice.
-    assert_eq!((requests.load(Ordering::SeqCst), written + in_doubt), (written, 200));
+    assert_eq!(server.heads().len(), written);
 }
 
 async fn unanswered_write_is_in_doubt(network: Network) {
     // The second request of the connection is read to its end; it is unknown if it was applied.
     let server = Sockets::doing(network, |mut connection| async move {
         if connection.request().await {
-            connection
-                .write(&if connection.number == 0 {
-                    WRITTEN.to_owned()
-                } else {
-                    entity()
-                })
-                .await;
+            let is_first = connection.number == 0;
+            let response = if is_first { WRITTEN.to_owned() } else { entity() };
+            connection.write(&response).await;
             connection.request().await;
         }
     })
     .await;
     let table = server.table();
     table.insert(&DynamicEntity::new("p", "r")).await.unwrap();
-    let error = server.lost_write().await;
-    assert!(
-        error
-            .to_string()
-            .contains("the connection broke before the response arrived"),
-        "{error}"
-    );
+    server
+        .lost_write("the connection broke before the response arrived")
+        .await;
     assert!(table.get(("p", "r")).await.unwrap().is_some(), "a read may be repeated");
 }
 
 async fn a_call_ends_in_time_on_a_server_that_never_answers(network: Network) {
-    let server = Sockets::doing(network, |connection| async move {
-        let _open = connection;
-        pending::<()>().await;
-    })
-    .await;
+    let server = Sockets::silent(network).await;
     let started = Instant::now();
-    let error = server
-        .table()
-        .get(("p", "r"))
-        .timeout(Duration::from_millis(300))
-        .await
-        .unwrap_err();
-    assert_eq!((error.kind(), error.may_have_applied()), (ErrorKind::Timeout, false));
+    let get = server.table().get(("p", "r")).timeout(Duration::from_millis(300));
+    assert_error(&get.await.unwrap_err(), ErrorKind::Timeout, "");
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 }
 
@@ -467,11 +426,8 @@ async fn a_call_ends_in_time_on_a_server_that_never_answers(network: Network) {
 #[tokio::test]
 async fn retries_of_reqwest_hide_no_applied_insert() {
     for is_reachable in [false, true] {
-        let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
-        let connection_string = server.connection_string();
+        let (server, owner) = serve(Emulator::new()).await;
         let service = server.address();
-        let _running = server.spawn();
-        let owner = TableServiceClient::from_connection_string(&connection_string).unwrap();
         let owner = owner.dynamic_table("Things").unwrap();
         owner.create_table().await.unwrap();
 
@@ -499,17 +455,17 @@ async fn retries_of_reqwest_hide_no_applied_insert() {
             Some(_) => request.success(),
         });
         let transport = ReqwestTransport::builder().configure(|client| client.no_proxy().retry(retries));
-        let connection_string = connection_string.replace(&service.to_string(), &front.to_string());
-        let client = TableServiceClient::from_connection_string(&connection_string).unwrap();
-        let table = client
-            .transport(transport.build().unwrap())
-            .dynamic_table("Things")
-            .unwrap();
+        let endpoint = server
+            .connection_string()
+            .replace(&service.to_string(), &front.to_string());
+        let client = TableServiceClient::from_connection_string(&endpoint).unwrap();
+        let client = client.transport(transport.build().unwrap());
+        let table = client.dynamic_table("Things").unwrap();
         let insert = table.insert(&DynamicEntity::new("p", "r"));
         if is_reachable {
             insert.await.unwrap();
         } else {
-            let error = insert.with(&CallOptions::new().retry(NoRetry)).await.unwrap_err();
+            let error = insert.with(&no_retry()).await.unwrap_err();
             assert!(error.may_have_applied(), "{error:?}");
         }
         assert!(owner.get(("p", "r")).await.unwrap().is_some());

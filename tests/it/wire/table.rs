@@ -1,7 +1,8 @@
 //! Requests on tables.
 
 use azure_table::service::Creation;
-use azure_table::{Continuation, DynamicEntity, ErrorKind};
+use azure_table::{Continuation, ErrorKind};
+use azure_table_tests::errors::assert_contains;
 use wiremock::ResponseTemplate;
 
 use super::server::{Server, body, headers, line};
@@ -9,7 +10,7 @@ use super::server::{Server, body, headers, line};
 #[tokio::test]
 async fn create_table() {
     let server = Server::responding(ResponseTemplate::new(204)).await;
-    let table = server.service().table::<DynamicEntity>("Blogs").unwrap();
+    let table = server.table();
     assert_eq!(table.create_table_if_not_exists().await.unwrap(), Creation::Created);
     let request = server.only_request().await;
     assert_eq!(line(&request), "POST /acct/Tables");
@@ -23,31 +24,33 @@ async fn create_table() {
             "x-ms-version: 2019-02-02",
         ]
     );
-    assert_eq!(body(&request), r#"{"TableName":"Blogs"}"#);
+    assert_eq!(body(&request), r#"{"TableName":"Things"}"#);
 }
 
 #[tokio::test]
 async fn delete_table() {
     let server = Server::responding(ResponseTemplate::new(204)).await;
-    server
-        .service()
-        .table::<DynamicEntity>("Blogs")
-        .unwrap()
-        .delete_table()
-        .await
-        .unwrap();
+    server.table().delete_table().await.unwrap();
     let request = server.only_request().await;
-    assert_eq!(line(&request), "DELETE /acct/Tables('Blogs')");
+    assert_eq!(line(&request), "DELETE /acct/Tables('Things')");
     assert_eq!(body(&request), "");
+}
+
+/// A page of a list of tables.
+fn page(names: &[&str], next: Option<&str>) -> ResponseTemplate {
+    let table = |name: &&str| format!(r#"{{"TableName":"{name}"}}"#);
+    let tables = names.iter().map(table).collect::<Vec<_>>().join(",");
+    let page = ResponseTemplate::new(200).set_body_string(format!(r#"{{"value":[{tables}]}}"#));
+    match next {
+        Some(next) => page.insert_header("x-ms-continuation-NextTableName", next),
+        None => page,
+    }
 }
 
 #[tokio::test]
 async fn list_tables_follows_its_pages() {
-    let first = ResponseTemplate::new(200)
-        .insert_header("x-ms-continuation-NextTableName", "1!4!YQ--")
-        .set_body_string(r#"{"value":[{"TableName":"a1a"}]}"#);
-    let last = ResponseTemplate::new(200).set_body_string(r#"{"value":[{"TableName":"b1b"}]}"#);
-    let server = Server::responding_in_turn([first, last]).await;
+    let pages = [page(&["a1a"], Some("1!4!YQ--")), page(&["b1b"], None)];
+    let server = Server::responding_in_turn(pages).await;
     assert_eq!(server.service().list_tables().await.unwrap(), ["a1a", "b1b"]);
     let requests = server.requests().await;
     assert_eq!(line(&requests[0]), "GET /acct/Tables");
@@ -58,24 +61,8 @@ async fn list_tables_follows_its_pages() {
 /// position belongs to its list.
 #[tokio::test]
 async fn tables_are_listed_as_a_stream() {
-    let page = |names: &[&str], next: Option<&str>| {
-        let tables: Vec<_> = names
-            .iter()
-            .map(|name| format!(r#"{{"TableName":"{name}"}}"#))
-            .collect();
-        let page = ResponseTemplate::new(200).set_body_string(format!(r#"{{"value":[{}]}}"#, tables.join(",")));
-        match next {
-            Some(next) => page.insert_header("x-ms-continuation-NextTableName", next),
-            None => page,
-        }
-    };
-    let pages = || {
-        [
-            page(&["logA"], Some("x")),
-            page(&[], Some("y")),
-            page(&["logB", "logC"], Some("")),
-        ]
-    };
+    let last = || page(&["logB", "logC"], Some(""));
+    let pages = || [page(&["logA"], Some("x")), page(&[], Some("y")), last()];
     let server = Server::responding_in_turn(pages()).await;
     let mut names = server.service().list_tables().starting_with("log").stream();
     let mut listed = Vec::new();
@@ -104,31 +91,12 @@ async fn tables_are_listed_as_a_stream() {
     let rest = server.service().list_tables().resume_from(position());
     assert_eq!(rest.await.unwrap(), ["logB", "logC"]);
     assert!(line(&server.requests().await[2]).ends_with("/Tables?NextTableName=y"));
-    let others = [
-        server
-            .service()
-            .list_tables()
-            .starting_with("x")
-            .resume_from(position())
-            .await
-            .unwrap_err(),
-        server
-            .service()
-            .dynamic_table("Things")
-            .unwrap()
-            .query()
-            .resume_from(position())
-            .all()
-            .await
-            .unwrap_err(),
-    ];
-    let reasons = [
-        "belongs to another query",
-        "this is the continuation of `list_tables`, not of a query",
-    ];
-    for (error, why) in others.into_iter().zip(reasons) {
-        assert!(error.to_string().contains(why), "{error}");
-    }
+    let other = server.service().list_tables().starting_with("x");
+    let error = other.resume_from(position()).await.unwrap_err();
+    assert_contains(error, "belongs to another query");
+    let query = server.table().query().resume_from(position());
+    let why = "this is the continuation of `list_tables`, not of a query";
+    assert_contains(query.all().await.unwrap_err(), why);
 }
 
 /// A table that is being deleted neither exists nor was created.
@@ -137,7 +105,7 @@ async fn a_table_being_deleted_is_a_conflict() {
     let being_deleted = r#"{"odata.error":{"code":"TableBeingDeleted","message":{"lang":"en-US",
         "value":"The specified table is being deleted. Try operation later.\nRequestId:x\nTime:y"}}}"#;
     let server = Server::responding(ResponseTemplate::new(409).set_body_string(being_deleted)).await;
-    let table = server.service().table::<DynamicEntity>("Blogs").unwrap();
+    let table = server.table();
     let error = table.create_table_if_not_exists().await.unwrap_err();
     assert_eq!(
         (error.kind(), error.code()),
@@ -145,7 +113,7 @@ async fn a_table_being_deleted_is_a_conflict() {
     );
     assert_eq!(
         error.to_string(),
-        "create table Blogs: the service answered 409 TableBeingDeleted: \
+        "create table Things: the service answered 409 TableBeingDeleted: \
          The specified table is being deleted. Try operation later."
     );
 }

@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use azure_table::transport::{Delivery, HttpTransport, TowerTransport, Transport, TransportError};
-use azure_table::{CallOptions, DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, Error, ErrorKind, TableServiceClient};
+use azure_table_tests::canned::no_retry;
+use azure_table_tests::errors::{assert_contains, assert_error};
+use azure_table_tests::network::serve;
 use bytes::Bytes;
 use http::{Request, Response};
 use tower::ServiceBuilder;
@@ -14,10 +17,7 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 #[tokio::test]
 async fn layers_run_under_the_client() {
-    let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0")
-        .await
-        .unwrap()
-        .spawn();
+    let (_server, client) = serve(Emulator::new()).await;
     let (in_flight, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (seen, http) = (Arc::clone(&most), HttpTransport::builder().build().unwrap());
     let service = ServiceBuilder::new()
@@ -32,11 +32,8 @@ async fn layers_run_under_the_client() {
                 response.map(|response| response.map(in_pieces))
             }
         });
-    let client = TableServiceClient::from_connection_string(server.connection_string()).unwrap();
-    let table = client
-        .transport(TowerTransport::new(service))
-        .dynamic_table("Things")
-        .unwrap();
+    let client = client.transport(TowerTransport::new(service));
+    let table = client.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     let inserts = (0..40).map(|n| table.insert(&DynamicEntity::new("p", format!("{n:02}"))));
     futures::future::try_join_all(inserts).await.unwrap();
@@ -51,29 +48,33 @@ fn in_pieces(body: Bytes) -> impl http_body::Body<Data = Bytes, Error = BoxError
     http_body_util::StreamBody::new(futures::stream::iter(frames))
 }
 
+/// The error of an insert through this transport.
+async fn insert_error(transport: impl Transport) -> Error {
+    let client = TableServiceClient::from_transport(transport);
+    let table = client.dynamic_table("Things").unwrap();
+    let insert = table.insert(&DynamicEntity::new("p", "r"));
+    insert.with(&no_retry()).await.unwrap_err()
+}
+
 /// The error of an insert through a service that fails with `error`, and the number of requests.
-async fn failed(error: fn() -> BoxError) -> (azure_table::Error, usize) {
+async fn failed(error: fn() -> BoxError) -> (Error, usize) {
     let requests = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&requests);
     let service = tower::service_fn(move |_: Request<Bytes>| {
         counted.fetch_add(1, Ordering::SeqCst);
         async move { Err::<Response<http_body_util::Empty<Bytes>>, _>(error()) }
     });
-    let client = TableServiceClient::from_transport(TowerTransport::new(service));
-    let table = client
-        .with(&CallOptions::new().retry(NoRetry))
-        .dynamic_table("Things")
-        .unwrap();
-    let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    let error = insert_error(TowerTransport::new(service)).await;
     (error, requests.load(Ordering::SeqCst))
 }
 
 #[tokio::test]
 async fn error_of_a_service_leaves_a_write_in_doubt_unless_it_says_more() {
     let (error, _) = failed(|| "a layer gave up".into()).await;
-    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    assert_error(&error, ErrorKind::InDoubt, "");
     let (error, requests) = failed(|| Box::new(TransportError::new(Delivery::NothingSent, "no route"))).await;
-    assert_eq!((error.kind(), requests), (ErrorKind::Connection, 1), "{error}");
+    assert_error(&error, ErrorKind::Connection, "");
+    assert_eq!(requests, 1);
 }
 
 #[tokio::test]
@@ -89,7 +90,7 @@ async fn error_of_a_service_is_shown_without_its_url() {
     .await;
     let shown = format!("{error:?} {error}");
     let expected = "error sending request for url (a URL) no route for (a URL) sig=…";
-    assert!(shown.contains(expected), "{shown}");
+    assert_contains(&shown, expected);
     assert!(!shown.contains("SECRET"), "{shown}");
 }
 
@@ -110,17 +111,8 @@ async fn service_that_is_never_ready_has_sent_nothing() {
             unreachable!("it is never ready")
         }
     }
-    let client = TableServiceClient::from_transport(TowerTransport::new(Closed));
-    let table = client
-        .with(&CallOptions::new().retry(NoRetry))
-        .dynamic_table("Things")
-        .unwrap();
-    let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.may_have_applied()),
-        (ErrorKind::Connection, false),
-        "{error}"
-    );
+    let error = insert_error(TowerTransport::new(Closed)).await;
+    assert_error(&error, ErrorKind::Connection, "");
 }
 
 #[tokio::test]
@@ -130,10 +122,8 @@ async fn endless_body_is_not_read_to_its_end() {
         let frames = futures::stream::repeat_with(move || Ok::<_, BoxError>(http_body::Frame::data(piece.clone())));
         Ok::<_, BoxError>(Response::new(http_body_util::StreamBody::new(frames)))
     });
-    let table = TableServiceClient::from_transport(TowerTransport::new(service))
-        .dynamic_table("Things")
-        .unwrap();
-    let error = table.get(("p", "r")).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
-    assert!(error.to_string().contains("more than the limit of 67108864"), "{error}");
+    let client = TableServiceClient::from_transport(TowerTransport::new(service));
+    let get = client.dynamic_table("Things").unwrap().get(("p", "r"));
+    let error = get.await.unwrap_err();
+    assert_error(&error, ErrorKind::InvalidResponse, "more than the limit of 67108864");
 }

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table::transport::{HttpTransport, HttpTransportBuilder};
-use azure_table::{
-    CallOptions, DynamicEntity, Emulator, EmulatorServer, Error, ErrorKind, NoRetry, RunningEmulator,
-    TableServiceClient,
-};
-use azure_table_tests::canned::CONTOSO;
+use azure_table::{DynamicEntity, Emulator, Error, ErrorKind, RunningEmulator, TableServiceClient};
+use azure_table_tests::canned::{CONTOSO, no_retry};
+use azure_table_tests::errors::{assert_contains, assert_error};
+use azure_table_tests::network::serve;
 use azure_table_tests::network::tls_front::{HOST, Identity, TlsFront};
 use rcgen::ExtendedKeyUsagePurpose;
 use rustls::ClientConfig;
@@ -19,33 +18,22 @@ use tokio::net::TcpListener;
 const LOCALHOST: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 async fn emulator() -> RunningEmulator {
-    EmulatorServer::bind(Emulator::new(), "127.0.0.1:0")
-        .await
-        .unwrap()
-        .spawn()
+    serve(Emulator::new()).await.0
 }
 
 /// A client of the emulator under another address, such as `http://tables.test:1`.
 fn service(server: &RunningEmulator, address: &str, transport: HttpTransportBuilder) -> TableServiceClient {
     let own = format!("http://{}", server.address());
     let connection_string = server.connection_string().replace(&own, address);
-    TableServiceClient::from_connection_string(&connection_string)
-        .unwrap()
-        .transport(transport.build().unwrap())
+    let service = TableServiceClient::from_connection_string(&connection_string).unwrap();
+    service.transport(transport.build().unwrap())
 }
 
 async fn insert_error(service: &TableServiceClient) -> Error {
     let table = service.dynamic_table("Things").unwrap();
-    let error = table
-        .insert(&DynamicEntity::new("p", "r"))
-        .with(&CallOptions::new().retry(NoRetry))
-        .await
-        .unwrap_err();
-    assert_eq!(
-        (error.kind(), error.may_have_applied()),
-        (ErrorKind::Connection, false),
-        "{error}"
-    );
+    let insert = table.insert(&DynamicEntity::new("p", "r")).with(&no_retry());
+    let error = insert.await.unwrap_err();
+    assert_error(&error, ErrorKind::Connection, "");
     error
 }
 
@@ -81,7 +69,7 @@ async fn host_has_the_addresses_of_the_function() {
     client(HOST).ping().await.unwrap();
     client("fixed.test").ping().await.unwrap();
     let error = insert_error(&client("other.test")).await;
-    assert!(format!("{error:?}").contains("not a host of this test"), "{error:?}");
+    assert_contains(format!("{error:?}"), "not a host of this test");
 }
 
 /// The address of an account that has no tables, such as one of premium block blobs, does not exist.
@@ -93,8 +81,8 @@ async fn host_that_does_not_resolve_is_explained() {
     let error = insert_error(&service.transport(transport)).await;
     let why = "at https://contoso.table.core.windows.net, whose host or proxy does not resolve: check the account's name; accounts \
                of some kinds, such as premium block blobs, have no tables";
-    assert!(error.to_string().contains(why), "{error}");
-    assert!(format!("{error:?}").contains("Name or service not known"), "{error:?}");
+    assert_contains(&error, why);
+    assert_contains(format!("{error:?}"), "Name or service not known");
 }
 
 #[cfg(target_os = "linux")]
@@ -106,7 +94,7 @@ async fn connection_comes_from_the_local_address_and_interface() {
     let local = Ipv4Addr::new(127, 0, 0, 7).into();
     let transport = HttpTransport::builder().local_address(local).interface("lo");
     let client = service(&server, &address, transport);
-    let ping = tokio::spawn(async move { client.ping().with(&CallOptions::new().retry(NoRetry)).await });
+    let ping = tokio::spawn(async move { client.ping().with(&no_retry()).await });
     let (_, peer) = listener.accept().await.unwrap();
     assert_eq!(peer.ip(), local);
     ping.abort();
@@ -128,23 +116,26 @@ async fn silent_connection_is_probed_by_default() {
     ] {
         let client = service(&server, &address, transport);
         client.ping().await.unwrap();
-        let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
-        let columns: Vec<Vec<_>> = sockets.lines().map(|line| line.split_whitespace().collect()).collect();
-        let socket = columns
-            .iter()
-            .find(|columns| columns[2] == remote && columns[3] == "01")
-            .unwrap();
-        assert_eq!(&socket[5][..2], timer, "{socket:?}");
+        let sockets = open(&remote);
+        assert_eq!(&sockets[0][5][..2], timer, "{sockets:?}");
         drop(client);
         // The pool closes its connections, so that the next one is found alone.
-        while std::fs::read_to_string("/proc/net/tcp")
-            .unwrap()
-            .lines()
-            .any(|line| line.contains(&format!("{remote} 01")))
-        {
+        while !open(&remote).is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
+}
+
+/// The columns of each open socket to this address.
+#[cfg(target_os = "linux")]
+fn open(remote: &str) -> Vec<Vec<String>> {
+    let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let columns = sockets
+        .lines()
+        .map(|line| line.split_whitespace().map(str::to_owned).collect());
+    columns
+        .filter(|columns: &Vec<_>| columns[2] == remote && columns[3] == "01")
+        .collect()
 }
 
 #[tokio::test]
@@ -155,29 +146,19 @@ async fn client_authenticates_with_its_certificate() {
     let address = format!("https://{}", front.address);
     let trusting = || HttpTransport::builder().root_certificates(&front.identity.certificate);
     let both = format!("{}{}", identity.key, identity.certificate);
-    service(&server, &address, trusting().client_certificate(&both))
-        .ping()
-        .await
-        .unwrap();
+    let client = service(&server, &address, trusting().client_certificate(&both));
+    client.ping().await.unwrap();
+    let ping = service(&server, &address, trusting()).ping().with(&no_retry());
+    assert_error(&ping.await.unwrap_err(), ErrorKind::Connection, "");
 
-    let error = service(&server, &address, trusting())
-        .ping()
-        .with(&CallOptions::new().retry(NoRetry))
-        .await
-        .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
-
+    let mixed = format!("{}{}", front.identity.key, identity.certificate);
     for (pem, part) in [
         (&identity.certificate, "no private key in PEM"),
         (&identity.key, "BEGIN CERTIFICATE"),
-        (
-            &format!("{}{}", front.identity.key, identity.certificate),
-            "cannot be used",
-        ),
+        (&mixed, "cannot be used"),
     ] {
         let error = trusting().client_certificate(pem).build().unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
-        assert!(error.to_string().contains(part), "{error}");
+        assert_error(&error, ErrorKind::InvalidInput, part);
     }
 }
 
@@ -195,10 +176,8 @@ fn error_of_a_certificate_does_not_show_its_key() {
     ] {
         let error = HttpTransport::builder().client_certificate(&pem).build().unwrap_err();
         let shown = format!("{error} {error:?} {error:#?} {:?}", std::error::Error::source(&error));
-        assert!(
-            !shown.contains(secret) && !shown.contains(bytes.trim_matches(['[', ']'])),
-            "{shown}"
-        );
+        let is_shown = [secret, bytes.trim_matches(['[', ']'])].map(|form| shown.contains(form));
+        assert_eq!(is_shown, [false, false], "{shown}");
     }
 }
 
@@ -209,22 +188,18 @@ async fn own_configuration_replaces_the_others() {
     let address = format!("https://{}", front.address);
     let config = || {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider).with_protocol_versions(&[&rustls::version::TLS13]);
-        let mut config = config
-            .unwrap()
-            .with_root_certificates(front.identity.roots())
-            .with_no_client_auth();
+        let config = ClientConfig::builder_with_provider(provider);
+        let config = config.with_protocol_versions(&[&rustls::version::TLS13]).unwrap();
+        let config = config.with_root_certificates(front.identity.roots());
+        let mut config = config.with_no_client_auth();
         config.alpn_protocols = vec![b"h2".to_vec()];
         config
     };
     let transport = HttpTransport::builder().tls_config(config());
     service(&server, &address, transport).ping().await.unwrap();
-    let transport = HttpTransport::builder()
-        .tls_config(config())
-        .root_certificates(&front.identity.certificate);
-    let error = transport.build().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    assert!(error.to_string().contains("`tls_config` replaces"), "{error}");
+    let both = HttpTransport::builder().tls_config(config());
+    let error = both.root_certificates(&front.identity.certificate).build().unwrap_err();
+    assert_error(&error, ErrorKind::InvalidInput, "`tls_config` replaces");
     assert_eq!(front.protocols.try_recv(), Ok(None));
 }
 
@@ -233,10 +208,8 @@ async fn own_configuration_replaces_the_others() {
 async fn each_scheme_may_have_its_proxy() {
     let server = emulator().await;
     let front = TlsFront::to(server.address(), None).await;
-    let (plain, secure) = (
-        format!("http://{}", server.address()),
-        format!("https://{}", front.address),
-    );
+    let plain = format!("http://{}", server.address());
+    let secure = format!("https://{}", front.address);
     let closed = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -259,8 +232,5 @@ async fn each_scheme_may_have_its_proxy() {
     insert_error(&service(&server, &plain, trusting().proxy(&closed).no_proxy(HOST))).await;
     HttpTransport::builder().no_proxy("*").build().unwrap();
     let error = HttpTransport::builder().no_proxy(HOST).build().unwrap_err();
-    assert!(
-        error.to_string().contains("set `proxy`, or `no_proxy(\"*\")`"),
-        "{error}"
-    );
+    assert_contains(error, "set `proxy`, or `no_proxy(\"*\")`");
 }

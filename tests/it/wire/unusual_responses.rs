@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use azure_table::{DynamicEntity, ErrorKind, ExponentialRetry, NoRetry, TableServiceClient};
-use azure_table_tests::canned::{Canned, Step};
+use azure_table::{DynamicEntity, ErrorKind, ExponentialRetry, TableServiceClient};
+use azure_table_tests::canned::{Canned, Step, no_retry};
+use azure_table_tests::errors::{assert_contains, assert_error};
 use azure_table_tests::{Network, on_both_networks};
 use wiremock::ResponseTemplate;
 
@@ -20,24 +21,17 @@ async fn html_response_is_named_as_html() {
     for status in [200, 404] {
         let html = ResponseTemplate::new(status).set_body_raw(page, "text/html");
         let server = Server::responding(html).await;
-        let table = server.service().table::<DynamicEntity>("Things").unwrap();
+        let table = server.table();
         for error in [
             table.get(("p", "r")).await.unwrap_err(),
             table.query().all().await.unwrap_err(),
             server.service().list_tables().await.unwrap_err(),
         ] {
             // A proxy's 404 does not mean that the entity is missing.
-            assert_eq!(
-                (error.kind(), error.status()),
-                (ErrorKind::InvalidResponse, Some(status))
-            );
+            let shown = "content type text/html, begins with \"<!DOCTYPE html>";
+            assert_error(&error, ErrorKind::InvalidResponse, shown);
+            assert_eq!(error.status(), Some(status));
             assert_eq!(error.to_string().lines().count(), 1);
-            assert!(
-                error
-                    .to_string()
-                    .contains("content type text/html, begins with \"<!DOCTYPE html>"),
-                "{error}"
-            );
         }
     }
 }
@@ -48,32 +42,29 @@ async fn rejected_entity_is_named() {
     let exists =
         r#"{"odata.error":{"code":"EntityAlreadyExists","message":{"lang":"en-US","value":"It\u001bexists."}}}"#;
     let server = Server::responding(ResponseTemplate::new(409).set_body_string(exists)).await;
-    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let table = server.table();
     let long = "r".repeat(1_000);
     let error = table.insert(&DynamicEntity::new("p", long.as_str())).await.unwrap_err();
     assert_eq!(error.entity(), Some(("p", long.as_str())));
-    assert_eq!(
-        error.to_string(),
-        format!(
-            "insert in table Things: entity (\"p\", \"{}\"…): the service answered 409 EntityAlreadyExists: It exists.",
-            "r".repeat(80)
-        )
+    let shown = "r".repeat(80);
+    let expected = format!(
+        "insert in table Things: entity (\"p\", \"{shown}\"…): the service answered 409 EntityAlreadyExists: It exists."
     );
+    assert_eq!(error.to_string(), expected);
 }
 
 #[tokio::test]
 async fn bidirectional_control_of_the_service_is_escaped() {
     let body = r#"{"odata.error":{"code":"A\u202eB","message":{"lang":"en-US","value":"It \u2066is\u2069 so."}}}"#;
     let server = Server::responding(ResponseTemplate::new(400).set_body_string(body)).await;
-    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let table = server.table();
     let key = ("p\u{200f}", "r");
     let error = table.insert(&DynamicEntity::new(key.0, key.1)).await.unwrap_err();
     assert_eq!(
         error.to_string(),
         r#"insert in table Things: entity ("p\u{200f}", "r"): the service answered 400 A\u{202e}B: It \u{2066}is\u{2069} so."#
     );
-    let story = error.diagnostics().to_string();
-    assert!(story.contains(r"400 A\u{202e}B after"), "{story}");
+    assert_contains(error.diagnostics(), r"400 A\u{202e}B after");
     assert_eq!(error.code(), Some("A\u{202e}B"), "as a value it is as it came");
 }
 
@@ -84,7 +75,7 @@ async fn wrong_key_has_the_message_of_the_live_service() {
         .insert_header("x-ms-error-code", "AuthenticationFailed")
         .set_body_raw(rejection, "application/json");
     let server = Server::responding(response).await;
-    let table = server.service().table::<DynamicEntity>("Things").unwrap();
+    let table = server.table();
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unauthenticated, 1));
     assert_eq!(
@@ -98,13 +89,10 @@ async fn wrong_key_has_the_message_of_the_live_service() {
 
 async fn a_redirect_is_not_followed(network: Network) {
     let elsewhere = Server::responding(ResponseTemplate::new(200)).await;
-    let server =
-        Server::responding(ResponseTemplate::new(307).insert_header("location", elsewhere.uri().as_str())).await;
-    let table = server
-        .service()
-        .transport(network.transport())
-        .table::<DynamicEntity>("Things")
-        .unwrap();
+    let redirect = ResponseTemplate::new(307).insert_header("location", elsewhere.uri().as_str());
+    let server = Server::responding(redirect).await;
+    let service = server.service().transport(network.transport());
+    let table = service.dynamic_table("Things").unwrap();
     assert_eq!(table.get(("p", "r")).await.unwrap_err().status(), Some(307));
     assert_eq!(elsewhere.requests().await.len(), 0);
 }
@@ -114,29 +102,21 @@ async fn nothing_listening_is_named_with_its_address(network: Network) {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let connection_string = format!("AccountName=a;AccountKey=AAAA;TableEndpoint=http://{address}/a");
-    let table = TableServiceClient::from_connection_string(&connection_string)
-        .unwrap()
-        .transport(network.transport())
-        .retry(ExponentialRetry::default().delay(Duration::from_millis(1)))
-        .dynamic_table("Things")
-        .unwrap();
+    let service = TableServiceClient::from_connection_string(&connection_string).unwrap();
+    let service = service.retry(ExponentialRetry::default().delay(Duration::from_millis(1)));
+    let table = service.transport(network.transport()).dynamic_table("Things").unwrap();
     let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Connection, 4));
     assert!(!error.may_have_applied(), "nothing was sent");
-    assert_eq!(
-        error.to_string(),
-        format!(
-            "insert in table Things: entity (\"p\", \"r\"): no connection to the service at http://{address}/a \
-             (after 4 attempts)"
-        )
+    let expected = format!(
+        "insert in table Things: entity (\"p\", \"r\"): no connection to the service at http://{address}/a \
+         (after 4 attempts)"
     );
-    let mut causes = String::new();
-    let mut source = std::error::Error::source(&error);
-    while let Some(cause) = source {
-        causes.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    assert!(causes.to_lowercase().contains("refused"), "{causes}");
+    assert_eq!(error.to_string(), expected);
+    let first = std::error::Error::source(&error);
+    let causes = std::iter::successors(first, |cause| cause.source());
+    let causes: String = causes.map(ToString::to_string).collect();
+    assert_contains(causes.to_lowercase(), "refused");
 }
 
 /// Cosmos DB throttled the creation of a table in 2020 with a number as its code and without a time to wait.
@@ -144,28 +124,13 @@ async fn nothing_listening_is_named_with_its_address(network: Network) {
 async fn throttling_is_known_by_its_status() {
     let body = r#"{"odata.error":{"code":"429","message":{"lang":"en-us","value":"Message: {\"Errors\":[\"Request rate is large. More Request Units may be needed, so no changes were made. Please retry this request later. Learn more: http://aka.ms/cosmosdb-error-429\"]}\r\nActivityId: 1\nRequestID:1\n"}}}"#;
     let busy = || Step::response(429, &[("content-type", "application/json")], &format!("{body}\r\n"));
-    let canned = Canned::new([busy()]);
-    let service = canned.service().retry(NoRetry);
-    let error = service
-        .dynamic_table("Things")
-        .unwrap()
-        .create_table()
-        .await
-        .unwrap_err();
-    assert_eq!(
-        (error.kind(), error.status(), error.code()),
-        (ErrorKind::Throttled, Some(429), Some("429"))
-    );
+    let create = Canned::new([busy()]).table().create_table();
+    let error = create.with(&no_retry()).await.unwrap_err();
+    assert_error(&error, ErrorKind::Throttled, "");
+    assert_eq!((error.status(), error.code()), (Some(429), Some("429")));
     assert_eq!(error.retry_after(), None);
-    assert!(!error.may_have_applied(), "{error}");
 
     let canned = Canned::new([busy(), busy(), Step::status(204)]);
-    canned
-        .service()
-        .dynamic_table("Things")
-        .unwrap()
-        .create_table()
-        .await
-        .unwrap();
+    canned.table().create_table().await.unwrap();
     assert_eq!(canned.sent().len(), 3);
 }

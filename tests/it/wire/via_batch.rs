@@ -3,14 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use azure_table::telemetry::{Event, Observer};
-use azure_table::{
-    CallOptions, Deletion, DynamicEntity, ErrorKind, LocationMode, NoRetry, TableClient, TableOperation,
-};
-use azure_table_tests::canned::{Canned, Step};
-use azure_table_tests::errors::kind_in_doubt;
+use azure_table::{CallOptions, Deletion, DynamicEntity, ErrorKind, LocationMode, TableClient, TableOperation};
+use azure_table_tests::canned::{Canned, Step, no_retry};
+use azure_table_tests::errors::{assert_error, kind_in_doubt};
 use wiremock::ResponseTemplate;
 
-use super::server::{Server, body, headers, line};
+use super::server::{Server, assert_batch, body, headers};
 
 const TYPE: (&str, &str) = ("content-type", "multipart/mixed; boundary=b");
 /// The response of HTTP.sys to a URL that it does not accept (dotnet/orleans issue 772).
@@ -33,28 +31,27 @@ fn response(is_change: bool, head: &str, body: &str) -> Step {
     Step::response(202, &[TYPE, ("x-ms-request-id", "outer")], &body)
 }
 
-fn rejection(status: &str, code: &str) -> (String, String) {
+/// The part of a rejection, as the response to a batch of one.
+fn rejection(is_change: bool, status: &str, code: &str) -> Step {
     let body = format!(
         r#"{{"odata.error":{{"code":"{code}","message":{{"lang":"en-US","value":"0:It is so.\nRequestId:x"}}}}}}"#
     );
-    (
-        format!("HTTP/1.1 {status}\r\nContent-Type: application/json"),
-        body.replace('\n', "\\n"),
+    response(
+        is_change,
+        &format!("HTTP/1.1 {status}\r\nContent-Type: application/json"),
+        &body,
     )
 }
 
-fn table(canned: &Canned) -> TableClient {
-    canned.service().dynamic_table("Things").unwrap()
+/// A table whose single operations are batches.
+fn via_batch(canned: &Canned) -> TableClient {
+    canned.table().with(&CallOptions::new().via_batch())
 }
 
 #[tokio::test]
 async fn read_is_outside_of_a_change_set_and_write_inside() {
     let server = Server::responding(ResponseTemplate::new(500)).await;
-    let table = server
-        .service()
-        .dynamic_table("Things")
-        .unwrap()
-        .with(&CallOptions::new().retry(NoRetry).via_batch());
+    let table = server.table().with(&no_retry().via_batch());
     let entity = DynamicEntity::new("O'B", "100%");
     let head = "Content-Type: application/http\nContent-Transfer-Encoding: binary\n\n";
     table.get(&entity).await.unwrap_err();
@@ -81,17 +78,8 @@ async fn read_is_outside_of_a_change_set_and_write_inside() {
     let requests = server.requests().await;
     assert_eq!(requests.len(), expected.len());
     for (request, expected) in requests.iter().zip(expected) {
-        assert_eq!(line(request), "POST /acct/$batch");
         assert_eq!(headers(request).len(), 4);
-        let content_type = request.headers["content-type"].to_str().unwrap();
-        let boundary = content_type.strip_prefix("multipart/mixed; boundary=").unwrap();
-        let change_set = body(request).lines().nth(1).unwrap().split("boundary=").nth(1);
-        let expected = expected
-            .replace('\n', "\r\n")
-            .replace("BATCH", boundary)
-            .replace("CHANGES", change_set.unwrap_or_default())
-            .replace("URI", &server.uri());
-        assert_eq!(body(request), expected);
+        assert_batch(&server, request, &expected);
     }
 
     // The request is the same as text; other calls are sent unchanged.
@@ -104,19 +92,12 @@ async fn read_is_outside_of_a_change_set_and_write_inside() {
 #[tokio::test]
 async fn echo_is_requested_by_a_header() {
     let server = Server::responding(ResponseTemplate::new(500)).await;
-    let table = server
-        .service()
-        .dynamic_table("Things")
-        .unwrap()
-        .with(&CallOptions::new().retry(NoRetry));
+    let table = server.table().with(&no_retry());
     let entity = DynamicEntity::new("p", "r");
     table.insert_returning(&entity).await.unwrap_err();
     let mut batch = table.batch();
-    batch
-        .insert(&DynamicEntity::new("p", "1"))
-        .unwrap()
-        .insert_returning(&entity)
-        .unwrap();
+    batch.insert(&DynamicEntity::new("p", "1")).unwrap();
+    batch.insert_returning(&entity).unwrap();
     batch.submit().await.unwrap_err();
     let requests = server.requests().await;
     assert_eq!(
@@ -146,85 +127,54 @@ async fn rejected_url_names_via_batch() {
         Step::status(431),
     ] {
         let canned = Canned::new([step.clone(), step.clone(), step.clone(), step]);
-        let table = table(&canned);
-        let entity = DynamicEntity::new(key.0, key.1);
-        let errors = [
+        let table = canned.table();
+        for error in [
             table.get(key).await.unwrap_err(),
-            table.merge(&entity).await.unwrap_err(),
-        ];
-        for error in errors {
-            assert_eq!(error.kind(), ErrorKind::Rejected, "{error}");
-            assert!(
-                error
-                    .to_string()
-                    .contains("use `CallOptions::via_batch`, which sends the keys in the body"),
-                "{error}"
-            );
-            assert!(!error.may_have_applied() && error.attempts() == 1, "{error}");
+            table.merge(&DynamicEntity::new(key.0, key.1)).await.unwrap_err(),
+        ] {
+            let advice = "use `CallOptions::via_batch`, which sends the keys in the body";
+            assert_error(&error, ErrorKind::Rejected, advice);
+            assert_eq!(error.attempts(), 1, "{error}");
         }
         // Not if the URL has no key, or if the key is already in a body.
         for error in [
             table.query().all().await.unwrap_err(),
-            table.get(key).with(&CallOptions::new().via_batch()).await.unwrap_err(),
+            via_batch(&canned).get(key).await.unwrap_err(),
         ] {
-            assert_eq!(error.kind(), ErrorKind::Rejected, "{error}");
-            let text = error.to_string();
-            assert!(
-                text.contains("the service answered 4") && !text.contains("via_batch"),
-                "{text}"
-            );
+            assert_error(&error, ErrorKind::Rejected, "the service answered 4");
+            assert!(!error.to_string().contains("via_batch"), "{error}");
         }
     }
     let json = r#"{"odata.error":{"code":"InvalidInput","message":{"value":"Bad Request - Invalid URL?"}}}"#;
-    let canned = Canned::new([Step::response(400, &[], json)]);
-    let error = table(&canned).get(key).await.unwrap_err();
-    assert!(
-        error.code() == Some("InvalidInput") && !error.to_string().contains("via_batch"),
-        "{error}"
-    );
+    let error = Canned::new([Step::response(400, &[], json)])
+        .table()
+        .get(key)
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), Some("InvalidInput"), "{error}");
+    assert!(!error.to_string().contains("via_batch"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn response_is_that_of_the_part() {
     let entity = DynamicEntity::new("p", "r");
-    let (head, body) = rejection("409 Conflict", "EntityAlreadyExists");
-    let canned = Canned::new([response(true, &head, &body), response(true, &head, &body)]);
-    let error = table(&canned)
-        .insert(&entity)
-        .with(&CallOptions::new().via_batch())
-        .await
-        .unwrap_err();
+    let exists = || rejection(true, "409 Conflict", "EntityAlreadyExists");
+    let table = via_batch(&Canned::new([exists(), exists()]));
+    let error = table.insert(&entity).await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::AlreadyExists, Some(409)));
     assert_eq!((error.operation(), error.request_id()), (Some("insert"), Some("outer")));
     assert_eq!(error.service_message(), Some("It is so."));
     assert_eq!(error.batch_index(), None, "the user has made no batch");
-    assert_eq!(
-        table(&canned)
-            .insert_if_not_exists(&entity)
-            .with(&CallOptions::new().via_batch())
-            .await
-            .unwrap(),
-        None
-    );
+    assert_eq!(table.insert_if_not_exists(&entity).await.unwrap(), None);
 
-    let (head, body) = rejection("404 Not Found", "ResourceNotFound");
-    let canned = Canned::new([response(true, &head, &body)]);
-    let deletion = table(&canned)
-        .delete_if_exists(("p", "r"))
-        .with(&CallOptions::new().via_batch())
-        .await
-        .unwrap();
+    let table = via_batch(&Canned::new([rejection(true, "404 Not Found", "ResourceNotFound")]));
+    let deletion = table.delete_if_exists(("p", "r")).await.unwrap();
     assert_eq!(deletion, Deletion::WasMissing);
 
     // A part that is busy is retried.
-    let (head, body) = rejection("503 Service Unavailable", "ServerBusy");
     let written = response(true, "HTTP/1.1 204 No Content\r\nETag: W/\"2\"", "");
-    let canned = Canned::new([response(true, &head, &body), written]);
-    let etag = table(&canned)
-        .insert_or_replace(&entity)
-        .with(&CallOptions::new().via_batch())
-        .await
-        .unwrap();
+    let canned = Canned::new([rejection(true, "503 Service Unavailable", "ServerBusy"), written]);
+    let etag = via_batch(&canned).insert_or_replace(&entity).await.unwrap();
     assert_eq!((etag.as_str(), canned.sent().len()), ("W/\"2\"", 2));
 }
 
@@ -241,15 +191,11 @@ async fn invalid_response_leaves_only_writes_in_doubt() {
         response(true, "HTTP/1.1 nonsense", ""),
     ] {
         let canned = Canned::new([step.clone(), step]);
-        let table = table(&canned).with(&CallOptions::new().via_batch().retry(NoRetry));
+        let table = via_batch(&canned).with(&no_retry());
         let write = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
         assert_eq!(kind_in_doubt(&write), Some(ErrorKind::InvalidResponse), "{write}");
         let read = table.get(("p", "r")).await.unwrap_err();
-        assert_eq!(
-            (read.kind(), read.may_have_applied()),
-            (ErrorKind::InvalidResponse, false),
-            "{read}"
-        );
+        assert_error(&read, ErrorKind::InvalidResponse, "");
     }
 }
 
@@ -257,66 +203,40 @@ async fn invalid_response_leaves_only_writes_in_doubt() {
 #[tokio::test]
 async fn reads_by_batch_go_to_the_primary() {
     for mode in [LocationMode::SecondaryOnly, LocationMode::SecondaryThenPrimary] {
-        let canned = Canned::new([response(
-            false,
-            "HTTP/1.1 200 OK\r\nETag: x",
-            r#"{"PartitionKey":"p","RowKey":"r"}"#,
-        )]);
-        let read = table(&canned)
-            .get(("p", "r"))
-            .with(&CallOptions::new().via_batch().location_mode(mode));
+        let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
+        let canned = Canned::new([response(false, "HTTP/1.1 200 OK\r\nETag: x", row)]);
+        let read = via_batch(&canned).get(("p", "r"));
+        let read = read.with(&CallOptions::new().location_mode(mode));
         assert!(read.await.unwrap().is_some());
-        let sent = canned.sent();
-        assert_eq!(sent[0].uri().host(), Some("contoso.table.core.windows.net"), "{mode:?}");
+        let host = canned.sent()[0].uri().host().map(str::to_owned);
+        assert_eq!(host.as_deref(), Some("contoso.table.core.windows.net"), "{mode:?}");
     }
 }
 
-/// The status of a call, and the reason of its failure.
-type Ended = (u16, Option<ErrorKind>);
-
+/// The status of each call, and why it failed.
 #[derive(Clone, Debug, Default)]
-struct Heard(Arc<Mutex<Vec<Ended>>>);
+struct Ends(Arc<Mutex<Vec<(u16, Option<ErrorKind>)>>>);
 
-impl Observer for Heard {
+impl Observer for Ends {
     fn on_event(&self, event: &Event<'_>) {
         if let Event::Completed(completed) = event {
-            self.0
-                .lock()
-                .unwrap()
-                .push((completed.status.unwrap(), completed.error));
+            let end = (completed.status.unwrap(), completed.error);
+            self.0.lock().unwrap().push(end);
         }
     }
 }
 
 #[tokio::test]
 async fn observers_receive_the_failure_of_the_part() {
-    let (missing, body) = rejection("404 Not Found", "ResourceNotFound");
-    let (exists, other) = rejection("409 Conflict", "EntityAlreadyExists");
-    let canned = Canned::new([
-        response(false, &missing, &body),
-        response(true, &missing, &body),
-        response(true, &exists, &other),
-        response(false, &missing, &body),
-    ]);
-    let heard = Heard::default();
-    let table = canned
-        .service()
-        .observer(heard.clone())
-        .dynamic_table("Things")
-        .unwrap();
-    assert_eq!(
-        table
-            .get(("p", "r"))
-            .with(&CallOptions::new().via_batch())
-            .await
-            .unwrap(),
-        None
-    );
-    table
-        .delete(("p", "r"))
-        .with(&CallOptions::new().via_batch())
-        .await
-        .unwrap_err();
+    let missing = |is_change| rejection(is_change, "404 Not Found", "ResourceNotFound");
+    let exists = rejection(true, "409 Conflict", "EntityAlreadyExists");
+    let canned = Canned::new([missing(false), missing(true), exists, missing(false)]);
+    let ends = Ends::default();
+    let service = canned.service().observer(ends.clone());
+    let table = service.dynamic_table("Things").unwrap();
+    let single = table.with(&CallOptions::new().via_batch());
+    assert_eq!(single.get(("p", "r")).await.unwrap(), None);
+    single.delete(("p", "r")).await.unwrap_err();
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "r")).unwrap();
     batch.submit().await.unwrap_err();
@@ -329,5 +249,5 @@ async fn observers_receive_the_failure_of_the_part() {
         (409, Some(ErrorKind::AlreadyExists)),
         (404, None),
     ];
-    assert_eq!(*heard.0.lock().unwrap(), expected);
+    assert_eq!(*ends.0.lock().unwrap(), expected);
 }

@@ -1,21 +1,20 @@
 //! Connections that are opened before the first request.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use azure_table::emulator::ServerCertificate;
-use azure_table::testing::{Faults, Spy};
-use azure_table::{
-    AccountKey, CallOptions, DynamicEntity, Emulator, EmulatorServer, ErrorKind, NoRetry, TableClient,
-    TableServiceClient,
-};
+use azure_table::testing::Spy;
+use azure_table::{AccountKey, DynamicEntity, Emulator, EmulatorServer, ErrorKind, TableClient, TableServiceClient};
+use azure_table_tests::canned::no_retry;
+use azure_table_tests::errors::{assert_contains, assert_error};
+use azure_table_tests::network::serve;
+use azure_table_tests::network::tls_front::Identity;
 use azure_table_tests::{Network, on_both_networks};
 use futures::future::join_all;
-use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
+use rcgen::ExtendedKeyUsagePurpose;
 use tokio::time::sleep;
 
-use super::sockets::{Sockets, WRITTEN};
+use super::sockets::Sockets;
 
 on_both_networks! {
     warm_up_opens_connections_that_later_requests_use,
@@ -25,31 +24,11 @@ on_both_networks! {
     first_request_over_tls_is_faster_after_a_warm_up,
 }
 
-const PAGE: &str = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"value\":[]}";
-
-/// A server that answers pings, other requests with 204, and counts its requests.
-async fn server(network: Network) -> (Sockets, Arc<AtomicUsize>) {
-    let requests = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&requests);
-    let server = Sockets::doing(network, move |mut connection| {
-        let requests = Arc::clone(&counter);
-        async move {
-            while let Some(head) = connection.head().await {
-                requests.fetch_add(1, Ordering::SeqCst);
-                let is_ping = head.starts_with("get /tables");
-                connection.write(if is_ping { PAGE } else { WRITTEN }).await;
-            }
-        }
-    })
-    .await;
-    (server, requests)
-}
-
 async fn warm_up_opens_connections_that_later_requests_use(network: Network) {
     for connections in [0, 1, 8, 100] {
-        let (server, requests) = server(network).await;
+        let server = Sockets::answering(network).await;
         assert_eq!(server.service.warm_up(connections).await.unwrap(), connections);
-        assert_eq!(requests.load(Ordering::SeqCst), connections);
+        assert_eq!(server.heads().len(), connections);
         // Connections that the pool opened in vain may still arrive.
         sleep(Duration::from_millis(50)).await;
         assert_eq!(server.connections(), connections);
@@ -63,9 +42,8 @@ async fn warm_up_opens_connections_that_later_requests_use(network: Network) {
 }
 
 async fn idle_connections_count_and_are_kept_by_the_settings(network: Network) {
-    let (mut server, _) = server(network).await;
     let transport = network.builder().pool_idle_timeout(Duration::from_millis(200));
-    server.service = server.service.transport(transport.build().unwrap());
+    let server = Sockets::answering(network).await.over(transport.build().unwrap());
     server.service.warm_up(4).await.unwrap();
     sleep(Duration::from_millis(20)).await;
     server.service.warm_up(6).await.unwrap();
@@ -76,54 +54,42 @@ async fn idle_connections_count_and_are_kept_by_the_settings(network: Network) {
 }
 
 async fn warm_up_beyond_a_limit_is_rejected_unsent(network: Network) {
-    let (server, requests) = server(network).await;
+    let server = Sockets::answering(network).await;
     let in_flight = server.service.max_in_flight(10);
     for (service, connections, limit) in [
         (
             &server.service,
             257,
-            "257 connections: at most 256 are possible, by `max_connections` of the transport",
+            "256 are possible, by `max_connections` of the transport",
         ),
-        (
-            &in_flight,
-            11,
-            "11 connections: at most 10 are possible, by `max_in_flight` of the client",
-        ),
+        (&in_flight, 11, "10 are possible, by `max_in_flight` of the client"),
     ] {
         let error = service.warm_up(connections).await.unwrap_err();
-        assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
-        assert!(error.to_string().contains(limit), "{error}");
+        let expected = format!("{connections} connections: at most {limit}");
+        assert_error(&error, ErrorKind::InvalidInput, &expected);
+        assert_eq!(error.attempts(), 0);
     }
-    assert_eq!((requests.load(Ordering::SeqCst), server.connections()), (0, 0));
+    assert_eq!((server.heads().len(), server.connections()), (0, 0));
 }
 
 async fn warm_up_accepts_a_rejected_credential_but_not_an_unreachable_service(network: Network) {
-    let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
-    let server = server.spawn();
+    let (server, _) = serve(Emulator::new()).await;
     let endpoint = format!("http://{}/devstoreaccount1", server.address());
     let key = AccountKey::new("devstoreaccount1", "AAECAwQFBgc=").unwrap();
-    let service = TableServiceClient::new(&endpoint, key)
-        .unwrap()
-        .transport(network.transport());
+    let service = TableServiceClient::new(&endpoint, key).unwrap();
+    let service = service.transport(network.transport());
     assert_eq!(service.ping().await.unwrap_err().kind(), ErrorKind::Unauthenticated);
     assert_eq!(service.warm_up(2).await.unwrap(), 2);
     server.stop().await;
-    let error = service
-        .warm_up(2)
-        .with(&CallOptions::new().retry(NoRetry))
-        .await
-        .unwrap_err();
+    let error = service.warm_up(2).with(&no_retry()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connection, "{error}");
 }
 
 /// Prints the medians of 7 clients. Both ends are on this machine, so no network round trip is included.
 async fn first_request_over_tls_is_faster_after_a_warm_up(network: Network) {
     const AT_ONCE: usize = 16;
-    let key = KeyPair::generate().unwrap();
-    let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    let pem = params.self_signed(&key).unwrap().pem();
-    let certificate = ServerCertificate::from_pem(&pem, key.serialize_pem()).unwrap();
+    let Identity { certificate: pem, key } = Identity::of(ExtendedKeyUsagePurpose::ServerAuth);
+    let certificate = ServerCertificate::from_pem(&pem, key).unwrap();
     let server = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
     let server = server.https(certificate).spawn();
     let base = TableServiceClient::from_connection_string(server.connection_string()).unwrap();
@@ -134,18 +100,18 @@ async fn first_request_over_tls_is_faster_after_a_warm_up(network: Network) {
     let (mut first, mut burst) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for _ in 0..7 {
         for warm in [0, 1] {
-            let service = client();
-            service.warm_up(warm * AT_ONCE).await.unwrap();
-            let table: TableClient = service.dynamic_table("Things").unwrap();
+            let table = async || -> TableClient {
+                let service = client();
+                service.warm_up(warm * AT_ONCE).await.unwrap();
+                service.dynamic_table("Things").unwrap()
+            };
+            let (one, many) = (table().await, table().await);
             let started = Instant::now();
-            table.get(("p", "r")).await.unwrap();
+            one.get(("p", "r")).await.unwrap();
             first[warm].push(started.elapsed());
 
-            let service = client();
-            service.warm_up(warm * AT_ONCE).await.unwrap();
-            let table: TableClient = service.dynamic_table("Things").unwrap();
             let started = Instant::now();
-            for read in join_all((0..AT_ONCE).map(|_| table.get(("p", "r")))).await {
+            for read in join_all((0..AT_ONCE).map(|_| many.get(("p", "r")))).await {
                 read.unwrap();
             }
             burst[warm].push(started.elapsed());
@@ -164,12 +130,10 @@ async fn first_request_over_tls_is_faster_after_a_warm_up(network: Network) {
     server.stop().await;
 }
 
-#[tokio::test]
-async fn emulator_in_the_process_opens_no_connections() {
-    let spy = Spy::new(Faults::new(Emulator::new()));
-    let service = TableServiceClient::from_transport(spy.clone());
+#[azure_table::test]
+async fn emulator_in_the_process_opens_no_connections(service: TableServiceClient, spy: Spy) {
     assert_eq!(service.warm_up(1_000).await.unwrap(), 0);
     assert!(spy.exchanges().is_empty());
     let error = service.warm_up(1).request_text().unwrap_err();
-    assert!(error.to_string().contains("nothing is sent"), "{error}");
+    assert_contains(error, "nothing is sent");
 }

@@ -43,18 +43,14 @@ pub(super) struct Seen {
 
 impl Seen {
     pub(super) fn of(response: &Responded, is_cosmos: bool) -> Self {
-        let text = if is_cosmos {
-            response.body.replace(TABLE_EXISTS[0], TABLE_EXISTS[1])
-        } else {
-            response.body.clone()
-        };
+        let mut text = response.body.clone();
+        if is_cosmos {
+            text = text.replace(TABLE_EXISTS[0], TABLE_EXISTS[1]);
+        }
         let (code, message) = error(&text).unzip();
-        let kept = response
-            .headers
-            .iter()
-            .filter(|(name, _)| !ASIDE.contains(&name.as_str()));
-        let mut headers: BTreeMap<String, String> =
-            kept.map(|(name, value)| (name.clone(), header(name, value))).collect();
+        let mut kept = response.headers.clone();
+        kept.retain(|name, _| !ASIDE.contains(&name.as_str()));
+        let mut headers: BTreeMap<_, _> = kept.into_iter().map(header).collect();
         // Only newer recordings have it there.
         if is_cosmos && response.status == 204 && response.date() < SINCE.parse().unwrap() {
             headers.remove("content-type");
@@ -97,20 +93,21 @@ fn error(body: &str) -> Option<(String, String)> {
     Some((code.to_owned(), text[..end].to_owned()))
 }
 
-fn header(name: &str, value: &str) -> String {
-    match name {
+fn header((name, value): (String, String)) -> (String, String) {
+    let value = match &*name {
         // Some recorders parsed it and wrote it again, with a space after each semicolon.
         "content-type" => boundaries(&value.replace("; ", ";")),
         // Two products, which some recorders wrote as a list.
         "server" => value.replace(", ", " "),
         // The tenant is the account's.
-        "www-authenticate" => ids(value),
+        "www-authenticate" => ids(&value),
         // A name and an id, which distinguishes tables of the same name: a time.
-        "x-ms-continuation-nexttablename" => table_token(value),
+        "x-ms-continuation-nexttablename" => table_token(&value),
         // On Cosmos DB it holds the id of a resource.
-        "x-ms-continuation-nextpartitionkey" => without(value, "{\"token\":\"", "\""),
-        _ => value.to_owned(),
-    }
+        "x-ms-continuation-nextpartitionkey" => without(&value, "{\"token\":\"", "\""),
+        _ => value,
+    };
+    (name, value)
 }
 
 fn table_token(token: &str) -> String {

@@ -65,9 +65,8 @@ pub(super) fn made_again(session: &[Exchange], index: usize) -> Option<Requested
         }
     }
     if !requested.body.is_empty() {
-        requested
-            .headers
-            .push(("Content-Type".into(), "application/json".into()));
+        let json = ("Content-Type".into(), "application/json".into());
+        requested.headers.push(json);
     }
     Some(requested)
 }
@@ -105,12 +104,8 @@ impl Row {
 
     /// Returns its version, even if the response has only its time.
     fn version(&self) -> Option<String> {
-        let of_time = || {
-            Some(format!(
-                "W/\"datetime'{}'\"",
-                self.get("Timestamp")?.replace(':', "%3A")
-            ))
-        };
+        let time = || Some(self.get("Timestamp")?.replace(':', "%3A"));
+        let of_time = || Some(format!("W/\"datetime'{}'\"", time()?));
         self.get("odata.etag").map(str::to_owned).or_else(of_time)
     }
 }
@@ -166,16 +161,12 @@ fn written(session: &[Exchange], version: &str) -> Vec<[String; 2]> {
 /// Returns the body of the row with these keys and this version, in the order of the read. It has only the keys if
 /// nothing read the row. A row that was read without its keys is found by its position among the rows of the version.
 fn entity(session: &[Exchange], row_keys: &[String; 2], version: &str) -> String {
-    let rows: Vec<Row> = shown(session)
-        .into_iter()
-        .filter(|row| row.version().as_deref() == Some(version))
-        .collect();
+    let mut rows = shown(session);
+    rows.retain(|row| row.version().as_deref() == Some(version));
     let place = written(session, version).iter().position(|keys| keys == row_keys);
     let nameless = || rows.iter().filter(|row| row.keys().is_none()).nth(place?);
-    let found = rows
-        .iter()
-        .find(|row| row.keys().as_ref() == Some(row_keys))
-        .or_else(nameless);
+    let mut named = rows.iter().filter(|row| row.keys().as_ref() == Some(row_keys));
+    let found = named.next().or_else(nameless);
     let [partition, row] = row_keys;
     let mut members = vec![
         ("PartitionKey".to_owned(), Value::from(partition.as_str())),
@@ -187,10 +178,8 @@ fn entity(session: &[Exchange], row_keys: &[String; 2], version: &str) -> String
             && !["PartitionKey", "RowKey"].contains(&name.as_str())
     });
     members.extend(others.cloned());
-    let texts: Vec<String> = members
-        .iter()
-        .map(|(name, value)| format!("{}:{value}", Value::from(name.as_str())))
-        .collect();
+    let member = |(name, value): &(String, Value)| format!("{}:{value}", Value::from(name.as_str()));
+    let texts: Vec<String> = members.iter().map(member).collect();
     format!("{{{}}}", texts.join(","))
 }
 
@@ -226,14 +215,11 @@ fn batch(session: &[Exchange], index: usize, requested: &mut Requested) -> Optio
     let body = &session[index].response.body;
     let parts = parts(body);
     let table = session[..index].iter().find_map(|earlier| {
-        let location = earlier.response.header("location");
-        location
-            .split_once("/Tables('")
-            .map(|(_, name)| name.trim_end_matches("')"))
+        let (_, name) = earlier.response.header("location").split_once("/Tables('")?;
+        Some(name.trim_end_matches("')"))
     })?;
-    requested
-        .headers
-        .push(("Content-Type".into(), format!("multipart/mixed; boundary={BATCH}")));
+    let content_type = format!("multipart/mixed; boundary={BATCH}");
+    requested.headers.push(("Content-Type".into(), content_type));
     let head = "Content-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
     let base = session[index].request.base();
     if !body.contains("changesetresponse_") {

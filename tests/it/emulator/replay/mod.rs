@@ -60,16 +60,9 @@ struct Tally {
 
 impl Tally {
     fn line(&self, what: &str) -> String {
-        let levels = self
-            .levels
-            .iter()
-            .map(|(equal, all)| format!("{:>10}", format!("{equal}/{all}")));
-        format!(
-            "{what:<30}{:>10}{}{:>10}",
-            self.exchanges,
-            levels.collect::<String>(),
-            self.left_out
-        )
+        let level = |(equal, all): &(usize, usize)| format!("{:>10}", format!("{equal}/{all}"));
+        let levels: String = self.levels.iter().map(level).collect();
+        format!("{what:<30}{:>10}{levels}{:>10}", self.exchanges, self.left_out)
     }
 }
 
@@ -79,12 +72,10 @@ impl Tally {
     ignore = "needs recordings: set AZURE_TABLE_FIXTURES, see tests/README.md"
 )]
 async fn every_recorded_exchange_is_answered_as_it_was_live() {
+    let levels = LEVELS.map(|level| format!("{level:>10}")).concat();
     let mut lines = vec![format!(
-        "{:<30}{:>10}{}{:>10}",
-        "recordings",
-        "exchanges",
-        LEVELS.map(|level| format!("{level:>10}")).concat(),
-        "left out"
+        "{:<30}{:>10}{levels}{:>10}",
+        "recordings", "exchanges", "left out"
     )];
     let mut differences = Vec::new();
     let mut compared = 0;
@@ -97,10 +88,9 @@ async fn every_recorded_exchange_is_answered_as_it_was_live() {
             for (index, exchange) in session.iter().enumerate() {
                 let tally = if exchange.is_masked { &mut again } else { &mut kept };
                 tally.exchanges += 1;
-                let requested = if exchange.is_masked {
-                    masked::made_again(session, index)
-                } else {
-                    Some(exchange.request.clone())
+                let requested = match exchange.is_masked {
+                    true => masked::made_again(session, index),
+                    false => Some(exchange.request.clone()),
                 };
                 let requested = requested.unwrap_or_else(|| panic!("{name} {index} cannot be made again"));
                 // Only these two lists are complete, for an account that other clients also used.
@@ -108,9 +98,8 @@ async fn every_recorded_exchange_is_answered_as_it_was_live() {
                     replay.make_listed(exchange).await;
                 }
                 for (_, _, table) in WENT.iter().filter(|(of, before, _)| *of == name && *before == index) {
-                    replay
-                        .set(&requested, "DELETE", &format!("Tables('{table}')"), "")
-                        .await;
+                    let path = format!("Tables('{table}')");
+                    replay.set(&requested, "DELETE", &path, "").await;
                 }
                 // It is sent in any case, because later exchanges may continue from it.
                 let own = replay.ask(exchange, &requested).await;
@@ -121,15 +110,13 @@ async fn every_recorded_exchange_is_answered_as_it_was_live() {
                 }
                 let is_cosmos = requested.is_cosmos();
                 let mut responses = [&own, &exchange.response].map(|response| Seen::of(response, is_cosmos));
-                for (_, header, _) in HEADERS_ASIDE.iter().filter(|(of, ..)| of == name) {
-                    responses
-                        .iter_mut()
-                        .for_each(|response| drop(response.headers.remove(*header)));
-                }
-                if exchange.response.is_rewritten {
-                    responses
-                        .iter_mut()
-                        .for_each(|response| response.body.truncate(response.body.trim_end().len()));
+                for response in &mut responses {
+                    for (_, header, _) in HEADERS_ASIDE.iter().filter(|(of, ..)| of == name) {
+                        response.headers.remove(*header);
+                    }
+                    if exchange.response.is_rewritten {
+                        response.body.truncate(response.body.trim_end().len());
+                    }
                 }
                 let [own, live] = responses;
                 for (level, equal) in own.levels(&live).into_iter().enumerate() {
@@ -139,10 +126,8 @@ async fn every_recorded_exchange_is_answered_as_it_was_live() {
                     }
                 }
                 if own != live {
-                    differences.push(format!(
-                        "{name} {index} {} {}\n own {own:?}\nlive {live:?}",
-                        requested.method, requested.url
-                    ));
+                    let request = format!("{} {}", requested.method, requested.url);
+                    differences.push(format!("{name} {index} {request}\n own {own:?}\nlive {live:?}"));
                 }
             }
         }
@@ -155,10 +140,6 @@ async fn every_recorded_exchange_is_answered_as_it_was_live() {
     azure_table_tests::report::print(&lines.join("\n"));
     // No recorded exchange is missing.
     assert!(compared >= 684, "{compared}");
-    assert!(
-        differences.is_empty(),
-        "{} differ:\n{}",
-        differences.len(),
-        differences.join("\n")
-    );
+    let count = differences.len();
+    assert_eq!(count, 0, "{}", differences.join("\n"));
 }

@@ -76,12 +76,9 @@ impl Replay {
         let date = httpdate::fmt_http_date(now);
         if is_let_in && url.is_none() {
             // A request without a date had a token.
-            let has_date = requested.headers.is_empty()
-                || ["date", "x-ms-date"]
-                    .iter()
-                    .any(|name| requested.header(name).is_some());
-            let is_masked =
-                requested.header("user-agent").is_none() && requested.header("x-ms-client-request-id").is_none();
+            let has = |name| requested.header(name).is_some();
+            let has_date = requested.headers.is_empty() || has("date") || has("x-ms-date");
+            let is_masked = !has("user-agent") && !has("x-ms-client-request-id");
             let proof = if has_date || is_masked {
                 let content = ["content-md5", "content-type"].map(|name| requested.header(name).unwrap_or_default());
                 let below = &requested.url[requested.base().len()..];
@@ -104,10 +101,8 @@ impl Replay {
         let pairs = query.split('&').map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let value_read = percent_decoded(value);
-            let known = self
-                .tokens
-                .iter()
-                .find(|(live, _)| name.starts_with("Next") && *live == value_read);
+            let mut tokens = self.tokens.iter().filter(|_| name.starts_with("Next"));
+            let known = tokens.find(|(live, _)| *live == value_read);
             known.map_or(pair.to_owned(), |(_, own)| {
                 let encoded: String = own.bytes().map(|byte| format!("%{byte:02X}")).collect();
                 format!("{name}={encoded}")
@@ -163,10 +158,8 @@ impl Replay {
     /// Creates the state that the account's owner made before the session, or that another client made meanwhile.
     pub(super) async fn begin(&mut self, name: &str, session: &[Exchange]) {
         let first = &session[0].request;
-        if session
-            .iter()
-            .any(|exchange| exchange.response.header("vary") == "Origin")
-        {
+        let mut vary = session.iter().map(|exchange| exchange.response.header("vary"));
+        if vary.any(|header| header == "Origin") {
             let path = "?restype=service&comp=properties";
             self.set(first, "PUT", path, BROWSERS).await;
         }
@@ -194,8 +187,8 @@ impl Replay {
             return;
         }
         self.tables.push(table.to_owned());
-        self.set(like, "POST", "Tables", &format!(r#"{{"TableName":"{table}"}}"#))
-            .await;
+        let body = format!(r#"{{"TableName":"{table}"}}"#);
+        self.set(like, "POST", "Tables", &body).await;
     }
 
     /// A request of this test, which the account's owner sent before the recording.
@@ -211,13 +204,7 @@ impl Replay {
             body: body.to_owned(),
         };
         let response = self.send(&requested, true).await;
-        assert!(
-            response.status < 300,
-            "{} {}: {}",
-            requested.url,
-            requested.body,
-            response.body
-        );
+        assert!(response.status < 300, "{requested:?}: {response:?}");
     }
 
     /// Sends the recorded request. The response uses the names of the recording.
@@ -225,11 +212,8 @@ impl Replay {
         let live = &exchange.response;
         let versions = live.versions();
         let is_write = requested.method != "GET" && live.status < 300;
-        let first = versions
-            .iter()
-            .map(|version| moment(version))
-            .min()
-            .filter(|_| is_write);
+        let first = versions.iter().map(|version| moment(version)).min();
+        let first = first.filter(|_| is_write);
         self.emulator.clock().set(first.unwrap_or_else(|| live.date()));
         if requested.method == "POST" && requested.path() == "Tables" {
             let body: serde_json::Value = serde_json::from_str(&requested.body).unwrap();
@@ -242,8 +226,8 @@ impl Replay {
         for name in ["nextpartitionkey", "nextrowkey", "nexttablename"] {
             let name = format!("x-ms-continuation-{name}");
             if !live.header(&name).is_empty() {
-                self.tokens
-                    .push((live.header(&name).to_owned(), own.header(&name).to_owned()));
+                let token = (live.header(&name).to_owned(), own.header(&name).to_owned());
+                self.tokens.push(token);
             }
         }
         if is_write {

@@ -59,11 +59,8 @@ impl Requested {
     }
 
     pub(super) fn header(&self, name: &str) -> Option<&str> {
-        let found = self
-            .headers
-            .iter()
-            .find(|(known, _)| known.eq_ignore_ascii_case(name))?;
-        Some(&found.1)
+        let mut headers = self.headers.iter();
+        Some(&headers.find(|(known, _)| known.eq_ignore_ascii_case(name))?.1)
     }
 
     pub(super) fn is_batch(&self) -> bool {
@@ -84,13 +81,7 @@ impl Responded {
 
     /// The times in its ETags, in order, each as the text between the quotes.
     pub(super) fn versions(&self) -> Vec<String> {
-        let mut text = String::new();
-        for (name, value) in &self.headers {
-            if name == "etag" {
-                text.push_str(value);
-            }
-        }
-        text.push_str(&self.body);
+        let text = format!("{}{}", self.header("etag"), self.body);
         let parts = text.split("datetime'").skip(1);
         // Not the literals of a filter.
         let versions = parts.map(|part| part.split('\'').next().unwrap());
@@ -154,10 +145,8 @@ pub(super) fn sessions(folder: &Path) -> Vec<(String, Vec<Exchange>)> {
 fn with_one_name(mut session: Vec<Exchange>) -> Vec<Exchange> {
     let name = session.iter().find_map(|exchange| {
         let shown = format!("{}{}", exchange.response.header("location"), exchange.response.body);
-        let hosts = shown
-            .split("https://")
-            .skip(1)
-            .filter_map(|rest| Some(rest.split_once(".table.")?.0));
+        let hosts = shown.split("https://").skip(1);
+        let hosts = hosts.filter_map(|rest| Some(rest.split_once(".table.")?.0));
         let mut names = hosts.filter(|name| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'));
         names.next().map(str::to_owned)
     });
