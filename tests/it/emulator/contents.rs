@@ -23,12 +23,10 @@ fn lines_are_stored_all_or_none_and_read_back() {
     assert_eq!(emulator.seed_lines(ACCOUNT, "Blogs", ROWS).unwrap(), 2);
     let lines = emulator.table_lines(ACCOUNT, "blogs", 10).unwrap();
     assert_eq!(emulator.seed_lines(ACCOUNT, "Copy", &lines).unwrap(), 2);
+    let twice = r#"line 3: entity ("p", "1"): it occurs twice"#;
     for (more, why) in [
         ("\n{\"PartitionKey\":\"p\"}", "line 4: RowKey is missing"),
-        (
-            "{\"RowKey\":\"1\",\"PartitionKey\":\"p\"}",
-            "line 3: entity (\"p\", \"1\"): it occurs twice",
-        ),
+        (r#"{"RowKey":"1","PartitionKey":"p"}"#, twice),
     ] {
         let lines = format!("{ROWS}\n{more}");
         let error = emulator.seed_lines(ACCOUNT, "New", &lines).unwrap_err();
@@ -85,10 +83,8 @@ async fn tables_of_one_account_or_of_all_are_deleted() {
     assert_eq!(left, [ACCOUNT, ACCOUNT]);
     let error = emulator.clear_account("nobody").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    assert_eq!(
-        error.to_string(),
-        "account \"nobody\" does not exist, the accounts are contoso, devstoreaccount1"
-    );
+    let expected = "account \"nobody\" does not exist, the accounts are contoso, devstoreaccount1";
+    assert_eq!(error.to_string(), expected);
     emulator.clear().unwrap();
     assert_eq!(emulator.tables(), []);
     emulator.settle().await.unwrap();

@@ -1,13 +1,16 @@
 //! The shutdown of a server, and the addresses that it reports.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use azure_table::emulator::{SeedEntities as _, ServiceModel};
+use azure_table::emulator::SeedEntities as _;
 use azure_table::{DynamicEntity, Emulator, EmulatorServer, Filter, NoRetry, TableServiceClient};
 use azure_table_tests::entities::Numbered;
+use azure_table_tests::intercept::Intercept;
 use azure_table_tests::network::serve;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 
 /// Far more than any shutdown takes, and far less than the 10 s after which it is forced.
 const SOON: Duration = Duration::from_secs(5);
@@ -16,14 +19,28 @@ const SOON: Duration = Duration::from_secs(5);
 async fn request_in_flight_is_answered_before_shutdown() {
     let at_once = Emulator::new();
     at_once.seed("Blogs", [DynamicEntity::new("p", "before")]).unwrap();
-    let slow = ServiceModel::azure_storage().write_latency(Duration::from_millis(400));
-    let (running, service) = serve(at_once.clone().service_model(slow)).await;
+    let (arrived, release) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let notify = (Arc::clone(&arrived), Arc::clone(&release));
+    let server = EmulatorServer::bind(at_once.clone(), "127.0.0.1:0").await.unwrap();
+    let server = server.through(|emulator| {
+        Intercept::new(emulator, move |emulator, request| {
+            let (arrived, release) = notify.clone();
+            async move {
+                arrived.notify_one();
+                release.notified().await;
+                emulator.send(request).await
+            }
+        })
+    });
+    let running = server.spawn();
+    let service = TableServiceClient::from_connection_string(running.connection_string()).unwrap();
     let blogs = service.dynamic_table("Blogs").unwrap();
     let insert = tokio::spawn(blogs.insert(&DynamicEntity::new("p", "r")).into_future());
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    arrived.notified().await;
     assert_eq!(at_once.snapshot().entity_count(), 1, "it is on its way");
 
-    running.stop().await;
+    // The shutdown begins first.
+    tokio::join!(running.stop(), async { release.notify_one() });
     insert.await.unwrap().unwrap();
     assert_eq!(at_once.snapshot().entity_count(), 2);
     service.retry(NoRetry).ping().await.unwrap_err();

@@ -74,14 +74,15 @@ async fn connection_that_cannot_be_secured_in_time_sends_nothing(network: Networ
 }
 
 async fn idle_connection_is_closed_after_its_timeout(network: Network) {
-    let transport = network.builder().pool_idle_timeout(Duration::from_millis(200));
-    let server = Sockets::answering(network).await.over(transport.build().unwrap());
-    server.insert().await.unwrap();
-    server.insert().await.unwrap();
-    assert_eq!(server.connections(), 1);
-    sleep(Duration::from_millis(400)).await;
-    server.insert().await.unwrap();
-    assert_eq!(server.connections(), 2);
+    let mut server = Sockets::answering(network).await;
+    for (timeout, connections) in [(60_000, 1), (50, 3)] {
+        let transport = network.builder().pool_idle_timeout(Duration::from_millis(timeout));
+        server = server.over(transport.build().unwrap());
+        server.insert().await.unwrap();
+        sleep(Duration::from_millis(200)).await;
+        server.insert().await.unwrap();
+        assert_eq!(server.connections(), connections);
+    }
 }
 
 /// The server answers no request. The client closes the connection of a call that is dropped.

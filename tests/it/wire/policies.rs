@@ -366,7 +366,7 @@ async fn log_hides_what_may_be_secret() {
     let names = ["location", "set-cookie", "www-authenticate"];
     let log = names
         .iter()
-        .fold(log.bodies(500).header("x-tenant"), |log, name| log.header(*name));
+        .fold(log.bodies(500).header("x-tenant"), |log, name| log.header(name));
     let url = "http://h/acct/Things?sv=1&sig=SECRET%3D&x";
     let echo = Step::response(502, &names.map(|name| (name, "SECRET")), url);
     let mac = "The MAC signature found in the HTTP request 'SECRET' is not the same";

@@ -7,6 +7,15 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 const KEY: &str = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
+/// The headers of an insert, without those that [`headers`] leaves out.
+pub(super) const WRITE: [&str; 5] = [
+    "accept: application/json;odata=nometadata",
+    "content-type: application/json",
+    "dataserviceversion: 3.0",
+    "prefer: return-no-content",
+    "x-ms-version: 2019-02-02",
+];
+
 pub(super) struct Server(MockServer);
 
 impl Server {

@@ -5,7 +5,7 @@ use azure_table::{Continuation, ErrorKind};
 use azure_table_tests::errors::assert_contains;
 use wiremock::ResponseTemplate;
 
-use super::server::{Server, body, headers, line};
+use super::server::{Server, WRITE, body, headers, line};
 
 #[tokio::test]
 async fn create_table() {
@@ -14,16 +14,7 @@ async fn create_table() {
     assert_eq!(table.create_table_if_not_exists().await.unwrap(), Creation::Created);
     let request = server.only_request().await;
     assert_eq!(line(&request), "POST /acct/Tables");
-    assert_eq!(
-        headers(&request),
-        [
-            "accept: application/json;odata=nometadata",
-            "content-type: application/json",
-            "dataserviceversion: 3.0",
-            "prefer: return-no-content",
-            "x-ms-version: 2019-02-02",
-        ]
-    );
+    assert_eq!(headers(&request), WRITE);
     assert_eq!(body(&request), r#"{"TableName":"Things"}"#);
 }
 

@@ -213,9 +213,11 @@ async fn reads_by_batch_go_to_the_primary() {
     }
 }
 
-/// The status of each call, and why it failed.
+/// The status of a call, and why it failed.
+type Ended = (u16, Option<ErrorKind>);
+
 #[derive(Clone, Debug, Default)]
-struct Ends(Arc<Mutex<Vec<(u16, Option<ErrorKind>)>>>);
+struct Ends(Arc<Mutex<Vec<Ended>>>);
 
 impl Observer for Ends {
     fn on_event(&self, event: &Event<'_>) {

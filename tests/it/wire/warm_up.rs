@@ -42,15 +42,18 @@ async fn warm_up_opens_connections_that_later_requests_use(network: Network) {
 }
 
 async fn idle_connections_count_and_are_kept_by_the_settings(network: Network) {
-    let transport = network.builder().pool_idle_timeout(Duration::from_millis(200));
-    let server = Sockets::answering(network).await.over(transport.build().unwrap());
+    let server = Sockets::answering(network).await;
     server.service.warm_up(4).await.unwrap();
     sleep(Duration::from_millis(20)).await;
     server.service.warm_up(6).await.unwrap();
     assert_eq!(server.connections(), 6);
+
+    let brief = network.builder().pool_idle_timeout(Duration::from_millis(50));
+    let server = server.over(brief.build().unwrap());
+    server.service.warm_up(1).await.unwrap();
     sleep(Duration::from_millis(400)).await;
     server.service.warm_up(1).await.unwrap();
-    assert_eq!(server.connections(), 7);
+    assert_eq!(server.connections(), 8);
 }
 
 async fn warm_up_beyond_a_limit_is_rejected_unsent(network: Network) {
