@@ -12,10 +12,17 @@ use azure_table_tests::network::{NetworkTransport, serve};
 use azure_table_tests::{Network, on_both_networks};
 use bytes::Bytes;
 use http::Request;
-use rcgen::ExtendedKeyUsagePurpose;
+use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
 
+/// A certificate whose only name is an IP address, and its key.
 fn identity() -> Identity {
-    Identity::of(ExtendedKeyUsagePurpose::ServerAuth)
+    let mut params = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap();
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let key = KeyPair::generate().unwrap();
+    Identity {
+        certificate: params.self_signed(&key).unwrap().pem(),
+        key: key.serialize_pem(),
+    }
 }
 
 async fn serve_tls(emulator: Emulator, identity: &Identity) -> RunningEmulator {

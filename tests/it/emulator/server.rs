@@ -39,8 +39,11 @@ async fn request_in_flight_is_answered_before_shutdown() {
     arrived.notified().await;
     assert_eq!(at_once.snapshot().entity_count(), 1, "it is on its way");
 
-    // The shutdown begins first.
-    tokio::join!(running.stop(), async { release.notify_one() });
+    // The shutdown began long before.
+    tokio::join!(running.stop(), async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        release.notify_one();
+    });
     insert.await.unwrap().unwrap();
     assert_eq!(at_once.snapshot().entity_count(), 2);
     service.retry(NoRetry).ping().await.unwrap_err();

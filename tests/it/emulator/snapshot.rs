@@ -301,7 +301,7 @@ const INVALID: &str = r#"
 not json => line 1, column 2: not a snapshot
 {"azure-table-snapshot":2,"new":1} => line 1: this is version 2 of the format, only 1 is known
 {"azure-table-snapshot":1,"more":1} => line 1, column 32: unknown field `more`
-VERSION|{"table":"Blogs"} => line 2: a table, but no account before it
+VERSION|{"table":"Blogs"}| => line 2: a table, but no account before it
 VERSION|{"PartitionKey":"p","RowKey":"r"} => line 2: an entity, but no table of the account before it
 VERSION|{"account":"a","logging":{"raed":true}} => line 2, column 32: unknown field `raed`
 VERSION|{"account":"a","logging":{"retentionDays":400}} => line 2: logging: 400 days of retention, it must be 1 to 365
@@ -309,24 +309,25 @@ HEAD|{"account":"a"} => line 4: account "a": it occurs twice
 HEAD|{"table":"BLOGS"} => line 4: table "BLOGS": it occurs twice
 HEAD|{"table":"1a"} => line 4: table "1a": it has 2 characters
 HEAD|{"table":"Two","policies":[{"id":"p","permissions":"rx"}]} => line 4: table "Two": permissions are "rx"
-ROW,"A":1x} => line 4, column 39: expected `,` or `}`
+ROW,"A":1x}| => line 4, column 39: expected `,` or `}`
 ROW,"A":{}} => line 4, column 38: expected a plain value
 ROW,"A@odata.type":"Edm.Int64","A":"5x"} => line 4, column 65: property "A": expected Edm.Int64, found
 ROW,"A@odata.type":"Edm.Int","A":"5"} => line 4, column 49: property "A": its type is not an EDM type
 ROW,"a-b":1} => line 4, column 40: property "a-b":
 ROW,"A":1,"A":1} => line 4, column 44: property "A": it occurs twice
 ROW,"Timestamp":"today"} => line 4, column 46: property "Timestamp":
+// Each later write would have its ETag.
 ROW,"Timestamp":"9999-12-31T23:59:59.9999999Z"} => line 4, column 46: property "Timestamp": 9999-12-31T23:59:59.9999999Z is later than 9000-
 HEAD|{"PartitionKey":5,"RowKey":"r"} => line 4, column 17: property "PartitionKey":
-HEAD|{"PartitionKey":"p"} => line 4: RowKey is missing|
+HEAD|{"PartitionKey":"p"}| => line 4: RowKey is missing|
 HEAD|{"PartitionKey":"a/b","RowKey":"r"} => line 4: OutOfRangeInput:
-ROW,"A":"LONG"} => line 4: PropertyValueTooLarge:
+ROW,"A":"LONG"}| => line 4: PropertyValueTooLarge:
 ROW}|{"PartitionKey":"é","RowKey":"r"} => line 5: entity ("é", "r"): it occurs twice
 "#;
 
 #[test]
 fn errors_name_line_column_and_property() {
-    for case in INVALID.trim().lines() {
+    for case in INVALID.trim().lines().filter(|line| !line.starts_with("//")) {
         let case = case
             .replace("ROW", r#"HEAD|{"PartitionKey":"é","RowKey":"r""#)
             .replace("HEAD", r#"VERSION|{"account":"a"}|{"table":"Blogs"}"#)
@@ -334,7 +335,7 @@ fn errors_name_line_column_and_property() {
             .replace("LONG", &"x".repeat(32_769))
             .replace('|', "\n");
         let (text, why) = case.split_once("=> ").unwrap();
-        let error = text.trim_end().parse::<EmulatorSnapshot>().unwrap_err();
+        let error = text.trim_end_matches(' ').parse::<EmulatorSnapshot>().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
         assert!(format!("{error}\n").starts_with(why), "{text:.200}\n{error}\n{why}");
     }

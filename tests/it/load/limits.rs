@@ -90,7 +90,7 @@ async fn cosmos_says_when_to_come_again() {
     table.insert(&row("p", 1)).await.unwrap();
     let insert = table.insert(&row("p", 2)).with(&no_retry());
     let rejected = insert.await.unwrap_err();
-    assert_error(&rejected, ErrorKind::Throttled, "");
+    assert_error(&rejected, ErrorKind::Throttled, "429 TooManyRequests");
     assert_eq!(
         (rejected.status(), rejected.code()),
         (Some(429), Some("TooManyRequests"))
@@ -98,7 +98,7 @@ async fn cosmos_says_when_to_come_again() {
     let mut batch = table.batch();
     batch.insert(&row("p", 3)).unwrap();
     let rejected = batch.submit().with(&no_retry()).await.unwrap_err();
-    assert_error(&rejected, ErrorKind::Throttled, "");
+    assert_error(&rejected, ErrorKind::Throttled, "TooManyRequests");
     assert_eq!(rejected.code(), Some("TooManyRequests"));
     let started = Instant::now();
     table.insert(&row("p", 2)).await.unwrap();

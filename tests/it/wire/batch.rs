@@ -117,7 +117,7 @@ async fn rejection_of_a_whole_batch_names_the_operation() {
         let body = rejection("InvalidDuplicateRow", &message);
         let response = ResponseTemplate::new(400).set_body_raw(body, "application/json; odata=fullmetadata");
         let error = error_of(response, 3).await;
-        assert_error(&error, ErrorKind::Rejected, "");
+        assert_error(&error, ErrorKind::Rejected, "400 InvalidDuplicateRow");
         assert_eq!((error.status(), error.code()), (Some(400), Some("InvalidDuplicateRow")));
         assert_eq!((error.batch_index(), error.entity()), (found, keys), "{error}");
         let message = error.service_message().unwrap();
@@ -131,7 +131,7 @@ async fn rejection_by_the_script_of_a_batch_is_read() {
     let text = r#"0:Message: {\"Errors\":[\"Encountered exception while executing function. Exception = Error: OperationCount:0.\\n{\\\"message\\\":\\\"{}\\\",\\\"number\\\":412}\\r\\nStack trace: \"]}\r\nActivityId: 1"#;
     let head = "400 Bad Request\r\nContent-Type: application/json;odata=fullmetadata";
     let error = error_of(response(&part(head, &rejection("BadRequest", text))), 2).await;
-    assert_error(&error, ErrorKind::Rejected, "");
+    assert_error(&error, ErrorKind::Rejected, "400 BadRequest");
     assert_eq!((error.status(), error.code()), (Some(400), Some("BadRequest")));
     let message = error.service_message().unwrap();
     assert!(message.starts_with("Message: {\"Errors\":["), "{error}");

@@ -175,7 +175,7 @@ async fn long_wait_for_a_connection_names_the_limit() {
     }
     tokio::time::pause();
     let error = server.insert().await.unwrap_err();
-    assert_error(&error, ErrorKind::Connection, "");
+    assert_error(&error, ErrorKind::Connection, "no connection");
     let advice = "none of 1 connections was free within 30s: raise `max_connections`";
     assert_contains(format!("{error:?}"), advice);
     first.abort();
@@ -191,7 +191,7 @@ async fn waiting_error(network: Network, options: &CallOptions) -> String {
     let second = table.insert(&DynamicEntity::new("p", "2"));
     let error = second.with(options).await.unwrap_err();
     assert_error(&error, ErrorKind::Timeout, "for one of 1 connections");
-    assert_error(&error, ErrorKind::Timeout, "`max_connections`");
+    assert_contains(&error, "`max_connections`");
     error.to_string()
 }
 

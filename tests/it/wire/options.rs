@@ -42,7 +42,8 @@ async fn ids_and_headers_of_a_call_are_sent() {
         assert!(agent.starts_with("orders/1.4 azure-table/"), "{agent}");
     }
     let attempts = context.attempts();
-    assert!(attempts.iter().map(|a| a.status()).eq([None, Some(204)]));
+    let statuses: Vec<_> = attempts.iter().map(|attempt| attempt.status()).collect();
+    assert_eq!(statuses, [None, Some(204)]);
     assert_eq!(attempts[1].request_id(), Some("r-1"));
     assert_eq!(attempts[1].client_request_id(), "order-7");
     assert_eq!(context.request_charge(), None);
@@ -114,24 +115,22 @@ async fn the_charge_of_cosmos_is_summed() {
 async fn invalid_options_are_rejected_before_a_request() {
     let canned = Canned::new([]);
     let service = canned.service();
-    let (id, header) = (
-        |id: &str| CallOptions::new().client_request_id(id),
-        |name, value| CallOptions::new().header(name, value),
-    );
-    for (service, options, why) in [
-        (service.clone(), id("a b"), "visible ASCII"),
-        (service.clone(), id(&"x".repeat(1_025)), "1025 characters"),
+    let table = service.dynamic_table("Things").unwrap();
+    let get = async |options: CallOptions| table.get(("p", "r")).with(&options).await.unwrap_err();
+    let id = |id: &str| CallOptions::new().client_request_id(id);
+    let header = |name, value| CallOptions::new().header(name, value);
+    let read_only = service.read_only().dynamic_table("Things").unwrap();
+    for (error, why) in [
+        (get(id("a b")).await, "visible ASCII"),
+        (get(id(&"x".repeat(1_025))).await, "1025 characters"),
+        (get(header("Authorization", "x")).await, "the client sets it itself"),
+        (get(header("if-match", "\n")).await, "header if-match"),
+        (service.application_id("\n").ping().await.unwrap_err(), "application id"),
         (
-            service.clone(),
-            header("Authorization", "x"),
-            "the client sets it itself",
+            read_only.delete(("p", "r")).await.unwrap_err(),
+            "this client is read-only",
         ),
-        (service.clone(), header("if-match", "\n"), "header if-match"),
-        (service.application_id("\n"), CallOptions::new(), "application id"),
-        (service.read_only(), CallOptions::new(), "this client is read-only"),
     ] {
-        let table = service.dynamic_table("Things").unwrap();
-        let error = table.delete(("p", "r")).with(&options).await.unwrap_err();
         assert_error(&error, ErrorKind::InvalidInput, why);
         assert_eq!(error.attempts(), 0);
     }
@@ -250,7 +249,7 @@ async fn wait_for_a_permit_ends_with_the_timeout() {
     tokio::task::yield_now().await;
     let insert = table.insert(&DynamicEntity::new("p", "2"));
     let error = insert.timeout(Duration::from_secs(1)).await.unwrap_err();
-    assert_error(&error, ErrorKind::Timeout, "");
+    assert_error(&error, ErrorKind::Timeout, "for one of 1 permits");
     assert_eq!(error.attempts(), 0);
     hanging.abort();
 }
@@ -382,7 +381,7 @@ async fn timeout_covers_all_requests_of_a_call() {
     let canned = Canned::new([Step::status(500), page, Step::Hang]);
     let started = Instant::now();
     let error = canned.service().list_tables().timeout(limit).await.unwrap_err();
-    assert_error(&error, ErrorKind::Timeout, "");
+    assert_error(&error, ErrorKind::Timeout, "the `timeout` of 2s");
     assert_eq!(started.elapsed().as_secs(), 2);
 }
 
@@ -395,8 +394,11 @@ fn certificates_that_are_not_pem_are_rejected() {
             let valid = network.builder().root_certificates(pem);
             [network.builder(), valid].map(|builder| builder.root_certificates(other))
         }) {
-            let error = builder.build().unwrap_err();
-            assert_error(&error, ErrorKind::InvalidInput, "-----BEGIN CERTIFICATE-----");
+            let shown = format!("{builder:?}");
+            let error = builder.build().expect_err(&shown);
+            assert_eq!(error.kind(), ErrorKind::InvalidInput, "{shown}: {error}");
+            let is_explained = error.to_string().contains("-----BEGIN CERTIFICATE-----");
+            assert!(is_explained, "{shown}: {error}");
         }
     }
 }

@@ -275,7 +275,8 @@ async fn the_doubt_of_another_write_is_not_taken_for_that_of_the_call() {
     let sent = canned.sent().len();
     let doubt = Mutex::new(Some(doubt));
     let recorder = Recorder::new(move |_| Err(doubt.lock().unwrap().take().unwrap().into()));
-    assert_error(&recorder.insert_error(&table).await, ErrorKind::Other, "");
+    let error = recorder.insert_error(&table).await;
+    assert_error(&error, ErrorKind::Other, "rejected by a policy: ");
     assert_eq!(canned.sent().len(), sent);
 }
 

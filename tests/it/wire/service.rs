@@ -3,7 +3,7 @@
 use azure_table::service::{CorsRule, GeoReplicationStatus, Logging, ServiceProperties, StoredAccessPolicy};
 use azure_table::{AccountKey, DateTime, DynamicEntity, Emulator, ErrorKind, TablePermissions, TableServiceClient};
 use azure_table_tests::canned::Canned;
-use azure_table_tests::errors::assert_error;
+use azure_table_tests::errors::{assert_contains, assert_error};
 use wiremock::ResponseTemplate;
 
 use super::server::{Server, body, headers, line};
@@ -66,7 +66,7 @@ async fn too_many_cors_rules_are_rejected_before_a_request() {
     let properties = ServiceProperties::default().cors(vec![CorsRule::new(["*"], ["GET"]); 6]);
     let error = server.service().set_properties(properties).await.unwrap_err();
     assert_error(&error, ErrorKind::InvalidInput, "6");
-    assert_error(&error, ErrorKind::InvalidInput, "5");
+    assert_contains(&error, "5");
     assert!(error.to_string().starts_with("set service properties: "), "{error}");
     assert_eq!(server.requests().await.len(), 0);
 }
@@ -92,6 +92,10 @@ fn policies(ids: &[&str]) -> ResponseTemplate {
     response(&format!("<SignedIdentifiers>{policies}</SignedIdentifiers>"))
 }
 
+fn ids(policies: &[StoredAccessPolicy]) -> Vec<&str> {
+    policies.iter().map(|policy| &*policy.id).collect()
+}
+
 #[tokio::test]
 async fn policy_is_added_to_the_existing_ones() {
     let server = Server::responding_in_turn([policies(&["old"]), ResponseTemplate::new(204)]).await;
@@ -101,7 +105,7 @@ async fn policy_is_added_to_the_existing_ones() {
         ..StoredAccessPolicy::new("new")
     };
     let policies = table.add_access_policy(policy).await.unwrap();
-    assert!(policies.iter().map(|policy| &*policy.id).eq(["old", "new"]));
+    assert_eq!(ids(&policies), ["old", "new"]);
     let requests = server.requests().await;
     assert_eq!(line(&requests[0]), "GET /acct/Things?comp=acl");
     assert_eq!(line(&requests[1]), "PUT /acct/Things?comp=acl");
@@ -126,7 +130,7 @@ async fn policy_that_a_concurrent_change_restores_is_revoked_again() {
         } else {
             table.revoke_access_policy("leaked").await.unwrap()
         };
-        assert!(revoked.iter().map(|policy| &*policy.id).eq(left.iter().copied()));
+        assert_eq!(ids(&revoked), left);
         let requests = server.requests().await;
         let writes = requests.iter().filter(|request| request.method == "PUT");
         let writes: Vec<_> = writes.map(body).collect();

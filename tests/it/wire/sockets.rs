@@ -417,7 +417,7 @@ async fn a_call_ends_in_time_on_a_server_that_never_answers(network: Network) {
     let server = Sockets::silent(network).await;
     let started = Instant::now();
     let get = server.table().get(("p", "r")).timeout(Duration::from_millis(300));
-    assert_error(&get.await.unwrap_err(), ErrorKind::Timeout, "");
+    assert_error(&get.await.unwrap_err(), ErrorKind::Timeout, "the `timeout` of 300ms");
     assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 }
 

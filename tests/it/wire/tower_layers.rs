@@ -71,9 +71,9 @@ async fn failed(error: fn() -> BoxError) -> (Error, usize) {
 #[tokio::test]
 async fn error_of_a_service_leaves_a_write_in_doubt_unless_it_says_more() {
     let (error, _) = failed(|| "a layer gave up".into()).await;
-    assert_error(&error, ErrorKind::InDoubt, "");
+    assert_error(&error, ErrorKind::InDoubt, "the connection broke before");
     let (error, requests) = failed(|| Box::new(TransportError::new(Delivery::NothingSent, "no route"))).await;
-    assert_error(&error, ErrorKind::Connection, "");
+    assert_error(&error, ErrorKind::Connection, "no connection");
     assert_eq!(requests, 1);
 }
 
@@ -112,7 +112,7 @@ async fn service_that_is_never_ready_has_sent_nothing() {
         }
     }
     let error = insert_error(TowerTransport::new(Closed)).await;
-    assert_error(&error, ErrorKind::Connection, "");
+    assert_error(&error, ErrorKind::Connection, "no connection");
 }
 
 #[tokio::test]

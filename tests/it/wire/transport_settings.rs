@@ -33,7 +33,7 @@ async fn insert_error(service: &TableServiceClient) -> Error {
     let table = service.dynamic_table("Things").unwrap();
     let insert = table.insert(&DynamicEntity::new("p", "r")).with(&no_retry());
     let error = insert.await.unwrap_err();
-    assert_error(&error, ErrorKind::Connection, "");
+    assert_error(&error, ErrorKind::Connection, "no connection");
     error
 }
 
@@ -149,7 +149,7 @@ async fn client_authenticates_with_its_certificate() {
     let client = service(&server, &address, trusting().client_certificate(&both));
     client.ping().await.unwrap();
     let ping = service(&server, &address, trusting()).ping().with(&no_retry());
-    assert_error(&ping.await.unwrap_err(), ErrorKind::Connection, "");
+    assert_error(&ping.await.unwrap_err(), ErrorKind::Connection, "no connection");
 
     let mixed = format!("{}{}", front.identity.key, identity.certificate);
     for (pem, part) in [

@@ -126,7 +126,7 @@ async fn throttling_is_known_by_its_status() {
     let busy = || Step::response(429, &[("content-type", "application/json")], &format!("{body}\r\n"));
     let create = Canned::new([busy()]).table().create_table();
     let error = create.with(&no_retry()).await.unwrap_err();
-    assert_error(&error, ErrorKind::Throttled, "");
+    assert_error(&error, ErrorKind::Throttled, "Request rate is large.");
     assert_eq!((error.status(), error.code()), (Some(429), Some("429")));
     assert_eq!(error.retry_after(), None);
 
