@@ -228,6 +228,18 @@ pub struct Blog {
     pub author: Option<String>,
 }
 
+impl Blog {
+    /// Returns a blog without author.
+    pub fn new(channel: &str, id: u32, rating: i32) -> Self {
+        Self {
+            channel: channel.into(),
+            id,
+            rating,
+            author: None,
+        }
+    }
+}
+
 /// A row that expires.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 pub struct Session {

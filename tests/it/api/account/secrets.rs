@@ -61,16 +61,13 @@ fn token() -> SasToken {
 #[tokio::test]
 async fn signature_is_shown_only_on_request() {
     let mut shown = Shown::default();
+    let code = [("x-ms-error-code", "AuthenticationFailed")];
     let steps = || {
         [
             Step::status(403),
             Step::Fail(Delivery::MaybeSent),
             Step::response(200, &[], "<html>"),
-            Step::response(
-                403,
-                &[("x-ms-error-code", "AuthenticationFailed")],
-                &format!("?sig={SIGNATURE}"),
-            ),
+            Step::response(403, &code, &format!("?sig={SIGNATURE}")),
         ]
     };
     // The renewable signature is rejected twice more, with new signatures.
@@ -89,10 +86,9 @@ async fn signature_is_shown_only_on_request() {
         shown.display(service.settings());
         shown.0.push_str(&table.get(("p", "r")).request_text().unwrap());
         let context = OperationContext::new();
+        let once = CallOptions::new().context(&context).retry(NoRetry);
         for _ in 0..4 {
-            let insert = table
-                .insert(&DynamicEntity::new("p", "r"))
-                .with(&CallOptions::new().context(&context).retry(NoRetry));
+            let insert = table.insert(&DynamicEntity::new("p", "r")).with(&once);
             shown.error(&insert.await.unwrap_err());
         }
         shown.debug(context);
@@ -114,12 +110,8 @@ async fn key_and_its_signatures_are_never_shown() {
     let key = service.account_key().unwrap().clone();
     shown.debug((&key, SharedKeyLite(key.clone()), &service, &table, service.settings()));
     shown.display(service.settings());
-    shown.debug((
-        table.get(("p", "r")),
-        table.query(),
-        table.query().pages(),
-        table.query().stream(),
-    ));
+    let (pages, stream) = (table.query().pages(), table.query().stream());
+    shown.debug((table.get(("p", "r")), table.query(), pages, stream));
     shown.debug((service.list_tables(), service.properties(), table.access_policies()));
     shown.error(&table.get(("p", "r")).await.unwrap_err());
     let mut batch = table.batch();
@@ -129,13 +121,12 @@ async fn key_and_its_signatures_are_never_shown() {
     shown.debug(canned.sent());
 
     let expiry = DateTime::now() + std::time::Duration::from_secs(60);
-    let sas = TableSas::new(table.name())
-        .permissions(TablePermissions::READ)
-        .expiry(expiry);
+    let sas = TableSas::new(table.name()).permissions(TablePermissions::READ);
+    let sas = sas.expiry(expiry);
     let account_sas = AccountSas::new(AccountPermissions::READ, AccountResources::ENTITIES, expiry);
     let made = [sas.sign(&key).unwrap(), account_sas.sign(&key).unwrap()];
     shown.debug((&sas, &account_sas, &made));
-    let owner = TableServiceClient::new("https://contoso.table.core.windows.net", key.clone()).unwrap();
+    let owner = TableServiceClient::new(ENDPOINT, key.clone()).unwrap();
     shown.debug((owner.sas_url(&account_sas).unwrap(), made[0].parts()));
     shown.debug(Emulator::new().account("contoso", &format!("{KEY}AAAA")).unwrap());
     shown.assert_has_not(&[KEY, "SharedKey contoso:"]);
@@ -158,38 +149,24 @@ async fn header_of_the_caller_is_shown_only_by_name() {
     shown.display(service.settings());
     shown.display(table.settings());
     shown.debug((table.get(("p", "r")), service.list_tables(), table.query()));
+    let own = CallOptions::new().header("x-own", SECRET);
     for request in [
         table.get(("p", "r")).request_text().unwrap(),
         table.query().request_text().unwrap(),
         service.list_tables().request_text().unwrap(),
-        table
-            .delete(("p", "r"))
-            .with(&CallOptions::new().header("x-own", SECRET))
-            .request_text()
-            .unwrap(),
+        table.delete(("p", "r")).with(&own).request_text().unwrap(),
     ] {
         assert!(request.contains("\nx-gateway: (hidden)\n"), "{request}");
         shown.display(request);
     }
     let context = OperationContext::new();
-    let failing = table
-        .delete(("p", "r"))
-        .with(&CallOptions::new().context(&context).retry(NoRetry));
-    shown.error(&failing.await.unwrap_err());
-    shown.error(
-        &table
-            .delete(("p", "r"))
-            .with(&CallOptions::new().retry(NoRetry))
-            .await
-            .unwrap_err(),
-    );
-    shown.error(
-        &table
-            .get(("p", "r"))
-            .with(&CallOptions::new().header("x-bad", format!("{SECRET}\n")))
-            .await
-            .unwrap_err(),
-    );
+    for options in [
+        CallOptions::new().context(&context).retry(NoRetry),
+        CallOptions::new().retry(NoRetry),
+        CallOptions::new().header("x-bad", format!("{SECRET}\n")),
+    ] {
+        shown.error(&table.delete(("p", "r")).with(&options).await.unwrap_err());
+    }
     shown.debug(context);
     shown.debug(canned.sent());
     shown.assert_has_not(&[SECRET]);

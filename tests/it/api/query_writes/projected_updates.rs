@@ -1,13 +1,29 @@
 //! Updates over a projection: its columns are merged under the ETag that was read, and nothing else.
 
-use std::sync::{Arc, Mutex};
-
+use azure_table::testing::Spy;
 use azure_table::{
-    Change, DynamicEntity, EdmValue, Emulator, Error, ErrorKind, Projection, TableClient, TableEntity, TableOperation,
-    TableServiceClient, Versioned,
+    Change, DynamicEntity, EdmValue, Error, ErrorKind, Projection, TableClient, TableEntity, TableOperation, Versioned,
 };
+use azure_table_tests::errors::{assert_contains, assert_error};
 
-use crate::api::interceptor::Interceptor;
+/// Inserts five employees.
+async fn fill(employees: &TableClient<Employee>) {
+    for id in 0..5 {
+        let employee = Employee {
+            department: "Sales".into(),
+            id,
+            name: format!("Ada {id}"),
+            salary: 100.0,
+            bonus: Some(i64::from(id)),
+        };
+        employees.insert(&employee).await.unwrap();
+    }
+}
+
+async fn salaries(employees: &TableClient<Employee>) -> Vec<f64> {
+    let rows = employees.query().all().await.unwrap();
+    rows.iter().map(|row| row.salary).collect()
+}
 
 #[derive(TableEntity, Debug, Clone, PartialEq)]
 #[table(row_key = "e-{id:02}")]
@@ -40,40 +56,10 @@ struct Place {
     department: String,
 }
 
-/// The bodies of all requests, and the employees.
-async fn employees() -> (Arc<Mutex<Vec<String>>>, TableClient<Employee>) {
-    let bodies = Arc::new(Mutex::new(Vec::new()));
-    let transport = Interceptor::new(Emulator::new(), {
-        let bodies = Arc::clone(&bodies);
-        move |request| {
-            bodies
-                .lock()
-                .unwrap()
-                .push(String::from_utf8_lossy(request.body()).into_owned());
-        }
-    });
-    let employees = TableServiceClient::from_transport(transport)
-        .table("Employees")
-        .unwrap();
-    employees.create_table().await.unwrap();
-    for id in 0..5 {
-        let employee = Employee {
-            department: "Sales".into(),
-            id,
-            name: format!("Ada {id}"),
-            salary: 100.0,
-            bonus: Some(i64::from(id)),
-        };
-        employees.insert(&employee).await.unwrap();
-    }
-    bodies.lock().unwrap().clear();
-    (bodies, employees)
-}
-
-#[tokio::test]
-async fn update_where_merges_the_columns_of_a_projection_alone() {
-    let (bodies, employees) = employees().await;
-    let sales = employees.query().partition("Sales").project::<Pay>();
+#[azure_table::test]
+async fn update_where_merges_the_columns_of_a_projection_alone(employees: TableClient<Employee>, spy: Spy) {
+    fill(&employees).await;
+    let sales = || employees.query().partition("Sales").project::<Pay>();
     let raise = |pay: &mut Pay| {
         assert!(pay.note.is_empty());
         if pay.number == 3 {
@@ -82,52 +68,41 @@ async fn update_where_merges_the_columns_of_a_projection_alone() {
         pay.salary *= 1.5;
         Change::Save
     };
-    let report = employees.update_where(sales, raise).await.unwrap();
+    let report = employees.update_where(sales(), raise).await.unwrap();
     assert_eq!((report.applied(), report.unchanged()), (4, 1));
 
-    let batch = bodies.lock().unwrap().last().unwrap().clone();
+    let batch = spy.last().unwrap().body().into_owned();
     assert_eq!(batch.matches("PATCH ").count(), 4, "{batch}");
     assert_eq!(batch.matches("If-Match: W/").count(), 4, "{batch}");
     let keys = r#""PartitionKey":"Sales","RowKey":"e-04""#;
     let columns = r#""Salary@odata.type":"Edm.Double","Salary":150.0,"bonus@odata.type":"Edm.Int64","bonus":"4""#;
-    assert!(batch.contains(&format!("{{{keys},{columns}}}")), "{batch}");
+    assert_contains(&batch, &format!("{{{keys},{columns}}}"));
 
-    let rows = employees.query().all().await.unwrap();
-    let salaries: Vec<_> = rows.iter().map(|row| row.salary).collect();
-    assert_eq!(salaries, [150.0, 150.0, 150.0, 100.0, 150.0]);
-    assert!(
-        rows.iter()
-            .all(|row| row.name == format!("Ada {}", row.id) && row.bonus == Some(row.id.into()))
-    );
-
-    let sales = employees.query().partition("Sales").project::<Pay>();
-    assert_eq!(employees.update_where(sales, raise).atomic().await.unwrap(), 4);
+    assert_eq!(salaries(&employees).await, [150.0, 150.0, 150.0, 100.0, 150.0]);
+    for row in employees.query().all().await.unwrap() {
+        assert!(
+            row.name == format!("Ada {}", row.id) && row.bonus == Some(row.id.into()),
+            "{row:?}"
+        );
+    }
+    assert_eq!(employees.update_where(sales(), raise).atomic().await.unwrap(), 4);
 }
 
 /// A merge cannot remove a property, and keys are read only.
-#[tokio::test]
-async fn projection_that_would_lose_something_is_an_error() {
-    let (_, employees) = employees().await;
+#[azure_table::test]
+async fn projection_that_would_lose_something_is_an_error(employees: TableClient<Employee>) {
+    fill(&employees).await;
     let sales = || employees.query().partition("Sales").project::<Pay>();
     let report = employees.update_where(sales(), |pay| pay.bonus = None).await.unwrap();
     assert_eq!((report.applied(), report.rejected()), (0, 5));
     let error = report.ensure_no_leftovers().unwrap_err();
     assert_eq!(error.entity(), Some(("Sales", "e-00")));
-    assert!(
-        error
-            .to_string()
-            .contains("property `bonus`: an update of some columns cannot remove it"),
-        "{error}"
-    );
+    assert_contains(&error, "property `bonus`: an update of some columns cannot remove it");
 
     let moves: [fn(&mut Pay); 2] = [|pay| pay.number += 1, |pay| pay.department.push('2')];
     for change in moves {
         let error = Error::from(employees.update_where(sales(), change).await.unwrap_err());
-        assert_eq!(error.kind(), ErrorKind::InvalidInput);
-        assert!(
-            error.to_string().contains("the closure changed the entity's key"),
-            "{error}"
-        );
+        assert_error(&error, ErrorKind::InvalidInput, "the closure changed the entity's key");
     }
     // The row has nothing that this projection writes.
     let places = employees.query().partition("Sales").project::<Place>();
@@ -135,71 +110,48 @@ async fn projection_that_would_lose_something_is_an_error() {
     assert_eq!((report.applied(), report.unchanged()), (0, 5));
 }
 
-#[tokio::test]
-async fn assignments_of_a_projection_patch_single_rows_batches_and_bulks() {
-    let (_, employees) = employees().await;
+#[azure_table::test]
+async fn assignments_of_a_projection_patch_single_rows_batches_and_bulks(employees: TableClient<Employee>) {
+    fill(&employees).await;
     let key = ("Sales", 1);
     let read: Option<Versioned<Pay>> = employees.get(key).project::<Pay>().versioned().await.unwrap();
-    let Versioned {
-        entity: mut pay, etag, ..
-    } = read.unwrap();
+    let mut pay = read.unwrap();
     pay.salary += 1.0;
     pay.bonus = None;
     let columns: Vec<String> = pay.assignments().iter().map(ToString::to_string).collect();
     assert_eq!(columns, ["Salary = 101.0"]);
 
-    employees
-        .patch(key, pay.assignments())
-        .if_match(etag.clone())
-        .await
-        .unwrap();
-    let error = employees
-        .patch(key, pay.assignments())
-        .if_match(etag)
-        .await
-        .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::ConditionNotMet);
+    let patch = || employees.patch(key, pay.assignments()).if_match(pay.etag.clone());
+    patch().await.unwrap();
+    assert_eq!(patch().await.unwrap_err().kind(), ErrorKind::ConditionNotMet);
     let mut batch = employees.batch();
     batch.patch(("Sales", 2), pay.assignments()).unwrap();
     batch.submit().await.unwrap();
     let rows = [3, 4].map(|id| TableOperation::patch::<Employee>(("Sales", id), pay.assignments()));
     assert_eq!(employees.bulk().write(rows).await.unwrap().applied(), 2);
-
-    let salaries: Vec<_> = employees
-        .query()
-        .all()
-        .await
-        .unwrap()
-        .iter()
-        .map(|row| row.salary)
-        .collect();
-    assert_eq!(salaries, [100.0, 101.0, 101.0, 101.0, 101.0]);
+    assert_eq!(salaries(&employees).await, [100.0, 101.0, 101.0, 101.0, 101.0]);
 }
 
 /// Properties that neither struct knows stay, as with whole entities.
-#[tokio::test]
-async fn unknown_properties_stay() {
-    let (_, employees) = employees().await;
+#[azure_table::test]
+async fn unknown_properties_stay(employees: TableClient<Employee>) {
+    fill(&employees).await;
+    let any = employees.typed::<DynamicEntity>();
     let mut other = DynamicEntity::new("Sales", "e-01");
     other.insert("Desk", "4a");
-    employees.typed().merge(&other).await.unwrap();
+    any.merge(&other).await.unwrap();
     let sales = employees.query().partition("Sales").project::<Pay>();
     let report = employees.update_where(sales, |pay| pay.salary = 1.0).await.unwrap();
     assert_eq!(report.applied(), 5);
-    let stored = employees
-        .typed::<DynamicEntity>()
-        .get(("Sales", "e-01"))
-        .await
-        .unwrap()
-        .unwrap();
+    let stored = any.get(("Sales", "e-01")).await.unwrap().unwrap();
     assert_eq!(stored.get("Desk"), Some(&EdmValue::from("4a")));
     assert_eq!(stored.get("Salary"), Some(&EdmValue::Double(1.0)));
 }
 
 /// The same by names: rows of any kind that have the property.
-#[tokio::test]
-async fn names_of_a_query_are_all_that_is_read_and_merged() {
-    let (bodies, employees) = employees().await;
+#[azure_table::test]
+async fn names_of_a_query_are_all_that_is_read_and_merged(employees: TableClient<Employee>, spy: Spy) {
+    fill(&employees).await;
     let any = employees.typed::<DynamicEntity>();
     let named = || any.query().partition("Sales").select_names(["Salary"]);
     let raise = |row: &mut DynamicEntity| -> azure_table::Result<()> {
@@ -209,7 +161,7 @@ async fn names_of_a_query_are_all_that_is_read_and_merged() {
         Ok(())
     };
     assert_eq!(any.update_where(named(), raise).await.unwrap().applied(), 5);
-    let batch = bodies.lock().unwrap().last().unwrap().clone();
+    let batch = spy.last().unwrap().body().into_owned();
     assert!(batch.contains("101.0") && !batch.contains("bonus"), "{batch}");
 
     // A row without the property is not written.
@@ -220,19 +172,7 @@ async fn names_of_a_query_are_all_that_is_read_and_merged() {
 
     let removes = |row: &mut DynamicEntity| drop(row.remove("Salary"));
     let error = any.update_where(named(), removes).atomic().await.unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("property `Salary`: an update of some columns cannot remove it"),
-        "{error}"
-    );
-    assert!(
-        employees
-            .query()
-            .all()
-            .await
-            .unwrap()
-            .iter()
-            .all(|row| row.salary == 101.0 && row.bonus.is_some())
-    );
+    assert_contains(&error, "property `Salary`: an update of some columns cannot remove it");
+    let rows = employees.query().all().await.unwrap();
+    assert!(rows.iter().all(|row| row.salary == 101.0 && row.bonus.is_some()));
 }
