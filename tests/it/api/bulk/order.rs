@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use azure_table::bulk::LeftoverReason;
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::transport::{BoxFuture, Transport, TransportError};
-use azure_table::{DynamicEntity, EdmValue, Emulator, NoRetry, TableClient, TableOperation, TableServiceClient};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
+use azure_table::{BulkOutcome, DynamicEntity, EdmValue, Emulator, TableClient, TableOperation};
+use azure_table_tests::intercept::Intercept;
 use bytes::Bytes;
 use futures::{StreamExt, stream};
-use http::{Request, Response};
+use http::Response;
 use proptest::prelude::*;
+
+use crate::api::{create, create_with_faults};
 
 fn version(row: &str, version: i32) -> DynamicEntity {
     let mut entity = DynamicEntity::new("p", row);
@@ -18,10 +20,10 @@ fn version(row: &str, version: i32) -> DynamicEntity {
     entity
 }
 
-async fn table(service: &TableServiceClient) -> TableClient {
-    let table = service.dynamic_table("Things").unwrap();
-    table.create_table_if_not_exists().await.unwrap();
-    table
+/// A table, and the faults of its client.
+async fn table() -> (Faults, TableClient) {
+    let (faults, table, _) = create_with_faults(Emulator::new(), "Things").await;
+    (faults, table)
 }
 
 async fn stored(table: &TableClient, row: &str) -> Option<EdmValue> {
@@ -32,36 +34,28 @@ async fn stored(table: &TableClient, row: &str) -> Option<EdmValue> {
 /// The leftovers of a cancelled bulk are sent again: the last write of a row wins.
 #[tokio::test(start_paused = true)]
 async fn leftovers_of_one_row_are_sent_again_in_order() {
-    let faults = Faults::new(Emulator::new());
-    let table = table(&TableServiceClient::from_transport(faults.clone()).retry(NoRetry)).await;
-    let slow = faults.add(FaultRule::new(Fault::DelayRequest(Duration::from_secs(5))));
-    let mut outcomes = table
-        .bulk()
-        .insert_or_replace((0..4).map(|n| version("r", n)))
-        .outcomes();
-    assert!(
-        tokio::time::timeout(Duration::from_millis(10), outcomes.next())
-            .await
-            .is_err()
-    );
+    let (faults, table) = table().await;
+    let slow = faults.add(Fault::DelayRequest(Duration::from_secs(5)));
+    let versions = (0..4).map(|n| version("r", n));
+    let mut outcomes = table.bulk().insert_or_replace(versions).outcomes();
+    let first = tokio::time::timeout(Duration::from_millis(10), outcomes.next()).await;
+    assert!(first.is_err());
     let report = outcomes.finish().unwrap();
     assert_eq!((report.in_doubt(), report.not_attempted()), (1, 3));
     let left = report.into_leftovers();
     assert_eq!(left.iter().map(|left| left.index()).collect::<Vec<_>>(), [0, 1, 2, 3]);
     slow.disable();
     let again = left.into_iter().filter_map(|left| left.into_operation());
-    let report = table.bulk().write(again).await.unwrap();
-    assert_eq!(report.applied(), 4);
+    assert_eq!(table.bulk().write(again).await.unwrap().applied(), 4);
     assert_eq!(stored(&table, "r").await, Some(EdmValue::Int32(3)));
 }
 
 /// An error ends the bulk while a row's first write is in flight: the second write follows it in the report.
 #[tokio::test(start_paused = true)]
 async fn waiting_write_follows_the_one_in_flight_in_the_report() {
-    let faults = Faults::new(Emulator::new());
-    let table = table(&TableServiceClient::from_transport(faults.clone()).retry(NoRetry)).await;
+    let (faults, table) = table().await;
     faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(5))).nth(1));
-    faults.add(FaultRule::new(azure_table::testing::ResponseTemplate::new(403).code("AuthorizationFailure")).nth(1));
+    faults.add(FaultRule::new(ResponseTemplate::new(403).code("AuthorizationFailure")).nth(1));
     let mut other = DynamicEntity::new("q", "r");
     other.insert("Version", 0);
     let writes = [version("r", 0), version("r", 1), other];
@@ -69,8 +63,8 @@ async fn waiting_write_follows_the_one_in_flight_in_the_report() {
     let mut reported = Vec::new();
     while let Some(outcome) = outcomes.next().await {
         reported.push(match outcome {
-            azure_table::BulkOutcome::Applied(applied) => (applied.index(), "applied"),
-            azure_table::BulkOutcome::Leftover(left) => match left.reason() {
+            BulkOutcome::Applied(applied) => (applied.index(), "applied"),
+            BulkOutcome::Leftover(left) => match left.reason() {
                 LeftoverReason::NotAttempted => (left.index(), "not attempted"),
                 _ => (left.index(), "refused"),
             },
@@ -84,14 +78,9 @@ async fn waiting_write_follows_the_one_in_flight_in_the_report() {
 /// A slow batch does not delay other partitions while the stream is pending.
 #[tokio::test(start_paused = true)]
 async fn slow_batch_does_not_delay_other_partitions() {
-    let faults = Faults::new(Emulator::new());
-    let table = table(&TableServiceClient::from_transport(faults.clone()).retry(NoRetry)).await;
-    let writes = OperationKind::Insert;
-    faults.add(
-        FaultRule::new(Fault::DelayResponse(Duration::from_secs(50)))
-            .on(writes)
-            .nth(1),
-    );
+    let (faults, table) = table().await;
+    let slow = FaultRule::new(Fault::DelayResponse(Duration::from_secs(50)));
+    faults.add(slow.on(OperationKind::Insert).nth(1));
     let source = stream::iter(0..5).then(|n| async move {
         tokio::time::sleep(Duration::from_millis(500)).await;
         TableOperation::insert(&DynamicEntity::new(format!("p{n}"), "r"))
@@ -106,27 +95,18 @@ async fn slow_batch_does_not_delay_other_partitions() {
     assert!(started.elapsed() > Duration::from_secs(50));
 }
 
-/// Rejects long URLs, as HTTP.sys does.
-#[derive(Clone, Debug)]
-struct Narrow(Emulator);
-
-impl Transport for Narrow {
-    fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        if request.uri().to_string().len() <= 300 {
-            return self.0.send(request);
-        }
-        let html = "<HTML><BODY><h2>Bad Request - Invalid URL</h2></BODY></HTML>";
-        let rejection = Response::builder()
-            .status(400)
-            .body(Bytes::from_static(html.as_bytes()));
-        Box::pin(async move { Ok(rejection.unwrap()) })
-    }
-}
-
 /// An operation that was in a batch can also be written alone.
 #[tokio::test]
 async fn long_keys_are_written_alone_too() {
-    let table = table(&TableServiceClient::from_transport(Narrow(Emulator::new()))).await;
+    // Rejects long URLs, as HTTP.sys does.
+    let narrow = Intercept::new(Emulator::new(), |behind, request| async move {
+        if request.uri().to_string().len() <= 300 {
+            return behind.send(request).await;
+        }
+        let html = "<HTML><BODY><h2>Bad Request - Invalid URL</h2></BODY></HTML>";
+        Ok(Response::builder().status(400).body(Bytes::from(html)).unwrap())
+    });
+    let table = create::<DynamicEntity>(narrow, "Things").await;
     let long = |n: i32| version(&format!("{}{n}", "漢".repeat(200)), n);
     let report = table.bulk().insert_or_replace([long(1)]).await.unwrap();
     assert_eq!((report.applied(), report.rejected()), (1, 0));
@@ -151,7 +131,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         runtime.block_on(async {
             let faults = Faults::with_seed(Emulator::new(), seed);
-            let table = table(&TableServiceClient::from_transport(faults.clone())).await;
+            let table = create::<DynamicEntity>(faults.clone(), "Things").await;
             for millis in [3, 10, 40] {
                 let wait = Duration::from_millis(millis);
                 faults.add(FaultRule::new(Fault::DelayRequest(wait)).probability(0.3));
