@@ -8,9 +8,15 @@ use azure_table::key::Bucket;
 use azure_table::operation::OperationKind;
 use azure_table::query::ScanPosition;
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::{Emulator, ErrorKind, Key, NoRetry, TableClient, TableEntity, TableServiceClient};
-use futures::{StreamExt, TryStreamExt};
+use azure_table::{CallOptions, Emulator, ErrorKind, Key, TableClient, TableEntity, TableServiceClient};
+use azure_table_tests::entities::Blog;
+use azure_table_tests::errors::assert_contains;
+use futures::{StreamExt, TryStream, TryStreamExt};
 use tokio::time::Instant;
+
+use crate::api::create_with_faults;
+
+const CHANNELS: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 #[derive(TableEntity, Debug, Clone, PartialEq)]
 #[table(partition_key = "{component};{bucket}")]
@@ -22,48 +28,33 @@ struct Line {
     level: i32,
 }
 
-#[derive(TableEntity, Debug, Clone, PartialEq)]
-struct Blog {
-    #[table(partition_key)]
-    channel: String,
-    #[table(row_key)]
-    id: u32,
-}
-
-/// Channels a to e with five blogs each, on pages of two. Every request takes time and is recorded.
+/// Five channels with five blogs each, on pages of two. Every request takes time and is recorded.
 async fn blogs(latency: Duration) -> (Faults, TableClient<Blog>) {
-    let emulator = Emulator::new().page_size(2);
-    let truth = TableServiceClient::from_transport(emulator.clone())
-        .table::<Blog>("Blogs")
-        .unwrap();
-    truth.create_table().await.unwrap();
-    for channel in ["a", "b", "c", "d", "e"] {
+    let (faults, blogs, truth) = create_with_faults(Emulator::new().page_size(2), "Blogs").await;
+    for channel in CHANNELS {
         for id in 0..5 {
-            let channel = channel.to_owned();
-            truth.insert(&Blog { channel, id }).await.unwrap();
+            truth.insert(&Blog::new(channel, id, 1)).await.unwrap();
         }
     }
-    let faults = Faults::new(emulator);
     if !latency.is_zero() {
         faults.add(FaultRule::new(Fault::DelayRequest(latency)).on(OperationKind::Query));
     }
-    let service = TableServiceClient::from_transport(faults.clone()).retry(NoRetry);
-    (faults, service.table("Blogs").unwrap())
+    (faults, blogs)
+}
+
+/// A client that denies queries of this kind.
+fn denying(faults: Faults, path: AccessPath) -> TableClient<Blog> {
+    let service = TableServiceClient::from_transport(faults).deny_access(path);
+    service.table("Blogs").unwrap()
 }
 
 fn names(blogs: &[Blog]) -> String {
-    let names: Vec<_> = blogs
-        .iter()
-        .map(|blog| format!("{}{}", blog.channel, blog.id))
-        .collect();
-    names.join(" ")
+    let names = blogs.iter().map(|blog| format!("{}{}", blog.channel, blog.id));
+    names.collect::<Vec<_>>().join(" ")
 }
 
-#[tokio::test]
-async fn bucketed_key_is_read_from_all_its_buckets() {
-    let service = TableServiceClient::from_transport(Emulator::new());
-    let lines = service.table::<Line>("Lines").unwrap();
-    lines.create_table().await.unwrap();
+#[azure_table::test]
+async fn bucketed_key_is_read_from_all_its_buckets(lines: TableClient<Line>) {
     for id in 0..40 {
         let line = Line {
             component: if id % 4 == 0 { "db" } else { "web" }.into(),
@@ -73,17 +64,14 @@ async fn bucketed_key_is_read_from_all_its_buckets() {
         };
         lines.insert(&line).await.unwrap();
     }
-    let web = lines
-        .query()
-        .filter(Line::LEVEL.ge(3))
-        .fan_out()
-        .partitions(Bucket::all().map(|bucket| ("web", bucket)));
+    let severe = lines.query().filter(Line::LEVEL.ge(3)).fan_out();
+    let web = severe.partitions(Bucket::all().map(|bucket| ("web", bucket)));
     let plan = web.plan().unwrap();
     assert_eq!((plan.requests(), plan.path()), (4, AccessPath::Partition));
+    let shown = plan.to_string();
     assert!(
-        plan.to_string()
-            .starts_with("4 requests, each reads at most one partition"),
-        "{plan}"
+        shown.starts_with("4 requests, each reads at most one partition"),
+        "{shown}"
     );
     assert!(plan.request_text().contains("web%3B0000"), "{plan}");
     let found = web.clone().all().await.unwrap();
@@ -99,7 +87,7 @@ async fn set_of_keys_in_the_filter_is_queried_in_parts() {
     let filter = Blog::CHANNEL.is_in(["d", "a", "d", "x"]) & Blog::ID.is_in([4, 1]);
     let query = blogs.query().filter(filter);
     assert_eq!(query.plan().unwrap().path(), AccessPath::TableScan);
-    assert!(query.plan().unwrap().to_string().contains("`fan_out`"));
+    assert_contains(query.plan().unwrap(), "`fan_out`");
     let keys = query.fan_out();
     let plan = keys.plan().unwrap();
     assert_eq!((plan.requests(), plan.path()), (6, AccessPath::Point));
@@ -107,16 +95,14 @@ async fn set_of_keys_in_the_filter_is_queried_in_parts() {
     assert_eq!(faults.requests(), 6);
 
     // Empty sets send nothing.
-    let none = blogs.query().filter(Blog::CHANNEL.is_in([""; 0])).fan_out();
-    assert_eq!(
-        (none.plan().unwrap().requests(), none.all().await.unwrap().len()),
-        (0, 0)
-    );
-    let none = blogs.query().fan_out().partitions([""; 0]);
-    assert_eq!(
-        (none.plan().unwrap().requests(), none.first().await.unwrap()),
-        (0, None)
-    );
+    for none in [
+        blogs.query().filter(Blog::CHANNEL.is_in([""; 0])).fan_out(),
+        blogs.query().fan_out().partitions([""; 0]),
+    ] {
+        assert_eq!(none.plan().unwrap().requests(), 0);
+        assert_eq!(none.clone().all().await.unwrap(), []);
+        assert_eq!(none.first().await.unwrap(), None);
+    }
     assert_eq!(faults.requests(), 6);
 }
 
@@ -137,63 +123,44 @@ async fn overlapping_and_joined_sets_yield_each_row_once() {
     let plan = overlapping().plan().unwrap();
     assert_eq!((plan.requests(), plan.path()), (1, AccessPath::Partition), "{plan}");
     assert_eq!(names(&overlapping().all().await.unwrap()), "a0 a1 a2 a3 a4");
+    let in_a = |condition| Blog::CHANNEL.eq("a") & condition;
     for (filter, requests, found) in [
         (Blog::CHANNEL.starts_with("a") | Blog::CHANNEL.eq("a"), 1, 5),
         (Blog::CHANNEL.between("a", "c") | Blog::CHANNEL.between("c", "d"), 1, 20),
         (Blog::CHANNEL.is_in(["a", "b"]) | Blog::CHANNEL.is_in(["c", "b"]), 3, 15),
         (Blog::CHANNEL.eq("e") | Blog::CHANNEL.is_in(["c", "b"]), 3, 15),
-        (
-            (Blog::CHANNEL.eq("a") & Blog::ID.lt(3)) | (Blog::CHANNEL.eq("a") & Blog::ID.le(3)),
-            1,
-            4,
-        ),
+        (in_a(Blog::ID.lt(3)) | in_a(Blog::ID.le(3)), 1, 4),
     ] {
         let parts = blogs.query().filter(filter.clone()).fan_out();
         assert_eq!(parts.plan().unwrap().requests(), requests, "{filter}");
         assert_eq!(parts.all().await.unwrap().len(), found, "{filter}");
     }
-    let strict = TableServiceClient::from_transport(faults)
-        .deny_access(AccessPath::TableScan)
-        .table::<Blog>("Blogs")
-        .unwrap();
+    let strict = denying(faults, AccessPath::TableScan);
     assert_eq!(strict.query().fan_out().each_prefix(prefixes).count().await.unwrap(), 5);
 }
 
 /// A slow reader causes no timeout: requests in flight continue, and no attempt is cancelled.
 #[tokio::test(start_paused = true)]
 async fn slow_reader_causes_no_timeout() {
-    let (faults, blogs) = blogs(Duration::ZERO).await;
-    faults.add(FaultRule::new(Fault::Drip {
-        bytes: 64,
-        pause: Duration::from_millis(20),
-    }));
-    let quick = azure_table::CallOptions::new().attempt_timeout(Duration::from_millis(500));
-    let channels = ["a", "b", "c", "d", "e"];
-    for is_unordered in [false, true] {
-        let mut parts = blogs.query().fan_out().with(&quick).partitions(channels);
-        if is_unordered {
-            parts = parts.unordered();
-        }
-        let mut rows = parts.stream();
+    async fn read_slowly<T>(mut items: impl TryStream<Ok = T, Error = azure_table::Error> + Unpin) -> usize {
         let mut count = 0;
-        while rows.try_next().await.unwrap().is_some() {
+        while items.try_next().await.unwrap().is_some() {
             tokio::time::sleep(Duration::from_secs(1)).await;
             count += 1;
         }
-        assert_eq!(count, 25);
+        count
     }
-    let mut rows = blogs.query().scan().with(&quick).ranges(channels).stream();
-    let mut count = 0;
-    while rows.try_next().await.unwrap().is_some() {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        count += 1;
-    }
-    let mut many = blogs.get_many(channels.map(|channel| (channel, 1))).with(&quick);
-    while many.try_next().await.unwrap().is_some() {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        count += 1;
-    }
-    assert_eq!(count, 30);
+    let (faults, blogs) = blogs(Duration::ZERO).await;
+    let pause = Duration::from_millis(20);
+    faults.add(Fault::Drip { bytes: 64, pause });
+    let quick = CallOptions::new().attempt_timeout(Duration::from_millis(500));
+    let parts = || blogs.query().fan_out().with(&quick).partitions(CHANNELS);
+    assert_eq!(read_slowly(parts().stream()).await, 25);
+    assert_eq!(read_slowly(parts().unordered().stream()).await, 25);
+    let scan = blogs.query().scan().with(&quick).ranges(CHANNELS);
+    assert_eq!(read_slowly(scan.stream()).await, 25);
+    let many = blogs.get_many(CHANNELS.map(|channel| (channel, 1)));
+    assert_eq!(read_slowly(many.with(&quick)).await, 5);
 }
 
 #[tokio::test(start_paused = true)]
@@ -203,17 +170,11 @@ async fn concurrency_limits_the_parts_in_flight() {
     // Five parts of three pages each.
     for (concurrency, rounds) in [(1, 15), (5, 3), (16, 3)] {
         let started = Instant::now();
-        let all = blogs
-            .query()
-            .fan_out()
-            .partitions(["a", "b", "c", "d", "e"])
-            .concurrency(concurrency);
+        let all = blogs.query().fan_out().partitions(CHANNELS).concurrency(concurrency);
         assert_eq!(all.unordered().all().await.unwrap().len(), 25);
         let elapsed = started.elapsed();
-        assert!(
-            (latency * rounds..latency * rounds + latency / 2).contains(&elapsed),
-            "{concurrency}: {elapsed:?}"
-        );
+        let expected = latency * rounds..latency * rounds + latency / 2;
+        assert!(expected.contains(&elapsed), "{concurrency}: {elapsed:?}");
     }
     assert_eq!(faults.requests(), 3 * 15);
 }
@@ -221,14 +182,8 @@ async fn concurrency_limits_the_parts_in_flight() {
 #[tokio::test(start_paused = true)]
 async fn limit_applies_to_the_whole_fan_out() {
     let (faults, blogs) = blogs(Duration::from_millis(10)).await;
-    let query = || {
-        blogs
-            .query()
-            .limit(7)
-            .fan_out()
-            .partitions(["c", "a", "b"])
-            .concurrency(1)
-    };
+    let limited = || blogs.query().limit(7).fan_out();
+    let query = || limited().partitions(["c", "a", "b"]).concurrency(1);
     assert_eq!(names(&query().all().await.unwrap()), "a0 a1 a2 a3 a4 b0 b1");
     assert_eq!(faults.requests(), 4, "three pages of a, one of b");
     assert_eq!(query().unordered().all().await.unwrap().len(), 7);
@@ -242,42 +197,29 @@ async fn fan_out_is_not_a_table_scan() {
     for query in [blogs.query(), blogs.query().filter(Blog::ID.is_in([1, 2]))] {
         let error = query.clone().fan_out().all().await.unwrap_err();
         assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
-        assert!(error.to_string().contains("`.partitions(..)`"), "{error}");
+        assert_contains(&error, "`.partitions(..)`");
         query.allow_table_scan().fan_out().all().await.unwrap();
     }
     // A query that the client denies is allowed in parts.
-    let strict = TableServiceClient::from_transport(faults.clone()).deny_access(AccessPath::PartitionRange);
-    let blogs = strict.table::<Blog>("Blogs").unwrap();
+    let blogs = denying(faults, AccessPath::PartitionRange);
     let two = blogs.query().filter(Blog::CHANNEL.is_in(["a", "b"]));
-    assert!(two.clone().all().await.unwrap_err().to_string().contains("`fan_out`"));
+    assert_contains(two.clone().all().await.unwrap_err(), "`fan_out`");
     assert_eq!(two.fan_out().all().await.unwrap().len(), 10);
 
-    let mut pages = blogs.query().partition("a").pages();
-    let continuation = pages.try_next().await.unwrap().unwrap().continuation().clone();
-    let error = blogs
-        .query()
-        .partition("a")
-        .resume_from(continuation)
-        .fan_out()
-        .all()
-        .await
-        .unwrap_err();
-    assert!(error.to_string().contains("`scan`"), "{error}");
+    let of_a = || blogs.query().partition("a");
+    let page = of_a().pages().try_next().await.unwrap().unwrap();
+    let resumed = of_a().resume_from(page.continuation().clone());
+    assert_contains(resumed.fan_out().all().await.unwrap_err(), "`scan`");
     let error = blogs.query().fan_out().partitions(["a", "b/"]).all().await.unwrap_err();
-    assert!(error.to_string().contains("'/'"), "{error}");
+    assert_contains(&error, "'/'");
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_first_error_ends_a_fan_out() {
-    let (faults, blogs) = blogs(Duration::from_millis(1)).await;
-    faults.clear();
+    let (faults, blogs) = blogs(Duration::ZERO).await;
     faults.add(FaultRule::new(Fault::Reset).nth(5));
-    let mut rows = blogs
-        .query()
-        .fan_out()
-        .partitions(["a", "b", "c"])
-        .concurrency(1)
-        .stream();
+    let parts = blogs.query().fan_out().partitions(["a", "b", "c"]);
+    let mut rows = parts.concurrency(1).stream();
     let mut read = Vec::new();
     let error = loop {
         match rows.try_next().await {
@@ -285,10 +227,8 @@ async fn the_first_error_ends_a_fan_out() {
             Err(e) => break e,
         }
     };
-    assert_eq!(
-        (error.kind(), names(&read)),
-        (ErrorKind::Connection, "a0 a1 a2 a3 a4 b0 b1".into())
-    );
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert_eq!(names(&read), "a0 a1 a2 a3 a4 b0 b1");
     assert!(rows.try_next().await.unwrap().is_none());
     assert_eq!(faults.requests(), 5);
 }
@@ -296,11 +236,8 @@ async fn the_first_error_ends_a_fan_out() {
 #[tokio::test(start_paused = true)]
 async fn unordered_get_many_yields_entities_as_they_arrive() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
-    faults.add(
-        FaultRule::new(Fault::DelayRequest(Duration::from_secs(1)))
-            .on(OperationKind::Get)
-            .nth(1),
-    );
+    let slow = FaultRule::new(Fault::DelayRequest(Duration::from_secs(1)));
+    faults.add(slow.on(OperationKind::Get).nth(1));
     let keys = [("a", 1), ("b", 1), ("c", 1)];
     let read = blogs.get_many(keys).unordered().all().await.unwrap();
     let channels: Vec<_> = read.iter().map(|(key, _)| key.partition_key()).collect();
@@ -347,53 +284,34 @@ async fn scan_resumes_from_its_position() {
     let mut kept: Option<String> = None;
     let mut read = Vec::new();
     let mut stops = 0;
-    loop {
+    let mut is_over = false;
+    while !is_over {
         let mut scan = query().scan().ranges(["b", "d"]).concurrency(2);
         if let Some(kept) = &kept {
             scan = scan.resume_from(serde_json::from_str::<ScanPosition>(kept).unwrap());
         }
         let mut rows = scan.stream();
-        let mut taken = Vec::new();
-        let mut is_over = true;
-        while let Some(row) = rows.try_next().await.unwrap() {
-            taken.push(row);
-            // A page has two rows, or one: stop after a page, or within it.
-            if taken.len() == 3 {
-                is_over = false;
-                break;
-            }
-        }
+        // A page has two rows, or one: stop after a page, or within it.
+        let taken: Vec<_> = rows.by_ref().take(3).try_collect().await.unwrap();
+        is_over = taken.len() < 3;
         // The rows of a page that was read in part are returned again.
         let whole = rows.progress().pages as usize;
         stops += 1;
         assert!(stops < 40 && whole <= 3);
-        let position = rows.position().clone();
         for row in taken {
             if !read.contains(&row) {
                 read.push(row);
             }
         }
-        kept = Some(serde_json::to_string(&position).unwrap());
-        if is_over {
-            break;
-        }
+        kept = Some(serde_json::to_string(rows.position()).unwrap());
     }
-    read.sort_by_key(|blog| (blog.channel.clone(), blog.id));
     assert_eq!(read.len(), 20);
 
     let position: ScanPosition = serde_json::from_str(&kept.unwrap()).unwrap();
-    assert_eq!(
-        query()
-            .scan()
-            .resume_from(position.clone())
-            .stream()
-            .try_collect::<Vec<_>>()
-            .await
-            .unwrap(),
-        []
-    );
+    let rest = query().scan().resume_from(position.clone()).stream();
+    assert_eq!(rest.try_collect::<Vec<_>>().await.unwrap(), []);
     let error = blogs.query().scan().resume_from(position).count().await.unwrap_err();
-    assert!(error.to_string().contains("belongs to another query"), "{error}");
+    assert_contains(&error, "belongs to another query");
 }
 
 #[tokio::test]
@@ -404,12 +322,8 @@ async fn position_survives_a_rejected_scan() {
         rows.try_next().await.unwrap();
     }
     let position = rows.position().clone();
-    let mut other = blogs
-        .query()
-        .filter(Blog::ID.eq(1))
-        .scan()
-        .resume_from(position.clone())
-        .stream();
+    let other = blogs.query().filter(Blog::ID.eq(1)).scan();
+    let mut other = other.resume_from(position.clone()).stream();
     assert!(other.try_next().await.is_err());
     assert_eq!(other.position(), &position);
 }
@@ -427,14 +341,11 @@ async fn a_failed_scan_keeps_its_position() {
             scan = scan.resume_from(position);
         }
         let mut rows = scan.stream();
-        match rows
-            .by_ref()
-            .try_for_each(|row| {
-                read.push(row);
-                async { Ok(()) }
-            })
-            .await
-        {
+        let rest = rows.by_ref().try_for_each(|row| {
+            read.push(row);
+            std::future::ready(Ok(()))
+        });
+        match rest.await {
             Ok(()) => break,
             Err(_) => failures += 1,
         }
@@ -444,33 +355,20 @@ async fn a_failed_scan_keeps_its_position() {
         }
     }
     assert!(failures > 0);
-    read.sort_by_key(|blog| (blog.channel.clone(), blog.id));
-    assert_eq!(names(&read).split(' ').count(), 25, "each row once: {}", names(&read));
+    assert_eq!(read.len(), 25, "each row once: {}", names(&read));
 }
 
 #[tokio::test]
 async fn denied_scan_is_rejected_before_it_is_sent() {
     let (faults, blogs) = blogs(Duration::ZERO).await;
     let error = blogs.query().scan().ranges(["a/"]).count().await.unwrap_err();
-    assert!(error.to_string().contains("the end of a range \"a/\""), "{error}");
-    let strict = TableServiceClient::from_transport(faults.clone())
-        .deny_access(AccessPath::TableScan)
-        .table::<Blog>("Blogs")
-        .unwrap();
+    assert_contains(&error, "the end of a range \"a/\"");
+    let strict = denying(faults.clone(), AccessPath::TableScan);
     let error = strict.query().scan().ranges(["c"]).count().await.unwrap_err();
-    assert!(error.to_string().contains("the whole table"), "{error}");
+    assert_contains(&error, "the whole table");
     assert_eq!(faults.requests(), 0);
-    assert_eq!(
-        strict
-            .query()
-            .allow_table_scan()
-            .scan()
-            .ranges(["c"])
-            .count()
-            .await
-            .unwrap(),
-        25
-    );
+    let allowed = strict.query().allow_table_scan().scan().ranges(["c"]);
+    assert_eq!(allowed.count().await.unwrap(), 25);
     // A limit applies to all ranges together.
     let mut rows = blogs.query().limit(7).scan().ranges(["b", "c", "d"]).stream();
     assert_eq!(rows.by_ref().try_collect::<Vec<_>>().await.unwrap().len(), 7);

@@ -8,17 +8,13 @@ use azure_table::filter::AccessPath;
 use azure_table::operation::OperationKind;
 use azure_table::query::ScanPosition;
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::{DynamicEntity, Emulator, ErrorKind, NoRetry, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, ErrorKind, Result, TableClient, TableServiceClient};
+use azure_table_tests::entities::Numbered;
+use azure_table_tests::errors::{assert_contains, assert_error};
 use futures::{StreamExt, TryStreamExt};
 use tokio::time::Instant;
 
-#[derive(TableEntity, Debug, Clone)]
-struct Line {
-    #[table(partition_key)]
-    file: String,
-    #[table(row_key)]
-    number: u32,
-}
+use crate::api::{create, create_with_faults};
 
 /// The time of each query.
 const LATENCY: Duration = Duration::from_millis(10);
@@ -28,28 +24,25 @@ async fn table_of(
     partitions: impl Iterator<Item = String>,
     rows: u32,
     page_size: usize,
-) -> (Faults, TableClient<Line>) {
-    table_with(partitions.map(|file| (file, rows)), page_size).await
+) -> (Faults, TableClient<Numbered>) {
+    table_with(partitions.map(|group| (group, rows)), page_size).await
 }
 
 /// A table of partitions with these numbers of rows.
-async fn table_with(partitions: impl Iterator<Item = (String, u32)>, page_size: usize) -> (Faults, TableClient<Line>) {
-    let emulator = Emulator::new().page_size(page_size);
-    let truth = TableServiceClient::from_transport(emulator.clone())
-        .table::<Line>("Lines")
-        .unwrap();
-    truth.create_table().await.unwrap();
-    let lines = partitions.flat_map(|(file, rows)| {
-        (0..rows).map(move |number| Line {
-            file: file.clone(),
-            number,
-        })
-    });
-    truth.bulk().insert(lines).await.unwrap().ensure_no_leftovers().unwrap();
-    let faults = Faults::new(emulator);
+async fn table_with(
+    partitions: impl Iterator<Item = (String, u32)>,
+    page_size: usize,
+) -> (Faults, TableClient<Numbered>) {
+    let (faults, table, truth) = create_with_faults(Emulator::new().page_size(page_size), "Lines").await;
+    let rows = partitions.flat_map(|(group, rows)| (0..rows).map(move |number| Numbered::new(&group, number, 1)));
+    truth.bulk().insert(rows).await.unwrap().ensure_no_leftovers().unwrap();
     faults.add(FaultRule::new(Fault::DelayRequest(LATENCY)).on(OperationKind::Query));
-    let service = TableServiceClient::from_transport(faults.clone()).retry(NoRetry);
-    (faults, service.table("Lines").unwrap())
+    (faults, table)
+}
+
+/// The names of partitions: `00`, `01` and so on.
+fn two_digits(partitions: u32) -> impl Iterator<Item = String> {
+    (0..partitions).map(|n| format!("{n:02}"))
 }
 
 /// The cost of a call.
@@ -72,15 +65,11 @@ async fn cost(faults: &Faults, call: impl Future<Output = Result<usize>>) -> Cos
 }
 
 /// Returns the costs of a sequential read, of a scan, and of a list of the PartitionKeys.
-async fn costs(faults: &Faults, table: &TableClient<Line>) -> [Cost; 3] {
+async fn costs(faults: &Faults, table: &TableClient<Numbered>) -> [Cost; 3] {
     let query = || table.query();
     let list = async {
-        let mut keys = table.query().scan().partition_keys();
-        let mut count = 0;
-        while keys.try_next().await?.is_some() {
-            count += 1;
-        }
-        Ok(count)
+        let keys = query().scan().partition_keys();
+        Ok(keys.try_collect::<Vec<_>>().await?.len())
     };
     [
         cost(faults, query().allow_table_scan().count()).await,
@@ -91,29 +80,22 @@ async fn costs(faults: &Faults, table: &TableClient<Line>) -> [Cost; 3] {
 
 /// Checks the costs against the limit of ranges, each of which may end with a page of its own.
 fn check_limit(sequential: u64, cost: &Cost) {
-    assert!(
-        cost.requests <= sequential + 65 + cost.requests / 8,
-        "{sequential}: {cost:?}"
-    );
+    let most = sequential + 65 + cost.requests / 8;
+    assert!(cost.requests <= most, "{sequential}: {cost:?}");
 }
 
 #[expect(clippy::print_stdout, reason = "the figures of PERFORMANCE.md")]
 async fn measure(name: &str, partitions: impl Iterator<Item = (String, u32)>, page_size: usize) -> [Cost; 3] {
     let partitions: Vec<_> = partitions.collect();
-    let (keys, rows) = (
-        partitions.len(),
-        partitions.iter().map(|(_, rows)| *rows as usize).sum(),
-    );
+    let keys = partitions.len();
+    let rows = partitions.iter().map(|(_, rows)| *rows as usize).sum();
     let (faults, table) = table_with(partitions.into_iter(), page_size).await;
     let costs = costs(&faults, &table).await;
     let [sequential, scan, list] = &costs;
-    let shown = |cost: &Cost| format!("{} requests, {} round trips", cost.requests, cost.round_trips);
-    println!(
-        "{name}: {rows} rows, {keys} partitions; in sequence {}; scan {}; keys {}",
-        shown(sequential),
-        shown(scan),
-        shown(list)
-    );
+    let [in_sequence, by_scan, of_keys] = costs
+        .each_ref()
+        .map(|cost| format!("{} requests, {} round trips", cost.requests, cost.round_trips));
+    println!("{name}: {rows} rows, {keys} partitions; in sequence {in_sequence}; scan {by_scan}; keys {of_keys}");
     assert_eq!([sequential.items, scan.items, list.items], [rows, rows, keys]);
     check_limit(sequential.requests, scan);
     check_limit(sequential.requests.min(keys as u64 + 1), list);
@@ -142,32 +124,30 @@ async fn scan_costs_a_few_more_requests_in_a_fraction_of_the_round_trips() {
 /// Other keys than padded numbers: the limits of requests hold for all, and most are read in parallel.
 #[tokio::test(start_paused = true)]
 async fn keys_of_any_kind_are_divided() {
-    let random = fastrand::Rng::with_seed(7);
-    let rows = |key: String| (key, 2);
-    let mut many = random.clone();
-    let hexadecimal = (0..1_000).map(|_| format!("{:032x}", many.u128(..)));
-    let unpadded = (0..1_000).map(|n: u32| n.to_string());
-    let mut letters = random.clone();
-    let words = (0..1_000).map(|n| {
-        let word: String = (0..letters.usize(2..8))
-            .map(|_| char::from(*letters.choice(b"eeettaoinshrdlu").unwrap()))
-            .collect();
-        format!("{word}{n}")
-    });
-    let mut others = random.clone();
-    let chinese = (0..1_000).map(|_| (0..4).map(|_| others.char('\u{4e00}'..'\u{9fff}')).collect());
-    let dated = (0..8).flat_map(|tenant| {
-        (0..125).map(move |day| format!("tenant-{tenant}-2026-{:02}-{:02}", 1 + day / 28, 1 + day % 28))
-    });
+    let random = || fastrand::Rng::with_seed(7);
+    let (mut many, mut letters, mut others) = (random(), random(), random());
+    let mut word = |n| {
+        let letters = (0..letters.usize(2..8)).map(|_| char::from(*letters.choice(b"eeettaoinshrdlu").unwrap()));
+        format!("{}{n}", letters.collect::<String>())
+    };
+    let mut chinese = || (0..4).map(|_| others.char('\u{4e00}'..'\u{9fff}')).collect();
+    let dated = |n| {
+        let (tenant, day) = (n / 125, n % 125);
+        format!("tenant-{tenant}-2026-{:02}-{:02}", 1 + day / 28, 1 + day % 28)
+    };
     let kinds: [(&str, Vec<String>); 5] = [
-        ("hexadecimal", hexadecimal.collect()),
-        ("unpadded", unpadded.collect()),
-        ("words", words.collect()),
-        ("Chinese", chinese.collect()),
-        ("dated", dated.collect()),
+        (
+            "hexadecimal",
+            (0..1_000).map(|_| format!("{:032x}", many.u128(..))).collect(),
+        ),
+        ("unpadded", (0..1_000).map(|n| n.to_string()).collect()),
+        ("words", (0..1_000).map(&mut word).collect()),
+        ("Chinese", (0..1_000).map(|_| chinese()).collect()),
+        ("dated", (0..1_000).map(dated).collect()),
     ];
     for (name, keys) in kinds {
-        let [sequential, scan, _] = measure(name, keys.into_iter().map(rows), 10).await;
+        let partitions = keys.into_iter().map(|key| (key, 2));
+        let [sequential, scan, _] = measure(name, partitions, 10).await;
         assert!(scan.round_trips <= sequential.round_trips / 3, "{name}: {scan:?}");
     }
     // The first partitions have most of the rows.
@@ -188,7 +168,7 @@ async fn scans_of_a_million_rows() {
 
 #[tokio::test(start_paused = true)]
 async fn short_table_costs_few_requests() {
-    let names = || (0..100).map(|n| format!("{n:02}"));
+    let names = || two_digits(100);
     let (faults, table) = table_of(names(), 1, 1_000).await;
     assert_eq!(cost(&faults, table.query().scan().count()).await.requests, 1);
     for (page_size, most) in [(99, 6), (50, 8), (34, 10)] {
@@ -205,26 +185,26 @@ async fn short_table_costs_few_requests() {
 /// Conditions of the query on the keys limit the ranges.
 #[tokio::test(start_paused = true)]
 async fn scan_stays_within_the_keys_of_its_query() {
-    let (faults, table) = table_of((0..100).map(|n| format!("{n:02}")), 10, 10).await;
-    let one = cost(&faults, table.query().partition("37").scan().count()).await;
+    let (faults, table) = table_of(two_digits(100), 10, 10).await;
+    let of_37 = || table.query().partition("37").scan();
+    let one = cost(&faults, of_37().count()).await;
     assert_eq!((one.items, one.requests), (10, 1));
-    let some = table.query().filter(Line::FILE.ge("50") & Line::FILE.lt("60"));
+    let some = table
+        .query()
+        .filter(Numbered::GROUP.ge("50") & Numbered::GROUP.lt("60"));
     let cost = cost(&faults, some.scan().count()).await;
     assert_eq!(cost.items, 100);
     assert!(cost.requests <= 30, "{cost:?}");
-    let mut keys = table.query().partition("37").scan().partition_keys();
-    assert_eq!(keys.try_next().await.unwrap().as_deref(), Some("37"));
-    assert_eq!(keys.try_next().await.unwrap(), None);
-    let none = table.query().filter(Line::FILE.eq("none"));
-    assert_eq!(
-        none.scan().partition_keys().try_collect::<Vec<_>>().await.unwrap(),
-        [""; 0]
-    );
+    let keys: Vec<_> = of_37().partition_keys().try_collect().await.unwrap();
+    assert_eq!(keys, ["37"]);
+    let none = table.query().filter(Numbered::GROUP.eq("none")).scan();
+    let keys: Vec<_> = none.partition_keys().try_collect().await.unwrap();
+    assert_eq!(keys, [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn stopped_scan_sends_no_more_requests() {
-    let (faults, table) = table_of((0..100).map(|n| format!("{n:02}")), 10, 10).await;
+    let (faults, table) = table_of(two_digits(100), 10, 10).await;
     let mut rows = table.query().limit(25).scan().stream();
     assert_eq!(rows.by_ref().try_collect::<Vec<_>>().await.unwrap().len(), 25);
     let sent = faults.requests();
@@ -264,23 +244,19 @@ async fn position_is_behind_each_page_of_a_scan() {
 /// At the deadline, the position has the rows that were yielded.
 #[tokio::test(start_paused = true)]
 async fn scan_resumes_after_its_total_timeout() {
-    let (_, table) = table_of((0..100).map(|n| format!("{n:02}")), 10, 10).await;
-    let scan = || table.query().scan().concurrency(4);
+    let (_, table) = table_of(two_digits(100), 10, 10).await;
     let (mut count, mut position, mut stops) = (0, None::<ScanPosition>, 0);
     loop {
-        let scan = match position.take() {
-            Some(position) => scan().resume_from(position),
-            None => scan(),
-        };
+        let mut scan = table.query().scan().concurrency(4);
+        if let Some(position) = position.take() {
+            scan = scan.resume_from(position);
+        }
         let mut rows = scan.total_timeout(LATENCY * 6).stream();
-        let error = loop {
-            match rows.try_next().await {
-                Ok(Some(_)) => count += 1,
-                Ok(None) => break None,
-                Err(e) => break Some(e),
-            }
-        };
-        let Some(error) = error else { break };
+        let rest = rows.by_ref().try_for_each(|_| {
+            count += 1;
+            std::future::ready(Ok(()))
+        });
+        let Err(error) = rest.await else { break };
         assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
         position = Some(rows.position().clone());
         stops += 1;
@@ -303,52 +279,42 @@ async fn position_stays_short() {
     let mut rows = scan.stream();
     while rows.try_next().await.unwrap().is_some() {}
     assert!(rows.progress().ranges > 8, "{:?}", rows.progress());
-    let most = most.load(Ordering::Relaxed);
-    assert_eq!(most, 4);
+    assert_eq!(most.load(Ordering::Relaxed), 4);
 }
 
 #[tokio::test]
 async fn position_of_rows_and_of_partition_keys_are_told_apart() {
-    let (faults, table) = table_of((0..20).map(|n| format!("{n:02}")), 2, 5).await;
-    let (mut rows, mut keys) = (table.query().scan().stream(), table.query().scan().partition_keys());
+    let (faults, table) = table_of(two_digits(20), 2, 5).await;
+    let scan = || table.query().scan();
+    let (mut rows, mut keys) = (scan().stream(), scan().partition_keys());
     rows.try_next().await.unwrap();
     keys.try_next().await.unwrap();
     let sent = faults.requests();
-    let of_rows = table
-        .query()
-        .scan()
-        .resume_from(rows.position().clone())
-        .partition_keys()
-        .try_next()
-        .await;
-    let of_keys = table
-        .query()
-        .scan()
-        .resume_from(keys.position().clone())
-        .stream()
-        .try_next()
-        .await;
-    for error in [of_rows.unwrap_err(), of_keys.unwrap_err()] {
-        assert_eq!(error.kind(), ErrorKind::InvalidInput);
-        assert!(error.to_string().contains("`partition_keys`"), "{error}");
+    let mut of_rows = scan().resume_from(rows.position().clone()).partition_keys();
+    let mut of_keys = scan().resume_from(keys.position().clone()).stream();
+    for error in [
+        of_rows.try_next().await.unwrap_err(),
+        of_keys.try_next().await.unwrap_err(),
+    ] {
+        assert_error(&error, ErrorKind::InvalidInput, "`partition_keys`");
     }
     assert_eq!(faults.requests(), sent);
     // A list within ranges that the caller sets.
-    let keys = table.query().scan().ranges(["1"]).partition_keys();
+    let keys = scan().ranges(["1"]).partition_keys();
     assert_eq!(keys.try_collect::<Vec<_>>().await.unwrap().len(), 20);
 }
 
 /// The position of a scan in ranges that the caller set, as version 0.1.0 stored it.
 #[tokio::test]
 async fn stored_position_of_set_ranges_stays_readable() {
-    let (_, table) = table_of((0..20).map(|n| format!("{n:02}")), 1, 5).await;
+    let (_, table) = table_of(two_digits(20), 1, 5).await;
     let mut rows = table.query().scan().ranges(["10"]).stream();
     rows.try_next().await.unwrap();
     let mut stored = serde_json::to_value(rows.position()).unwrap();
-    let range = |from, to, read| serde_json::json!({"from": from, "to": to, "read": read});
-    let (start, middle, end) = (None::<&str>, Some("10"), None::<&str>);
-    assert_eq!(stored["ranges"][1], range(middle, end, "Nothing"));
-    stored["ranges"] = serde_json::json!([range(start, middle, "All"), range(middle, end, "Nothing")]);
+    let range = |from: Option<&str>, to: Option<&str>, read| serde_json::json!({"from": from, "to": to, "read": read});
+    let last = range(Some("10"), None, "Nothing");
+    assert_eq!(stored["ranges"][1], last);
+    stored["ranges"] = serde_json::json!([range(None, Some("10"), "All"), last]);
     let position: ScanPosition = serde_json::from_value(stored).unwrap();
     for scan in [table.query().scan(), table.query().scan().ranges(["10"])] {
         assert_eq!(scan.resume_from(position.clone()).count().await.unwrap(), 10);
@@ -358,9 +324,7 @@ async fn stored_position_of_set_ranges_stays_readable() {
 /// Cosmos DB returns rows in no order: ranges would not follow the rows that were read.
 #[tokio::test]
 async fn cosmos_is_scanned_in_sequence() {
-    let service = TableServiceClient::from_transport(Emulator::cosmos().page_size(3));
-    let table = service.dynamic_table("Things").unwrap();
-    table.create_table().await.unwrap();
+    let table = create::<DynamicEntity>(Emulator::cosmos().page_size(3), "Things").await;
     for n in 0..20 {
         table.insert(&DynamicEntity::new(format!("p{n}"), "1")).await.unwrap();
     }
@@ -371,13 +335,13 @@ async fn cosmos_is_scanned_in_sequence() {
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Unsupported, 0));
 }
 
-#[tokio::test]
-async fn scan_that_finds_its_ranges_is_denied_too() {
-    let service = TableServiceClient::from_transport(Emulator::new()).deny_access(AccessPath::TableScan);
-    let table = service.table::<Line>("Lines").unwrap();
-    table.create_table().await.unwrap();
+#[azure_table::test]
+async fn scan_that_finds_its_ranges_is_denied_too(service: TableServiceClient, lines: TableClient<Numbered>) {
+    drop(lines);
+    let service = service.deny_access(AccessPath::TableScan);
+    let table = service.table::<Numbered>("Lines").unwrap();
     let error = table.query().scan().partition_keys().try_next().await.unwrap_err();
-    assert!(error.to_string().contains("the whole table"), "{error}");
+    assert_contains(&error, "the whole table");
     assert_eq!(table.query().allow_table_scan().scan().count().await.unwrap(), 0);
 }
 
@@ -386,7 +350,7 @@ async fn scan_that_finds_its_ranges_is_denied_too() {
 async fn scan_keeps_a_chain_whose_ranges_have_long_urls() {
     let long = |n: u32| format!("{}{n:03}", "\u{4e00}".repeat(500));
     let (_, table) = table_of((0..200).map(long), 1, 10).await;
-    let others: Vec<_> = (900..904).map(|n| Line::FILE.ne(long(n))).collect();
+    let others: Vec<_> = (900..904).map(|n| Numbered::GROUP.ne(long(n))).collect();
     let filter = others.into_iter().reduce(|a, b| a.and(b)).unwrap();
     let query = || table.query().filter(filter.clone());
     assert_eq!(query().all().await.unwrap().len(), 200);

@@ -3,16 +3,12 @@
 use azure_table::entity::VariantOf;
 use azure_table::query::{Families, Gather};
 use azure_table::{
-    DynamicEntity, Emulator, Error, ErrorKind, Key, Result, TableClient, TableEntity, TableServiceClient, Versioned,
+    DynamicEntity, Emulator, Error, ErrorKind, Key, Result, TableClient, TableEntity, TableQuery, Versioned,
 };
+use azure_table_tests::entities::Customer;
+use azure_table_tests::errors::assert_contains;
 
-#[derive(TableEntity, Clone, Debug, PartialEq)]
-#[table(row_key = "customer")]
-struct Customer {
-    #[table(partition_key)]
-    id: String,
-    name: String,
-}
+use crate::api::create;
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 struct Order {
@@ -55,7 +51,7 @@ enum Prefixed {
 
 fn customer(id: &str) -> Customer {
     Customer {
-        id: id.into(),
+        shop: id.into(),
         name: "Ada".into(),
     }
 }
@@ -77,9 +73,7 @@ fn line(customer: &str, key: &str) -> Line {
 
 /// Creates a table with these rows: customers as `customer`, orders without `-` in their key.
 async fn items(rows: &[(&str, &str)]) -> TableClient<Item> {
-    let service = TableServiceClient::from_transport(Emulator::new().page_size(2));
-    let items = service.table::<Item>("Items").unwrap();
-    items.create_table().await.unwrap();
+    let items = create(Emulator::new().page_size(2), "Items").await;
     for (partition, row) in rows {
         let item = match *row {
             "customer" => Item::Customer(customer(partition)),
@@ -100,6 +94,10 @@ fn keys(families: &Families<Order, Line>) -> Vec<(&str, Vec<&str>)> {
     keys.collect()
 }
 
+async fn families(query: TableQuery<Item>) -> Result<Families<Order, Line>> {
+    query.gather().await
+}
+
 fn assert_send<T: Send>(value: T) -> T {
     value
 }
@@ -108,23 +106,13 @@ fn assert_misfit(error: &Error, entity: (&str, &str), words: &str) {
     assert_eq!(error.kind(), ErrorKind::InvalidResponse);
     assert_eq!(error.entity(), Some(entity));
     assert_eq!((error.operation(), error.table()), (Some("query"), Some("Items")));
-    assert!(error.to_string().contains(words), "{error}");
+    assert_contains(error, words);
 }
 
 #[tokio::test]
 async fn rows_are_gathered_by_kind_over_all_pages() {
-    let items = items(&[
-        ("a", "customer"),
-        ("a", "001"),
-        ("a", "001-1"),
-        ("a", "001-2"),
-        ("a", "001-3"),
-        ("a", "002"),
-        ("a", "note"),
-        ("a", "003"),
-        ("b", "customer"),
-    ])
-    .await;
+    let of_a = ["customer", "001", "001-1", "001-2", "001-3", "002", "note", "003"].map(|row| ("a", row));
+    let items = items(&[&of_a[..], &[("b", "customer")]].concat()).await;
     let query = || items.query().partition("a");
 
     let gathered = assert_send(query().gather()).await.unwrap();
@@ -132,15 +120,10 @@ async fn rows_are_gathered_by_kind_over_all_pages() {
     assert_eq!(found, Some(customer("a")));
     assert_eq!(orders, ["001", "002", "003"].map(|key| order("a", key)));
 
-    let (notes, (lines, orders), customers) = query()
-        .gather::<(Vec<DynamicEntity>, (Vec<Line>, Vec<Order>), Vec<Customer>)>()
-        .await
-        .unwrap();
-    assert_eq!(
-        (notes.len(), lines.len(), orders.len(), customers.len()),
-        (1, 3, 3, 1),
-        "slots stand in any order, and in slots"
-    );
+    type Slots = (Vec<DynamicEntity>, (Vec<Line>, Vec<Order>), Vec<Customer>);
+    let (notes, (lines, orders), customers): Slots = query().gather().await.unwrap();
+    let found = (notes.len(), lines.len(), orders.len(), customers.len());
+    assert_eq!(found, (1, 3, 3, 1), "slots stand in any order, and in slots");
     let found: Option<Customer> = query().filter(Item::ORDER.only()).gather().await.unwrap();
     assert_eq!(found, None);
     let (first, second): (Vec<Order>, Vec<Order>) = query().limit(3).gather().await.unwrap();
@@ -149,9 +132,7 @@ async fn rows_are_gathered_by_kind_over_all_pages() {
 
 #[tokio::test]
 async fn rows_are_gathered_by_prefix() {
-    let service = TableServiceClient::from_transport(Emulator::new().page_size(2));
-    let items = service.table::<Prefixed>("Items").unwrap();
-    items.create_table().await.unwrap();
+    let items = create::<Prefixed>(Emulator::new().page_size(2), "Items").await;
     for item in [
         Prefixed::Customer(customer("a")),
         Prefixed::Order(order("a", "o1")),
@@ -171,47 +152,29 @@ async fn rows_are_gathered_by_prefix() {
 
 #[tokio::test]
 async fn children_find_their_parents() {
-    let items = items(&[
-        ("a", "1"),
-        ("a", "1-1"),
-        ("a", "10"),
-        ("a", "10-1"),
-        ("a", "10-2"),
-        ("a", "2"),
-        ("a", "customer"),
-        ("a", "note"),
-        ("a", "note1"),
-        ("b", "1"),
-        ("b", "1-1"),
-        ("b", "1-2"),
-        ("b", "3"),
-    ])
-    .await;
+    let of_a = ["1", "1-1", "10", "10-1", "10-2", "2", "customer", "note", "note1"].map(|row| ("a", row));
+    let of_b = ["1", "1-1", "1-2", "3"].map(|row| ("b", row));
+    let items = items(&[&of_a[..], &of_b].concat()).await;
     let (found, orders): (Option<Customer>, Families<Order, Line>) =
         items.query().partition("a").gather().await.unwrap();
     assert!(found.is_some());
-    assert_eq!(
-        keys(&orders),
-        [("1", vec!["1-1"]), ("10", vec!["10-1", "10-2"]), ("2", vec![])]
-    );
+    let expected = [("1", vec!["1-1"]), ("10", vec!["10-1", "10-2"]), ("2", vec![])];
+    assert_eq!(keys(&orders), expected);
 
-    let mut orders: Families<Order, Line> = items.query().gather().await.unwrap();
-    let lines: Vec<_> = orders
+    let mut orders = families(items.query()).await.unwrap();
+    let lines = orders
         .iter()
-        .map(|(order, lines)| (order.customer.as_str(), lines.len()))
-        .collect();
+        .map(|(order, lines)| (order.customer.as_str(), lines.len()));
+    let lines: Vec<_> = lines.collect();
     assert_eq!(lines, [("a", 1), ("a", 2), ("a", 0), ("b", 2), ("b", 0)]);
     for (order, lines) in &mut orders {
         order.total = 0;
         lines.clear();
     }
-    assert!(
-        orders
-            .into_iter()
-            .all(|(order, lines)| order.total == 0 && lines.is_empty())
-    );
+    let mut orders = orders.into_iter();
+    assert!(orders.all(|(order, lines)| order.total == 0 && lines.is_empty()));
 
-    let none: Families<Order, Line> = items.query().partition("c").gather().await.unwrap();
+    let none = families(items.query().partition("c")).await.unwrap();
     assert!(none.is_empty() && none == Families::default());
 }
 
@@ -220,10 +183,10 @@ async fn children_find_their_parents() {
 async fn child_whose_parent_is_missing_joins_no_shorter_key() {
     for orphan in ["11-1", "1a-1", "1\u{e9}-1"] {
         let items = items(&[("a", "1"), ("a", "1-1"), ("a", orphan), ("a", "1 -2")]).await;
-        let error = items.query().gather::<Families<Order, Line>>().await.unwrap_err();
+        let error = families(items.query()).await.unwrap_err();
         assert_misfit(&error, ("a", orphan), "a `Line` without its `Order`");
         items.delete(&Item::Line(line("a", orphan))).await.unwrap();
-        let orders: Families<Order, Line> = items.query().gather().await.unwrap();
+        let orders = families(items.query()).await.unwrap();
         assert_eq!(keys(&orders), [("1", vec!["1 -2", "1-1"])]);
     }
 }
@@ -257,9 +220,7 @@ mod of_fields {
 
     #[tokio::test]
     async fn children_belong_to_the_parent_with_their_field() {
-        let service = TableServiceClient::from_transport(Emulator::new().page_size(2));
-        let items = service.table::<Item>("Items").unwrap();
-        items.create_table().await.unwrap();
+        let items = create::<Item>(Emulator::new().page_size(2), "Items").await;
         let customer = || "a".to_owned();
         let order = |order: &str| Order {
             customer: customer(),
@@ -294,23 +255,19 @@ mod of_fields {
 async fn row_without_its_slot_or_parent_is_an_error() {
     let items = items(&[("a", "1"), ("a", "1-1"), ("a", "2"), ("a", "3-1"), ("b", "2-1")]).await;
     let error = items.query().gather::<Option<Order>>().await.unwrap_err();
-    assert_misfit(
-        &error,
-        ("a", "2"),
-        r#"a second `Order`, after ("a", "1"): gather a Vec"#,
-    );
+    let why = r#"a second `Order`, after ("a", "1"): gather a Vec"#;
+    assert_misfit(&error, ("a", "2"), why);
 
     let orphan = "a `Line` without its `Order`";
     let query = || items.query().partition("a");
-    let error = query().gather::<Families<Order, Line>>().await.unwrap_err();
+    let error = families(query()).await.unwrap_err();
     assert_misfit(&error, ("a", "3-1"), orphan);
-    let error = query().filter(Item::LINE.only());
-    let error = error.gather::<Families<Order, Line>>().await.unwrap_err();
+    let error = families(query().filter(Item::LINE.only())).await.unwrap_err();
     assert_misfit(&error, ("a", "1-1"), orphan);
 
     // The parent is in another partition.
     items.delete(&Item::Line(line("a", "3-1"))).await.unwrap();
-    let error = items.query().gather::<Families<Order, Line>>().await.unwrap_err();
+    let error = families(items.query()).await.unwrap_err();
     assert_misfit(&error, ("b", "2-1"), orphan);
 
     // A row that cannot be read is an error, even if no slot requests it.

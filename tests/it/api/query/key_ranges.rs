@@ -1,10 +1,21 @@
 //! Prefixes and ranges of keys, by fields and by texts.
 
 use azure_table::filter::AccessPath;
-use azure_table::{
-    DateTime, Descending, DynamicEntity, Emulator, ErrorKind, Key, KeyPrefix, ReadEntity, TableClient, TableEntity,
-    TableProperty, TableServiceClient,
-};
+use azure_table::{DynamicEntity, ErrorKind, Key, KeyPrefix, ReadEntity, TableClient, TableEntity, TableProperty};
+use azure_table_tests::entities::Post;
+use azure_table_tests::errors::{assert_contains, assert_error};
+
+/// Expenses `e1`, `e10` and `e2` of two accounts, each with two items.
+async fn fill(rows: &TableClient<Row>) {
+    for account in ["ada", "bea"] {
+        for id in ["e1", "e10", "e2"] {
+            rows.insert(&Row::Expense(expense(account, id))).await.unwrap();
+            for number in [1, 2] {
+                rows.insert(&Row::Item(item(account, id, number))).await.unwrap();
+            }
+        }
+    }
+}
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(row_key = "{expense}")]
@@ -45,31 +56,14 @@ fn item(account: &str, expense: &str, number: u16) -> Item {
     }
 }
 
-/// Expenses `e1`, `e10` and `e2` of two accounts, each with two items.
-async fn rows() -> TableClient<Row> {
-    let rows = TableServiceClient::from_transport(Emulator::new())
-        .table::<Row>("Rows")
-        .unwrap();
-    rows.create_table().await.unwrap();
-    for account in ["ada", "bea"] {
-        for id in ["e1", "e10", "e2"] {
-            rows.insert(&Row::Expense(expense(account, id))).await.unwrap();
-            for number in [1, 2] {
-                rows.insert(&Row::Item(item(account, id, number))).await.unwrap();
-            }
-        }
-    }
-    rows
-}
-
 fn shown(rows: &[Row]) -> Vec<String> {
     let row_key = |row: &Row| Key::of(row).unwrap().row_key().to_owned();
     rows.iter().map(row_key).collect()
 }
 
-#[tokio::test]
-async fn parent_and_children_are_read_without_those_of_a_longer_id() {
-    let rows = rows().await;
+#[azure_table::test]
+async fn parent_and_children_are_read_without_those_of_a_longer_id(rows: TableClient<Row>) {
+    fill(&rows).await;
     let parent = Key::<Expense>::prefix(("ada", "e1")).unwrap().into_enum();
     let children = Key::<Item>::prefix(("ada", "e1")).unwrap().into_enum();
     let query = rows.query().key_prefixes([parent, children.clone()]);
@@ -81,29 +75,27 @@ async fn parent_and_children_are_read_without_those_of_a_longer_id() {
     assert_eq!(rows.query().key_prefixes([]).all().await.unwrap(), []);
 }
 
-#[tokio::test]
-async fn range_over_the_fields_of_a_key_includes_both_ends() {
-    let rows = rows().await;
+#[azure_table::test]
+async fn range_over_the_fields_of_a_key_includes_both_ends(rows: TableClient<Row>) {
+    fill(&rows).await;
     let number = |number: u16| Key::<Item>::prefix(("ada", "e1", number)).unwrap().into_enum();
-    let read = rows.query().between(number(1), number(1)).all().await.unwrap();
-    assert_eq!(read, [Row::Item(item("ada", "e1", 1))]);
-    let read = rows.query().between(number(2), number(999)).all().await.unwrap();
-    assert_eq!(read, [Row::Item(item("ada", "e1", 2))]);
-    let expenses = |from, to| {
-        let prefix = |id: &str| Key::<Item>::prefix(("ada", id)).unwrap().into_enum();
-        rows.query().between(prefix(from), prefix(to)).filter(Row::ITEM.only())
-    };
+    for (from, to, found) in [(1, 1, 1), (2, 999, 2)] {
+        let read = rows.query().between(number(from), number(to)).all().await.unwrap();
+        assert_eq!(read, [Row::Item(item("ada", "e1", found))]);
+    }
     // The row order has `e10_` before `e1_`.
-    assert_eq!(expenses("e1", "e2").all().await.unwrap().len(), 4);
-    assert_eq!(expenses("e10", "e1").all().await.unwrap().len(), 4);
+    let prefix = |id: &str| Key::<Item>::prefix(("ada", id)).unwrap().into_enum();
+    for (from, to) in [("e1", "e2"), ("e10", "e1")] {
+        let expenses = rows.query().between(prefix(from), prefix(to));
+        assert_eq!(expenses.filter(Row::ITEM.only()).all().await.unwrap().len(), 4);
+    }
 }
 
-#[tokio::test]
-async fn range_over_partitions_ends_within_the_first_and_the_last() {
-    let rows = rows().await;
-    let from = Key::<Expense>::prefix(("ada", "e2")).unwrap().into_enum();
-    let to = Key::<Expense>::prefix(("bea", "e1")).unwrap().into_enum();
-    let query = rows.query().between(from, to);
+#[azure_table::test]
+async fn range_over_partitions_ends_within_the_first_and_the_last(rows: TableClient<Row>) {
+    fill(&rows).await;
+    let prefix = |account: &str, id: &str| Key::<Expense>::prefix((account, id)).unwrap().into_enum();
+    let query = rows.query().between(prefix("ada", "e2"), prefix("bea", "e1"));
     assert_eq!(query.plan().unwrap().path(), AccessPath::PartitionRange);
     let read = query.all().await.unwrap();
     assert_eq!(shown(&read), ["e2", "e2_001", "e2_002", "e1"]);
@@ -115,34 +107,17 @@ async fn range_over_partitions_ends_within_the_first_and_the_last() {
     assert_eq!(a.count().await.unwrap(), 9);
 }
 
-#[tokio::test]
-async fn reversed_range_is_an_error_that_names_both_ends() {
-    #[derive(TableEntity, Debug)]
-    struct Blog {
-        #[table(partition_key)]
-        channel: String,
-        #[table(row_key)]
-        posted: Descending<DateTime>,
+#[azure_table::test]
+async fn reversed_range_is_an_error_that_names_both_ends(posts: TableClient<Post>) {
+    for minutes in [10, 20, 30] {
+        posts.insert(&Post::at("a", minutes, "1", 1)).await.unwrap();
     }
-    let blogs = TableServiceClient::from_transport(Emulator::new())
-        .table::<Blog>("Blogs")
-        .unwrap();
-    blogs.create_table().await.unwrap();
-    let at = |seconds| DateTime::from_unix_seconds(seconds);
-    for seconds in [10, 20, 30] {
-        let blog = Blog {
-            channel: "a".into(),
-            posted: at(seconds).into(),
-        };
-        blogs.insert(&blog).await.unwrap();
-    }
-    let prefix = |seconds| Key::<Blog>::prefix(("a", at(seconds))).unwrap();
-    let newest_first = blogs.query().between(prefix(30), prefix(20));
+    let prefix = |minutes| Key::<Post>::prefix(("a", Post::time(minutes))).unwrap();
+    let newest_first = posts.query().between(prefix(30), prefix(20));
     assert_eq!(newest_first.all().await.unwrap().len(), 2);
-    let error = blogs.query().between(prefix(20), prefix(30)).all().await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    let text = error.to_string();
-    assert!(text.contains("swap the two") && text.contains("Descending"), "{text}");
+    let error = posts.query().between(prefix(20), prefix(30)).all().await.unwrap_err();
+    assert_error(&error, ErrorKind::InvalidInput, "swap the two");
+    assert_contains(&error, "Descending");
 }
 
 #[derive(TableProperty, Clone, Copy, Debug, PartialEq)]
@@ -163,34 +138,25 @@ struct Log {
 }
 
 /// The names of the levels sort as Error, Info, Warn.
-#[tokio::test]
-async fn range_over_a_field_that_does_not_sort_is_an_error() {
-    let logs = TableServiceClient::from_transport(Emulator::new())
-        .table::<Log>("Logs")
-        .unwrap();
-    logs.create_table().await.unwrap();
+#[azure_table::test]
+async fn range_over_a_field_that_does_not_sort_is_an_error(logs: TableClient<Log>) {
+    let channel = "Channel9";
     for level in [Level::Info, Level::Warn, Level::Error] {
         for number in 1..4 {
-            logs.insert(&Log {
-                channel: "Channel9".into(),
-                level,
-                number,
-            })
-            .await
-            .unwrap();
+            let channel = channel.to_owned();
+            logs.insert(&Log { channel, level, number }).await.unwrap();
         }
     }
-    let level = |level: Level| Key::<Log>::prefix(("Channel9", level)).unwrap();
-    let number = |level: Level, number: u16| Key::<Log>::prefix(("Channel9", level, number)).unwrap();
-    let channel = || Key::<Log>::prefix(("Channel9",)).unwrap();
+    let level = |level: Level| Key::<Log>::prefix((channel, level)).unwrap();
+    let number = |level: Level, number: u16| Key::<Log>::prefix((channel, level, number)).unwrap();
+    let channel = || Key::<Log>::prefix((channel,)).unwrap();
     for (from, to) in [
         (level(Level::Info), level(Level::Warn)),
         (channel(), level(Level::Warn)),
         (number(Level::Info, 2), number(Level::Warn, 2)),
     ] {
         let error = logs.query().between(from, to).all().await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidInput);
-        assert!(error.to_string().contains("does not sort as its values do"), "{error}");
+        assert_error(&error, ErrorKind::InvalidInput, "does not sort as its values do");
     }
     let range = logs.query().between(number(Level::Warn, 2), number(Level::Warn, 3));
     assert_eq!(range.count().await.unwrap(), 2);
@@ -206,9 +172,9 @@ async fn read<E: TableEntity + ReadEntity>(table: &TableClient<E>) -> (Option<E>
     (one, table.query().key_prefix(prefix).all().await.unwrap())
 }
 
-#[tokio::test]
-async fn keys_and_prefixes_by_text_work_for_any_entity() {
-    let rows = rows().await;
+#[azure_table::test]
+async fn keys_and_prefixes_by_text_work_for_any_entity(rows: TableClient<Row>) {
+    fill(&rows).await;
     let (one, all) = read(&rows).await;
     assert_eq!(one, Some(Row::Item(item("ada", "e1", 1))));
     // A text prefix ends within a field.
@@ -217,65 +183,73 @@ async fn keys_and_prefixes_by_text_work_for_any_entity() {
     assert_eq!(one.unwrap().row_key, "e1_001");
     assert_eq!(all.len(), 6);
 
-    assert_eq!(
-        KeyPrefix::<Row>::from_text("ada", "").unwrap().to_string(),
-        "(\"ada\", \"\"…)"
-    );
+    let prefix = KeyPrefix::<Row>::from_text("ada", "").unwrap();
+    assert_eq!(prefix.to_string(), "(\"ada\", \"\"…)");
     assert!(KeyPrefix::<Row>::from_text("a/b", "").is_err());
     let error = rows.get(Key::from_text("a/b", "c")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
 }
 
-/// Each pair of prefixes reads the rows that a check of all rows finds.
-#[tokio::test]
-async fn ranges_and_unions_select_the_rows_of_a_full_check() {
-    let table = TableServiceClient::from_transport(Emulator::new())
-        .dynamic_table("Rows")
-        .unwrap();
-    table.create_table().await.unwrap();
-    let keys = ["", "a", "a1", "a10", "a_", "b", "~"];
-    for partition_key in keys {
-        for row_key in keys {
-            table.insert(&DynamicEntity::new(partition_key, row_key)).await.unwrap();
+/// A prefix of keys: of the PartitionKey, of the RowKey, or the whole key.
+#[derive(Clone, Copy)]
+enum Under {
+    Partitions(&'static str),
+    Rows(&'static str, &'static str),
+    Row(&'static str, &'static str),
+}
+
+impl Under {
+    fn has(self, key: (&str, &str)) -> bool {
+        match self {
+            Self::Partitions(start) => key.0.starts_with(start),
+            Self::Rows(partition, start) => key.0 == partition && key.1.starts_with(start),
+            Self::Row(partition, row) => key == (partition, row),
         }
     }
-    let is_under = |prefix: &(&str, Option<(&str, bool)>), key: &(&str, &str)| match prefix {
-        (partitions, None) => key.0.starts_with(partitions),
-        (partition, Some((row_key, true))) => key == &(*partition, *row_key),
-        (partition, Some((rows, false))) => key.0 == *partition && key.1.starts_with(rows),
-    };
-    let given: Vec<(&str, Option<(&str, bool)>)> = vec![
-        ("a", None),
-        ("", None),
-        ("a", Some(("", false))),
-        ("a", Some(("a1", false))),
-        ("a", Some(("a1", true))),
-        ("a1", Some(("a", false))),
-        ("b", Some(("b", true))),
+
+    fn prefix(self) -> KeyPrefix<DynamicEntity> {
+        let prefix = match self {
+            Self::Partitions(start) => KeyPrefix::from_partition_text(start),
+            Self::Rows(partition, start) => KeyPrefix::from_text(partition, start),
+            Self::Row(partition, row) => Key::prefix((partition, row)),
+        };
+        prefix.unwrap()
+    }
+}
+
+/// Each pair of prefixes reads the rows that a check of all rows finds.
+#[azure_table::test]
+async fn ranges_and_unions_select_the_rows_of_a_full_check(rows: TableClient) {
+    let keys = ["", "a", "a1", "a10", "a_", "b", "~"];
+    let all: Vec<_> = keys.iter().flat_map(|p| keys.map(|r| (*p, r))).collect();
+    for (partition_key, row_key) in &all {
+        rows.insert(&DynamicEntity::new(*partition_key, *row_key))
+            .await
+            .unwrap();
+    }
+    let given = [
+        Under::Partitions("a"),
+        Under::Partitions(""),
+        Under::Rows("a", ""),
+        Under::Rows("a", "a1"),
+        Under::Row("a", "a1"),
+        Under::Rows("a1", "a"),
+        Under::Row("b", "b"),
     ];
-    let prefix = |given: &(&str, Option<(&str, bool)>)| match given {
-        (partitions, None) => KeyPrefix::<DynamicEntity>::from_partition_text(*partitions),
-        (partition, Some((row_key, true))) => Key::prefix((*partition, *row_key)),
-        (partition, Some((rows, false))) => KeyPrefix::from_text(*partition, *rows),
-    };
-    let all: Vec<(&str, &str)> = keys.iter().flat_map(|p| keys.map(|r| (*p, r))).collect();
-    for one in &given {
-        for other in &given {
-            let (from, to) = (prefix(one).unwrap(), prefix(other).unwrap());
-            let under = |of, key| is_under(of, key);
-            let first = all.iter().filter(|key| under(one, key)).min().unwrap();
-            let last = all.iter().filter(|key| under(other, key)).max().unwrap();
-            let wanted = all.iter().filter(|key| *key >= first && *key <= last).count();
-            match table.query().between(from.clone(), to.clone()).count().await {
-                Ok(count) => assert_eq!(count, wanted, "{from} to {to}"),
-                Err(e) => assert!(
-                    wanted == 0 && e.kind() == ErrorKind::InvalidInput,
-                    "{from} to {to}: {e}"
-                ),
+    for (one, other) in given.iter().flat_map(|one| given.map(|other| (*one, other))) {
+        let (from, to) = (one.prefix(), other.prefix());
+        let first = all.iter().filter(|key| one.has(**key)).min().unwrap();
+        let last = all.iter().filter(|key| other.has(**key)).max().unwrap();
+        let wanted = all.iter().filter(|key| *key >= first && *key <= last).count();
+        match rows.query().between(from.clone(), to.clone()).count().await {
+            Ok(count) => assert_eq!(count, wanted, "{from} to {to}"),
+            Err(e) => {
+                assert_eq!(wanted, 0, "{from} to {to}: {e}");
+                assert_eq!(e.kind(), ErrorKind::InvalidInput, "{from} to {to}: {e}");
             }
-            let wanted = all.iter().filter(|key| under(one, key) || under(other, key)).count();
-            let any = table.query().key_prefixes([from.clone(), to.clone()]);
-            assert_eq!(any.count().await.unwrap(), wanted, "{from} or {to}");
         }
+        let wanted = all.iter().filter(|key| one.has(**key) || other.has(**key)).count();
+        let any = rows.query().key_prefixes([from.clone(), to.clone()]);
+        assert_eq!(any.count().await.unwrap(), wanted, "{from} or {to}");
     }
 }

@@ -1,7 +1,10 @@
 //! The last rows of a query, in the order of the keys.
 
 use azure_table::testing::Spy;
-use azure_table::{Descending, Emulator, ErrorKind, Result, TableClient, TableEntity, TableServiceClient};
+use azure_table::{Descending, Emulator, ErrorKind, Result, TableClient, TableEntity};
+use azure_table_tests::errors::{assert_contains, assert_error};
+
+use crate::api::create;
 
 /// A composite key with the newest row first.
 #[derive(TableEntity, Clone, Debug, PartialEq)]
@@ -24,12 +27,10 @@ fn blog(site: &str, channel: &str, number: u32) -> Blog {
 /// Two sites of two channels with five blogs each, in pages of three rows. `c10_…` sorts before `c1_…`.
 async fn blogs() -> Result<(Spy, TableClient<Blog>)> {
     let spy = Spy::new(Emulator::new().page_size(3));
-    let table = TableServiceClient::from_transport(spy.clone()).table::<Blog>("Blogs")?;
-    table.create_table().await?;
-    let all = ["a", "b"].into_iter().flat_map(|site| {
-        let channels = ["c1", "c10"].into_iter();
-        channels.flat_map(move |channel| (1..=5).map(move |number| blog(site, channel, number)))
-    });
+    let table = create(spy.clone(), "Blogs").await;
+    let keys = ["a", "b"].map(|site| ["c1", "c10"].map(|channel| (site, channel)));
+    let blogs = keys.as_flattened().iter();
+    let all = blogs.flat_map(|(site, channel)| (1..=5).map(|number| blog(site, channel, number)));
     table.bulk().insert(all).await?.ensure_no_leftovers()?;
     spy.clear();
     Ok((spy, table))
@@ -45,25 +46,18 @@ async fn last_rows_are_read_within_a_limit_of_pages() -> Result<()> {
     assert_eq!(of_a().last_rows(0, 4).await?.len(), 0);
     spy.clear();
     let error = of_a().last_rows(2, 3).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::InvalidInput);
-    assert!(
-        error.to_string().contains("more than 3 pages: raise `max_pages`"),
-        "{error}"
-    );
+    assert_error(&error, ErrorKind::InvalidInput, "more than 3 pages: raise `max_pages`");
     assert_eq!(spy.requests(), 3);
     // A limit may end with a page.
     assert_eq!(of_a().limit(6).last_rows(1, 2).await?.len(), 1);
     Ok(())
 }
 
-#[tokio::test]
-async fn cosmos_has_no_last_rows() -> Result<()> {
-    let spy = Spy::new(Emulator::cosmos());
-    let table = TableServiceClient::from_transport(spy.clone()).table::<Blog>("Blogs")?;
-    let error = table.query().last_rows(1, 1).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
-    let text = error.to_string();
-    assert!(text.contains("Blogs") && text.contains("`resume_from`"), "{text}");
+#[azure_table::test(cosmos)]
+async fn cosmos_has_no_last_rows(blogs: TableClient<Blog>, spy: Spy) {
+    spy.clear();
+    let error = blogs.query().last_rows(1, 1).await.unwrap_err();
+    assert_error(&error, ErrorKind::Unsupported, "Blogs");
+    assert_contains(&error, "`resume_from`");
     assert_eq!(spy.requests(), 0);
-    Ok(())
 }
