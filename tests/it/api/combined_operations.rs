@@ -4,7 +4,9 @@ use azure_table::operation::OperationKind::{
     self, Delete, Get, Insert, InsertOrMerge, InsertOrReplace, Merge, Replace,
 };
 use azure_table::testing::{Fault, FaultRule, Faults};
-use azure_table::{DynamicEntity, ETag, Emulator, ErrorKind, Guid, TableEntity, TableOperation, TableServiceClient};
+use azure_table::{DynamicEntity, ETag, ErrorKind, TableClient, TableOperation};
+use azure_table_tests::entities::Marked;
+use azure_table_tests::errors::{assert_contains, assert_error};
 
 const ALL: [OperationKind; 7] = [Insert, Replace, Delete, InsertOrMerge, InsertOrReplace, Merge, Get];
 const COMBINED: [(OperationKind, OperationKind); 7] = [
@@ -16,16 +18,6 @@ const COMBINED: [(OperationKind, OperationKind); 7] = [
     (InsertOrMerge, InsertOrMerge),
     (InsertOrReplace, InsertOrReplace),
 ];
-
-#[derive(TableEntity, Clone)]
-#[table(row_key = "row")]
-struct Known {
-    #[table(partition_key)]
-    partition: String,
-    text: String,
-    #[table(write_id)]
-    write: Option<Guid>,
-}
 
 fn operation(kind: OperationKind, partition: &str, name: &str) -> TableOperation {
     let mut entity = DynamicEntity::new(partition, "row");
@@ -42,20 +34,15 @@ fn operation(kind: OperationKind, partition: &str, name: &str) -> TableOperation
     }
 }
 
-#[tokio::test]
-async fn combined_operation_has_the_effect_of_both() {
-    let table = TableServiceClient::from_transport(Emulator::new())
-        .dynamic_table("Rows")
-        .unwrap();
-    table.create_table().await.unwrap();
+#[azure_table::test]
+async fn combined_operation_has_the_effect_of_both(table: TableClient) {
     for (first, next) in COMBINED {
         for (partition, is_combined) in [("two", false), ("one", true)] {
             if first != Insert {
                 let old = operation(InsertOrReplace, partition, "Old");
                 table.execute(old).await.unwrap();
             }
-            let pair = [operation(first, partition, "A"), operation(next, partition, "B")];
-            let [a, b] = pair;
+            let (a, b) = (operation(first, partition, "A"), operation(next, partition, "B"));
             if is_combined {
                 if let Some(both) = a.then(b).unwrap() {
                     table.execute(both).await.unwrap();
@@ -77,27 +64,20 @@ async fn combined_operation_has_the_effect_of_both() {
 fn other_pairs_are_rejected_by_name() {
     for first in ALL {
         for next in ALL.into_iter().filter(|next| !COMBINED.contains(&(first, *next))) {
-            let error = operation(first, "p", "A").then(operation(next, "p", "B")).unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::InvalidInput);
-            let expected = format!(
-                "{} cannot be followed by {}: send them in two batches",
-                operation(first, "p", "A"),
-                operation(next, "p", "B")
-            );
-            assert!(error.to_string().contains(&expected), "{error}");
+            let (first, next) = (operation(first, "p", "A"), operation(next, "p", "B"));
+            let expected = format!("{first} cannot be followed by {next}: send them in two batches");
+            let error = first.then(next).unwrap_err();
+            assert_error(&error, ErrorKind::InvalidInput, &expected);
         }
     }
-    let error = operation(Insert, "p", "A")
-        .then(operation(Replace, "q", "B"))
-        .unwrap_err();
-    assert!(error.to_string().contains("the keys differ"), "{error}");
-    let error = operation(Insert, "p/q", "A")
-        .then(operation(Replace, "p/q", "B"))
-        .unwrap_err();
-    assert!(
-        !error.to_string().contains("cannot be followed"),
-        "the error of the first: {error}"
-    );
+    let error_of = |first, next| {
+        operation(Insert, first, "A")
+            .then(operation(Replace, next, "B"))
+            .unwrap_err()
+    };
+    assert_contains(error_of("p", "q"), "the keys differ");
+    let of_the_first = error_of("p/q", "p/q").to_string();
+    assert!(!of_the_first.contains("cannot be followed"), "{of_the_first}");
 }
 
 #[test]
@@ -105,19 +85,14 @@ fn etag_of_the_first_counts() {
     let etag = |text: &str| ETag::new(format!("W/\"{text}\""));
     let conditional = |kind, text| operation(kind, "p", "A").if_match(etag(text));
     for (first, next) in [(Replace, Replace), (Delete, Insert)] {
-        let both = conditional(first, "1")
-            .then(operation(next, "p", "B"))
-            .unwrap()
-            .unwrap();
+        let both = conditional(first, "1").then(operation(next, "p", "B"));
+        let both = both.unwrap().unwrap();
         let entity = both.entity().unwrap();
         assert_eq!((both.kind(), entity.etag), (Replace, Some(etag("1"))));
         assert_eq!(entity.properties["Last"].to_string(), "B");
     }
-    let same = conditional(Replace, "1")
-        .then(conditional(Delete, "1"))
-        .unwrap()
-        .unwrap();
-    assert_eq!(same.kind(), Delete);
+    let same = conditional(Replace, "1").then(conditional(Delete, "1"));
+    assert_eq!(same.unwrap().unwrap().kind(), Delete);
     for (first, next) in [
         (conditional(Replace, "1"), conditional(Replace, "2")),
         (operation(Replace, "p", "A"), conditional(Delete, "2")),
@@ -128,23 +103,13 @@ fn etag_of_the_first_counts() {
     }
 }
 
-#[tokio::test]
-async fn lost_response_to_a_combined_insert_is_found_by_its_write_id() {
-    let faults = Faults::new(Emulator::new());
-    let table = TableServiceClient::from_transport(faults.clone())
-        .table::<Known>("Rows")
-        .unwrap();
-    table.create_table().await.unwrap();
-    let known = |text: &str| Known {
-        partition: "p".into(),
-        text: text.into(),
-        write: None,
-    };
-    let insert = TableOperation::insert(&known("first"));
-    let both = insert.then(TableOperation::replace(&known("next"))).unwrap().unwrap();
+#[azure_table::test]
+async fn lost_response_to_a_combined_insert_is_found_by_its_write_id(rows: TableClient<Marked>, faults: Faults) {
+    let insert = TableOperation::insert(&Marked::new("p", "r", 1));
+    let next = TableOperation::replace(&Marked::new("p", "r", 2));
+    let both = insert.then(next).unwrap().unwrap();
     faults.add(FaultRule::new(Fault::LoseResponse).first(1));
-    table.execute(both).await.unwrap();
-    let stored = table.get(("p",)).await.unwrap().unwrap();
-    assert_eq!(stored.text, "next");
-    assert_eq!(stored.partition, "p");
+    rows.execute(both).await.unwrap();
+    let stored = rows.get(("p", "r")).await.unwrap().unwrap();
+    assert_eq!((stored.count, &*stored.group), (2, "p"));
 }

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use azure_table::{DynamicEntity, Emulator, Error, ErrorKind, Result, TableEntity, TableServiceClient, ValueError};
+use azure_table::{DynamicEntity, Error, ErrorKind, Result, TableClient, TableEntity, ValueError};
 
 #[derive(Debug)]
 struct Bankrupt(std::num::ParseIntError);
@@ -73,17 +73,14 @@ fn older(row: &mut DynamicEntity) -> std::result::Result<Account, Box<dyn StdErr
     })
 }
 
-#[tokio::test]
-async fn closures_and_upgrades_return_custom_errors() {
-    let service = TableServiceClient::from_transport(Emulator::new());
-    let old = service.dynamic_table("Accounts").unwrap();
-    old.create_table().await.unwrap();
+#[azure_table::test]
+async fn closures_and_upgrades_return_custom_errors(accounts: TableClient<Account>) {
+    let old = accounts.typed::<DynamicEntity>();
     for (id, amount) in [("1", "5"), ("2", "five")] {
         let mut row = DynamicEntity::new("me", id);
         row.insert("Amount", amount);
         old.insert(&row).await.unwrap();
     }
-    let accounts = service.table::<Account>("Accounts").unwrap();
     assert_eq!(accounts.get(("me", "1")).await.unwrap().unwrap().cents, 500);
     let error = accounts.get(("me", "2")).await.unwrap_err();
     assert!(error.to_string().contains("as an older row: invalid digit"), "{error}");
@@ -96,9 +93,7 @@ async fn closures_and_upgrades_return_custom_errors() {
     let error = lengths.all().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Other);
 
-    let error = accounts
-        .modify(("me", "1"), |_| -> Result<()> { Err(Error::other(bankrupt())) })
-        .await
-        .unwrap_err();
+    let fail = |_: &mut Account| -> Result<()> { Err(Error::other(bankrupt())) };
+    let error = accounts.modify(("me", "1"), fail).await.unwrap_err();
     assert!(error.get_ref().unwrap().is::<Bankrupt>());
 }

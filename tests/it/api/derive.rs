@@ -48,7 +48,9 @@ mod renamed {
     }
 }
 
-use azure_table::{Emulator, ReadEntity, TableEntity, TableOperation, TableServiceClient};
+use azure_table::entity::MetadataLevel;
+use azure_table::{DynamicEntity, ReadEntity, TableClient, TableEntity, TableOperation};
+use azure_table_tests::entities::{AllTypes, Post, Tracked};
 
 /// Borrowed fields can be written.
 #[derive(TableEntity)]
@@ -68,11 +70,8 @@ struct Generic<T> {
     value: T,
 }
 
-#[tokio::test]
-async fn strict_renamed_borrowed_and_generic_entities_work() {
-    let service = TableServiceClient::from_transport(Emulator::new());
-    let table = service.table::<strict::Strict>("Things").unwrap();
-    table.create_table().await.unwrap();
+#[azure_table::test]
+async fn strict_renamed_borrowed_and_generic_entities_work(table: TableClient<strict::Strict>) {
     let strict = strict::Strict {
         key: "k".into(),
         row: "r".into(),
@@ -93,55 +92,30 @@ async fn strict_renamed_borrowed_and_generic_entities_work() {
     assert_eq!(table.get(("k", 1)).await.unwrap().unwrap(), renamed);
 
     let text = String::from("borrowed");
-    table
-        .execute(TableOperation::insert(&Borrowed {
-            a: "k",
-            b: 2,
-            text: &text,
-        }))
-        .await
-        .unwrap();
-    let dynamic = service
-        .dynamic_table("Things")
-        .unwrap()
-        .get(("k", "0000000002"))
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(dynamic.get("text"), Some(&"borrowed".into()));
+    let (a, b, text) = ("k", 2, &*text);
+    let insert = TableOperation::insert(&Borrowed { a, b, text });
+    table.execute(insert).await.unwrap();
+    let dynamic = table.typed::<DynamicEntity>().get(("k", "0000000002"));
+    assert_eq!(dynamic.await.unwrap().unwrap().get("text"), Some(&"borrowed".into()));
 
     let table = table.typed::<Generic<f64>>();
     let generic = Generic { n: 4, value: 2.5 };
     table.insert(&generic).await.unwrap();
     assert_eq!(table.get((4,)).await.unwrap().unwrap(), generic);
-    assert_eq!(
-        table
-            .query()
-            .partition(())
-            .filter(Generic::<f64>::VALUE.gt(2.0))
-            .all()
-            .await
-            .unwrap(),
-        [generic]
-    );
+    let query = table.query().partition(()).filter(Generic::<f64>::VALUE.gt(2.0));
+    assert_eq!(query.all().await.unwrap(), [generic]);
 }
 
 /// The schema describes the stored form.
 #[test]
 fn the_schema_is_a_constant() {
-    let schema = <azure_table_tests::entities::AllTypes as TableEntity>::SCHEMA;
+    let schema = <AllTypes as TableEntity>::SCHEMA;
     assert_eq!(schema.name, "AllTypes");
     let names: Vec<_> = schema.properties.iter().map(|p| (p.name, p.edm_type.name())).collect();
     assert_eq!(names[0], ("Text", "Edm.String"));
     assert_eq!(names[8], ("opt", "Edm.Int64"));
     assert_eq!(names.len(), 9);
     // An etag field needs the metadata that carries it.
-    assert_eq!(
-        azure_table_tests::entities::Tracked::METADATA,
-        azure_table::entity::MetadataLevel::Minimal
-    );
-    assert_eq!(
-        azure_table_tests::entities::Post::METADATA,
-        azure_table::entity::MetadataLevel::None
-    );
+    assert_eq!(Tracked::METADATA, MetadataLevel::Minimal);
+    assert_eq!(Post::METADATA, MetadataLevel::None);
 }

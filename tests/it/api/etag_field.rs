@@ -1,6 +1,6 @@
 //! The etag field of an entity contains the stored ETag after a write.
 
-use azure_table::{DynamicEntity, ETag, Emulator, ErrorKind, TableClient, TableEntity, TableServiceClient, Versioned};
+use azure_table::{DynamicEntity, ETag, ErrorKind, TableClient, TableEntity, Versioned};
 
 #[derive(TableEntity, Debug, Clone, PartialEq)]
 #[table(row_key = "job_{id}")]
@@ -36,17 +36,8 @@ fn job() -> Job {
     }
 }
 
-async fn table<E>() -> TableClient<E> {
-    let table = TableServiceClient::from_transport(Emulator::new())
-        .table::<E>("Jobs")
-        .unwrap();
-    table.create_table().await.unwrap();
-    table
-}
-
-#[tokio::test]
-async fn modify_returns_the_new_etag_in_the_etag_field() {
-    let jobs = table::<Job>().await;
+#[azure_table::test]
+async fn modify_returns_the_new_etag_in_the_etag_field(jobs: TableClient<Job>) {
     let inserted = jobs.modify(("q", 1), |_| ()).or_insert(job).await.unwrap();
     assert_eq!(inserted.entity.etag.as_ref(), Some(&inserted.etag));
 
@@ -57,9 +48,8 @@ async fn modify_returns_the_new_etag_in_the_etag_field() {
     jobs.replace(&replaced.entity).await.unwrap();
 }
 
-#[tokio::test]
-async fn modify_of_an_enum_returns_the_new_etag_in_its_variant() {
-    let items = table::<Item>().await;
+#[azure_table::test]
+async fn modify_of_an_enum_returns_the_new_etag_in_its_variant(items: TableClient<Item>) {
     items.insert(&Item::Job(job())).await.unwrap();
     let key = azure_table::Key::of(&Item::Job(job())).unwrap();
     let modified = items.modify(key, |_| ()).await.unwrap();
@@ -69,22 +59,17 @@ async fn modify_of_an_enum_returns_the_new_etag_in_its_variant() {
     assert_eq!(job.etag.as_ref(), Some(&modified.etag));
 }
 
-#[tokio::test]
-async fn modify_of_a_dynamic_entity_returns_the_new_etag_in_its_field() {
-    let rows = table::<DynamicEntity>().await;
-    let made = rows
-        .modify(("p", "r"), |row| drop(row.insert("n", 1)))
-        .or_insert(|| DynamicEntity::new("p", "r"))
-        .await
-        .unwrap();
+#[azure_table::test]
+async fn modify_of_a_dynamic_entity_returns_the_new_etag_in_its_field(rows: TableClient) {
+    let modify = rows.modify(("p", "r"), |row| drop(row.insert("n", 1)));
+    let made = modify.or_insert(|| DynamicEntity::new("p", "r")).await.unwrap();
     assert_eq!(made.entity.etag.as_ref(), Some(&made.etag));
     let modified = rows.modify(("p", "r"), |row| drop(row.insert("n", 2))).await.unwrap();
     assert_eq!(modified.entity.etag.as_ref(), Some(&modified.etag));
 }
 
-#[tokio::test]
-async fn refreshed_and_echoed_entities_hold_the_stored_etag() {
-    let jobs = table::<Job>().await;
+#[azure_table::test]
+async fn refreshed_and_echoed_entities_hold_the_stored_etag(jobs: TableClient<Job>) {
     let echoed = jobs.insert_returning(&job()).await.unwrap();
     assert_eq!(echoed.entity.etag.as_ref(), Some(&echoed.etag));
 
@@ -95,21 +80,17 @@ async fn refreshed_and_echoed_entities_hold_the_stored_etag() {
 }
 
 /// As the guides for users of other SDKs say.
-#[tokio::test]
-async fn upserts_overwrite_a_newer_version_and_other_writes_do_not() {
-    let jobs = table::<Job>().await;
+#[azure_table::test]
+async fn upserts_overwrite_a_newer_version_and_other_writes_do_not(jobs: TableClient<Job>) {
     jobs.insert(&job()).await.unwrap();
     let read = jobs.get(("q", 1)).versioned().await.unwrap().unwrap();
     let changed = jobs.modify(("q", 1), |job| job.done = true).await.unwrap();
 
     // Once with the ETag of `Versioned`, once with the field.
+    let field = &read.entity;
     for (update, merge, delete) in [
         (jobs.replace(&read), jobs.merge(&read), jobs.delete(&read)),
-        (
-            jobs.replace(&read.entity),
-            jobs.merge(&read.entity),
-            jobs.delete(&read.entity),
-        ),
+        (jobs.replace(field), jobs.merge(field), jobs.delete(field)),
     ] {
         for outcome in [update.await.map(drop), merge.await.map(drop), delete.await] {
             assert_eq!(outcome.unwrap_err().kind(), ErrorKind::ConditionNotMet);

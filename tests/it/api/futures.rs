@@ -19,17 +19,8 @@ fn assert_send<T: Send + 'static>(value: T) {
     drop(value);
 }
 
-async fn table() -> TableClient<Tracked> {
-    let table = TableServiceClient::from_transport(Emulator::new())
-        .table::<Tracked>("Things")
-        .unwrap();
-    table.create_table().await.unwrap();
-    table
-}
-
-#[tokio::test]
-async fn builders_are_spawned_joined_and_buffered() {
-    let table = table().await;
+#[azure_table::test]
+async fn builders_are_spawned_joined_and_buffered(table: TableClient<Tracked>) {
     let entity = |n| Tracked::new("g", n, "v");
 
     // The entity is dropped before the future runs: the builder owns its request.
@@ -42,34 +33,26 @@ async fn builders_are_spawned_joined_and_buffered() {
     let joined = futures::future::join_all((1..5).map(|n| table.insert(&entity(n)))).await;
     assert!(joined.into_iter().all(|result| result.is_ok()));
 
-    let read: Vec<_> = stream::iter(0..5)
-        .map(|n| table.get(("g", n)))
-        .buffered(3)
-        .try_collect()
-        .await
-        .unwrap();
+    let reads = stream::iter(0..5).map(|n| table.get(("g", n))).buffered(3);
+    let read: Vec<_> = reads.try_collect().await.unwrap();
     assert_eq!(read.into_iter().flatten().count(), 5);
 
-    stream::iter(0..5)
-        .for_each_concurrent(2, |n| {
-            let delete = table.delete(("g", n));
-            async { delete.await.unwrap() }
-        })
-        .await;
+    let deletes = stream::iter(0..5).for_each_concurrent(2, |n| {
+        let delete = table.delete(("g", n));
+        async { delete.await.unwrap() }
+    });
+    deletes.await;
     assert_eq!(tokio::spawn(table.query().all()).await.unwrap().unwrap(), []);
 }
 
-#[tokio::test]
-async fn clients_builders_and_streams_move_between_threads() {
-    let table = assert_send_sync(table().await);
+#[azure_table::test]
+async fn clients_builders_and_streams_move_between_threads(table: TableClient<Tracked>) {
+    let table = assert_send_sync(table);
     assert_send(table.get(("g", 1)));
     assert_send(table.get(("g", 1)).versioned());
     assert_send(table.insert(&Tracked::new("g", 1, "v")));
-    assert_send(
-        table
-            .insert_returning(&Tracked::new("g", 1, "v"))
-            .with(&CallOptions::new().via_batch()),
-    );
+    let insert = table.insert_returning(&Tracked::new("g", 1, "v"));
+    assert_send(insert.with(&CallOptions::new().via_batch()));
     assert_send(table.delete(("g", 1)));
     assert_send(table.create_table_if_not_exists());
     assert_send(table.batch());
@@ -101,8 +84,8 @@ async fn clients_builders_and_streams_move_between_threads() {
 }
 
 /// A shape that is not `Send` can be read: the boxed future contains bytes, not entities.
-#[tokio::test]
-async fn shape_need_not_be_send() {
+#[azure_table::test]
+async fn shape_need_not_be_send(things: TableClient<Tracked>, service: TableServiceClient) {
     struct Local(Rc<str>);
 
     impl ReadEntity for Local {
@@ -112,18 +95,15 @@ async fn shape_need_not_be_send() {
         }
     }
 
-    let service = TableServiceClient::from_transport(Emulator::new());
-    let table = service.table::<Tracked>("Things").unwrap();
-    table.create_table().await.unwrap();
-    table.insert(&Tracked::new("g", 1, "v")).await.unwrap();
+    things.insert(&Tracked::new("g", 1, "v")).await.unwrap();
     let locals = service.table::<Local>("Things").unwrap();
     let key = azure_table::Key::from_text("g", "0000000001").unwrap();
     assert_eq!(&*locals.get(key).await.unwrap().unwrap().0, "0000000001");
 }
 
 /// After its end, a stream stays at its end and reports it.
-#[tokio::test]
-async fn streams_are_fused() {
+#[azure_table::test]
+async fn streams_are_fused(table: TableClient<Tracked>) {
     async fn read<T>(mut stream: impl FusedStream<Item = Result<T>> + Unpin) -> usize {
         let mut count = 0;
         assert!(!stream.is_terminated());
@@ -135,7 +115,6 @@ async fn streams_are_fused() {
         assert!(stream.next().await.is_none());
         count
     }
-    let table = table().await;
     for n in 0..5 {
         table.insert(&Tracked::new("g", n, "v")).await.unwrap();
     }
@@ -143,11 +122,9 @@ async fn streams_are_fused() {
     assert_eq!(read(query().stream()).await, 5);
     assert_eq!(read(query().limit(3).stream()).await, 3);
     assert_eq!(read(query().pages()).await, 3);
-    assert_eq!(read(query().fan_out().partitions(["g", "x"]).stream()).await, 5);
-    assert_eq!(
-        read(query().limit(3).fan_out().partitions(["g", "x"]).stream()).await,
-        3
-    );
+    for (query, rows) in [(query(), 5), (query().limit(3), 3)] {
+        assert_eq!(read(query.fan_out().partitions(["g", "x"]).stream()).await, rows);
+    }
     assert_eq!(read(query().scan().ranges(["f"]).stream()).await, 5);
     assert_eq!(read(query().scan().stream()).await, 5);
     assert_eq!(read(query().scan().partition_keys()).await, 1);
@@ -156,9 +133,8 @@ async fn streams_are_fused() {
 }
 
 /// A builder that is polled again, as in a loop around `select!`, does not hang.
-#[tokio::test]
-async fn finished_builder_returns_an_error_when_polled_again() {
-    let table = table().await;
+#[azure_table::test]
+async fn finished_builder_returns_an_error_when_polled_again(table: TableClient<Tracked>) {
     let service = TableServiceClient::from_transport(Emulator::new());
     let mut get = table.get(("g", 1));
     (&mut get).await.unwrap();
@@ -181,9 +157,8 @@ fn sizes_are_small() {
 }
 
 /// Dropping a future leaves nothing behind: the stream can be polled again, and the next call works.
-#[tokio::test]
-async fn a_stream_is_cancel_safe() {
-    let table = table().await;
+#[azure_table::test]
+async fn a_stream_is_cancel_safe(table: TableClient<Tracked>) {
     for n in 0..5 {
         table.insert(&Tracked::new("g", n, "v")).await.unwrap();
     }

@@ -2,6 +2,8 @@
 
 use azure_table::emulator::SeedEntities as _;
 use azure_table::{DynamicEntity, EdmValue, Emulator, ErrorKind, TableClient, TableOperation, TableServiceClient};
+use azure_table_tests::errors::assert_contains;
+use azure_table_tests::errors::assert_error;
 
 fn with(value: impl Into<EdmValue>) -> DynamicEntity {
     let mut entity = DynamicEntity::new("p", "r");
@@ -9,17 +11,8 @@ fn with(value: impl Into<EdmValue>) -> DynamicEntity {
     entity
 }
 
-async fn table(emulator: Emulator) -> TableClient<DynamicEntity> {
-    let table = TableServiceClient::from_transport(emulator)
-        .dynamic_table("Long")
-        .unwrap();
-    table.create_table().await.unwrap();
-    table
-}
-
-#[tokio::test]
-async fn cosmos_takes_text_bytes_and_entities_beyond_the_limits_of_storage() {
-    let table = table(Emulator::cosmos()).await;
+#[azure_table::test(cosmos)]
+async fn cosmos_takes_text_bytes_and_entities_beyond_the_limits_of_storage(table: TableClient) {
     for value in [
         EdmValue::from("x".repeat(70_000)),
         vec![7_u8; 70_000].into(),
@@ -27,7 +20,7 @@ async fn cosmos_takes_text_bytes_and_entities_beyond_the_limits_of_storage() {
     ] {
         let entity = with(value.clone());
         table.insert_or_replace(&entity).await.unwrap();
-        let read = table.get(("p".to_owned(), "r".to_owned())).await.unwrap().unwrap();
+        let read = table.get(("p", "r")).await.unwrap().unwrap();
         assert!(read.get("Text") == Some(&value), "{}", value.edm_type());
         let mut batch = table.batch();
         batch.insert_or_replace(&entity).unwrap();
@@ -37,21 +30,17 @@ async fn cosmos_takes_text_bytes_and_entities_beyond_the_limits_of_storage() {
     }
     for length in [2_000_000, 5 << 20] {
         let error = table.insert(&with("x".repeat(length))).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::InvalidInput);
-        assert!(
-            error
-                .to_string()
-                .contains("bytes of JSON, the limit of Azure Cosmos DB for Table is 2000000"),
-            "{error}"
+        assert_error(
+            &error,
+            ErrorKind::InvalidInput,
+            "bytes of JSON, the limit of Azure Cosmos DB for Table is 2000000",
         );
     }
 }
 
-#[tokio::test]
-async fn oversized_values_are_rejected_before_a_request_with_their_property() {
-    let table = table(Emulator::new()).await;
+#[azure_table::test]
+async fn oversized_values_are_rejected_before_a_request_with_their_property(table: TableClient) {
     let nothing_sent = Emulator::new().observer(|seen| panic!("{seen}"));
-    let table = table.typed::<DynamicEntity>();
     let silent = TableServiceClient::from_transport(nothing_sent)
         .dynamic_table("Long")
         .unwrap();
@@ -65,32 +54,22 @@ async fn oversized_values_are_rejected_before_a_request_with_their_property() {
             "property `Text`: it has 65537 bytes, more than the limit of 65536; use #[table(chunked)]",
         ),
     ] {
+        let upsert = TableOperation::insert_or_merge(&entity);
         let errors = [
             silent.insert(&entity).await.unwrap_err(),
             silent.replace(&entity).await.unwrap_err(),
-            silent
-                .execute(TableOperation::insert_or_merge(&entity))
-                .await
-                .unwrap_err(),
+            silent.execute(upsert).await.unwrap_err(),
             silent.batch().insert(&entity).unwrap_err().into(),
         ];
         for error in errors {
-            assert_eq!(error.kind(), ErrorKind::InvalidInput);
-            assert!(error.to_string().contains(why), "{error}");
+            assert_error(&error, ErrorKind::InvalidInput, why);
             assert!(error.to_string().contains("entity (\"p\", \"r\")"), "{error}");
         }
-        let report = table
-            .bulk()
-            .insert([&entity, &DynamicEntity::new("p", "other")])
-            .await
-            .unwrap();
+        let other = DynamicEntity::new("p", "other");
+        let report = table.bulk().insert([&entity, &other]).await.unwrap();
         assert_eq!((report.applied(), report.rejected()), (1, 1));
-        assert!(
-            report.leftovers()[0].to_string().contains(why),
-            "{}",
-            report.leftovers()[0]
-        );
-        table.delete(("p".to_owned(), "other".to_owned())).await.unwrap();
+        assert_contains(&report.leftovers()[0], why);
+        table.delete(&other).await.unwrap();
         let seeded = Emulator::new().seed("Long", [entity]).unwrap_err();
         assert!(seeded.to_string().contains("PropertyValueTooLarge"), "{seeded}");
     }
