@@ -4,9 +4,10 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use azure_table::{Column, DynamicEntity, Emulator, TableClient};
+use cpu_time::ThreadTime;
 
 use crate::api::create;
 
@@ -14,13 +15,13 @@ fn rows() -> impl Iterator<Item = DynamicEntity> {
     (0_u64..).map(|n| DynamicEntity::new(format!("p{}", n / 1_000), n.to_string()))
 }
 
-/// Asserts that a timeout of 10 ms fires, and not much later. A test build on a busy machine is slow.
+/// Asserts that a timeout of 10 ms fires, and that no poll before it takes long. Other programs cost no CPU time here.
 async fn assert_times_out<F: Future>(name: &str, work: F) {
-    let started = Instant::now();
+    let started = ThreadTime::now();
     let ended = tokio::time::timeout(Duration::from_millis(10), work).await;
     assert!(ended.is_err(), "{name} ended");
     assert!(
-        started.elapsed() < Duration::from_secs(5),
+        started.elapsed() < Duration::from_millis(500),
         "{name}: {:?}",
         started.elapsed()
     );
