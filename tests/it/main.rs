@@ -1,4 +1,4 @@
-//! All tests of the public interface, one folder per module.
+//! Tests of the client, the emulator and the wire, one folder per subject. `entities` and `kit` have the others.
 //!
 //! Environment: `AZURE_TABLE_FIXTURES` (folder of recordings), `AZURE_TABLE_TEST_AZURITE` (a connection string),
 //! `AZURE_TABLE_TEST_AZURITE_OAUTH` and `AZURE_TABLE_TEST_AZURITE_CERTIFICATE` (an Azurite that accepts tokens). A test
@@ -10,12 +10,7 @@
 mod api;
 mod conformance;
 mod emulator;
-mod entities_derive;
-mod kit;
 mod load;
-mod properties;
 mod recordings;
-mod samples;
 mod serde_entities;
-mod types;
 mod wire;

@@ -48,6 +48,10 @@ pub(crate) fn active_mutant() -> u32 {
 """
 
 
+# The programs of `--it`.
+BEHAVIOUR = ["it", "entities", "kit"]
+
+
 class Mutant:
     """One change of one place, and its outcome."""
 
@@ -246,8 +250,7 @@ class TestRuns:
             *(Tests(tests, crate, *TIMED_TESTS) for crate, tests in self.unit_tests.items()),
             Tests(programs["faults"], "tests", *LONG_TESTS),
         ]
-        if "it" in programs:
-            self.of_all.append(Tests(programs["it"], "tests"))
+        self.of_all += [Tests(programs[name], "tests") for name in BEHAVIOUR if name in programs]
 
     def prepare(self, mutant):
         if mutant.file not in self.of_module:
@@ -297,7 +300,7 @@ def main():
                 mutant.outcome = "unswitchable"
 
     start = time.monotonic()
-    programs = build(sources, ["--lib", "--test", "faults"] + (["--test", "it"] if options.it else []))
+    programs = build(sources, ["--lib", "--test", "faults"] + [f"--test={name}" for name in BEHAVIOUR if options.it])
     print(f"built in {time.monotonic() - start:.0f} s", flush=True)
 
     tried = [mutant for mutant in mutants if mutant.outcome is None]

@@ -1,6 +1,6 @@
 //! The explorations of this crate's own operations and patterns, and of incorrect programs.
 //!
-//! A [`Case`] has one body, for tasks and for processes that crash. Tests (`tests/it/kit/explorations.rs`) and
+//! A [`Case`] has one body, for tasks and for processes that crash. Tests (`tests/kit/explorations.rs`) and
 //! `cargo program explorations` explore the lists of them.
 
 use std::time::Duration;

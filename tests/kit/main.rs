@@ -1,5 +1,7 @@
 //! The test utilities: the service of a test, scripts, spies, recordings. Faults are in `faults/kit.rs`.
 
+#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Declares generations of an entity, which differ in their indexes.
@@ -18,7 +20,7 @@ macro_rules! people {
             name: String,
         }
 
-        impl super::Generation for $name {
+        impl crate::Generation for $name {
             fn new(id: u32, mail: &str, team: &str, name: &str) -> Self {
                 let [tenant, mail, team, name] = ["t", mail, team, name].map(str::to_owned);
                 Self { tenant, id, mail, team, name }

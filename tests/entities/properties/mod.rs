@@ -9,15 +9,8 @@ mod row_layouts;
 mod scans;
 mod tables;
 
+use azure_table_tests::scenario::of_all;
 use proptest::test_runner::Config;
-
-/// An eighth of this number, and all with `AZURE_TABLE_ALL_CASES`, which CI sets.
-pub(crate) fn of_all(all: u32) -> u32 {
-    match std::env::var_os("AZURE_TABLE_ALL_CASES") {
-        Some(_) => all,
-        None => all.div_ceil(8),
-    }
-}
 
 fn cases(all: Config) -> Config {
     Config {
