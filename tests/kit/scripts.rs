@@ -9,7 +9,7 @@ use azure_table::{
     CallOptions, DateTime, DynamicEntity, ETag, Emulator, ErrorKind, NoRetry, TableClient, TableServiceClient,
     Versioned,
 };
-use azure_table_tests::entities::AllTypes;
+use azure_table_tests::entities::{AllTypes, Blog};
 use bytes::Bytes;
 
 use super::panic_of;
@@ -49,6 +49,24 @@ async fn rows_and_pages_come_from_values() {
     assert_eq!(read, held);
     assert_eq!(blogs.query().all().await.unwrap(), [blog(1), blog(2), blog(4)]);
     assert_eq!(script.requests(), 5);
+    script.finish();
+}
+
+/// An absent property, and a number as the key.
+#[tokio::test]
+async fn rows_and_pages_have_the_properties_that_are_stored() {
+    let blog = Blog {
+        channel: "Channel9".into(),
+        id: 1,
+        rating: 3,
+        author: None,
+    };
+    let script = Script::new()
+        .then(OperationKind::Get, ResponseTemplate::row(&blog))
+        .then(OperationKind::Query, ResponseTemplate::page([&blog]));
+    let blogs = blogs(&script).typed::<Blog>();
+    assert_eq!(blogs.get(("Channel9", 1_u32)).await.unwrap().as_ref(), Some(&blog));
+    assert_eq!(blogs.query().all().await.unwrap(), [blog]);
     script.finish();
 }
 

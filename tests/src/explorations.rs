@@ -107,6 +107,7 @@ impl Case {
     /// Each run has a crash of a process as well.
     const fn with_crash(mut self, name: &'static str) -> Self {
         self.name = name;
+        self.promise.name = name;
         self.crashes = 1;
         self.only_orders()
     }

@@ -2,8 +2,8 @@
 //!
 //! In each round, all writers call at the same time, and their requests interleave at random. Then some order of the
 //! calls must explain their results and the stored entities, the queries by each index must agree with the entities,
-//! the index rows must be those of the entities, and `verify` must find nothing. A writer that crashed or lost a response leaves a call in doubt: it was applied, or
-//! was not.
+//! the index rows must be those of the entities, and `verify` must find nothing. A writer that crashed or lost a
+//! response leaves a call in doubt: it was applied, or was not.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use azure_table::{DynamicEntity, EdmValue, TableServiceClient};
+use azure_table::index::IndexedEntity;
+use azure_table::{DynamicEntity, EdmValue, ReadEntity, TableServiceClient};
+use azure_table_patterns::Indexed;
 
 /// An index, as the derive of its entity declares it.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +89,17 @@ fn escaped(text: &str) -> String {
         _ => character.to_string(),
     };
     text.chars().map(escape).collect()
+}
+
+/// Checks that no index row of a table is missing, wrong or left over, and that `verify` agrees.
+pub(super) async fn check<E: IndexedEntity + ReadEntity>(
+    service: &TableServiceClient,
+    table: &str,
+    indexes: &[Declared],
+    entities: &Indexed<E>,
+) {
+    assert_eq!(faults(service, table, indexes).await, [""; 0]);
+    entities.verify().await.unwrap().ensure_none().unwrap();
 }
 
 /// Returns the index rows of a table that are missing, wrong or left over.

@@ -10,8 +10,8 @@ use super::*;
 
 pub(super) const ALL: [Case; 2] = [
     case!("`Changes`: a poll in pages, beside writes of its rows and a clock that jumps", polls)
-        // Longer than the 2 s and the fraction by which a read-back may misjudge the clocks: with 2 s the second at which
-        // this machine ran the order decided what it concluded.
+        // Longer than the 2 s and the fraction by which a read-back may misjudge the clocks: with 2 s the second at
+        // which this machine ran the order decided what it concluded.
         .advance(&[Duration::from_secs(10)])
         .in_all_orders()
         .only_orders(),

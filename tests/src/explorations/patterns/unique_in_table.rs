@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use super::unique::{check_winner, user};
 use super::*;
 
-pub(super) const ALL: [Case; 8] = [
+pub(super) const ALL: [Case; 9] = [
     case!("`UniqueInTable`: two inserts of one value", insert::<false>)
         .slow_with(1)
         .and_crashes(),
@@ -48,8 +48,8 @@ pub(super) const ALL: [Case; 8] = [
         "`UniqueInTable`: a value is deleted, and taken in its partition and in another",
         delete
     )
-    .slow_with(1)
-    .and_crashes(),
+    .slow_with(1),
+    case!("`UniqueInTable`: an entity is deleted, and its value taken", free).only_crashes(2),
 ];
 
 /// The claims of values have their own table.
@@ -200,25 +200,36 @@ async fn replace(place: Place) {
 
 async fn delete(place: Place) {
     assert!(start(&place).insert(&user("one", "1", "m"), "m").await.unwrap());
-    let again = user("one", "2", "m");
-    let two = user("two", "3", "m");
     let swap = async |service: TableServiceClient| {
-        while let Some(one) = table::<User>(&service).get(("one", "1")).versioned().await? {
-            match mails(&service).delete(&one, "m").await {
-                Err(e) if !place.has_crashes() || !is_change(e.kind()) => return Err(e),
-                _ if !place.has_crashes() => break,
-                _ => {}
-            }
-        }
-        add(&place, &service, &again).await
+        let one = table::<User>(&service).get(("one", "1")).versioned().await?.unwrap();
+        mails(&service).delete(&one, "m").await?;
+        mails(&service).insert(&user("one", "2", "m"), "m").await
     };
+    let take = async |service: TableServiceClient| mails(&service).insert(&user("two", "3", "m"), "m").await;
+    let (swapped, _) = both(&place, swap, take).await;
+    count([&swapped]);
+    check(&place).await;
+}
+
+/// The second process has the value, or finds it taken. Then nobody has it in the end, and it is free.
+async fn free(place: Place) -> Result<()> {
+    assert!(start(&place).insert(&user("one", "1", "m"), "m").await?);
+    let delete = async |service: TableServiceClient| -> Result<()> {
+        while let Some(one) = table::<User>(&service).get(("one", "1")).versioned().await? {
+            unless_changed(mails(&service).delete(&one, "m").await)?;
+        }
+        Ok(())
+    };
+    let two = user("two", "2", "m");
     let take = async |service: TableServiceClient| add(&place, &service, &two).await;
-    let (swapped, taken) = both(&place, swap, take).await;
-    done(&place, [&swapped]);
+    let ((), taken) = try_both(&place, delete, take).await?;
+    // A value that nobody has leaves no row and no claim.
     let users = check(&place).await;
-    if place.has_crashes() {
-        assert!(taken.is_ok(), "{taken:?}");
-        // The second task found the value taken, or has it.
-        assert!(users.len() == 1 && users[0].id != "1", "{users:?}");
-    }
+    assert!(
+        users.len() == usize::from(taken) && users.iter().all(|user| user.id == "2"),
+        "{users:?}"
+    );
+    assert!(add(&place, &place.behind(), &two).await?, "the value stays taken");
+    assert_eq!(check(&place).await.len(), 1);
+    Ok(())
 }
