@@ -414,7 +414,8 @@ async fn response_with_the_id_of_another_request_is_an_invalid_response() {
     place.faults.remove(&written);
     let applied = Fault::RespondAfterApplying(theirs(ResponseTemplate::written()));
     place.faults.add(FaultRule::new(applied).first(1));
-    place.retrying().1.insert(&marked("new", "s3cret")).await.unwrap();
+    let (_, rows) = place.retrying();
+    rows.insert(&marked("new", "s3cret")).await.unwrap();
 }
 
 /// The retries of the call are over before the doubt exists: the read back has failed too.
@@ -485,7 +486,8 @@ async fn fault_while_resolving_is_an_error_and_never_an_answer() {
         assert!(place.service.resolve_doubt(&doubt).await.is_err(), "{fault:?}");
         place.faults.remove(&always);
         place.faults.add(rule.first(1));
-        let resolved = place.retrying().0.resolve_doubt(&doubt).await;
+        let (service, _) = place.retrying();
+        let resolved = service.resolve_doubt(&doubt).await;
         let is_right = matches!(resolved, Ok(Resolution::Applied) | Err(_));
         assert!(is_right, "{fault:?}: {resolved:?}");
         let resolved = place.service.resolve_doubt(&doubt).await.unwrap();

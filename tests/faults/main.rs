@@ -5,6 +5,14 @@
 #![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
 
 /// Rows of values and a call, whose async body becomes a function that returns a boxed future.
+///
+/// ```ignore
+/// calls! {
+///     "insert", false => |rows| rows.insert(&row()).await;
+/// }
+/// ```
+///
+/// is `[("insert", false, |rows| Box::pin(async move { rows.insert(&row()).await }))]`.
 macro_rules! calls {
     ($($($value:expr),+ => |$($argument:ident),+| $body:expr;)*) => {
         [$(($($value),+, |$($argument),+| Box::pin(async move { $body }))),*]

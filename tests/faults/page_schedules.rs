@@ -24,8 +24,14 @@ enum Token {
     RowOnly,
 }
 
-/// A failure before a page: 503, or a broken connection after the request came this far.
-type Fault = Option<Delivery>;
+/// A failure before a page.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    /// 503.
+    Busy,
+    /// A broken connection, after the request came this far.
+    Broken(Delivery),
+}
 
 #[derive(Clone, Debug)]
 struct PlannedPage {
@@ -111,16 +117,16 @@ impl Schedule {
         let fault = self.faults.lock().unwrap()[index].pop_front();
         match fault {
             None => Ok(self.page(index)),
-            Some(None) => Ok(Response::builder().status(503).body(Bytes::new()).unwrap()),
-            Some(Some(delivery)) => Err(TransportError::new(delivery, "scheduled")),
+            Some(Fault::Busy) => Ok(Response::builder().status(503).body(Bytes::new()).unwrap()),
+            Some(Fault::Broken(delivery)) => Err(TransportError::new(delivery, "scheduled")),
         }
     }
 }
 
 fn schedule() -> impl Strategy<Value = Schedule> {
     let token = proptest::sample::select(vec![Token::Both, Token::PartitionOnly, Token::EmptyRow, Token::RowOnly]);
-    let broken = [Delivery::NothingSent, Delivery::MaybeSent, Delivery::ResponseCut].map(Some);
-    let fault = proptest::sample::select([&broken[..], &[None]].concat());
+    let broken = [Delivery::NothingSent, Delivery::MaybeSent, Delivery::ResponseCut].map(Fault::Broken);
+    let fault = prop_oneof![1 => Just(Fault::Busy), 3 => proptest::sample::select(broken.to_vec())];
     // Many pages are empty. Three retries are the default.
     let rows = prop_oneof![Just(0), 0..5_usize, Just(1)];
     let page = (rows, token, proptest::collection::vec(fault, 0..=3)).prop_map(|(rows, token, faults)| PlannedPage {
@@ -145,8 +151,10 @@ fn table(schedule: &Schedule) -> TableClient {
 
 proptest! {
     #[test]
-    fn every_row_arrives_once_and_in_order(schedule in schedule(), prefetch in 0..2_usize, limit in proptest::option::of(0..40_usize)) {
-        on_paused_clock(0, async {
+    fn every_row_arrives_once_and_in_order(
+        schedule in schedule(), prefetch in 0..2_usize, limit in proptest::option::of(0..40_usize), seed in any::<u64>(),
+    ) {
+        on_paused_clock(seed, async {
             let mut query = table(&schedule).query().prefetch(prefetch);
             let mut expected = schedule.rows();
             if let Some(limit) = limit {
@@ -166,8 +174,10 @@ proptest! {
 
     /// Each page may be the last one that this process reads: another process resumes from its continuation.
     #[test]
-    fn a_continuation_of_any_page_leads_to_the_rest(schedule in schedule(), prefetch in 0..2_usize) {
-        on_paused_clock(0, async {
+    fn a_continuation_of_any_page_leads_to_the_rest(
+        schedule in schedule(), prefetch in 0..2_usize, seed in any::<u64>(),
+    ) {
+        on_paused_clock(seed, async {
             let table = table(&schedule);
             let mut read = Vec::new();
             let mut from = serde_json::to_string(&Continuation::default()).unwrap();

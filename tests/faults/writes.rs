@@ -11,9 +11,9 @@ use azure_table::telemetry::{Event, OperationContext};
 use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::transport::{Delivery, TransportError};
 use azure_table::{
-    CallOptions, DynamicEntity, ETag, Emulator, ErrorKind, TableClient, TableOperation, TableServiceClient,
+    CallOptions, DynamicEntity, ETag, Emulator, ErrorKind, Guid, TableClient, TableEntity, TableOperation,
+    TableServiceClient,
 };
-use azure_table_tests::entities::Marked;
 use azure_table_tests::errors::kind_in_doubt;
 use azure_table_tests::intercept::Intercept;
 use bytes::Bytes;
@@ -50,7 +50,7 @@ async fn tables<E>(fates: &[Fate]) -> Tables<E> {
     let clock = EmulatorClock::system();
     let emulator = Emulator::new().shared_clock(clock.clone());
     let (_, _, truth) = faulty::<E>(emulator.clone()).await;
-    let others = table_of::<Marked>(emulator.clone());
+    let others = table_of::<Lock>(emulator.clone());
     let fates = Mutex::new(VecDeque::from_iter(fates.iter().copied()));
     let lossy = table_of(Intercept::new(emulator, move |service, request| {
         let fate = match request.method().as_str() {
@@ -85,9 +85,23 @@ async fn tables<E>(fates: &[Fate]) -> Tables<E> {
     Tables { lossy, truth, clock }
 }
 
-/// A row that shows who wrote it.
-fn lock(name: &str) -> Marked {
-    Marked::new("shard", name, 0)
+/// A row whose write id alone shows who wrote it.
+#[derive(TableEntity)]
+struct Lock {
+    #[table(partition_key)]
+    group: String,
+    #[table(row_key)]
+    name: String,
+    #[table(write_id)]
+    write: Option<Guid>,
+}
+
+fn lock(name: &str) -> Lock {
+    Lock {
+        group: "shard".into(),
+        name: name.into(),
+        write: None,
+    }
 }
 
 const LOSSES: [Fate; 3] = [Fate::LoseRequest, Fate::LoseResponse, Fate::FailAfter];
@@ -244,7 +258,7 @@ async fn write_id_identifies_the_own_row() {
 /// In a batch, each row has its own write id.
 #[tokio::test(start_paused = true)]
 async fn write_ids_of_a_batch_identify_each_row() {
-    let Tables { lossy, truth, .. } = tables::<Marked>(&[Fate::LoseResponse]).await;
+    let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::LoseResponse]).await;
     let mut batch = lossy.batch();
     let plain = DynamicEntity::new("shard", "5");
     batch.push(TableOperation::insert(&plain)).unwrap();
@@ -263,7 +277,7 @@ async fn one_own_row_shows_that_its_batch_was_applied() {
     for (is_pushed, is_leftover) in [(false, false), (true, false), (true, true)] {
         let (a, b) = (lock("a"), lock("b"));
         let fates = [Fate::LoseResponse, Fate::Supersede];
-        let Tables { lossy, truth, .. } = tables::<Marked>(&fates[usize::from(!is_leftover)..]).await;
+        let Tables { lossy, truth, .. } = tables::<Lock>(&fates[usize::from(!is_leftover)..]).await;
         truth.insert(&a).await.unwrap();
         let stored = truth.get(("shard", "a")).versioned().await.unwrap().unwrap();
         let operation = if is_leftover {
@@ -297,7 +311,7 @@ async fn one_own_row_shows_that_its_batch_was_applied() {
 /// A patch keeps the write id and the values of a merge. A write under the ETag of that row would undo the patch.
 #[tokio::test(start_paused = true)]
 async fn row_that_others_have_patched_returns_no_etag_that_it_has() {
-    type Write = fn(TableClient<Marked>) -> futures::future::BoxFuture<'static, azure_table::Result<ETag>>;
+    type Write = fn(TableClient<Lock>) -> futures::future::BoxFuture<'static, azure_table::Result<ETag>>;
     const KEY: (&str, &str) = ("shard", "a");
     let a = || lock("a");
     let writes: [(&str, bool, Write); 8] = calls! {
@@ -315,7 +329,7 @@ async fn row_that_others_have_patched_returns_no_etag_that_it_has() {
         "or_insert", false => |locks| Ok(locks.modify(KEY, |_| ()).or_insert(|| lock("a")).await?.etag);
     };
     for (name, exists, write) in writes {
-        let Tables { lossy, truth, .. } = tables::<Marked>(&[Fate::Patch]).await;
+        let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::Patch]).await;
         if exists {
             truth.insert(&a()).await.unwrap();
         }
@@ -338,18 +352,18 @@ async fn row_that_others_have_patched_returns_no_etag_that_it_has() {
 #[tokio::test(start_paused = true)]
 async fn patched_row_of_a_lost_batch_or_operation_has_no_etag() {
     let a = || lock("a");
-    let Tables { lossy, .. } = tables::<Marked>(&[Fate::Patch]).await;
+    let Tables { lossy, .. } = tables::<Lock>(&[Fate::Patch]).await;
     let mut batch = lossy.batch();
     batch.insert(&a()).unwrap().insert(&lock("b")).unwrap();
     let results = batch.submit().await.unwrap();
     assert_eq!((results[0].etag(), results[1].etag().is_some()), (None, true));
     assert_eq!((results[0].row_key(), results[1].row_key()), (Some("a"), Some("b")));
 
-    let Tables { lossy, .. } = tables::<Marked>(&[Fate::Patch]).await;
+    let Tables { lossy, .. } = tables::<Lock>(&[Fate::Patch]).await;
     let result = lossy.execute(TableOperation::insert(&a())).await.unwrap();
     assert_eq!((result.status(), result.etag(), result.row_key()), (204, None, None));
 
-    let Tables { lossy, truth, .. } = tables::<Marked>(&[Fate::Patch]).await;
+    let Tables { lossy, truth, .. } = tables::<Lock>(&[Fate::Patch]).await;
     let echo = lossy.insert_returning(&a()).await.unwrap();
     let stored = truth.get(("shard", "a")).versioned().await.unwrap().unwrap();
     assert_eq!(echo.etag, stored.etag);
@@ -364,7 +378,7 @@ async fn batch_around_thousands_of_rows_is_found_by_its_first() {
     for (behind, has_all, requests) in [("xyz", true, 5), ("uvwxyz", false, 6)] {
         let faults = Faults::new(emulator.clone());
         faults.add(FaultRule::new(Fault::LoseResponse).on_writes().first(1));
-        let locks = table_of::<Marked>(faults.clone());
+        let locks = table_of::<Lock>(faults.clone());
         let mut batch = locks.batch();
         for of in ["a"].into_iter().chain(behind.split("").filter(|of| !of.is_empty())) {
             batch.insert_or_replace(&lock(of)).unwrap();

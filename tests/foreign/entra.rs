@@ -176,26 +176,28 @@ async fn server_cannot_choose_the_audience_of_a_token() {
 
 #[tokio::test]
 async fn each_cloud_and_service_has_its_scope() {
-    for (host, scope) in [
-        ("contoso.table.core.windows.net", "storage.azure.com"),
-        ("contoso.table.core.chinacloudapi.cn", "storage.azure.cn"),
-        ("contoso.table.core.usgovcloudapi.net", "storage.azure.us"),
-        ("contoso.table.cosmos.azure.com:443", "cosmos.azure.com"),
-        ("contoso.table.cosmos.azure.cn", "cosmos.azure.cn"),
-        ("contoso.table.cosmos.azure.us", "cosmos.azure.us"),
-        ("tables.contoso.com", "storage.azure.com"),
-        // It is set.
-        ("tables.contoso.com", "cosmos.azure.com"),
+    for (host, set, scope) in [
+        ("contoso.table.core.windows.net", None, "storage.azure.com"),
+        ("contoso.table.core.chinacloudapi.cn", None, "storage.azure.cn"),
+        ("contoso.table.core.usgovcloudapi.net", None, "storage.azure.us"),
+        ("contoso.table.cosmos.azure.com:443", None, "cosmos.azure.com"),
+        ("contoso.table.cosmos.azure.cn", None, "cosmos.azure.cn"),
+        ("contoso.table.cosmos.azure.us", None, "cosmos.azure.us"),
+        ("tables.contoso.com", None, "storage.azure.com"),
+        (
+            "tables.contoso.com",
+            Some("https://cosmos.azure.com/.default"),
+            "cosmos.azure.com",
+        ),
     ] {
         let (tokens, canned) = (FakeTokens::default(), Canned::new([inserted()]));
-        let expected = format!("https://{scope}/.default");
         let mut credential = EntraCredential::new(tokens.source());
-        if host == "tables.contoso.com" && scope != "storage.azure.com" {
-            credential = credential.scope(&expected);
+        if let Some(set) = set {
+            credential = credential.scope(set);
         }
         let things = table(&format!("https://{host}"), credential, &canned);
         things.insert(&row()).await.unwrap();
-        assert_eq!(tokens.requested(), [expected], "{host}");
+        assert_eq!(tokens.requested(), [format!("https://{scope}/.default")], "{host}");
     }
 }
 

@@ -101,3 +101,23 @@ where
     stand_in_order(keys.clone()).await;
     stand_in_order(keys.into_iter().rev().map(Descending).collect()).await;
 }
+
+/// Checks two keys in ascending order by a client of their own type: written, read, and compared by the service.
+///
+/// # Panics
+/// A row is missing, or another one is found.
+pub async fn are_keys_of_a_typed_client<K>(keys: [K; 2])
+where
+    K: ReadTableKey + PartialEq + Clone + Debug + Send + Sync + 'static,
+    Row<K>: TableEntity<KeyFields = (String, K)> + ReadEntity,
+{
+    let table = fresh_table::<Row<K>>().await;
+    let rows = keys.map(|key| Row { group: "g".into(), key });
+    for row in rows.iter().rev() {
+        table.insert(row).await.unwrap();
+        assert_eq!(table.get(("g", &row.key)).await.unwrap().as_ref(), Some(row));
+    }
+    assert_eq!(table.query().all().await.unwrap(), rows);
+    let after = Column::<Row<K>, K, InKey>::row_key().gt(&rows[0].key);
+    assert_eq!(table.query().filter(after).all().await.unwrap(), rows[1..]);
+}

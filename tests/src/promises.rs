@@ -117,7 +117,7 @@ impl Place {
     }
 
     /// An emulator that the tasks and the checks access by these clients. Some call of a task may fail.
-    fn unreliable(emulator: &Emulator, faulty: TableServiceClient, sound: Following) -> Self {
+    fn of_emulator(emulator: &Emulator, faulty: TableServiceClient, sound: Following) -> Self {
         Self {
             recovers: false,
             retries_succeed: false,
@@ -164,7 +164,7 @@ impl Place {
             recovers: true,
             retries_succeed: true,
             is_faultless: true,
-            ..Self::unreliable(&emulator, service, sound)
+            ..Self::of_emulator(&emulator, service, sound)
         }
     }
 
@@ -188,7 +188,7 @@ impl Place {
         let place = Self {
             recovers: mode == Mode::Once,
             retries_succeed: mode == Mode::Once && !SLOW.contains(&scenario.name),
-            ..Self::unreliable(emulator, faulty, following)
+            ..Self::of_emulator(emulator, faulty, following)
         };
         (place, faults)
     }
@@ -201,7 +201,7 @@ impl Place {
         let faulty = TableServiceClient::from_transport(adverse).timeout(TIMEOUT);
         Self {
             is_adverse: true,
-            ..Self::unreliable(emulator, faulty, following(emulator))
+            ..Self::of_emulator(emulator, faulty, following(emulator))
         }
     }
 
@@ -211,7 +211,7 @@ impl Place {
         let following = Following::new(emulator);
         let network = LateNetwork::new(following.clone(), seed);
         let faulty = TableServiceClient::from_transport(network.clone());
-        let mut place = Self::unreliable(emulator, faulty, following);
+        let mut place = Self::of_emulator(emulator, faulty, following);
         if let To::Emulator { behind, .. } = &mut place.to {
             *behind = TableServiceClient::from_transport(network.settled());
         }

@@ -92,6 +92,32 @@ async fn properties_of_a_newer_version_outlive_a_replace_by_an_older_one(table: 
 }
 
 #[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(partition_key = "p", row_key = "r", deny_unknown_properties)]
+struct Strict {
+    #[table(alias = "txt")]
+    text: String,
+    #[table(chunked)]
+    long: Option<String>,
+}
+
+#[azure_table::test]
+async fn unknown_property_can_be_rejected(table: TableClient<Strict>) -> Result<()> {
+    let strict = Strict {
+        text: "a".into(),
+        long: Some("x".repeat(40_000)),
+    };
+    table.insert(&strict).await?;
+    let mut row = stored(&table).await;
+    row.insert("txt", "older");
+    store(&table, &row).await?;
+    // Its own older name and the pieces of its own text are known.
+    assert_eq!(table.get(()).await?, Some(strict));
+    row.insert("Added", 1);
+    assert_unreadable(&table, &row, "property `Added`: the entity does not declare it").await;
+    Ok(())
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
 #[table(partition_key = "p", row_key = "{n}", upgrade = "Person::from_first_version")]
 struct Person {
     n: u32,

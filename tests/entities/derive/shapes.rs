@@ -204,5 +204,7 @@ async fn borrowing_types(table: TableClient<Aliases>) -> Result<()> {
     assert_eq!(names(&row), ["cow", "json", "kind", "known", "left", "name", "right"]);
     assert_eq!(row.get("known"), Some(&"Known".into()));
     assert_eq!(row.get("json"), Some(&"[1]".into()));
+    assert_eq!(row.get("left"), Some(&"text".into()));
+    assert_eq!(row.get("right"), Some(&"r".into()));
     Ok(())
 }

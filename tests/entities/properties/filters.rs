@@ -226,8 +226,22 @@ fn sets() -> impl Strategy<Value = Naive> {
 fn raw_text() -> impl Strategy<Value = String> {
     let condition = || naive().prop_map(|naive| naive.filter.to_string());
     let piece = || {
-        let pieces = ") or (|) or not (|)or(|(|)|'|' or '|') or ('| and | or |not (|flag|true";
-        proptest::sample::select(pieces.split('|').map(String::from).collect::<Vec<_>>())
+        let pieces = [
+            ") or (",
+            ") or not (",
+            ")or(",
+            "(",
+            ")",
+            "'",
+            "' or '",
+            "') or ('",
+            " and ",
+            " or ",
+            "not (",
+            "flag",
+            "true",
+        ];
+        proptest::sample::select(pieces.to_vec()).prop_map(String::from)
     };
     prop_oneof![
         2 => (condition(), piece(), condition()).prop_map(|(a, piece, b)| a + &piece + &b),

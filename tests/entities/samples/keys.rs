@@ -1,7 +1,35 @@
-//! Keys with a percent sign: "PartitionKey or RowKey containing the percent '%' character causes some Windows Azure
-//! Tables APIs to fail" (2012).
+//! Keys of the posts: times that sort newest first, and a percent sign.
+//!
+//! Sources: "Windows Azure Table" (2009); "PartitionKey or RowKey containing the percent '%' character causes some
+//! Windows Azure Tables APIs to fail" (2012).
 
-use azure_table::{DynamicEntity, Emulator, EmulatorServer, Result, TableServiceClient};
+use azure_table::filter::AccessPath;
+use azure_table::{
+    DateTime, Descending, DynamicEntity, Emulator, EmulatorServer, Result, TableClient, TableEntity, TableServiceClient,
+};
+
+#[derive(TableEntity)]
+struct Blog {
+    #[table(partition_key)]
+    channel: String,
+    #[table(row_key)]
+    posted: Descending<DateTime>,
+}
+
+#[azure_table::test]
+async fn times_limit_the_rows_of_a_channel(blogs: TableClient<Blog>) -> Result<()> {
+    let [first, second, third] = [1, 2, 3].map(|day| DateTime::from_unix_seconds(day * 86_400));
+    for day in [first, second, third] {
+        let (channel, posted) = ("Football".into(), Descending(day));
+        blogs.insert(&Blog { channel, posted }).await?;
+    }
+    let day = Blog::POSTED.ge(second) & Blog::POSTED.lt(third);
+    let query = blogs.query().partition("Football").filter(day);
+    assert_eq!(query.plan()?.path(), AccessPath::RowRange);
+    let found = query.all().await?;
+    assert_eq!(found.iter().map(|blog| blog.posted.0).collect::<Vec<_>>(), [second]);
+    Ok(())
+}
 
 /// The service decoded such a key twice. Each call reaches the row `Metric%25`, and none the row `Metric%`.
 #[tokio::test]

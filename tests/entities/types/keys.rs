@@ -11,7 +11,7 @@ use azure_table::{
     Column, DateTime, Descending, DynamicEntity, ErrorKind, Filter, Guid, Key, Result, TableClient, TableEntity,
 };
 
-use azure_table_tests::key_order::{Row, stand_in_both_orders, stand_in_order};
+use azure_table_tests::key_order::{Row, are_keys_of_a_typed_client, stand_in_both_orders, stand_in_order};
 
 fn times() -> Vec<DateTime> {
     [
@@ -116,6 +116,12 @@ async fn tuples_guids_and_buckets() {
     .await;
     stand_in_order(vec![Guid([0; 16]), Guid([9; 16]), Guid([10; 16]), Guid([255; 16])]).await;
     stand_in_order(Bucket::<11>::all().collect()).await;
+}
+
+#[tokio::test]
+async fn typed_client_reads_and_compares_its_keys() {
+    are_keys_of_a_typed_client(["2008-10-09", "2008-10-10"].map(|day| day.parse::<Day>().unwrap())).await;
+    are_keys_of_a_typed_client(["a/b", "a?b"].map(|text| Escaped(text.to_owned()))).await;
 }
 
 /// Base64url does not keep the order, so only the row itself is found.

@@ -20,6 +20,7 @@ fn key<T: TableKey>() -> Column<DynamicEntity, T, InKey> {
 #[test]
 fn a_literal_needs_no_type() {
     let id: Guid = "a455c695-df98-5678-aaaa-81d3367e5a34".parse().unwrap();
+    let since: DateTime = "2008-07-10T00:00:00Z".parse().unwrap();
     for (filter, text) in [
         (column::<i8>().ge(-3), "N ge -3"),
         (column::<i16>().ge(3), "N ge 3"),
@@ -42,6 +43,7 @@ fn a_literal_needs_no_type() {
             column::<Guid>().eq(id),
             "N eq guid'a455c695-df98-5678-aaaa-81d3367e5a34'",
         ),
+        (column::<DateTime>().eq(since), "N eq datetime'2008-07-10T00:00:00Z'"),
         (column::<[u8; 2]>().eq([1, 2]), "N eq X'0102'"),
         (column::<[u8; 2]>().eq(b"ab"), "N eq X'6162'"),
         (key::<u8>().ge(3), "RowKey ge '003'"),

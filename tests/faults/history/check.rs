@@ -224,7 +224,9 @@ mod tests {
             ("a false deletion", vec![delete((2, 3), Done)], once, false),
         ] {
             let calls = [vec![insert.clone()], calls].concat();
-            assert_eq!(check(calls, last(stored)).is_ok(), is_possible, "{name}");
+            let checked = check(calls, last(stored));
+            let (is_ok, why) = (checked.is_ok(), checked.err().unwrap_or_default());
+            assert_eq!(is_ok, is_possible, "{name}: {why}");
         }
     }
 }

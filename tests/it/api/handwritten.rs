@@ -71,8 +71,10 @@ struct Derived {
 /// An entity written by hand.
 #[derive(Clone, Debug, PartialEq)]
 struct Counter {
+    group: String,
     name: String,
     value: i64,
+    step: i32,
 }
 
 impl TableEntity for Counter {
@@ -81,12 +83,14 @@ impl TableEntity for Counter {
     const SCHEMA: &'static EntitySchema = &EntitySchema::new("Counter", KeyShape::SIMPLE);
 
     fn write_key(&self, key: &mut KeyWriter) -> Result<()> {
-        key.field("counter")?;
+        key.field(&self.group)?;
         key.field(&self.name)
     }
 
     fn write_properties(&self, properties: &mut PropertyWriter<'_>) -> Result<()> {
-        properties.property("Value", &self.value)
+        properties.property("Value", &self.value)?;
+        // Absent if it is the default.
+        properties.property("Step", &(self.step != 1).then_some(self.step))
     }
 
     fn condition(&self) -> Condition {
@@ -99,8 +103,10 @@ impl ReadEntity for Counter {
 
     fn read(row: &Row<'_>) -> Result<Self> {
         let mut counter = Self {
+            group: row.partition_key()?.to_owned(),
             name: row.row_key()?.to_owned(),
             value: 0,
+            step: row.property::<Option<i32>>("Step")?.unwrap_or(1),
         };
         for property in row.properties() {
             if property.name() == "Value" {
@@ -147,10 +153,14 @@ async fn own_properties_keys_entities_and_transports_work() {
     assert_eq!(error.to_string(), why);
 
     let counters = derived.typed::<Counter>();
-    let counter = Counter {
-        name: "n".into(),
-        value: 1 << 40,
-    };
-    counters.insert(&counter).await.unwrap();
-    assert_eq!(counters.get(&counter).await.unwrap().unwrap(), counter);
+    for step in [1, 5] {
+        let counter = Counter {
+            group: "counter".into(),
+            name: step.to_string(),
+            value: 1 << 40,
+            step,
+        };
+        counters.insert(&counter).await.unwrap();
+        assert_eq!(counters.get(&counter).await.unwrap().unwrap(), counter);
+    }
 }

@@ -1,6 +1,14 @@
 //! The operations of the matrix, one entry each.
 
 /// Defines entries: the name, the methods that it calls, its settings, and the choice of its values.
+///
+/// ```ignore
+/// entries! {
+///     "batch with a retrieve" ["TableBatch::submit"] .batches() => |given| choose(given);
+/// }
+/// ```
+///
+/// is `&[Entry::new("batch with a retrieve", &["TableBatch::submit"], |given| choose(given)).batches()]`.
 macro_rules! entries {
     ($($name:literal [$($method:literal),*] $(.$set:ident($($to:expr),*))* => |$given:tt| $choose:expr;)*) => {
         &[$(Entry::new($name, &[$($method),*], |$given| $choose)$(.$set($($to),*))*),*]
