@@ -81,6 +81,7 @@ impl Declared {
 fn escaped(text: &str) -> String {
     let escape = |character| match character {
         ' ' => "!20".to_owned(),
+        '!' => "!21".to_owned(),
         '#' => "\"1".to_owned(),
         '/' => ".1".to_owned(),
         '?' => ">1".to_owned(),

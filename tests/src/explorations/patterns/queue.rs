@@ -244,7 +244,7 @@ async fn mailed(place: &Place, write: impl AsyncFn(TableServiceClient) -> Result
     let mail = async |service: TableServiceClient| -> Result<()> {
         let mut attempts = 0..ATTEMPTS;
         while !table::<DynamicEntity>(&service).exists(("p", "order")).await? {
-            attempts.next().expect("no order is written");
+            assert!(attempts.next().is_some(), "no order is written");
             sleep(TIME).await;
         }
         work(place, &service, async |item| {
