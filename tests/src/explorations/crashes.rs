@@ -52,7 +52,7 @@ impl CrashBounds {
 }
 
 impl CrashCase {
-    /// The columns of [`row`].
+    /// The columns of `row`.
     pub const HEADER: &str = "| pattern or system | processes | crashes per run | schedules | crashes executed | late writes | \
                               time | |\n|---|--:|--:|--:|--:|--:|--:|---|";
 
