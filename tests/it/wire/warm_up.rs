@@ -29,6 +29,13 @@ async fn warm_up_opens_connections_that_later_requests_use(network: Network) {
         let server = Sockets::answering(network).await;
         assert_eq!(server.service.warm_up(connections).await.unwrap(), connections);
         assert_eq!(server.heads().len(), connections);
+        if connections > 0 {
+            let text = server.service.warm_up(connections).request_text().unwrap();
+            assert!(
+                text.starts_with("GET http://127.0.0.1:") && text.contains("/Tables?$top=1"),
+                "{text}"
+            );
+        }
         // Connections that the pool opened in vain may still arrive.
         sleep(Duration::from_millis(50)).await;
         assert_eq!(server.connections(), connections);

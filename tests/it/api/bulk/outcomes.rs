@@ -8,7 +8,7 @@ use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
     BulkOutcome, BulkReport, CallOptions, DynamicEntity, ETag, EdmValue, Emulator, Error, ErrorKind, ExponentialRetry,
-    TableClient, TableOperation, TableServiceClient, Versioned,
+    NoRetry, TableClient, TableOperation, TableServiceClient, Versioned,
 };
 use azure_table_tests::entities::Numbered;
 use azure_table_tests::errors::{assert_contains, kind_in_doubt};
@@ -563,6 +563,26 @@ async fn bulk_ends_after_a_minute_of_throttling() {
     let elapsed = started.elapsed();
     assert!((60..75).contains(&elapsed.as_secs()), "{elapsed:?}");
     assert!(faults.requests() < 50, "{}", faults.requests());
+}
+
+/// A request that the service does not answer does not show that it accepts writes again.
+#[tokio::test(start_paused = true)]
+async fn failure_without_a_response_does_not_prolong_throttling() {
+    let (faults, table, _) = readings().await;
+    faults.add(FaultRule::new(ResponseTemplate::server_busy(Duration::ZERO)).on(OperationKind::Insert));
+    faults.add(FaultRule::new(Fault::HangRequest).on(OperationKind::Delete));
+    let options = CallOptions::new()
+        .retry(NoRetry)
+        .attempt_timeout(Duration::from_secs(50));
+    let writes = [
+        TableOperation::insert(&row("a", 1)),
+        TableOperation::delete::<Numbered>(("b", 1)),
+    ];
+    let started = Instant::now();
+    let error = table.bulk().with(&options).write(writes).await.unwrap_err();
+    assert_eq!(counts(error.report()), [0, 0, 1, 1]);
+    let elapsed = started.elapsed();
+    assert!((60..75).contains(&elapsed.as_secs()), "{elapsed:?}");
 }
 
 /// Batches are sent when they are full, or when their first operation has waited long enough, while the writer is

@@ -188,6 +188,13 @@ async fn properties_that_the_upgrade_took_are_removed(prices: TableClient<Price>
     let of_enum = prices.typed::<Row>();
     assert_eq!(of_enum.upgrade_where(of_enum.query()).await?.applied(), 1);
     assert_eq!(names(&rows.get(("s", "1")).await?.unwrap()), "Kind Unknown cents");
+
+    // The tag of an enum is known.
+    for applied in [1, 0] {
+        let upgrade = of_enum.upgrade_where(of_enum.query()).drop_unknown();
+        assert_eq!(upgrade.await?.applied(), applied);
+        assert_eq!(names(&rows.get(("s", "1")).await?.unwrap()), "Kind cents");
+    }
     Ok(())
 }
 

@@ -59,8 +59,6 @@ pub(crate) struct PartitionWrite {
     in_doubt: HashMap<usize, AmbiguousAttempts>,
     /// The rate at which throttled batches are sent again. If absent, a throttled batch ends the write.
     pub(crate) rate: Option<SendingRate>,
-    /// The time at which a batch was first throttled.
-    throttled_since: Option<Instant>,
 }
 
 impl PartitionWrite {
@@ -89,7 +87,6 @@ impl PartitionWrite {
             recovery: Recovery::RemoveFailed,
             in_doubt: HashMap::new(),
             rate: None,
-            throttled_since: None,
         }
     }
 
@@ -210,10 +207,7 @@ impl PartitionWrite {
         if let (Some(rate), Some(sent_at)) = (&self.rate, sent_at) {
             match &result {
                 Err(e) if is_throttled(e) => {
-                    if rate.throttled(&self.partition_key, sent_at, &mut self.throttled_since, e) {
-                        if e.may_have_applied() {
-                            self.doubt(sent, Arc::new(e.copy()));
-                        }
+                    if rate.throttled(&self.partition_key, sent_at, e) {
                         return None;
                     }
                 }

@@ -43,7 +43,7 @@ const TOGETHER: Duration = Duration::from_secs(1);
 /// their limit.
 const MANY_PARTITIONS: usize = 1_024;
 const FORGOTTEN: Duration = Duration::from_secs(60);
-/// The time after which a throttled batch is final: since its own first throttling, and without an accepted batch.
+/// The time without an accepted batch after which a throttled one is final.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The rates of a bulk. Clones share them.
@@ -123,15 +123,7 @@ impl SendingRate {
     }
 
     /// Counts a batch that was sent at this time and throttled. Returns `true` if it should be sent again.
-    ///
-    /// `since` is the time at which its write was first throttled, and is set then.
-    pub(crate) fn throttled(
-        &self,
-        partition_key: &str,
-        sent_at: Instant,
-        since: &mut Option<Instant>,
-        error: &Error,
-    ) -> bool {
+    pub(crate) fn throttled(&self, partition_key: &str, sent_at: Instant, error: &Error) -> bool {
         let now = Instant::now();
         let mut rates = self.rates();
         rates.throttled += 1;
@@ -154,8 +146,7 @@ impl SendingRate {
             rate.or_insert_with(|| Rate::new(f64::INFINITY, now))
                 .throttled(sent_at, now, requested);
         }
-        let none_accepted_since = *rates.throttled_since.get_or_insert(now);
-        now - none_accepted_since.max(*since.get_or_insert(now)) < PATIENCE
+        now - *rates.throttled_since.get_or_insert(now) < PATIENCE
     }
 
     /// Returns the number of requests that were throttled.
@@ -334,7 +325,7 @@ mod tests {
         let sent_at = Instant::now();
         let requested = [Some(Duration::from_secs(20)), None];
         for (partition, requested) in ["a", "b"].into_iter().zip(requested) {
-            assert!(rate.throttled(partition, sent_at, &mut None, &throttled(requested)));
+            assert!(rate.throttled(partition, sent_at, &throttled(requested)));
             tokio::time::advance(2 * TOGETHER).await;
         }
         for (partition, seconds) in [("b", 4.0..4.1), ("a", 20.0..20.1)] {
@@ -350,7 +341,7 @@ mod tests {
         let rate = SendingRate::new(None);
         let error = throttled(None);
         for partition in 0..10 * MANY_PARTITIONS {
-            assert!(rate.throttled(&partition.to_string(), Instant::now(), &mut None, &error));
+            assert!(rate.throttled(&partition.to_string(), Instant::now(), &error));
             rate.accepted("another", 1);
             tokio::time::advance(Duration::from_millis(100)).await;
             // Partitions of the last minute are kept.
