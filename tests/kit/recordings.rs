@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Fault, FaultRule, Faults, Recorder, Replay, ResponseTemplate, mask_guids, mask_times};
+use azure_table::testing::{Fault, FaultRule, Faults, Recorder, Replay, ResponseTemplate, Spy, mask_guids, mask_times};
 use azure_table::{
     CallOptions, DateTime, DynamicEntity, Emulator, Guid, Profile, Result, TableOperation, TableServiceClient,
 };
@@ -300,21 +300,32 @@ async fn concurrent_requests_are_replayed_in_any_order() {
     panic_of(|| strict.finish());
 }
 
-/// An old recorded rejection must not look like a wrong clock of this machine.
+/// An old recorded rejection must not look like a wrong clock of this machine. Other responses keep the date that their
+/// Timestamps belong to.
 #[tokio::test]
-async fn old_rejection_does_not_look_like_a_wrong_clock() {
-    let line =
-        r#"{"number":1,"request":{"method":"GET","url":"https://account.invalid/Things(PartitionKey='p',RowKey='r')",
-        "headers":{"accept":"application/json;odata=minimalmetadata"}},
-        "response":{"status":403,"headers":{"date":"Wed, 01 Jan 2020 00:00:00 GMT"},"body":""}}"#
-            .replace('\n', "");
-    let replay = Replay::parse(&line).unwrap();
-    let table = TableServiceClient::from_transport(replay.clone())
+async fn only_a_recorded_rejection_is_dated_today() {
+    const RECORDED: &str = "Wed, 01 Jan 2020 00:00:00 GMT";
+    let line = |number: u32, status: u16| {
+        let row = "https://account.invalid/Things(PartitionKey='p',RowKey='r')";
+        let request = format!(
+            r#"{{"method":"GET","url":"{row}","headers":{{"accept":"application/json;odata=minimalmetadata"}}}}"#
+        );
+        let response = format!(r#"{{"status":{status},"headers":{{"date":"{RECORDED}"}},"body":""}}"#);
+        format!(r#"{{"number":{number},"request":{request},"response":{response}}}"#)
+    };
+    let replay = Replay::parse(&[line(1, 403), line(2, 400)].join("\n")).unwrap();
+    let spy = Spy::new(replay.clone());
+    let table = TableServiceClient::from_transport(spy.clone())
         .dynamic_table("Things")
         .unwrap();
-    let error = table.get(("p", "r")).await.unwrap_err();
-    assert_eq!((error.status(), error.attempts()), (Some(403), 1), "{error}");
+    for status in [403, 400] {
+        let error = table.get(("p", "r")).await.unwrap_err();
+        assert_eq!((error.status(), error.attempts()), (Some(status), 1), "{error}");
+    }
     replay.finish();
+    let exchanges = spy.exchanges();
+    let dates = exchanges.iter().map(|it| it.response_header("date") == Some(RECORDED));
+    assert_eq!(dates.collect::<Vec<_>>(), [false, true]);
 }
 
 #[test]

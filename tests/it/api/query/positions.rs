@@ -203,9 +203,16 @@ async fn finished_query_yields_and_sends_nothing() -> Result<()> {
     let tables = service.list_tables().pages().try_next().await?.unwrap();
     let rest = service.list_tables().resume_from(tables.continuation().clone());
     assert!(rest.await?.is_empty());
-    // A limit ends its query.
-    let limited = query().limit(3).pages().try_collect::<Vec<_>>().await?;
-    assert!(!limited[0].continuation().is_finished() && limited[1].continuation().is_finished());
+    // A limit that cuts a page ends its query. At the end of a page, the query can go on.
+    for (limit, is_cut) in [(3, true), (4, false)] {
+        let limited = query().limit(limit).pages().try_collect::<Vec<_>>().await?;
+        assert_eq!(limited.len(), 2);
+        assert!(!limited[0].continuation().is_finished());
+        let last = limited[1].continuation();
+        assert_eq!(last.is_finished(), is_cut);
+        let rest = query().resume_from(last.clone()).count().await?;
+        assert_eq!(rest, if is_cut { 0 } else { 1 });
+    }
     Ok(())
 }
 
