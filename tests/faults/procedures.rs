@@ -8,7 +8,7 @@ use azure_table::service::{Creation, RecreateProgress};
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::{Delivery, TransportError};
 use azure_table::{
-    CallOptions, Deletion, DynamicEntity, Emulator, ErrorKind, TableClient, TableEntity, TableServiceClient,
+    CallOptions, Deletion, DynamicEntity, Emulator, ErrorKind, NoRetry, TableClient, TableEntity, TableServiceClient,
 };
 use azure_table_tests::entities::{Counter, Marked};
 use azure_table_tests::errors::kind_in_doubt;
@@ -47,6 +47,20 @@ async fn modify_ends_with_the_timeout_wherever_it_is_set() {
         assert!(error.to_string().contains("the call timed out"), "{name}: {error}");
         assert!(started.elapsed() <= second + TICK, "{name}: {:?}", started.elapsed());
     }
+}
+
+/// The client's timeout does not limit the steps of a call that has its own.
+#[tokio::test(start_paused = true)]
+async fn timeout_of_modify_overrides_that_of_the_client_in_each_step() {
+    let (faults, _, truth) = faulty::<Counter>(Emulator::new()).await;
+    truth.insert(&first_visit()).await.unwrap();
+    faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(20))));
+    let service = TableServiceClient::from_transport(faults).timeout(Duration::from_secs(10));
+    let counters = service.table::<Counter>("Table").unwrap();
+    let modify = || counters.modify(KEY, |row| row.value += 1);
+    assert_eq!(modify().await.unwrap_err().kind(), ErrorKind::Timeout);
+    let counter = modify().timeout(Duration::from_secs(60)).await.unwrap();
+    assert_eq!(counter.value, 1);
 }
 
 /// Returns a table, and the same table before which another visitor's row is inserted, as the first insert is lost.
@@ -156,6 +170,19 @@ async fn recreate_table_retries_transient_failures() {
         assert!(rule.hits() > 0, "{kind:?}, {fault:?}");
         assert!(truth.query().all().await.unwrap().is_empty(), "{kind:?}, {fault:?}");
     }
+}
+
+/// The table that the third attempt finds is its own, though the second was certainly not applied.
+#[tokio::test(start_paused = true)]
+async fn recreate_table_remembers_a_lost_creation() {
+    let (_, faults, truth) = slow_to_delete(0).await;
+    let creation = |fault: Fault| FaultRule::new(fault).on(OperationKind::CreateTable).first(1);
+    faults.add(creation(Fault::LoseResponse));
+    faults.add(creation(ResponseTemplate::server_busy(Duration::ZERO).into()));
+    let service = TableServiceClient::from_transport(faults).retry(NoRetry);
+    let table = service.table::<Counter>("Table").unwrap();
+    table.recreate_table(Duration::from_secs(300)).await.unwrap();
+    assert!(truth.query().all().await.unwrap().is_empty());
 }
 
 #[tokio::test(start_paused = true)]

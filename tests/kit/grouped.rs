@@ -95,6 +95,28 @@ async fn behind_another<T>(group: &Grouped, later: impl Future<Output = T>) -> T
     output
 }
 
+/// A bulk ends after a thousand failures by default. The writes of a group are those of callers who know nothing of
+/// each other.
+#[tokio::test]
+async fn failures_of_others_do_not_end_a_group() {
+    const MANY: usize = 1_001;
+    let service = TableServiceClient::from_transport(Emulator::new());
+    let table = service.dynamic_table("Things").unwrap();
+    table.create_table().await.unwrap();
+    let partitions: Vec<_> = (0..MANY).map(|n| format!("p{n}")).collect();
+    let (failed, other) = grouped(&table, async |group| {
+        let write = |partition: &str| group.write(insert(&row(partition, 1, 1)));
+        let all = || join_all(partitions.iter().map(|partition| write(partition)));
+        assert!(all().await.iter().all(Result::is_ok));
+        join(all(), write("other")).await
+    })
+    .await;
+    for result in failed {
+        assert_eq!(kind(&result.unwrap_err()), Some(ErrorKind::AlreadyExists));
+    }
+    other.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn single_write_is_a_plain_request() {
     let slow = Slow::new().await;

@@ -16,6 +16,7 @@ use azure_table_tests::entities::Counter;
 use azure_table_tests::errors::{assert_contains, assert_error, kind_in_doubt};
 use azure_table_tests::intercept::Intercept;
 use bytes::Bytes;
+use futures::future::{join, join_all};
 use http::{Request, Response};
 use tokio::time::Instant;
 
@@ -234,7 +235,7 @@ async fn max_in_flight_limits_the_attempts() {
     let table = service.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
     let inserts = (0..20).map(|n| table.insert(&DynamicEntity::new("p", n.to_string())));
-    for insert in futures::future::join_all(inserts).await {
+    for insert in join_all(inserts).await {
         insert.unwrap();
     }
     assert_eq!(most.load(Ordering::SeqCst), 3);
@@ -252,6 +253,27 @@ async fn wait_for_a_permit_ends_with_the_timeout() {
     assert_error(&error, ErrorKind::Timeout, "for one of 1 permits");
     assert_eq!(error.attempts(), 0);
     hanging.abort();
+}
+
+/// Each permit that is released shows that there is progress, and still the time runs out.
+#[tokio::test(start_paused = true)]
+async fn wait_for_a_permit_ends_with_the_timeout_behind_a_long_queue() {
+    let slow = ServiceModel::new().write_latency(Duration::from_secs(9));
+    let service = TableServiceClient::from_transport(Emulator::new().service_model(slow)).max_in_flight(1);
+    let table = service
+        .attempt_timeout(Duration::from_secs(10))
+        .dynamic_table("Things")
+        .unwrap();
+    table.create_table().await.unwrap();
+    let insert = |n: u32| table.insert(&DynamicEntity::new("p", n.to_string()));
+    let others = join_all((0..5).map(insert));
+    let started = Instant::now();
+    let last = async { (insert(5).timeout(Duration::from_secs(25)).await, started.elapsed()) };
+    let (others, (last, elapsed)) = join(others, last).await;
+    assert!(others.iter().all(Result::is_ok));
+    let error = last.unwrap_err();
+    assert_error(&error, ErrorKind::Timeout, "for one of 1 permits");
+    assert_eq!((elapsed.as_secs(), error.attempts()), (25, 0));
 }
 
 /// The bulk holds all permits, and the loop over its outcomes does not poll it.
