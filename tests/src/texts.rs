@@ -1,7 +1,7 @@
-//! Parts of a response's text that differ in every run.
+//! Text of requests and responses.
 //!
-//! Defines [`after_each`], [`without`] and [`without_ids`], for comparisons of two responses. The kit masks GUIDs and
-//! times.
+//! Defines [`after_each`], [`without`] and [`without_ids`], for comparisons of two responses, and [`percent_decoded`]. The
+//! kit masks GUIDs and times.
 
 /// Returns the text with the rest after each `mark`, up to the next one, replaced by `change`.
 pub fn after_each(text: &str, mark: &str, change: impl Fn(&str) -> String) -> String {
@@ -27,4 +27,29 @@ pub fn without_ids(text: &str, marks: &[&str]) -> String {
     marks.iter().fold(text.to_owned(), |text, mark| {
         after_each(&text, mark, |rest| rest.trim_start_matches(is_id).to_owned())
     })
+}
+
+/// Decodes each `%` and its two digits into a byte.
+///
+/// # Panics
+/// The bytes are not UTF-8.
+pub fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        match (
+            first,
+            after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok()),
+        ) {
+            (b'%', Some(digits)) => {
+                bytes.push(u8::from_str_radix(digits, 16).unwrap());
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap()
 }

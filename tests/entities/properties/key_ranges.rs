@@ -1,15 +1,18 @@
 //! Prefixes, ranges and index queries over keys of every type read the rows that a check of all rows finds.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::{Duration, SystemTime};
 
 use azure_table::key::{Base64Url, Bucket, Day, Escaped, Month, PercentEscaped, ReadTableKey, Week, Year};
 use azure_table::{
-    DateTime, Descending, DynamicEntity, ErrorKind, Guid, Key, KeyPrefix, TableClient, TableEntity, TableProperty,
+    DateTime, Descending, DynamicEntity, Emulator, ErrorKind, Filter, Guid, Key, KeyPrefix, ReadEntity, Result,
+    TableClient, TableEntity, TableProperty, TableQuery, TableServiceClient,
 };
 use azure_table_patterns::Indexed;
 use azure_table_tests::key_order::fresh_table;
+use azure_table_tests::texts::percent_decoded;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -46,19 +49,6 @@ struct Partitioned<T> {
     field: T,
     partition: String,
     number: u8,
-}
-
-async fn stored<E: TableEntity>(rows: &[E]) -> TableClient<E> {
-    let mut rows: Vec<&E> = rows.iter().collect();
-    rows.sort_by_key(|row| Key::of(*row).unwrap());
-    rows.dedup_by_key(|row| Key::of(*row).unwrap());
-    let table = fresh_table::<E>().await;
-    // Without the type of the row, whose client takes long to compile.
-    let dynamic = table.typed();
-    for row in rows {
-        dynamic.insert(&DynamicEntity::from_entity(row).unwrap()).await.unwrap();
-    }
-    table
 }
 
 /// Texts of partitions, some of which are longer than the text of a field, and some the beginning of another.
@@ -121,8 +111,8 @@ where
             _ => (&from.0, &from.1) == (&to.0, &to.1),
         };
         let prefixes = (prefix(&from, fields.0), prefix(&to, fields.1));
-        run(check(&of_row, prefixes, |row| is_under(row, &from, fields.0), |row| is_under(row, &to, fields.1),
-            has_order.then_some(&is_between as _), is_sorted))?;
+        run(check(Case::new(&of_row, prefixes, &|row| is_under(row, &from, fields.0), &|row| is_under(row, &to, fields.1),
+            has_order.then_some(&is_between as _), is_sorted)))?;
 
         let partitioned: Vec<_> = rows.iter().map(|(partition, field, number)| Partitioned {
             partition: partition.clone(), field: field.clone(), number: *number,
@@ -136,53 +126,125 @@ where
             row.field == of.1 && (fields < 2 || row.partition == of.0) && (fields < 3 || row.number == of.2)
         };
         let (prefixes, is_sorted) = ((prefix(&from, fields.0), prefix(&to, fields.1)), T::SORTED || from.1 == to.1);
-        run(check(&partitioned, prefixes, |row| is_under(row, &from, fields.0), |row| is_under(row, &to, fields.1),
-            None, is_sorted))?;
+        run(check(Case::new(&partitioned, prefixes, &|row| is_under(row, &from, fields.0),
+            &|row| is_under(row, &to, fields.1), None, is_sorted)))?;
     });
 }
 
-/// A range without a model has the rows between the first key under `from` and the last under `to`.
-async fn check<E>(
-    rows: &[E],
-    (from, to): (KeyPrefix<E>, KeyPrefix<E>),
-    is_under_from: impl Fn(&E) -> bool,
-    is_under_to: impl Fn(&E) -> bool,
-    is_between: Option<&dyn Fn(&E) -> bool>,
+/// The conditions of the queries, and the rows that they should read, without the type of the row: a client of each type
+/// would take long to compile.
+struct Case {
+    rows: BTreeMap<Keys, (DynamicEntity, Selected)>,
+    from: String,
+    to: String,
+    both: String,
+    between: Result<String>,
     is_sorted: bool,
-) -> Result<(), TestCaseError>
-where
-    E: TableEntity + azure_table::ReadEntity + Clone + Debug + PartialEq,
-{
-    let table = stored(rows).await;
-    let all = table.query().all().await.unwrap();
-    let expected =
-        |is_selected: &dyn Fn(&E) -> bool| all.iter().filter(|row| is_selected(row)).cloned().collect::<Vec<_>>();
-    let query = || table.query();
-    let read = query().key_prefix(from.clone()).all().await.unwrap();
-    prop_assert_eq!(read, expected(&is_under_from));
-    let read = query().key_prefix(to.clone()).all().await.unwrap();
-    prop_assert_eq!(read, expected(&is_under_to));
-    let either = |row: &E| is_under_from(row) || is_under_to(row);
-    let both = query().key_prefixes([from.clone(), to.clone()]).all().await.unwrap();
-    prop_assert_eq!(both, expected(&either));
+}
 
-    let first = all.iter().position(&is_under_from);
-    let last = all.iter().rposition(&is_under_to);
-    match query().between(from, to).all().await {
-        Ok(read) => {
+/// A PartitionKey and a RowKey.
+type Keys = (String, String);
+
+/// The queries that should read a row.
+#[derive(Clone, Copy)]
+struct Selected {
+    from: bool,
+    to: bool,
+    between: Option<bool>,
+}
+
+impl Case {
+    fn new<E>(
+        rows: &[E],
+        (from, to): (KeyPrefix<E>, KeyPrefix<E>),
+        is_under_from: &dyn Fn(&E) -> bool,
+        is_under_to: &dyn Fn(&E) -> bool,
+        is_between: Option<&dyn Fn(&E) -> bool>,
+        is_sorted: bool,
+    ) -> Self
+    where
+        E: TableEntity + ReadEntity + Debug + PartialEq,
+    {
+        let service = TableServiceClient::from_transport(Emulator::new());
+        let query = || service.table::<E>("Things").unwrap().query();
+        let rows = rows.iter().map(|row| {
+            let dynamic = DynamicEntity::from_entity(row).unwrap();
+            assert_eq!(dynamic.to_entity::<E>().unwrap(), *row);
+            let keys = (dynamic.partition_key.clone(), dynamic.row_key.clone());
+            let selected = Selected {
+                from: is_under_from(row),
+                to: is_under_to(row),
+                between: is_between.map(|is_between| is_between(row)),
+            };
+            (keys, (dynamic, selected))
+        });
+        Self {
+            rows: rows.collect(),
+            from: condition(query().key_prefix(from.clone())).unwrap(),
+            to: condition(query().key_prefix(to.clone())).unwrap(),
+            both: condition(query().key_prefixes([from.clone(), to.clone()])).unwrap(),
+            between: condition(query().between(from, to)),
+            is_sorted,
+        }
+    }
+}
+
+/// The filter of a query.
+fn condition<E: TableEntity + ReadEntity>(query: TableQuery<E>) -> Result<String> {
+    let text = query.request_text()?;
+    let (_, rest) = text.split_once("$filter=").unwrap();
+    Ok(percent_decoded(rest.split(['&', ' ', '\n']).next().unwrap()))
+}
+
+/// A range without a model has the rows between the first key under `from` and the last under `to`.
+async fn check(case: Case) -> std::result::Result<(), TestCaseError> {
+    let table = fresh_table::<DynamicEntity>().await;
+    for (row, _) in case.rows.values() {
+        table.insert(row).await.unwrap();
+    }
+    let all = read(&table, None).await;
+    let selected = |keys: &Keys| case.rows[keys].1;
+    let expected = |is_selected: &dyn Fn(Selected) -> bool| {
+        all.iter()
+            .filter(|keys| is_selected(selected(keys)))
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    prop_assert_eq!(read(&table, Some(&case.from)).await, expected(&|row| row.from));
+    prop_assert_eq!(read(&table, Some(&case.to)).await, expected(&|row| row.to));
+    prop_assert_eq!(
+        read(&table, Some(&case.both)).await,
+        expected(&|row| row.from || row.to)
+    );
+
+    let first = all.iter().position(|keys| selected(keys).from);
+    let last = all.iter().rposition(|keys| selected(keys).to);
+    match case.between {
+        Ok(range) => {
+            let read = read(&table, Some(&range)).await;
             let ends = first.zip(last).filter(|(first, last)| first <= last);
             prop_assert_eq!(&read[..], ends.map_or(&[][..], |(first, last)| &all[first..=last]));
-            if let Some(is_between) = is_between {
-                prop_assert_eq!(read, expected(is_between));
+            if all.iter().all(|keys| selected(keys).between.is_some()) {
+                prop_assert_eq!(read, expected(&|row| row.between == Some(true)));
             }
         }
         // Each end is a stored row, so a range that is not reversed has one.
         Err(e) => {
             prop_assert_eq!(e.kind(), ErrorKind::InvalidInput);
-            prop_assert!(!is_sorted || first > last, "{}", e);
+            prop_assert!(!case.is_sorted || first > last, "{}", e);
         }
     }
     Ok(())
+}
+
+/// Returns the keys of the rows that a filter selects, in their order.
+async fn read(table: &TableClient, filter: Option<&str>) -> Vec<Keys> {
+    let query = match filter {
+        None => table.query(),
+        Some(filter) => table.query().filter(Filter::raw(filter)),
+    };
+    let rows = query.all().await.unwrap().into_iter();
+    rows.map(|row| (row.partition_key, row.row_key)).collect()
 }
 
 #[test]

@@ -9,10 +9,9 @@ use sha2::Sha256;
 
 use azure_table::Emulator;
 use azure_table::transport::Transport as _;
+use azure_table_tests::texts::percent_decoded;
 use bytes::Bytes;
 use http::{Request, Response};
-
-use super::percent_decoded;
 
 /// The key of every account here.
 pub(crate) const KEY: &str = "AAECAwQFBgcICQoLDA0ODw==";

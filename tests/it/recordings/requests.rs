@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use azure_table::{DynamicEntity, ETag, ErrorKind, TableOperation, TableServiceClient};
 use azure_table_tests::canned::{CONTOSO, Canned, Step, no_retry};
+use azure_table_tests::texts::percent_decoded;
 use serde_json::{Map, Value};
 
 use super::{exchanges, key_of};
-use crate::emulator::percent_decoded;
 
 /// The intended differences, by their reason.
 const TUNNELLED_NOT: &str = "merges are PATCH: proxies know it, and the service takes both";

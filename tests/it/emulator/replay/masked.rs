@@ -4,10 +4,10 @@
 //! the response: the level of its metadata, the applied preference. If nothing identifies the row, the request cannot
 //! be reconstructed.
 
+use azure_table_tests::texts::percent_decoded;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::super::percent_decoded;
 use super::session::{Exchange, Requested};
 
 /// A version that no row has.
