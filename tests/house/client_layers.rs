@@ -1,7 +1,8 @@
 //! The layers of the client and of the pipeline: imports point downward, without cycles.
 
 use xtask::layers::Layers;
-use xtask::sources::{Sources, root};
+
+use super::product;
 
 #[test]
 fn imports_of_the_client_go_downward() {
@@ -24,9 +25,9 @@ fn imports_of_the_client_go_downward() {
             "poll",
         ],
     };
-    let sources = Sources::read(root());
-    layers.check_imports(&sources, 100);
-    layers.check_circles(&sources);
+    let sources = product();
+    layers.check_imports(sources, 100);
+    layers.check_circles(sources);
 }
 
 #[test]
@@ -35,7 +36,7 @@ fn imports_of_batching_go_downward() {
         folder: "azure-table/src/client/batching",
         names: &["batching", "source", "engine", "partition", "outcome"],
     };
-    layers.check_imports(&Sources::read(root()), 20);
+    layers.check_imports(product(), 20);
 }
 
 #[test]
@@ -61,5 +62,5 @@ fn imports_of_the_pipeline_go_downward() {
             "transport",
         ],
     };
-    layers.check_imports(&Sources::read(root()), 50);
+    layers.check_imports(product(), 50);
 }

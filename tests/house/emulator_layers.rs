@@ -1,7 +1,8 @@
 //! The layers of the emulator: imports point downward, without cycles, and code asks rules instead of profiles.
 
 use xtask::layers::Layers;
-use xtask::sources::{Sources, root};
+
+use super::product;
 
 const LAYERS: Layers<'_> = Layers {
     folder: "azure-table-emulator/src",
@@ -32,9 +33,9 @@ const STAGES: [&str; 6] = ["head", "site", "access", "operations", "store", "res
 
 #[test]
 fn imports_of_the_emulator_go_downward() {
-    let sources = Sources::read(root());
-    LAYERS.check_imports(&sources, 100);
-    LAYERS.check_circles(&sources);
+    let sources = product();
+    LAYERS.check_imports(sources, 100);
+    LAYERS.check_circles(sources);
 }
 
 /// Imports go downward, so a stage imports only later ones if the layers have the order of the stages.
@@ -43,7 +44,7 @@ fn stages_of_a_request_import_only_later_ones() {
     let place = |stage: &&str| LAYERS.names.iter().position(|layer| layer == stage).expect("a layer");
     let places = STAGES.iter().map(place).collect::<Vec<_>>();
     assert!(places.is_sorted(), "{places:?}");
-    let sources = Sources::read(root());
+    let sources = product();
     let driver = sources
         .files
         .iter()
@@ -61,11 +62,9 @@ fn stages_of_a_request_import_only_later_ones() {
 fn emulator_code_uses_rules_instead_of_profiles() {
     // The program may name the service that it was started for.
     let allowed = [0, LAYERS.names.len() - 1];
-    for file in Sources::read(root()).files {
+    for file in &product().files {
         assert!(
-            LAYERS
-                .position(&file)
-                .is_none_or(|position| allowed.contains(&position))
+            LAYERS.position(file).is_none_or(|position| allowed.contains(&position))
                 || !file.skeleton.contains("Profile::"),
             "{}: look a field of the rules up",
             file.path

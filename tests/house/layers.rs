@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use xtask::layers::Layers;
-use xtask::sources::{CRATES, Sources, root, rust_files};
+use xtask::sources::{CRATES, root, rust_files};
+
+use super::product;
 
 /// The layers of the client, highest first.
 const CLIENT: Layers<'_> = Layers {
@@ -55,9 +57,9 @@ const MAX_FILES_OF_A_CIRCLE: usize = 2;
 
 #[test]
 fn imports_point_downwards() {
-    let sources = Sources::read(root());
-    CLIENT.check_imports(&sources, 500);
-    WIRE.check_imports(&sources, 50);
+    let sources = product();
+    CLIENT.check_imports(sources, 500);
+    WIRE.check_imports(sources, 50);
 }
 
 #[test]
@@ -76,9 +78,9 @@ fn imports_of_the_program_point_downwards() {
             "output",
         ],
     };
-    let sources = Sources::read(root());
-    layers.check_imports(&sources, 15);
-    layers.check_circles(&sources);
+    let sources = product();
+    layers.check_imports(sources, 15);
+    layers.check_circles(sources);
 }
 
 #[test]
@@ -98,13 +100,13 @@ fn imports_of_table_parity_point_downwards() {
             "step",
         ],
     };
-    let sources = Sources::read(root());
-    layers.check_imports(&sources, 100);
+    let sources = product();
+    layers.check_imports(sources, 100);
 }
 
 #[test]
 fn files_have_no_import_cycles() {
-    let sources = Sources::read(root());
+    let sources = product();
     let circles: Vec<_> = sources
         .circles()
         .into_iter()
@@ -118,7 +120,7 @@ fn files_have_no_import_cycles() {
 
 #[test]
 fn services_are_distinguished_by_their_rules() {
-    for file in Sources::read(root()).files {
+    for file in &product().files {
         let is_rule = file.path.ends_with("/account/profile.rs")
             || file.path.starts_with("azure-table-emulator/src/rules")
             // The program may name the service that it was started for, and a user of the client the one that it meets.
@@ -134,7 +136,7 @@ fn services_are_distinguished_by_their_rules() {
 
 #[test]
 fn files_are_small_and_open_with_a_comment() {
-    for file in Sources::read(root()).files {
+    for file in &product().files {
         let lines = file.lines();
         assert!(
             lines <= MAX_LINES,
@@ -153,7 +155,7 @@ fn files_are_small_and_open_with_a_comment() {
 #[test]
 fn folders_have_few_modules() {
     let mut modules = BTreeMap::<String, BTreeSet<String>>::new();
-    for file in Sources::read(root()).files {
+    for file in &product().files {
         // Each folder on the way, with the module below it.
         let names: Vec<&str> = file.path.trim_end_matches(".rs").split('/').collect();
         for (depth, name) in names.iter().enumerate().skip(2).filter(|(_, name)| **name != "lib") {

@@ -13,3 +13,13 @@ mod readme;
 mod requests;
 mod seam;
 mod steps;
+
+use std::sync::LazyLock;
+
+use xtask::sources::{Sources, root};
+
+/// Returns the product code, which is read once for all rules.
+fn product() -> &'static Sources {
+    static PRODUCT: LazyLock<Sources> = LazyLock::new(|| Sources::read(root()));
+    &PRODUCT
+}

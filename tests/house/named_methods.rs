@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 
 use xtask::pages;
-use xtask::sources::{Sources, root};
+use xtask::sources::Sources;
+
+use super::product;
 
 /// Functions of other crates, and fields.
 const FOREIGN: [&str; 12] = [
@@ -69,8 +71,8 @@ fn declared(sources: &Sources) -> BTreeSet<&str> {
 
 #[test]
 fn named_methods_exist() {
-    let sources = Sources::read(root());
-    let declared = declared(&sources);
+    let sources = product();
+    let declared = declared(sources);
     let mut seen = 0;
     let mut missing = Vec::new();
     let mut check = |place: &str, line: &str| {

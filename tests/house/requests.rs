@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use xtask::sources::{SourceFile, Sources, root};
+use xtask::sources::{SourceFile, root};
+
+use super::product;
 
 /// The guide, from the root of the checkout.
 const GUIDE: &str = "azure-table/src/guide/operations.md";
@@ -135,9 +137,8 @@ fn method_of(name: &str) -> String {
 }
 
 /// The files whose public methods may send.
-fn sources() -> Vec<SourceFile> {
-    let sources = Sources::read(root());
-    let files = sources.files.into_iter();
+fn sources() -> Vec<&'static SourceFile> {
+    let files = product().files.iter();
     files
         .filter(|file| {
             let is_client = file.path.starts_with("azure-table/src/") && file.layer() == "client";
@@ -152,7 +153,7 @@ fn identifier(text: &str) -> &str {
 }
 
 /// The futures and streams of these files, by their names.
-fn senders(files: &[SourceFile]) -> BTreeSet<String> {
+fn senders(files: &[&SourceFile]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for file in files {
         for of in ["Future for ", "Stream for "] {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use xtask::sources::{Sources, root};
+use super::product;
 
 const WIRE: &str = "azure-table-wire";
 
@@ -17,7 +17,7 @@ const METHODS: [&str; 2] = [
 
 #[test]
 fn wire_has_only_what_two_crates_name() {
-    let sources = Sources::read(root());
+    let sources = product();
     let imports = sources.imports();
     let package = |file: usize| sources.files[file].path.split('/').next().unwrap();
     let is_wire = |file: &usize| package(*file) == WIRE;
@@ -59,7 +59,7 @@ fn wire_has_only_what_two_crates_name() {
     let alone: Vec<_> = all
         .filter(|file| !shared.contains(file) && is_public(file))
         .filter(|file| !METHODS.contains(&&*sources.files[*file].path))
-        .map(|file| (&sources.files[file].path, crates_of(file)))
+        .map(|file| (&*sources.files[file].path, crates_of(file)))
         .collect();
     assert!(
         alone.is_empty(),

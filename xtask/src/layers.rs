@@ -39,7 +39,7 @@ impl Layers<'_> {
         let (mut up, mut down) = (Vec::new(), 0);
         for (file, imports) in sources.files.iter().zip(sources.imports()) {
             let Some(above) = self.position(file) else { continue };
-            for used in imports.into_iter().map(|import| &sources.files[import]) {
+            for used in imports.iter().map(|&import| &sources.files[import]) {
                 match self.position(used) {
                     Some(below) if below < above => up.push((&*file.path, &*used.path)),
                     Some(below) => down += usize::from(below > above),
@@ -73,9 +73,7 @@ mod tests {
 
     fn sources(files: &[(&str, &str)]) -> Sources {
         let file = |(path, text): &(&str, &str)| SourceFile::new((*path).to_owned(), (*text).to_owned());
-        Sources {
-            files: files.iter().map(file).collect(),
-        }
+        Sources::new(files.iter().map(file).collect())
     }
 
     #[test]

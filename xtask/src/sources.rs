@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// The folders of product code, from the root of a checkout.
 pub const CRATES: [&str; 8] = [
@@ -93,6 +94,7 @@ fn is_kept(line: &str) -> bool {
 pub struct Sources {
     /// In the order of their paths.
     pub files: Vec<SourceFile>,
+    imports: OnceLock<Vec<BTreeSet<usize>>>,
 }
 
 impl Sources {
@@ -116,11 +118,22 @@ impl Sources {
         }
         assert!(files.len() > 40, "no sources at {}", root.display());
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        Self { files }
+        Self::new(files)
+    }
+
+    pub(crate) fn new(files: Vec<SourceFile>) -> Self {
+        Self {
+            files,
+            imports: OnceLock::new(),
+        }
     }
 
     /// Returns the imports of each file, as indexes into `files`.
-    pub fn imports(&self) -> Vec<BTreeSet<usize>> {
+    pub fn imports(&self) -> &[BTreeSet<usize>] {
+        self.imports.get_or_init(|| self.find_imports())
+    }
+
+    fn find_imports(&self) -> Vec<BTreeSet<usize>> {
         let modules: BTreeMap<&[String], usize> = self
             .files
             .iter()
@@ -440,9 +453,7 @@ mod tests {
 
     fn sources(files: &[(&str, &str)]) -> Sources {
         let file = |(path, text): &(&str, &str)| SourceFile::new(format!("azure-table/src/{path}"), (*text).to_owned());
-        Sources {
-            files: files.iter().map(file).collect(),
-        }
+        Sources::new(files.iter().map(file).collect())
     }
 
     #[test]
