@@ -6,11 +6,11 @@
 use azure_table::Emulator;
 use azure_table::emulator::EmulatorClock;
 use azure_table::transport::Transport as _;
+use azure_table_tests::texts::percent_decoded;
 use base64::Engine as _;
 use bytes::Bytes;
 use http::{Request, Response};
 
-use super::super::percent_decoded;
 use super::super::signed;
 use super::session::{Exchange, Requested, Responded, moment};
 
