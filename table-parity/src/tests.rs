@@ -18,6 +18,3 @@ mod restored;
 mod service;
 mod unknowns;
 mod unusable;
-
-/// The name by which the modules of the replay know it.
-use crate::service::mask::decoded as percent_decoded;
