@@ -198,6 +198,23 @@ async fn retry_after_is_honoured() {
     assert!(waited >= Duration::from_millis(7_500), "{waited:?}");
 }
 
+/// The service asks for one wait, not for those after later failures.
+#[tokio::test(start_paused = true)]
+async fn retry_after_concerns_the_next_attempt_alone() {
+    let started = tokio::time::Instant::now();
+    let canned = Canned::new([
+        Step::response(503, &[("retry-after", "10")], ""),
+        Step::Fail(Delivery::NothingSent),
+        entity(),
+    ]);
+    table(&canned).get(("p", "r")).await.unwrap();
+    assert!(
+        (10..15).contains(&started.elapsed().as_secs()),
+        "{:?}",
+        started.elapsed()
+    );
+}
+
 /// An excessive wait ends the call, and the error names it.
 #[tokio::test(start_paused = true)]
 async fn excessive_wait_ends_the_call() {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use azure_table::emulator::EmulatorClock;
 use azure_table::testing::Spy;
 use azure_table::{
-    CallOptions, DateTime, DynamicEntity, Emulator, ErrorKind, Filter, LocationMode, Result, TableClient,
+    CallOptions, DateTime, DynamicEntity, Emulator, Error, ErrorKind, Filter, LocationMode, Result, TableClient,
     TableOperation, TableServiceClient,
 };
 use azure_table_patterns::{Fence, Revision};
@@ -374,5 +374,23 @@ async fn snapshot_of_a_table_in_another_case_is_read_if_it_names_the_same_table(
         let read = read.map(|rows: Vec<DynamicEntity>| rows.len()).map_err(|e| e.kind());
         assert_eq!(read, if is_same { Ok(2) } else { Err(ErrorKind::InvalidInput) });
     }
+    Ok(())
+}
+
+/// A closure may change the header before it finds that it has to refuse.
+#[azure_table::test]
+async fn change_of_a_refused_transaction_is_forgotten(service: TableServiceClient) -> Result<()> {
+    let (mut fence, _) = filled(&service, &["a"]).await?;
+    let refused = fence.transact(|header| {
+        header.rows += 10;
+        Err(Error::other("refused"))
+    });
+    assert!(refused.await.unwrap_err().to_string().contains("refused"));
+    let count = |header: &mut Header| {
+        header.rows += 1;
+        Ok(Vec::new())
+    };
+    fence.transact(count).await?;
+    assert_eq!(fence.header().rows, 2);
     Ok(())
 }
