@@ -29,7 +29,7 @@ pub fn without_ids(text: &str, marks: &[&str]) -> String {
     })
 }
 
-/// Decodes each `%` and its two digits into a byte.
+/// Decodes each `%` and its two hexadecimal digits into a byte.
 ///
 /// # Panics
 /// The bytes are not UTF-8.
@@ -37,15 +37,15 @@ pub fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
-        match (
-            first,
-            after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok()),
-        ) {
-            (b'%', Some(digits)) => {
-                bytes.push(u8::from_str_radix(digits, 16).unwrap());
+        let digits = after.get(..2).filter(|_| *first == b'%');
+        let digits = digits.and_then(|digits| std::str::from_utf8(digits).ok());
+        // Text may have a `%` that encodes nothing.
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
                 rest = &after[2..];
             }
-            _ => {
+            None => {
                 bytes.push(*first);
                 rest = after;
             }
