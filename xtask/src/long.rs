@@ -42,13 +42,13 @@ pub const STEPS: [Step; 11] = [
     },
     Step {
         name: "polls",
-        command: "cargo test --profile long -p azure-table-tests -p azure-table-systems --no-default-features --features azure-table-systems/claims --test faults -- --ignored --nocapture longest_polls",
+        command: "cargo test --profile long -p azure-table-tests --no-default-features --features claims --test faults -- --ignored --nocapture longest_polls",
         marker: "LongestPoll {",
         cases: 10,
     },
     Step {
         name: "bytes",
-        command: "env PROPTEST_CASES=1200000 cargo test --profile long -p azure-table-tests -p azure-table-systems --no-default-features --features azure-table-systems/claims --test raw_bytes",
+        command: "env PROPTEST_CASES=1200000 cargo test --profile long -p azure-table-tests --no-default-features --features claims --test raw_bytes",
         marker: " ... ok",
         cases: 33,
     },

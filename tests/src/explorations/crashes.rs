@@ -1,7 +1,7 @@
 //! Patterns, operations and examples in processes that crash, in every order of their requests.
 //!
 //! Contains the list of all, those of operations and examples, and the shared code. The systems have cases too, in
-//! `tests/systems/claims/crashes.rs`.
+//! `tests/systems/crashes.rs`.
 //!
 //! Some planted mistakes show only without a crash. A lease that forgets a request, and a sequence that keeps a block
 //! in doubt, need a process that lives on after a lost response. An item that is free too early needs a living worker.
