@@ -2,14 +2,17 @@
 
 use std::error::Error;
 
+use azure_table::ErrorKind;
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let error = match calls::insert_and_get("none installed").await {
         Ok(()) => return Err("a call without a provider".into()),
-        Err(error) => error.to_string(),
+        Err(error) => error.downcast::<azure_table::Error>()?,
     };
-    if !error.contains("TLS has no crypto provider") {
-        return Err(error.into());
+    let names_the_remedy = error.to_string().contains("`CryptoProvider::install_default`");
+    if error.kind() != ErrorKind::Unsupported || !names_the_remedy {
+        return Err(error);
     }
     println!("none installed, as expected: {error}");
     let installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
