@@ -83,6 +83,36 @@ async fn build_with_late_reads_leaves_the_row_of_an_entity() -> Result<()> {
     Ok(())
 }
 
+/// A writer that does not know the index has removed a row. While `verify` reads the entity and its row once more, another
+/// writer changes the value, and so writes its row.
+#[tokio::test]
+async fn verify_reports_no_row_of_a_value_that_changes_meanwhile() -> Result<()> {
+    let emulator = Emulator::new();
+    let table = created(&emulator).await?;
+    let people = Indexed::open(&table).await?;
+    people.build(Person::BY_MAIL).await?.ensure_none_taken()?;
+    people.insert(&person(1, "a@x")).await?;
+    let rows = table.typed::<DynamicEntity>();
+    rows.delete(("t", "$ix;by_mail a@x")).await?;
+    let (writer, reads) = (people.clone(), Arc::new(AtomicUsize::new(0)));
+    let beside = Intercept::new(emulator, move |service, request| {
+        let (writer, reads) = (writer.clone(), Arc::clone(&reads));
+        let is_read = request.method() == Method::GET && request.uri().to_string().contains("RowKey='0000000001'");
+        async move {
+            let response = service.send(request).await?;
+            if is_read && reads.fetch_add(1, Ordering::Relaxed) == 0 {
+                let modified = writer.modify(("t", 1), |person| person.mail = "b@x".into()).await;
+                modified.unwrap();
+            }
+            Ok(response)
+        }
+    });
+    let beside = TableServiceClient::from_transport(beside).table("People")?;
+    Indexed::<Person>::open(&beside).await?.verify().await?.ensure_none()?;
+    people.verify().await?.ensure_none()?;
+    Ok(())
+}
+
 /// A writer that does not know the index has given the value to another entity too.
 #[tokio::test]
 async fn unique_row_of_another_entity_is_left_alone_on_cosmos_db() -> Result<()> {
