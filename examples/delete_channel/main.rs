@@ -4,7 +4,8 @@
 //! `DeleteChannelAndBlogs`.
 //!
 //! `cargo run --example delete_channel` runs on an emulator inside of this process. With
-//! `AZURE_STORAGE_CONNECTION_STRING` it runs on that account. Each crash costs the visibility time: up to 1 s, there 10 s.
+//! `AZURE_STORAGE_CONNECTION_STRING` it runs on that account. Each crash costs the visibility time, here 0.5 s and there
+//! 10 s.
 //!
 //! Not covered: a writer that reads the flag just before the mark may insert a blog after the deletion, and it stays.
 //! To catch these blogs, sweep the partition again later than a writer takes, before the name is free again.

@@ -83,8 +83,8 @@ async fn build_with_late_reads_leaves_the_row_of_an_entity() -> Result<()> {
     Ok(())
 }
 
-/// A writer that does not know the index has removed a row. While `verify` reads the entity and its row once more, another
-/// writer changes the value, and so writes its row.
+/// A writer that does not know the index has removed a row. While `verify` reads again, another one changes the value
+/// and so writes its row.
 #[tokio::test]
 async fn verify_reports_no_row_of_a_value_that_changes_meanwhile() -> Result<()> {
     let emulator = Emulator::new();

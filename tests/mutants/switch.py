@@ -167,7 +167,7 @@ def build(sources, targets):
             return {
                 message["target"]["name"]: message["executable"]
                 for message in messages
-                if message.get("executable") and message["target"]["name"] in (*(name.replace("-", "_") for name in CRATES), "faults", "it")
+                if message.get("executable") and message["target"]["name"] in (*(name.replace("-", "_") for name in CRATES), "faults", *BEHAVIOUR)
             }
         errors = [m["message"] for m in messages if m["reason"] == "compiler-message" and m["message"]["level"] == "error"]
         spans = [span for error in errors for span in error["spans"] if span["is_primary"]]
@@ -273,7 +273,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2, help="mutants that are tried at the same time")
     parser.add_argument("--sample", type=int, help="so many of the list, drawn at random")
     parser.add_argument("--seed", type=int, default=1, help="of the sample")
-    parser.add_argument("--it", action="store_true", help="also run the tests of `it`")
+    parser.add_argument("--it", action="store_true", help="also run the tests of `it`, `entities` and `kit`")
     parser.add_argument("--continue", dest="resumed", action="store_true", help="only those that were not caught before")
     options = parser.parse_args()
 

@@ -1,11 +1,11 @@
 //! The claims of the catalogue. `writes.rs` has conflicts and transactions, `latest.rs` entries,
 //! `scans.rs` scans.
 
-use crate::systems::catalogue::{Catalogue, Leaf};
 use azure_table::Versioned;
 use azure_table_tests::promises::Place;
 
 use crate::kit::{Claim, check, claim};
+use crate::systems::catalogue::{Catalogue, Leaf};
 
 mod costs;
 mod history;

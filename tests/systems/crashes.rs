@@ -7,16 +7,17 @@ use std::cell::RefCell;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::systems::catalogue::{Catalogue, Leaf, Selection};
-use crate::systems::durable_execution::{Histories, Status, Step, Worker};
-use crate::systems::event_streams::{Event, Partition, WriteError};
-use crate::systems::membership::{Membership, Silo};
-use crate::systems::transactional_state::{Prepared, StateStorage, Update};
 use azure_table::testing::{Simulation, explore};
 use azure_table::{DateTime, ErrorKind, PropertyGroup, Result, TableServiceClient};
 use azure_table_tests::explorations::crashes::{CrashCase, behind, settle};
 use futures::future::try_join;
 use tokio::time::sleep;
+
+use crate::systems::catalogue::{Catalogue, Leaf, Selection};
+use crate::systems::durable_execution::{Histories, Status, Step, Worker};
+use crate::systems::event_streams::{Event, Partition, WriteError};
+use crate::systems::membership::{Membership, Silo};
+use crate::systems::transactional_state::{Prepared, StateStorage, Update};
 
 const ALL: [CrashCase; 9] = [
     CrashCase {

@@ -6,9 +6,10 @@ pub(crate) mod linearizability;
 pub(crate) mod purges;
 pub(crate) mod queues;
 
-use crate::systems::durable_execution::{Event, Histories, History, Instance, Step};
 use azure_table::{DynamicEntity, Result};
 use azure_table_tests::promises::Place;
+
+use crate::systems::durable_execution::{Event, Histories, History, Instance, Step};
 
 /// The ID of the instance.
 const ID: &str = "instance";

@@ -6,11 +6,11 @@ mod places;
 mod reading;
 mod writing;
 
-use crate::systems::event_streams::{Event, Metadata, Partition, Stream, WriteError};
 use azure_table::{DynamicEntity, EdmValue, Error, ErrorKind, PropertyGroup, TableEntity};
 use azure_table_tests::promises::Place;
 
 use crate::kit::{Claim, check, claim};
+use crate::systems::event_streams::{Event, Metadata, Partition, Stream, WriteError};
 
 check!(CLAIMS);
 

@@ -4,7 +4,6 @@ pub(crate) mod history;
 mod pages;
 mod upgrade;
 
-use crate::systems::membership::{Membership, Silo, Status, View};
 use azure_table::testing::Spy;
 use azure_table::{DateTime, DynamicEntity, Emulator, ErrorKind, Key, Profile, Result, TableServiceClient};
 use azure_table_tests::explorations::Tally;
@@ -12,6 +11,7 @@ use azure_table_tests::promises::Place;
 use futures::future::{join, join_all};
 
 use crate::kit::{Claim, check, claim};
+use crate::systems::membership::{Membership, Silo, Status, View};
 
 const CLUSTER: &str = "c";
 

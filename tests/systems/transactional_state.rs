@@ -4,13 +4,13 @@ mod conflicts;
 mod model;
 mod pages;
 
-use crate::systems::transactional_state::{Prepared, StateStorage, Update};
 use azure_table::{DateTime, DynamicEntity, ErrorKind};
 use azure_table_tests::promises::Place;
 use futures::future::join;
 
 use self::model::{Model, Seen};
 use crate::kit::{Claim, check, claim};
+use crate::systems::transactional_state::{Prepared, StateStorage, Update};
 
 const STATE: &str = "account-7";
 

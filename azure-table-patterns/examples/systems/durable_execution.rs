@@ -41,8 +41,6 @@
 //! | [`History::purge`], *n* events | 1 to begin, 1 per 1,000 rows to find them, 1 per 100 to delete them, 1 to end |
 //! | [`Worker::balance`] | 1 to list, 1 for each queue that is renewed, acquired, released or requested |
 //!
-//! # An orchestration
-//!
 //! # Source
 //!
 //! `Azure/durabletask` at 52170329, below `src/DurableTask.AzureStorage`: `Tracking/AzureTableTrackingStore.cs`

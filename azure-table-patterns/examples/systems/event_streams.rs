@@ -11,7 +11,7 @@
 //! - A write fails with [`WriteError::Conflict`] if anyone wrote the header since it was read. An id that exists is
 //!   [`WriteError::Duplicate`] with the id. An event row or an included operation has errors of its own.
 //! - The number of operations, their rows and their partition are checked before the first request.
-//! - A [`Slice`](partition::Slice) never claims the end of a stream while it lacks an event of its header.
+//! - A `Slice` never claims the end of a stream while it lacks an event of its header.
 //!
 //! **Rows.** `{v}` is the prefix of a virtual partition: `tenant|order-7` is the partition `tenant` with the prefix
 //! `order-7|`. Without `|` the prefix is empty.
@@ -42,7 +42,6 @@
 //!
 //! **Source:** <https://github.com/yevhen/Streamstone> at 998cdd2, `Source/Streamstone/Stream.Operations.cs`,
 //! `EntityChangeTracker.cs`, `EntityOperation.cs`, `Partition.cs`, `Shard.cs`; `Source/Streamstone.Tests/Scenarios`.
-//!
 
 mod partition;
 mod rows;

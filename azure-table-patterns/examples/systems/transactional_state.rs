@@ -34,8 +34,6 @@
 //!
 //! State and metadata are text, such as JSON. The versions of one batch share its limit of 4 MiB.
 //!
-//! A state that failed to store cannot store again: `store` consumes it.
-//!
 //! Source: dotnet/orleans at `e558829b`, `src/Azure/Orleans.Transactions.AzureStorage/TransactionalState`:
 //! `AzureTableTransactionalStateStorage.cs`, `KeyEntity.cs`, `StateEntity.cs`.
 

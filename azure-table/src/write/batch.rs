@@ -479,10 +479,14 @@ mod tests {
     use http::Request;
     use http::header::CONTENT_TYPE;
     use proptest::prelude::*;
+    use proptest::sample::select;
 
     use super::*;
     use crate::entity::dynamic::DynamicEntity;
     use crate::write::batch_request::text;
+
+    /// Of each kind of character that JSON, XML or UTF-8 encodes. `any::<String>()` would take most of the test's time.
+    const TEXTS: &[&str] = &["", "text", "\"\\/\u{1}\n", "<&>'", "é\u{10000}"];
 
     fn set_of(profile: Profile) -> ChangeSet {
         let host = match profile {
@@ -556,7 +560,7 @@ mod tests {
         #[test]
         fn inserted_entity_has_the_body_of_its_operation(
             is_cosmos in any::<bool>(),
-            entities in proptest::collection::vec(("[a-c/]?", any::<String>()), 1..130),
+            entities in proptest::collection::vec(("[a-c/]?", select(TEXTS)), 1..130),
         ) {
             let profile = if is_cosmos { Profile::Cosmos } else { Profile::Storage };
             let (mut straight, mut by_operation) = (set_of(profile), set_of(profile));

@@ -1,10 +1,11 @@
 //! The requests of each call, beside the original's, which are read from its code.
 
-use crate::systems::catalogue::{Catalogue, Edit, Leaf, Selection};
 use azure_table::emulator::SeedEntities as _;
 use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::{Emulator, TableServiceClient};
 use futures::TryStreamExt as _;
+
+use crate::systems::catalogue::{Catalogue, Edit, Leaf, Selection};
 
 /// A catalogue of these entries, whose requests are counted.
 fn counted(leaves: impl IntoIterator<Item = Leaf>) -> (Faults, Catalogue) {

@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 
-use crate::systems::catalogue::{Catalogue, Leaf};
 use azure_table::Error;
 use stateright::semantics::{ConsistencyTester as _, LinearizabilityTester, SequentialSpec};
+
+use crate::systems::catalogue::{Catalogue, Leaf};
 
 /// The commit and the URL of the entry, if it is stored.
 type Stored = Option<(i64, String)>;

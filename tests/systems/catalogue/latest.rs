@@ -4,13 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::systems::catalogue::{Leaf, Selection};
 use azure_table::Result;
 use azure_table_tests::promises::Place;
 use futures::future::{join, join3};
 
 use super::history::History;
 use super::{behind, catalogue, leaf, seed, stored};
+use crate::systems::catalogue::{Leaf, Selection};
 
 fn at(commit: i64, version: &str, url: &str) -> Leaf {
     Leaf {

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::systems::catalogue::{Catalogue, Leaf, Selection};
 use azure_table::query::{Scan, ScanPosition};
 use azure_table::{Emulator, Error, Projection, Result, TableClient, TableServiceClient};
 use azure_table_tests::promises::Place;
@@ -11,6 +10,7 @@ use futures::TryStreamExt as _;
 use futures::future::join;
 
 use super::{catalogue, seed};
+use crate::systems::catalogue::{Catalogue, Leaf, Selection};
 
 /// An id and a version.
 type Row = (String, String);

@@ -2,12 +2,12 @@
 //!
 //! Source: `test/Logic.Test/StorageNoOpRetry/StorageNoOpRetryPolicyTest.cs`.
 
-use crate::systems::catalogue::{Edit, Leaf};
 use azure_table::{ETag, ErrorKind, Result, TableClient, Versioned};
 use azure_table_tests::promises::Place;
 use futures::future::join;
 
 use super::{catalogue, leaf, seed, stored};
+use crate::systems::catalogue::{Edit, Leaf};
 
 /// `SwallowsConflictForAdd`, `DoesNotSwallowConflictWhenAnotherThreadAdded`.
 pub(super) async fn insert(place: Place) {

@@ -1,12 +1,12 @@
 //! Histories: checkpoints of concurrent workers, readers between their transactions, and long values.
 
-use crate::systems::durable_execution::{Status, Step};
 use azure_table::{ErrorKind, Guid, Result};
 use azure_table_tests::promises::Place;
 use futures::future::join;
 
 use super::{ID, check_result, histories, histories_behind, is_first, payloads, steps, stored};
 use crate::kit::{Claim, check, claim};
+use crate::systems::durable_execution::{Status, Step};
 
 pub(crate) const CLAIMS: [Claim; 8] = [
     claim!("the loser of a race changes nothing", race).explored(4, "4 / 77"),

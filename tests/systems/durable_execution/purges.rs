@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::systems::durable_execution::{Histories, Status};
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, Spy};
 use azure_table::{DynamicEntity, Emulator, Error, Result, TableServiceClient};
@@ -12,6 +11,7 @@ use tokio::time::Instant;
 
 use super::{ID, histories, histories_behind, is_first, payloads, steps, stored};
 use crate::kit::{Claim, check, claim};
+use crate::systems::durable_execution::{Histories, Status};
 
 pub(crate) const CLAIMS: [Claim; 3] = [
     claim!("a purge skips rows that another one deleted", twice).explored(10, "24 / 3,301"),

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::catch_unwind;
 use std::time::Duration;
 
-use crate::systems::durable_execution::Worker;
 use azure_table::testing::Spy;
 use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 use azure_table_tests::promises::Place;
 use futures::future::{join, join_all};
 
 use crate::kit::{Claim, check, claim};
+use crate::systems::durable_execution::Worker;
 
 pub(crate) const CLAIMS: [Claim; 11] = [
     claim!("workers own equal shares; idle ones change nothing", shares)

@@ -1,12 +1,12 @@
 //! Operations on other rows in the transaction of an event.
 
-use crate::systems::event_streams::{Event, Partition, WriteError};
 use azure_table::operation::OperationKind;
 use azure_table::{DynamicEntity, ETag, ErrorKind, TableClient, TableEntity, TableOperation};
 use azure_table_tests::promises::Place;
 use futures::future::join;
 
 use super::{Text, behind, event, events, is_fault, is_fault_of_race, named, of, read, rows, with_id};
+use crate::systems::event_streams::{Event, Partition, WriteError};
 
 const ROW: &str = "INV-1";
 

@@ -1,11 +1,11 @@
 //! The places of streams: virtual partitions, the rows of the original, shards.
 
-use crate::systems::event_streams::{Partition, WriteError, shard};
 use azure_table::{DynamicEntity, KeyPrefix, TableOperation};
 use azure_table_tests::promises::Place;
 use futures::future::join;
 
 use super::{Text, behind, event, events, is_fault, is_fault_of_race, of, read, rows, with_id};
+use crate::systems::event_streams::{Partition, WriteError, shard};
 
 /// `Virtual_partitions.cs`, all; `Partition_row_key_parsing.cs`; `S10_Stream_directory.cs`,
 /// `MultipleStreamsPerPartitionUsingProjection`.

@@ -1,11 +1,11 @@
 //! Streams that are opened and read.
 
-use crate::systems::event_streams::WriteError;
 use azure_table::ErrorKind;
 use azure_table_tests::promises::Place;
 use futures::future::join;
 
 use super::{Text, behind, event, events, of, read, rows, with_id};
+use crate::systems::event_streams::WriteError;
 
 /// `Opening_stream.cs` and `Checking_stream_exists.cs`, all; `Reading_from_stream.cs`, `When_stream_doesnt_exist`,
 /// `When_stream_is_empty`.

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 
-use crate::systems::event_streams::{Event, Metadata, Partition, Stream, WriteError};
 use azure_table::testing::Spy;
 use azure_table::{DynamicEntity, EdmValue, Emulator, ErrorKind, TableOperation, TableServiceClient};
 use azure_table_tests::promises::Place;
@@ -10,6 +9,7 @@ use futures::future::{join, join3};
 
 use super::history::{History, Op, Outcome, Ret, Version};
 use super::{Text, behind, event, events, is_fault, is_fault_of_race, judge, named, of, read, rows, stored, with_id};
+use crate::systems::event_streams::{Event, Metadata, Partition, Stream, WriteError};
 
 /// `Provisioning_stream.cs`, all; `S08_Concurrency_conflicts.cs`, `SimultaneousProvisioning`.
 pub(super) async fn provision(place: Place) {

@@ -2,13 +2,13 @@
 
 use std::sync::Mutex;
 
-use crate::systems::membership::{Membership, TableVersion};
 use azure_table_tests::promises::Place;
 use futures::future::{join, join3};
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
 
 use super::{cluster, members, silo};
 use crate::kit::{Claim, check, claim};
+use crate::systems::membership::{Membership, TableVersion};
 
 pub(crate) const CLAIMS: [Claim; 2] = [
     claim!("the version is linearizable", of_two)

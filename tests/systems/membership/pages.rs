@@ -1,6 +1,5 @@
 //! Views of several pages, and what may happen between two of them.
 
-use crate::systems::membership::{Membership, Status};
 use azure_table::transport::BoxFuture;
 use azure_table::{DateTime, ErrorKind, Result};
 use azure_table_tests::promises::Place;
@@ -8,6 +7,7 @@ use futures::future::join;
 
 use super::{CLUSTER, behind, cluster, members, silo};
 use crate::interruption::interrupted;
+use crate::systems::membership::{Membership, Status};
 
 /// A writer makes one silo active, then the other. No view has the second without the first.
 pub(super) async fn one_moment(place: Place) {

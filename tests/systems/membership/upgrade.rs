@@ -1,12 +1,12 @@
 //! Writers of the older layout: they know the version row, and no boundary rows.
 
-use crate::systems::membership::{Membership, Status};
 use azure_table::{DynamicEntity, EdmValue, ErrorKind, Result, TableClient};
 use azure_table_tests::promises::Place;
 use futures::future::join3;
 
 use super::{CLUSTER, behind, cluster, members, silo, tally};
 use crate::interruption::interrupted;
+use crate::systems::membership::{Membership, Status};
 
 /// The silo of a generation and the version row, as an older writer reads them.
 async fn read(table: &TableClient, generation: u32) -> [DynamicEntity; 2] {

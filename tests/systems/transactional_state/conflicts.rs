@@ -1,12 +1,12 @@
 //! Writers that start from the same load.
 
-use crate::systems::transactional_state::{Prepared, Update};
 use azure_table::{ErrorKind, Result};
 use azure_table_tests::explorations::Tally;
 use azure_table_tests::promises::Place;
 use futures::future::join;
 
 use super::{Seen, behind, metadata, prepare, storage, version};
+use crate::systems::transactional_state::{Prepared, Update};
 
 /// Two callers store from the same version, which both have loaded. Exactly one is accepted.
 async fn one_of_two(place: &Place, rejected: ErrorKind) {

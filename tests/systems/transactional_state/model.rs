@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::systems::transactional_state::{Prepared, StoredState, Update};
-
 use super::version;
+use crate::systems::transactional_state::{Prepared, StoredState, Update};
 
 /// The versions that a batch changes at most: 100 operations without the row `k` and the boundary rows.
 const BATCH: usize = 97;

@@ -1,6 +1,5 @@
 //! Loads of several pages, the batches of long stores, and what a failure between two of them leaves.
 
-use crate::systems::transactional_state::{StateStorage, Update};
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, Spy};
 use azure_table::transport::BoxFuture;
@@ -9,6 +8,7 @@ use azure_table_tests::promises::Place;
 
 use super::{STATE, Seen, behind, commit, many, prepare, version};
 use crate::interruption::interrupted;
+use crate::systems::transactional_state::{StateStorage, Update};
 
 /// Prepares two versions, and commits the first.
 async fn filled(place: &Place) -> StateStorage {
