@@ -12,7 +12,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let names_the_remedy = error.to_string().contains("`CryptoProvider::install_default`");
     if error.kind() != ErrorKind::Unsupported || !names_the_remedy {
-        return Err(error);
+        return Err(error.into());
     }
     println!("none installed, as expected: {error}");
     let installed = rustls::crypto::aws_lc_rs::default_provider().install_default();
