@@ -568,7 +568,7 @@ mod tests {
                 // Some rows are repeated or have an invalid key, some are of another partition or have a reserved name.
                 let row = if row.is_empty() { n.to_string() } else { row };
                 let mut entity = DynamicEntity::new(if n % 7 == 6 { "q" } else { "p" }, row);
-                entity.insert(if n % 11 == 10 { "id" } else { "Text" }, text.as_str());
+                entity.insert(if n % 11 == 10 { "id" } else { "Text" }, text);
                 let is_straight = straight.insert(&entity);
                 let result = if is_straight { Ok(()) } else { straight.add(TableOperation::insert(&entity)) };
                 let expected = by_operation.add(TableOperation::insert(&entity));
