@@ -42,7 +42,7 @@ pub const STEPS: [Step; 11] = [
     },
     Step {
         name: "polls",
-        command: "cargo test --profile long -p azure-table-tests --no-default-features --features claims --test faults -- --ignored --nocapture longest_polls",
+        command: "cargo test --release -p azure-table-tests --no-default-features --features claims --test faults -- --ignored --nocapture longest_polls",
         marker: "LongestPoll {",
         cases: 10,
     },
@@ -55,13 +55,13 @@ pub const STEPS: [Step; 11] = [
     Step {
         name: "operations",
         command: "cargo program explorations -- operations",
-        marker: " | all seen |",
+        marker: " ms | ",
         cases: 2 * OPERATIONS,
     },
     Step {
         name: "patterns",
         command: "cargo program explorations -- patterns",
-        marker: " | all seen |",
+        marker: " ms | ",
         cases: 2 * PATTERNS,
     },
     Step {
