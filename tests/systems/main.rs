@@ -15,6 +15,7 @@ mod guides;
 mod interruption;
 mod kit;
 mod membership;
+#[expect(unreachable_pub, reason = "the modules of an example, too")]
 #[path = "../../azure-table-patterns/examples/systems/main.rs"]
 mod systems;
 mod transactional_state;

@@ -5,7 +5,6 @@
 //! of the original's documents and tests. `tests/systems` checks them on the emulator, under every fault, in every order of
 //! the requests, and on Azurite. Its `mutants` has mistakes that they must find.
 
-#![allow(dead_code, unreachable_pub, reason = "the claims in `tests/systems` use the rest")]
 #![expect(clippy::print_stdout, reason = "an example talks to a person")]
 
 use std::error::Error;

@@ -213,13 +213,6 @@ pub enum WriteError {
     Other(Error),
 }
 
-impl WriteError {
-    /// Returns `true` if the write may have been applied.
-    pub fn may_have_applied(&self) -> bool {
-        matches!(self, Self::Other(e) if e.may_have_applied())
-    }
-}
-
 /// Translates the error of a header, or of a transaction of a header and these rows.
 fn failed(error: Error, rows: &[Row]) -> WriteError {
     let is_conflict = match error.kind() {
