@@ -1,8 +1,8 @@
 //! Parents with their children, matched by the fields of their RowKeys.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
-use std::{slice, vec};
+use std::{mem, slice, vec};
 
 use azure_table_wire::error::{Error, Result};
 
@@ -40,21 +40,27 @@ impl<A, B> Families<A, B> {
     }
 }
 
-/// The rows that join in a share of the work: less than a millisecond.
+/// The rows that are sorted together, and that join in a share of the work: less than a millisecond.
 const SHARE: usize = 1_024;
 
 /// The rows that have arrived, and the families of the rows that have joined.
 #[derive(Debug)]
 pub struct FamilyRows<E, A, B> {
-    /// The rows that arrived in the order of their keys: all rows, unless Cosmos DB returns them in another order.
-    ordered: VecDeque<(Key<E>, FamilyMember<A, B>)>,
-    /// All other rows, with a number that keeps the order of arrival for rows of one key.
-    late: BTreeMap<(Key<E>, usize), FamilyMember<A, B>>,
+    /// The rows that are not sorted yet: fewer than a share.
+    arrived: Vec<FamilyRow<E, A, B>>,
+    /// Sorted shares by their first row, which is taken out, and by their number, which keeps the order of arrival for
+    /// rows of one key.
+    sorted: BTreeMap<(Key<E>, usize), SortedShare<E, A, B>>,
     families: Vec<(A, Vec<B>)>,
     /// The parents whose RowKey is a prefix of the last joined key, with their indices. Once a key does not begin with
     /// one of them, no later key does.
     open: Vec<(Key<E>, usize)>,
 }
+
+type FamilyRow<E, A, B> = (Key<E>, FamilyMember<A, B>);
+
+/// The first row of a share without its key, and the rows after it.
+type SortedShare<E, A, B> = (FamilyMember<A, B>, vec::IntoIter<FamilyRow<E, A, B>>);
 
 #[derive(Debug)]
 enum FamilyMember<A, B> {
@@ -65,8 +71,8 @@ enum FamilyMember<A, B> {
 impl<E, A, B> Default for FamilyRows<E, A, B> {
     fn default() -> Self {
         Self {
-            ordered: VecDeque::new(),
-            late: BTreeMap::new(),
+            arrived: Vec::new(),
+            sorted: BTreeMap::new(),
             families: Vec::new(),
             open: Vec::new(),
         }
@@ -75,26 +81,33 @@ impl<E, A, B> Default for FamilyRows<E, A, B> {
 
 impl<E, A, B> FamilyRows<E, A, B> {
     fn push(&mut self, key: Key<E>, row: FamilyMember<A, B>) {
-        match self.ordered.back() {
-            Some((last, _)) if key < *last => {
-                self.late.insert((key, self.late.len()), row);
-            }
-            _ => self.ordered.push_back((key, row)),
+        self.arrived.push((key, row));
+        if self.arrived.len() == SHARE {
+            self.sort_arrived();
         }
     }
 
-    /// Removes the row of the least key.
-    fn pop(&mut self) -> Option<(Key<E>, FamilyMember<A, B>)> {
-        // Of two rows with one key, the one in order arrived first.
-        let is_late = match (self.ordered.front(), self.late.first_key_value()) {
-            (Some((ordered, _)), Some(((late, _), _))) => late < ordered,
-            (ordered, _) => ordered.is_none(),
-        };
-        if is_late {
-            self.late.pop_first().map(|((key, _), row)| (key, row))
-        } else {
-            self.ordered.pop_front()
+    fn sort_arrived(&mut self) {
+        let mut rows = mem::take(&mut self.arrived);
+        // Stable: rows of one key keep their order.
+        rows.sort_by(|(a, _), (b, _)| a.cmp(b));
+        self.insert_share(self.sorted.len(), rows.into_iter());
+    }
+
+    fn insert_share(&mut self, number: usize, mut rows: vec::IntoIter<FamilyRow<E, A, B>>) {
+        if let Some((key, row)) = rows.next() {
+            self.sorted.insert((key, number), (row, rows));
         }
+    }
+
+    /// Removes the row of the least key, after all rows have arrived.
+    fn pop(&mut self) -> Option<FamilyRow<E, A, B>> {
+        if !self.arrived.is_empty() {
+            self.sort_arrived();
+        }
+        let ((key, number), (row, rows)) = self.sorted.pop_first()?;
+        self.insert_share(number, rows);
+        Some((key, row))
     }
 
     /// Joins the next row. Returns the key of a child without a parent.
@@ -312,6 +325,28 @@ mod tests {
             ]
         );
         assert_eq!(gather(&[]).unwrap(), []);
+    }
+
+    #[test]
+    fn more_rows_than_a_share_may_arrive_in_any_order() {
+        // 7 is prime to the number of rows, so each row arrives once, and each share holds rows of all parents.
+        let parents = 3 * SHARE / 4 + 1;
+        let rows = (0..4 * parents).map(|n| match (n * 7 % (4 * parents), "a") {
+            (at, partition) if at % 4 == 0 => (partition, &*format!("{:06}", at / 4).leak()),
+            (at, partition) => (partition, &*format!("{:06}-{}", at / 4, at % 4).leak()),
+        });
+        let rows: Vec<_> = rows.chain([("a", "000000-1")]).collect();
+        let families = gather(&rows).unwrap();
+        assert_eq!(families.len(), parents);
+        for (n, (Parent(parent), children)) in families.iter().enumerate() {
+            assert_eq!(*parent, format!("{n:06}"));
+            let children: Vec<_> = children.iter().map(|Child(child)| *child).collect();
+            let lines: &[u32] = if n == 0 { &[1, 1, 2, 3] } else { &[1, 2, 3] };
+            assert_eq!(
+                children,
+                lines.iter().map(|line| format!("{n:06}-{line}")).collect::<Vec<_>>()
+            );
+        }
     }
 
     #[test]
