@@ -148,18 +148,19 @@ fn beside_scan(sweep: &Sweep) -> Vec<Curve> {
 fn snapshot(sweep: &Sweep) -> Vec<Curve> {
     let setup = |rows| {
         let (emulator, _) = filled(rows);
-        let text = emulator.snapshot().to_string();
-        (emulator, text)
+        let snapshot = emulator.snapshot();
+        let text = snapshot.to_string();
+        (emulator, snapshot, text)
     };
-    let taken = sweep.measure_sync(&COPIED, setup, |(emulator, _), rows| {
+    let taken = sweep.measure_sync(&COPIED, setup, |(emulator, ..), rows| {
         std::hint::black_box(emulator.snapshot());
         rows
     });
-    let written = sweep.measure_sync(&COPIED, setup, |(emulator, _), rows| {
-        std::hint::black_box(emulator.snapshot().to_string());
+    let written = sweep.measure_sync(&COPIED, setup, |(_, snapshot, _), rows| {
+        std::hint::black_box(snapshot.to_string());
         rows
     });
-    let read = sweep.measure_sync(&COPIED, setup, |(emulator, text), rows| {
+    let read = sweep.measure_sync(&COPIED, setup, |(emulator, _, text), rows| {
         emulator.restore(&text.parse::<EmulatorSnapshot>().unwrap()).unwrap();
         rows
     });
