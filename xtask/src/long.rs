@@ -55,7 +55,7 @@ pub const STEPS: [Step; 11] = [
     Step {
         name: "operations",
         command: "cargo program explorations -- operations",
-        marker: " ms | ",
+        marker: " | all seen",
         cases: 2 * OPERATIONS,
     },
     Step {

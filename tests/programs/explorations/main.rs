@@ -1,11 +1,12 @@
 //! Prints every exploration as a table: its orders, without and with one fault, and its time.
 //!
-//! `cargo program explorations` takes some minutes. After `--` it takes `operations`, `patterns`, `crashes` or
-//! `adverse`, and a word of the names. It ends with exit code 1 if something is not proven.
+//! `cargo program explorations` takes an hour: each exploration ends after all orders, or after a minute. After `--` it
+//! takes `operations`, `patterns`, `crashes` or `adverse`, and a word of the names. It ends with exit code 1 if one
+//! fails.
 //!
 //! `adverse`, which must be named, has the promises of the patterns on services that do their worst.
-//! `crashes` has processes that crash once in a run, each for at most a minute, or the seconds after the word. It ends
-//! with exit code 1 if one fails. So does `adverse`, with the same time for all seeds of a promise.
+//! `crashes` has processes that crash once in a run, each for at most a minute, or the seconds after the word; `adverse`
+//! has the same time for all seeds of a promise.
 //!
 //! `indexes` has two and three calls of declared indexes beside each other, on both services, calm and at their worst,
 //! with faults, crashes, and both. It takes a word of the calls or the service, and the seconds of each: 2 by default.
@@ -70,20 +71,20 @@ fn main() -> ExitCode {
         println!("the third argument is not a number of seconds");
         return ExitCode::from(2);
     };
-    let is_proven = cases.is_empty() || explore(&cases);
-    let holds = crashing.is_empty() || explore_crashes(&crashing, seconds);
-    if (promises.is_empty() || explore_adverse(&promises, seconds)) && holds && is_proven {
+    let holds = cases.is_empty() || explore(&cases);
+    let survives = crashing.is_empty() || explore_crashes(&crashing, seconds);
+    if (promises.is_empty() || explore_adverse(&promises, seconds)) && survives && holds {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
     }
 }
 
-/// Returns `true` if every case is proven.
+/// Returns `true` if no case fails.
 fn explore(cases: &[&Case]) -> bool {
     println!("| exploration | faults | orders | pruned | requests | time | |");
     println!("|---|--:|--:|--:|--:|--:|---|");
-    let mut is_proven = true;
+    let mut holds = true;
     for case in cases {
         for faults in 0..=1 {
             let found = case.explore(faults);
@@ -96,11 +97,11 @@ fn explore(cases: &[&Case]) -> bool {
             );
             if let Some(failure) = found.failure() {
                 println!("\n{failure}\n");
+                holds = false;
             }
-            is_proven &= found.is_proof();
         }
     }
-    is_proven
+    holds
 }
 
 /// Returns `true` if no case fails.
