@@ -127,10 +127,10 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     (done, started.elapsed())
 }
 
-/// Returns the number of turns in which pages are decoded. A turn is 768 KiB, but at least one row; a row costs 128
+/// Returns the number of turns in which pages are decoded. A turn is 1,280 KiB, but at least one row; a row costs 128
 /// bytes more, and a property 64.
 fn decode_turns(bytes: usize, rows: usize, properties: usize) -> usize {
-    let turns = (bytes + 128 * rows + 64 * properties) / (768 << 10);
+    let turns = (bytes + 128 * rows + 64 * properties) / (1_280 << 10);
     turns.min(rows)
 }
 
