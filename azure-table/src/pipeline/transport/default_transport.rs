@@ -53,6 +53,9 @@ mod tests {
 
     #[tokio::test]
     async fn reqwest_is_the_default_without_http() {
+        // Without the feature, the program installs a provider.
+        #[cfg(not(feature = "rustls"))]
+        drop(rustls::crypto::ring::default_provider().install_default());
         let settings = "AccountName=acct;AccountKey=AAECAwQFBgc=;TableEndpoint=http://127.0.0.1:1/acct";
         let service = TableServiceClient::from_connection_string(settings).unwrap();
         let ping = service.ping().with(&CallOptions::new().retry(NoRetry));

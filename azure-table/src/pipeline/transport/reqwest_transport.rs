@@ -346,6 +346,9 @@ mod tests {
     /// With Nagle's algorithm, the end of a request would wait for the service's delayed acknowledgment.
     #[test]
     fn connection_sends_small_segments_at_once() {
+        // Without the feature, the program installs a provider.
+        #[cfg(not(feature = "rustls"))]
+        drop(rustls::crypto::ring::default_provider().install_default());
         let builder = ReqwestTransport::builder().configure(|builder| {
             let settings = format!("{builder:?}");
             assert!(settings.contains("tcp_nodelay: true"), "{settings}");

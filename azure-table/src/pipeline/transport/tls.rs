@@ -140,3 +140,27 @@ fn platform_verifier(provider: &Arc<CryptoProvider>) -> Result<Arc<Verifier>> {
     let _ = SHARED.set((Arc::clone(provider), Arc::clone(&verifier)));
     Ok(verifier)
 }
+
+#[cfg(all(test, not(feature = "rustls")))]
+mod tests {
+    use super::*;
+
+    /// No other test of the process may install a provider, so `.ci/run` runs it alone.
+    #[test]
+    fn provider_is_that_of_the_process() {
+        let error = TlsSettings::default().into_config().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+        assert!(
+            error.to_string().contains("`CryptoProvider::install_default`"),
+            "{error}"
+        );
+
+        let provider = rustls::crypto::ring::default_provider();
+        provider.install_default().unwrap();
+        let config = TlsSettings::default().into_config().unwrap();
+        assert!(Arc::ptr_eq(
+            config.crypto_provider(),
+            CryptoProvider::get_default().unwrap()
+        ));
+    }
+}
