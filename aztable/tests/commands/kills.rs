@@ -3,12 +3,7 @@
 //! printed does the rest.
 //!
 //! Ordinary tests kill each command 5 times, and 5 restores at each of their positions. 50 of each:
-//! `AZTABLE_KILLS=50 cargo test -p aztable --test kills`.
-
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
-
-mod program;
+//! `AZTABLE_KILLS=50 cargo test -p aztable --test commands kills`.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;

@@ -1,9 +1,5 @@
 //! `sas`, `policies`, `cors` and `properties`, on a folder and on an account over HTTP.
 
-#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
-
-mod program;
-
 use std::fs;
 
 use azure_table::{

@@ -1,10 +1,5 @@
 //! `backup`, `restore`, `verify-backup`, `backups`: each backup restores what the tables were when it was read.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
-
-mod program;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

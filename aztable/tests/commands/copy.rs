@@ -1,10 +1,5 @@
 //! `copy`: between Azure Storage, Cosmos DB and folders; rows that a place rejects; faults.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
-
-mod program;
-
 use azure_table::emulator::SeedEntities as _;
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};

@@ -4,11 +4,6 @@
 //! in one fresh folder. Besides `aztable`, a command may be `cat FILE`. Times, ETags and signatures are placeholders.
 //! With `AZTABLE_UPDATE_GUIDE=1` the test writes the outputs instead.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
-
-mod program;
-
 use std::fs;
 use std::process::Command;
 

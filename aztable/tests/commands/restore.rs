@@ -1,10 +1,5 @@
 //! `restore` beside other programs, after kills and newer backups; chains of backups, and damaged ones.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
-
-mod program;
-
 use std::fs;
 use std::process::Command;
 use std::time::Duration;

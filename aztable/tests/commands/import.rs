@@ -1,10 +1,5 @@
 //! `import`: files of other programs, rows that are rejected, and a resume.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
-
-mod program;
-
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

@@ -1,9 +1,5 @@
 //! `diff` and `sync`: rows that are missing, changed or extra.
 
-#![cfg(unix)]
-
-mod program;
-
 use azure_table::{DynamicEntity, Emulator, EmulatorServer, TableServiceClient};
 use serde_json::json;
 

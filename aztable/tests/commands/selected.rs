@@ -1,9 +1,5 @@
 //! `delete` and `patch`: writes over the rows of a selection.
 
-#![cfg(unix)]
-
-mod program;
-
 use azure_table::EdmValue;
 
 use crate::program::Folder;

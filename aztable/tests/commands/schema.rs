@@ -1,7 +1,5 @@
 //! `schema`: what it says about rows, and a struct that reads them.
 
-mod program;
-
 use azure_table::emulator::SyncPolicy;
 use azure_table::{Emulator, TableServiceClient};
 use serde_json::Value;
@@ -80,7 +78,7 @@ fn folder() -> Folder {
 async fn printed_struct_reads_and_writes_all_rows() {
     let folder = folder();
     let source = folder.local(&["schema", "Orders", "--all", "--rust"]).done();
-    let expected = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schema/orders.rs");
+    let expected = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/commands/schema/orders.rs");
     if std::env::var_os("AZTABLE_UPDATE_GUIDE").is_some() {
         std::fs::write(expected, &source).unwrap();
     }

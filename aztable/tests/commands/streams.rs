@@ -1,10 +1,5 @@
 //! Files that are streams: `-`, `/dev/…`, pipes; and rows that are printed while they are read.
 
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test says what failed by panicking")]
-
-mod program;
-
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 use std::time::{Duration, Instant};

@@ -1,8 +1,5 @@
 //! Runs the program in a fresh folder.
 
-#![allow(dead_code, reason = "not every test uses all of it")]
-#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
-
 pub(crate) mod server;
 
 use std::io::ErrorKind;
