@@ -690,7 +690,7 @@ async fn killed_runs_on_cosmos_resume() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "minutes: cargo test -p aztable --test backup -- --ignored many_killed"]
+#[ignore = "minutes: cargo test -p aztable --test commands -- --ignored many_killed"]
 async fn many_killed_runs_resume() {
     kills(false, 7).await;
     kills(true, 7).await;

@@ -149,11 +149,11 @@ fn measure(options: &Options) -> usize {
             let mut measured = Vec::new();
             for _ in 0..ATTEMPTS {
                 measured = dimension(&sweep);
-                measured.iter().for_each(|curve| println!("{}", curve.line(name)));
                 if measured.iter().all(Curve::is_held) {
                     break;
                 }
             }
+            measured.iter().for_each(|curve| println!("{}", curve.line(name)));
             missed += measured.iter().filter(|curve| !curve.is_held()).count();
             curves.extend(measured.into_iter().map(|curve| (*name, curve)));
         }

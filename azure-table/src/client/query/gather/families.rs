@@ -338,6 +338,10 @@ mod tests {
         let rows: Vec<_> = rows.chain([("a", "000000-1")]).collect();
         let families = gather(&rows).unwrap();
         assert_eq!(families.len(), parents);
+        // Of two rows with one key, the first to arrive is first.
+        let twice = rows.iter().map(|(_, row)| *row).filter(|row| *row == "000000-1");
+        let first = families[0].1.iter().take(2).map(|Child(child)| child.as_ptr());
+        assert_eq!(first.collect::<Vec<_>>(), twice.map(str::as_ptr).collect::<Vec<_>>());
         for (n, (Parent(parent), children)) in families.iter().enumerate() {
             assert_eq!(*parent, format!("{n:06}"));
             let children: Vec<_> = children.iter().map(|Child(child)| *child).collect();
