@@ -50,11 +50,25 @@ fn run_and_make_table(
             Some(table) if batch_response::table_is_missing(&received.response, again.operation, rules) => table,
             _ => return Ok(received),
         };
-        let earlier = received.call.in_doubt;
         let mut create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
         let options = options.within(&call);
-        let CallResponse { response, call, .. } = pipeline.run(&mut create, &options).await?;
-        tables::created_or_existed(response, call.in_doubt.is_some()).map_err(|e| call.complete(e))?;
+        if let Err(e) = make_table(&pipeline, &mut create, &options).await {
+            let CallResponse {
+                call, rows, started, ..
+            } = received;
+            // An attempt in doubt may still arrive, and find the table if another client creates it.
+            return Err(match call.in_doubt {
+                Some(_) => call.complete_write(e, &rows, started, &pipeline.endpoint),
+                None => e,
+            });
+        }
+        let earlier = received.call.in_doubt;
         pipeline.run(&mut again, &options.after(earlier)).await
     })
+}
+
+async fn make_table(pipeline: &Pipeline, create: &mut OperationRequest, options: &CallOptions) -> Result<()> {
+    let CallResponse { response, call, .. } = pipeline.run(create, options).await?;
+    let created = tables::created_or_existed(response, call.in_doubt.is_some());
+    created.map(drop).map_err(|e| call.complete(e))
 }
