@@ -287,8 +287,12 @@ impl Case<'_> {
             return Err(Broken::TooManyAttempts);
         }
         let most = (most * entry.calls) as usize;
-        // The client may read back after each attempt, by a separate call.
-        let is_too_much = self.own() > most || self.sent.len() > most * (1 + MAX_ATTEMPTS as usize);
+        // The client may read back after each attempt, each row by a call of its own.
+        let rows = match &self.promise {
+            Promise::Change(change) => change.writes.len().max(1),
+            _ => 1,
+        };
+        let is_too_much = self.own() > most || self.sent.len() > most * (1 + rows * MAX_ATTEMPTS as usize);
         if is_too_much && !entry.is_paced {
             Err(Broken::TooManyAttempts)
         } else {
