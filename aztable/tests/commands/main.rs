@@ -1,7 +1,7 @@
 //! The commands of `aztable`, used as a person or a script would: arguments, output, exit codes, and what is on the tables
 //! afterwards.
 
-#![cfg_attr(not(unix), allow(dead_code, reason = "most tests need a shell or signals"))]
+#![cfg_attr(not(unix), expect(dead_code, reason = "most tests need a shell or signals"))]
 #![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
 
 mod access;

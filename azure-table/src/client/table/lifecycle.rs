@@ -122,6 +122,9 @@ impl<E> TableClient<E> {
     /// tables that come and go. Create permanent tables at the start, with
     /// [`create_table_if_not_exists`](Self::create_table_if_not_exists).
     ///
+    /// If the creation fails, the write fails with its error. That is [`InDoubt`](crate::ErrorKind::InDoubt) if an attempt
+    /// of the write or of the creation has no result.
+    ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> azure_table::Result<()> {

@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn more_rows_than_a_share_may_arrive_in_any_order() {
-        // 7 is prime to the number of rows, so each row arrives once, and each share holds rows of all parents.
+        // 7 is prime to the number of rows, so each row arrives once, and each share has keys from the first to the last.
         let parents = 3 * SHARE / 4 + 1;
         let rows = (0..4 * parents).map(|n| match (n * 7 % (4 * parents), "a") {
             (at, partition) if at % 4 == 0 => (partition, &*format!("{:06}", at / 4).leak()),
