@@ -239,8 +239,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// It can run while others write, and in any release: it changes no property of an entity, and covering rows get
     /// the properties as they are stored. A row for a `unique` value that another entity has stays missing.
     ///
-    /// If a row fails, for example with `Rejected`, it repairs the others, and returns the first such error at the end.
-    /// Then call [`verify`](Self::verify) again.
+    /// If a row fails, for example with `Rejected`, it repairs the others, and returns the first such error at the end,
+    /// or the first that is in doubt. Then call [`verify`](Self::verify) again.
     ///
     /// On Cosmos DB, call it while no entities are inserted, unless the account's consistency level is Strong:
     /// otherwise a read may miss a new entity, and its row would be deleted as dangling.
@@ -249,12 +249,15 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// - [`Contention`](azure_table::ErrorKind::Contention): 16 other writes of an entity or a row came first.
     /// - The errors of [`TableQuery`](azure_table::TableQuery) and of batches.
     pub async fn repair(&self, found: &IndexFaults) -> Result<u64> {
-        let (mut repaired, mut failed) = (0, None);
+        let (mut repaired, mut failed) = (0, None::<Error>);
         for fault in &found.faults {
             match self.repair_one(fault).await {
                 Ok(is_repaired) => repaired += u64::from(is_repaired),
-                Err(e) if concerns_row(&e) => drop(failed.get_or_insert(e)),
-                Err(e) => return Err(e),
+                Err(e) if concerns_row(&e) => {
+                    let stays = |first: &Error| first.may_have_applied() || !e.may_have_applied();
+                    failed = Some(failed.filter(stays).unwrap_or(e));
+                }
+                Err(e) => return Err(failed.filter(Error::may_have_applied).unwrap_or(e)),
             }
         }
         failed.map_or(Ok(repaired), Err)

@@ -47,7 +47,7 @@ pub async fn remove_index<E: TableEntity>(table: &TableClient<E>, name: &str) ->
     }
     let rows = table.typed::<IndexRowKey>();
     let selected = rows.query().filter(IndexRowKey::for_index(name)).allow_table_scan();
-    let report = rows.delete_where(selected).await.map_err(|e| e.into_error())?;
+    let report = rows.delete_where(selected).await?;
     report.ensure_no_leftovers()?;
     // Another call may have ended first.
     was_unchanged(states.delete(&state).await)?;

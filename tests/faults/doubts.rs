@@ -19,12 +19,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures::future::BoxFuture;
 use tokio::time::sleep;
 
-use azure_table::transport::Delivery;
-use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::errors::kind_in_doubt;
 use azure_table_tests::intercept::Intercept;
 use azure_table_tests::promises::Following;
-use azure_table_tests::scenario::rejection;
 
 use super::{busy, table_of};
 
@@ -717,24 +714,4 @@ async fn delete_that_was_sent_again_alone_stays_unknown() {
         let resolution = place.resolve(&doubt).await;
         assert!(is_unknown(&resolution), "{left}: {resolution:?}");
     }
-}
-
-/// Another client may create the table before the lost insert arrives.
-#[tokio::test(start_paused = true)]
-async fn lost_insert_is_in_doubt_although_its_missing_table_is_not_created() {
-    let missing = || Step::Received(rejection(404, "TableNotFound"));
-    let canned = Canned::new([
-        Step::Fail(Delivery::MaybeSent),
-        // Read back, sent again, read back
-        missing(),
-        missing(),
-        missing(),
-        Step::Received(rejection(403, "AuthorizationPermissionMismatch")),
-    ]);
-    let table = canned.table().create_missing_table();
-    let error = table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
-    assert_eq!(canned.sent().len(), 5);
-    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
-    assert!(error.to_string().contains("AuthorizationPermissionMismatch"), "{error}");
-    assert!(error.doubt().is_some(), "{error:?}");
 }

@@ -7,16 +7,21 @@ use std::time::Duration;
 use azure_table::auth::AuthorizationContext;
 use azure_table::bulk::LeftoverReason;
 use azure_table::operation::OperationKind;
+use azure_table::policy::RequestPolicy;
 use azure_table::telemetry::Event;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::{BoxFuture, Delivery};
 use azure_table::{
-    Credential, Deletion, Emulator, Error, ErrorKind, Result, TableClient, TableOperation, TableServiceClient,
+    CallOptions, Credential, Deletion, DynamicEntity, ETag, Emulator, Error, ErrorKind, Result, TableClient,
+    TableOperation, TableServiceClient,
 };
 use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::entities::Counter;
 use azure_table_tests::errors::kind_in_doubt;
+use azure_table_tests::intercept::Intercept;
+use azure_table_tests::scenario::rejection;
 use bytes::Bytes;
+use http::Method;
 
 use super::closures::Observe;
 use super::{faulty, once, row};
@@ -270,4 +275,89 @@ async fn retry_that_did_not_start_names_the_attempt_in_doubt() {
         "{text}"
     );
     assert!(text.ends_with("the write may have been applied"), "{text}");
+}
+
+/// A transport on which an insert is lost, and its table is missing: read back, sent again, read back.
+fn lost_without_table(create: Step) -> Canned {
+    let missing = || Step::Received(rejection(404, "TableNotFound"));
+    Canned::new([Step::Fail(Delivery::MaybeSent), missing(), missing(), missing(), create])
+}
+
+/// Another client may create the table before the lost insert arrives.
+#[tokio::test(start_paused = true)]
+async fn lost_insert_is_in_doubt_although_its_missing_table_is_not_created() {
+    let rejected = rejection(403, "AuthorizationPermissionMismatch");
+    let canned = lost_without_table(Step::Received(rejected));
+    let table = canned.table().create_missing_table();
+    let error = table.insert(&row()).await.unwrap_err();
+    assert_eq!(canned.sent().len(), 5);
+    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    assert!(error.to_string().contains("AuthorizationPermissionMismatch"), "{error}");
+    assert!(error.doubt().is_some(), "{error:?}");
+}
+
+#[derive(Debug)]
+struct Silent;
+
+impl RequestPolicy for Silent {}
+
+/// A call with policies asks for its time before it asks them.
+#[tokio::test(start_paused = true)]
+async fn lost_insert_is_in_doubt_although_its_time_ends_with_the_creation_of_its_table() {
+    let limit = Duration::from_secs(30);
+    let table = || {
+        let canned = lost_without_table(Step::status(204));
+        let slow = Intercept::new(canned.clone(), move |service, request| async move {
+            let creates = request.method() == Method::POST && request.uri().path() == "/Tables";
+            let response = service.send(request).await;
+            if creates {
+                tokio::time::advance(limit).await;
+            }
+            response
+        });
+        let table = canned.service().transport(slow).dynamic_table("Things").unwrap();
+        let options = CallOptions::new().timeout(limit).policy(Silent);
+        (canned, table.create_missing_table().with(&options))
+    };
+    let (canned, insert) = table();
+    let error = insert.insert(&row()).await.unwrap_err();
+    assert_eq!(canned.sent().len(), 5);
+    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    assert!(error.doubt().is_some(), "{error:?}");
+
+    let (canned, insert) = table();
+    let interrupted = insert.bulk().insert([row()]).await.unwrap_err();
+    assert_eq!(canned.sent().len(), 5);
+    assert_eq!(interrupted.report().in_doubt(), 1, "{interrupted}");
+}
+
+/// The service does not know the rejection, and the row that it read is unchanged: the lost attempt may still arrive.
+#[tokio::test(start_paused = true)]
+async fn lost_replace_is_in_doubt_although_a_proxy_answers_that_it_is_missing() {
+    let stored = |keys: &[&str]| {
+        let rows = keys.iter().map(|key| {
+            format!(
+                r#"{{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"{key}","Timestamp":"2026-01-01T00:00:00Z"}}"#
+            )
+        });
+        let rows = rows.collect::<Vec<_>>().join(",");
+        Step::response(200, &[], &format!(r#"{{"value":[{rows}]}}"#))
+    };
+    for (body, keys) in [("<html>", &["r"][..]), ("", &["r"]), ("", &["r", "s"])] {
+        let not_found = Step::response(404, &[("content-type", "text/html")], body);
+        let canned = Canned::new([Step::Fail(Delivery::MaybeSent), stored(keys), not_found, stored(keys)]);
+        let table = canned.table();
+        let replace = |key: &str| TableOperation::replace(&DynamicEntity::new("p", key)).if_match(ETag::new("W/\"1\""));
+        let error = if let [key] = *keys {
+            table.execute(replace(key)).await.unwrap_err()
+        } else {
+            let mut batch = table.batch();
+            for key in keys {
+                batch.push(replace(key)).unwrap();
+            }
+            batch.submit().await.unwrap_err()
+        };
+        assert_eq!(canned.sent().len(), 4, "{body} {keys:?}");
+        assert_eq!(error.kind(), ErrorKind::InDoubt, "{body} {keys:?}: {error}");
+    }
 }

@@ -142,13 +142,14 @@ pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Deci
 /// Returns `true` if the rejection shows that no earlier attempt can be applied any more.
 ///
 /// An ETag that a row does not have never returns, and a batch is applied completely or not at all. A row that is
-/// missing or that another client inserted shows nothing: it may be inserted or deleted before an attempt arrives.
+/// missing or that another client inserted shows nothing: it may be inserted or deleted before an attempt arrives. So
+/// does a rejection without the service's error code: a proxy may have sent it.
 pub(crate) fn rules_out_earlier_attempts(call: &OperationRequest, failure: Failure<'_>) -> bool {
     let mut needs_etag = call.rows.iter().map(|row| row.if_match.is_some());
     match failure {
-        Failure::Response(412, _) => needs_etag.any(|needs| needs),
+        Failure::Response(412, Some(_)) => needs_etag.any(|needs| needs),
         // Any of its rows may be the one that is missing.
-        Failure::Response(404, _) => needs_etag.all(|needs| needs),
+        Failure::Response(404, Some(_)) => needs_etag.all(|needs| needs),
         _ => false,
     }
 }

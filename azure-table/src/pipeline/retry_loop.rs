@@ -56,12 +56,14 @@ impl Pipeline {
         }
         let sent = &mut *call;
         let call = &*sent;
-        let history = CallHistory::of(call, id);
+        let mut history = CallHistory::of(call, id);
+        let in_doubt = options.get().earlier.filter(|_| call.effect == Effect::Write);
         if let Err(e) = prepared {
-            return Err(history.complete(e));
+            history.in_doubt = in_doubt;
+            return Err(history.complete_write(e, &call.rows, started, &self.endpoint));
         }
         let mut state = CallState {
-            in_doubt: options.get().earlier.filter(|_| call.effect == Effect::Write),
+            in_doubt,
             ..CallState::new(self.mode(call, options))
         };
         let mut notifications = Notifications {
