@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use azure_table::bulk::Interrupted;
 use azure_table::operation::GetEntity;
 use azure_table::query::EntityStream;
 use azure_table::{Error, ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation};
@@ -202,8 +203,12 @@ impl<T> Log<T> {
         let keys = self.table.typed::<AppendRow>();
         let old = keys.query().partition(partition);
         let old = old.filter(AppendRow::KEY.ge(KEYS) & AppendRow::NEXT.le(*first));
-        let deleted = self.table.delete_where(events).await?.applied();
-        Ok(deleted + keys.delete_where(old).await?.applied())
+        let deleted = self.table.delete_where(events).await?;
+        match keys.delete_where(old).await {
+            Ok(keys) => Ok(deleted.applied() + keys.applied()),
+            // Its own error says nothing about the events.
+            Err(e) => Err(Interrupted::new(Error::from(e), deleted).into()),
+        }
     }
 }
 
@@ -264,14 +269,11 @@ impl<T: Serialize> Log<T> {
         };
         if events.is_empty() || events.len() > most {
             let count = events.len();
-            return Err(Error::invalid_input(format!(
-                "{count} events in one append, the limits are 1 and {most}: split them"
-            )));
+            let why = format!("{count} events in one append, the limits are 1 and {most}: split them");
+            return Err(Error::invalid_input(why));
         }
-        let texts = events.iter().map(serde_json::to_string);
-        let texts: Vec<String> = texts
-            .collect::<serde_json::Result<_>>()
-            .map_err(|e| Error::invalid_input(format!("an event cannot be written as JSON: {e}")))?;
+        let texts: serde_json::Result<Vec<_>> = events.iter().map(serde_json::to_string).collect();
+        let texts = texts.map_err(|e| Error::invalid_input(format!("an event cannot be written as JSON: {e}")))?;
         let mut positions = 0..0;
         let mut is_elsewhere = false;
         let written = self
@@ -435,10 +437,8 @@ impl<T: DeserializeOwned> LogStream<T> {
     }
 
     fn trimmed(&self, first: u64) -> Error {
-        Error::invalid_input(format!(
-            "the event {} of the log was trimmed: read from {first} on",
-            self.next
-        ))
+        let next = self.next;
+        Error::invalid_input(format!("the event {next} of the log was trimmed: read from {first} on"))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Exchange, Fault, FaultRule, Faults, Spy};
+use azure_table::testing::{Exchange, Fault, FaultRule, Faults, ResponseTemplate, Spy};
 use azure_table::{
     DateTime, DynamicEntity, Emulator, ErrorKind, LocationMode, Result, TableClient, TableEntity, TableOperation,
 };
@@ -260,6 +260,35 @@ async fn log_whose_events_were_all_trimmed_does_not_end_normally() -> Result<()>
         "{error}"
     );
     assert_eq!(reader.read_from(1_500).try_next().await?, None);
+    Ok(())
+}
+
+#[azure_table::test]
+async fn trim_that_fails_after_it_deleted_events_is_in_doubt(faults: Faults, table: TableClient) -> Result<()> {
+    let mut log = Log::open(&table, "g").await?;
+    log.append(&["a".to_owned(), "b".to_owned()]).await?;
+    // The first query finds the events, the second the keys.
+    let denied = FaultRule::new(ResponseTemplate::new(403)).on(OperationKind::Query);
+    faults.add(denied.clone().nth(2));
+    let error = log.trim(1).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.may_have_applied()),
+        (ErrorKind::InDoubt, true),
+        "{error}"
+    );
+    assert_eq!(
+        table.query().partition("g").count().await?,
+        2,
+        "the header and an event"
+    );
+
+    faults.add(denied.nth(2));
+    let error = log.trim(1).await.unwrap_err();
+    assert_eq!(
+        error.kind(),
+        ErrorKind::Forbidden,
+        "no event was left to delete: {error}"
+    );
     Ok(())
 }
 
