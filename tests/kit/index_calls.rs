@@ -285,6 +285,39 @@ async fn index_that_is_being_removed_cannot_be_declared(faults: Faults, service:
     Ok(())
 }
 
+#[tokio::test]
+async fn removal_that_ends_after_it_deleted_rows_is_in_doubt() -> Result<()> {
+    let faults = Faults::new(Emulator::new().page_size(2));
+    let (table, people) = open(&TableServiceClient::from_transport(faults.clone())).await?;
+    for id in 1..=4 {
+        people.insert(&person(id)).await?;
+    }
+    let later = Indexed::open(&table.typed::<Later>()).await?;
+    let rejected = ResponseTemplate::new(403).code("AuthorizationFailure");
+    faults.add(FaultRule::new(rejected).on(OperationKind::Query).nth(2));
+    let error = later.remove_index("by_name").await.unwrap_err();
+    assert!(error.may_have_applied(), "{error}");
+    faults.clear();
+    assert!(index_rows(&table).await?.len() < 8);
+    Ok(())
+}
+
+/// One row's write may have been applied, and the service rejects all that follows.
+#[azure_table::test(start_paused)]
+async fn repair_that_ends_after_a_lost_write_is_in_doubt(faults: Faults, table: TableClient<Person>) -> Result<()> {
+    assert_eq!(table.bulk().insert([1, 2].map(person)).await?.applied(), 2);
+    let people = Indexed::open(&table).await?;
+    let mut found = people.verify().await?;
+    found.faults.retain(|fault| fault.to_string().contains("by_name"));
+    faults.add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Batch).first(1));
+    // Each fault is read three times.
+    let rejected = ResponseTemplate::new(403).code("AuthorizationFailure");
+    faults.add(FaultRule::new(rejected).on(OperationKind::Get).nth(4));
+    let error = people.repair(&found).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    Ok(())
+}
+
 /// A writer that does not know the index has deleted the entity.
 #[azure_table::test]
 async fn build_drops_a_unique_row_whose_entity_is_gone(table: TableClient<Person>) -> Result<()> {
