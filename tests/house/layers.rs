@@ -140,7 +140,7 @@ fn files_are_small_and_open_with_a_comment() {
         let lines = file.lines();
         assert!(
             lines <= MAX_LINES,
-            "{}: {lines} lines, more than the limit of {MAX_LINES}",
+            "{}: {lines} lines, more than the limit of {MAX_LINES}: move a part of it to a file of its own",
             file.path
         );
     }
