@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use azure_table_tests::explorations::{Case, crashes, operations, patterns};
 
-/// They are many: each has this share of the time of a system.
-const SHARE: u32 = 15;
+/// The patterns have many cases: each has the time of a system, divided by this.
+const CASES_PER_SYSTEM: u32 = 15;
 
 /// Explores the cases that are not slow with this many faults.
 fn prove<'a>(cases: impl Iterator<Item = &'a Case>, faults: usize) {
@@ -41,6 +41,6 @@ fn explorations_of_processes_that_crash() {
     // `cargo program explorations -- crashes` runs each for a minute.
     let seconds = std::env::var("AZURE_TABLE_CRASH_SECONDS").map_or(15, |seconds| seconds.parse().unwrap());
     for case in crashes::all() {
-        println!("{}", case.check(Duration::from_secs(seconds) / SHARE));
+        println!("{}", case.check(Duration::from_secs(seconds) / CASES_PER_SYSTEM));
     }
 }

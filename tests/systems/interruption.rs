@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use azure_table::transport::{BoxFuture, HttpTransport, Transport, TransportError};
+use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{DynamicEntity, TableClient};
 use azure_table_tests::promises::Place;
 use bytes::Bytes;
@@ -28,7 +28,10 @@ pub(crate) fn interrupted(
 ) -> (TableClient, Reads) {
     let behind: Box<dyn Transport> = match place.try_emulator() {
         Some(emulator) => Box::new(emulator.clone()),
-        None => Box::new(HttpTransport::builder().build().unwrap()),
+        #[cfg(feature = "suite")]
+        None => Box::new(azure_table::transport::HttpTransport::builder().build().unwrap()),
+        #[cfg(not(feature = "suite"))]
+        None => unreachable!("other services need the feature `suite`"),
     };
     let reads = Reads::default();
     let interrupting = Interrupting {
