@@ -239,8 +239,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// It can run while others write, and in any release: it changes no property of an entity, and covering rows get
     /// the properties as they are stored. A row for a `unique` value that another entity has stays missing.
     ///
-    /// If a row fails, for example with `Rejected`, it repairs the others, and returns the first such error at the end,
-    /// or the first that is in doubt. Then call [`verify`](Self::verify) again.
+    /// If a row fails, for example with `Rejected`, it repairs the others, and returns the first such error at the end.
+    /// An error in doubt takes precedence, also over one that ends the call early. Repaired rows stay as they are. Then
+    /// call [`verify`](Self::verify) again.
     ///
     /// On Cosmos DB, call it while no entities are inserted, unless the account's consistency level is Strong:
     /// otherwise a read may miss a new entity, and its row would be deleted as dangling.

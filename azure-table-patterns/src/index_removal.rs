@@ -1,5 +1,6 @@
 //! Removes the rows of an index that is no longer declared.
 
+use azure_table::bulk::Interrupted;
 use azure_table::index::{INDEX_PREFIX, IndexedEntity};
 use azure_table::{Error, Filter, Key, ReadEntity, Result, TableClient, TableEntity};
 
@@ -49,9 +50,12 @@ pub async fn remove_index<E: TableEntity>(table: &TableClient<E>, name: &str) ->
     let selected = rows.query().filter(IndexRowKey::for_index(name)).allow_table_scan();
     let report = rows.delete_where(selected).await?;
     report.ensure_no_leftovers()?;
-    // Another call may have ended first.
-    was_unchanged(states.delete(&state).await)?;
-    Ok(report.applied())
+    match was_unchanged(states.delete(&state).await) {
+        // Another call may have ended first.
+        Ok(_) => Ok(report.applied()),
+        // Its own error says nothing about the index rows.
+        Err(e) => Err(Interrupted::new(e, report).into()),
+    }
 }
 
 /// The key of a row of any index.

@@ -296,14 +296,15 @@ async fn lost_insert_is_in_doubt_although_its_missing_table_is_not_created() {
     assert!(error.doubt().is_some(), "{error:?}");
 }
 
+/// A policy that does nothing.
 #[derive(Debug)]
 struct Silent;
 
 impl RequestPolicy for Silent {}
 
-/// A call with policies asks for its time before it asks them.
+/// A call with policies checks its remaining time before it runs them.
 #[tokio::test(start_paused = true)]
-async fn lost_insert_is_in_doubt_although_its_time_ends_with_the_creation_of_its_table() {
+async fn lost_insert_is_in_doubt_if_its_timeout_elapses_while_its_table_is_created() {
     let limit = Duration::from_secs(30);
     let table = || {
         let canned = lost_without_table(Step::status(204));
@@ -323,6 +324,8 @@ async fn lost_insert_is_in_doubt_although_its_time_ends_with_the_creation_of_its
     let error = insert.insert(&row()).await.unwrap_err();
     assert_eq!(canned.sent().len(), 5);
     assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    let named = "an earlier call has no result, and attempt 1 did not start";
+    assert!(error.to_string().contains(named), "{error}");
     assert!(error.doubt().is_some(), "{error:?}");
 
     let (canned, insert) = table();
@@ -331,9 +334,9 @@ async fn lost_insert_is_in_doubt_although_its_time_ends_with_the_creation_of_its
     assert_eq!(interrupted.report().in_doubt(), 1, "{interrupted}");
 }
 
-/// The service does not know the rejection, and the row that it read is unchanged: the lost attempt may still arrive.
+/// A proxy sent the rejection, and the row is unchanged: the lost attempt may still arrive.
 #[tokio::test(start_paused = true)]
-async fn lost_replace_is_in_doubt_although_a_proxy_answers_that_it_is_missing() {
+async fn lost_replace_stays_in_doubt_after_a_404_of_a_proxy() {
     let stored = |keys: &[&str]| {
         let rows = keys.iter().map(|key| {
             format!(

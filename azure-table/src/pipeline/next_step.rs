@@ -142,8 +142,8 @@ pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Deci
 /// Returns `true` if the rejection shows that no earlier attempt can be applied any more.
 ///
 /// An ETag that a row does not have never returns, and a batch is applied completely or not at all. A row that is
-/// missing or that another client inserted shows nothing: it may be inserted or deleted before an attempt arrives. So
-/// does a rejection without the service's error code: a proxy may have sent it.
+/// missing or that another client inserted shows nothing: it may be inserted or deleted before an attempt arrives. A
+/// rejection without the service's error code shows nothing either: a proxy may have sent it.
 pub(crate) fn rules_out_earlier_attempts(call: &OperationRequest, failure: Failure<'_>) -> bool {
     let mut needs_etag = call.rows.iter().map(|row| row.if_match.is_some());
     match failure {

@@ -58,7 +58,10 @@ impl Pipeline {
         let call = &*sent;
         let mut history = CallHistory::of(call, id);
         let in_doubt = options.get().earlier.filter(|_| call.effect == Effect::Write);
-        if let Err(e) = prepared {
+        if let Err(mut e) = prepared {
+            if in_doubt.is_some() {
+                e = after_doubt(e, 0);
+            }
             history.in_doubt = in_doubt;
             return Err(history.complete_write(e, &call.rows, started, &self.endpoint));
         }
@@ -131,6 +134,24 @@ impl Pipeline {
     }
 }
 
+/// Names the earlier attempts in the error of one that was not sent. They left the write in doubt; `sent` of them are of
+/// this call.
+#[cold]
+fn after_doubt(mut error: Error, sent: u32) -> Error {
+    let earlier = match sent {
+        0 => "an earlier call".to_owned(),
+        1 => "attempt 1".to_owned(),
+        _ => format!("one of the attempts 1 to {sent}"),
+    };
+    let (next, parts) = (sent + 1, error.parts_mut());
+    parts.message = format!(
+        "{earlier} has no result, and attempt {next} did not start: {}",
+        parts.message
+    )
+    .into();
+    error
+}
+
 /// The attempts of one call.
 struct Attempts<'a, 'n> {
     pipeline: &'a Pipeline,
@@ -154,7 +175,10 @@ impl Attempts<'_, '_> {
         loop {
             let ended = match self.attempt().await {
                 Ok(ended) => ended,
-                Err(e) => return Err(self.not_started(e)),
+                Err(e) if self.state.in_doubt.is_some() => {
+                    return Err(after_doubt(e, self.notifications.history.attempts));
+                }
+                Err(e) => return Err(e),
             };
             if ended.failure().is_none() {
                 self.retry.succeeded(self.state.attempt);
@@ -164,26 +188,6 @@ impl Attempts<'_, '_> {
                 return ending;
             }
         }
-    }
-
-    /// Names the earlier attempts in the error of one that was not sent, if they left the write in doubt.
-    #[cold]
-    fn not_started(&self, mut error: Error) -> Error {
-        if self.state.in_doubt.is_some() {
-            let sent = self.notifications.history.attempts;
-            let earlier = match sent {
-                0 => "an earlier call".to_owned(),
-                1 => "attempt 1".to_owned(),
-                _ => format!("one of the attempts 1 to {sent}"),
-            };
-            let (next, parts) = (sent + 1, error.parts_mut());
-            parts.message = format!(
-                "{earlier} has no result, and attempt {next} did not start: {}",
-                parts.message
-            )
-            .into();
-        }
-        error
     }
 
     /// Sends the request, and reports it.
