@@ -272,21 +272,37 @@ impl CallOptions {
             self.values = Some(Arc::clone(other));
             return self;
         }
-        let other = OptionValues::clone(other);
         let values = self.get_mut();
-        values.headers.set_all(other.headers);
-        values.policies.add_all(other.policies);
-        if other.timeout.is_some() || other.deadline.is_some() {
-            (values.timeout, values.deadline) = (other.timeout, other.deadline);
+        // Names every option, so that a new one is not forgotten here.
+        let OptionValues {
+            timeout,
+            deadline,
+            attempt_timeout,
+            client_request_id,
+            headers,
+            context,
+            retry,
+            location_mode,
+            pinned,
+            via_batch,
+            is_for_write,
+            earlier,
+            policies,
+        } = OptionValues::clone(other);
+        if timeout.is_some() || deadline.is_some() {
+            (values.timeout, values.deadline) = (timeout, deadline);
         }
-        values.attempt_timeout = other.attempt_timeout.or(values.attempt_timeout);
-        values.client_request_id = other.client_request_id.or(values.client_request_id.take());
-        values.context = other.context.or(values.context.take());
-        values.retry = other.retry.or(values.retry.take());
-        values.location_mode = other.location_mode.or(values.location_mode);
-        values.pinned = other.pinned.or(values.pinned);
-        values.via_batch |= other.via_batch;
-        values.is_for_write |= other.is_for_write;
+        values.attempt_timeout = attempt_timeout.or(values.attempt_timeout);
+        values.client_request_id = client_request_id.or(values.client_request_id.take());
+        values.headers.set_all(headers);
+        values.context = context.or(values.context.take());
+        values.retry = retry.or(values.retry.take());
+        values.location_mode = location_mode.or(values.location_mode);
+        values.pinned = pinned.or(values.pinned);
+        values.via_batch |= via_batch;
+        values.is_for_write |= is_for_write;
+        values.earlier = earlier.or(values.earlier.take());
+        values.policies.add_all(policies);
         self
     }
 }
