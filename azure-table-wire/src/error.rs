@@ -99,7 +99,9 @@ impl ErrorKind {
     pub(crate) fn of_response(status: u16, code: Option<&str>) -> Self {
         match (status, code) {
             (404, Some("TableNotFound")) => Self::TableNotFound,
-            (404, _) => Self::NotFound,
+            (404, Some(_)) => Self::NotFound,
+            // It comes from an intermediary, such as a proxy, and says nothing about a table or an entity.
+            (404, None) => Self::InvalidResponse,
             (409, Some("EntityAlreadyExists" | "TableAlreadyExists" | "ResourceAlreadyExists")) => Self::AlreadyExists,
             (409, _) => Self::Conflict,
             (412, _) => Self::ConditionNotMet,

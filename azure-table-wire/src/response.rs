@@ -119,16 +119,14 @@ pub fn error_of(
         return Error::of_response(status, None, said, request_id);
     }
     let error = Error::of_response(status, header_code.map(without_signatures), None, request_id);
-    if text.is_empty() || header_code.is_some() {
-        return error;
+    match text {
+        _ if header_code.is_some() => error,
+        "" if status == 404 => {
+            error.with_message("a 404 without an error code is not from a Table service: check the endpoint")
+        }
+        "" => error,
+        text => error.with_message(strange(content_type, text)),
     }
-    // A proxy's 404 does not refer to a table or an entity.
-    let kind = if status == 404 {
-        ErrorKind::InvalidResponse
-    } else {
-        error.kind()
-    };
-    error.with_kind(kind).with_message(strange(content_type, text))
 }
 
 /// Returns `true` if a server in front of the Table service rejected the URL: HTTP.sys in HTML, others without a body.
@@ -339,6 +337,13 @@ mod tests {
             error.to_string().contains("text/html") && error.to_string().contains("It works!"),
             "{error}"
         );
+        let error = error_of(404, None, None, b"", None);
+        assert_eq!(
+            error.kind(),
+            ErrorKind::InvalidResponse,
+            "no row and no table is missing"
+        );
+        assert!(error.to_string().contains("not from a Table service"), "{error}");
     }
 
     #[test]
