@@ -185,6 +185,22 @@ async fn recreate_table_remembers_a_lost_creation() {
     assert!(truth.query().all().await.unwrap().is_empty());
 }
 
+/// A later rejection says nothing about the request whose response was lost.
+#[tokio::test(start_paused = true)]
+async fn recreate_table_stays_in_doubt_after_a_lost_request() {
+    for kind in [OperationKind::DeleteTable, OperationKind::CreateTable] {
+        let (_, faults, _) = slow_to_delete(0).await;
+        faults.add(FaultRule::new(Fault::LoseResponse).on(kind).first(1));
+        let denied = ResponseTemplate::new(403).code("AuthorizationFailure");
+        faults.add(FaultRule::new(denied).on(kind).first(1));
+        let service = TableServiceClient::from_transport(faults).retry(NoRetry);
+        let table = service.table::<Counter>("Table").unwrap();
+        let error = table.recreate_table(Duration::from_secs(300)).await.unwrap_err();
+        assert!(error.may_have_applied(), "{kind:?}: {error}");
+        assert_eq!(error.last_failure().unwrap().kind(), ErrorKind::Forbidden, "{kind:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn recreate_table_rejects_a_timeout_below_its_deadline_before_the_delete() {
     let (_, _, truth) = slow_to_delete(45).await;

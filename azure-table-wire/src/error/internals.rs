@@ -162,6 +162,16 @@ impl Error {
         self
     }
 
+    /// Returns the error of a call of several writes: in doubt if an earlier one was applied.
+    pub fn after_writes(mut self, were_applied: bool) -> Self {
+        if were_applied {
+            let parts = self.parts_mut();
+            // A doubt covers the writes of one request only.
+            (parts.may_have_applied, parts.doubt) = (true, None);
+        }
+        self
+    }
+
     /// Returns the kind of the last failure, even of a write in doubt.
     pub fn cause_kind(&self) -> ErrorKind {
         self.parts().kind

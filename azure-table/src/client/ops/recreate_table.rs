@@ -104,16 +104,21 @@ async fn recreate(steps: Steps, table: TableName, total_timeout: Duration, progr
     let steps = steps.until(total_timeout);
     let started = Instant::now();
     let pause_after = |error: &Error| pause(error, total_timeout.saturating_sub(started.elapsed()));
+    // A later failure says nothing about a request whose response was lost.
+    let mut was_lost = false;
     loop {
         let delete = tables::delete_if_exists(steps.endpoint(), table.as_str());
         match steps.call(delete, tables::deleted_or_missing).await {
             Ok(_) => break,
             // The table is already being deleted.
             Err(e) if e.cause_kind() == ErrorKind::Conflict => break,
-            Err(e) => match pause_after(&e) {
-                Some(pause) => clock::sleep(pause).await,
-                None => return Err(e),
-            },
+            Err(e) => {
+                was_lost |= e.may_have_applied();
+                match pause_after(&e) {
+                    Some(pause) => clock::sleep(pause).await,
+                    None => return Err(e.after_writes(was_lost)),
+                }
+            }
         }
     }
     progress(RecreateProgress::Deleted);
@@ -146,9 +151,9 @@ async fn recreate(steps: Steps, table: TableName, total_timeout: Duration, progr
                             "the table was still being deleted after the total timeout of {total_timeout:?}: create it \
                              later, or use another name"
                         );
-                        return Err(e.with_message(why));
+                        return Err(e.after_writes(may_be_made).with_message(why));
                     }
-                    None => return Err(e),
+                    None => return Err(e.after_writes(may_be_made)),
                 }
             }
         }

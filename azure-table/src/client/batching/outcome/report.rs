@@ -29,7 +29,7 @@ const MAX_SHOWN: usize = 3;
 pub struct Report<W, P = ()> {
     pub(super) counts: Counts,
     leftovers: Vec<Leftover<W>>,
-    /// The first write that was rejected or is in doubt, by its index, and its error.
+    /// The first write in doubt, or else the first that was rejected, by its index, and its error.
     first_failure: Option<(u64, Arc<Error>)>,
     pub(super) progress: P,
 }
@@ -107,10 +107,11 @@ impl<W, P> Report<W, P> {
         self.leftovers
     }
 
-    /// Returns the error of the first write that was not applied or is in doubt, if any.
+    /// Returns the error of the first write in doubt, or else of the first that was not applied, if any.
     ///
     /// It covers all writes that the report counts, including those that the
-    /// [outcomes](crate::bulk::BulkWrite::outcomes) of a bulk yielded. Call it if all writes must succeed:
+    /// [outcomes](crate::bulk::BulkWrite::outcomes) of a bulk yielded. The error is about one write: others may have
+    /// been applied, as the report says. Call it if all writes must succeed:
     /// ```
     /// # use azure_table::{DynamicEntity, Emulator, ErrorKind, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]
@@ -129,7 +130,7 @@ impl<W, P> Report<W, P> {
     /// ```
     ///
     /// # Errors
-    /// - The error of the first write that was rejected or is in doubt, or whose row others changed.
+    /// - The error of the first write in doubt, or else of the first that was rejected or whose row others changed.
     /// - `Timeout`: no write has an error, but the call ended before some were sent.
     pub fn ensure_no_leftovers(&self) -> Result<()> {
         match (&self.first_failure, self.counts.not_attempted) {
@@ -158,8 +159,9 @@ impl<W, P> Report<W, P> {
     }
 
     fn note_failure(&mut self, index: u64, outcome: &WriteOutcome) {
+        let rank = |index: u64, error: &Error| (!error.may_have_applied(), index);
         if let Some(error) = outcome.failure()
-            && self.first_failure.as_ref().is_none_or(|(first, _)| index < *first)
+            && (self.first_failure.as_ref()).is_none_or(|(at, first)| rank(index, error) < rank(*at, first))
         {
             self.first_failure = Some((index, Arc::clone(error)));
         }
@@ -207,15 +209,11 @@ impl<W, P: Default> Default for Report<W, P> {
 /// Without the report, the error is in doubt if any of the writes was or may have been applied.
 impl<W, P> From<Interrupted<Report<W, P>>> for Error {
     fn from(interrupted: Interrupted<Report<W, P>>) -> Self {
-        let (mut error, Report { counts, .. }) = interrupted.into_parts();
-        if counts.applied + counts.gone + counts.in_doubt > 0 {
-            error = error.maybe_applied(true);
-            // It covers the writes of one request only, which are all if there is one.
-            if counts.applied + counts.gone > 0 || counts.in_doubt > 1 {
-                error.parts_mut().doubt = None;
-            }
+        let (error, Report { counts, .. }) = interrupted.into_parts();
+        match (counts.applied + counts.gone, counts.in_doubt) {
+            (0, 1) => error.maybe_applied(true),
+            (applied, in_doubt) => error.after_writes(applied + in_doubt > 0),
         }
-        error
     }
 }
 
