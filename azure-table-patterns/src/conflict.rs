@@ -1,11 +1,13 @@
 //! Conflicts: writes to a row that has changed since it was read.
 //!
 //! Tells them from other errors, and limits and delays the loops that retry after them. Also returns the handle whose
-//! reads see all earlier writes.
+//! reads see all earlier writes, and awaits concurrent writes.
 
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
+
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
 use azure_table::{CallOptions, Error, ErrorKind, LocationMode, Result, TableClient};
 
@@ -52,6 +54,36 @@ impl Rounds {
             tokio::time::sleep(wait.min(Duration::from_secs(1))).await;
         }
         Ok(())
+    }
+}
+
+/// Awaits futures, at most `limit` at a time, and passes on each output. After an error no further future begins, but
+/// those in flight are awaited: if one were dropped, nobody would know what it wrote. Returns the [`graver`] error.
+pub(super) async fn await_each<F: Future>(
+    futures: impl IntoIterator<Item = F>,
+    limit: usize,
+    mut each: impl FnMut(F::Output) -> Result<()>,
+) -> Result<()> {
+    let (mut next, mut in_flight) = (futures.into_iter().fuse(), FuturesUnordered::new());
+    let mut failed = None;
+    loop {
+        while failed.is_none() && in_flight.len() < limit {
+            let Some(future) = next.next() else { break };
+            in_flight.push(future);
+        }
+        let Some(output) = in_flight.next().await else { break };
+        if let Err(e) = each(output) {
+            failed = Some(graver(failed, e));
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}
+
+/// Returns the error to report of two: one in doubt, or else the first.
+pub(super) fn graver(first: Option<Error>, next: Error) -> Error {
+    match first {
+        Some(first) if first.may_have_applied() || !next.may_have_applied() => first,
+        _ => next,
     }
 }
 

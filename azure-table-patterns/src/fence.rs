@@ -101,15 +101,17 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// Opens the fence of the stored header with this key, or inserts `new` as its header.
     ///
     /// # Errors
-    /// - The errors of [`get`](TableClient::get) and [`insert`](TableClient::insert).
+    /// - The errors of [`get`](TableClient::get) and [`insert`](TableClient::insert). In doubt if the header was
+    ///   inserted.
     pub async fn open(table: &TableClient<H>, new: &H) -> Result<Self> {
         let (table, key) = (on_primary(table), Key::of(new)?);
         let read = || table.get(key.clone()).versioned();
         let header = match read().await? {
             Some(header) => header,
             None => {
-                table.insert_if_not_exists(new).await?;
-                read().await?.ok_or_else(|| missing(&key))?
+                let is_inserted = table.insert_if_not_exists(new).await?.is_some();
+                let header = read().await.and_then(|header| header.ok_or_else(|| missing(&key)));
+                header.map_err(|e| e.after_writes(is_inserted))?
             }
         };
         Ok(Self::with_header(&table, header))

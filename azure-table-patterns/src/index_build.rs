@@ -5,9 +5,7 @@ use azure_table::{
     Continuation, DynamicEntity, Error, ErrorKind, Key, ReadEntity, Result, TableBatch, TableOperation, Versioned,
 };
 
-use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
-
-use super::conflict::{CONFLICTS, Rounds, is_conflict};
+use super::conflict::{CONFLICTS, Rounds, await_each, is_conflict};
 use super::index_removal::IndexRowKey;
 use super::index_state::{StateRow, check_declaration};
 use super::indexed::{Holder, Indexed};
@@ -64,9 +62,14 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// - [`InvalidInput`](ErrorKind::InvalidInput): the index was built with another declaration, or is being removed.
     ///   Or an entity's index row cannot be stored: [`verify`](Self::verify) names these entities. Change them.
     /// - [`Contention`](ErrorKind::Contention): 16 other writes came first.
-    /// - The errors of [`query`](azure_table::TableClient::query) and of batches.
+    /// - The errors of [`query`](azure_table::TableClient::query) and of batches. In doubt if any row was written.
     pub async fn build<R: IndexRow<Entity = E>>(&self, index: Index<R>) -> Result<IndexBuild> {
-        let _ = index;
+        let (_, mut has_written) = (index, false);
+        let built = self.build_rows::<R>(&mut has_written).await;
+        built.map_err(|e| e.after_writes(has_written))
+    }
+
+    async fn build_rows<R: IndexRow<Entity = E>>(&self, has_written: &mut bool) -> Result<IndexBuild> {
         let mut built = IndexBuild::default();
         let states = self.table.typed::<StateRow>();
         let mut state = StateRow::new(&R::INDEX).stored(&states).await?;
@@ -76,7 +79,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             return Ok(built);
         }
         if state.position.is_none() && !self.reads_may_lag() {
-            self.drop_left_over(R::INDEX.name).await?;
+            self.drop_left_over(R::INDEX.name, has_written).await?;
         }
         let position = state
             .position
@@ -89,17 +92,21 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             let (next, has_more) = (page.continuation().to_string(), page.has_more());
             let writes = page.into_items().into_iter().map(async |entity| {
                 let key = (entity.partition_key.clone(), entity.row_key.clone());
-                let written = self.write_row(entity, IndexWrite::of::<R>).await?;
-                Ok::<_, Error>((key, written))
+                (key, self.write_row(entity, IndexWrite::of::<R>).await)
             });
-            let mut written = stream::iter(writes).buffered(self.concurrency);
-            while let Some((key, write)) = written.try_next().await? {
-                match write {
+            let all = await_each(writes, self.concurrency, |(key, written)| {
+                let written = written?;
+                *has_written |= written == RowWrite::Written;
+                match written {
                     RowWrite::Written | RowWrite::Stored => built.indexed += 1,
                     RowWrite::Taken => built.taken.push(key),
                     RowWrite::Unwanted => {}
                 }
-            }
+                Ok(())
+            });
+            all.await?;
+            // In the order of the table, not that in which the writes ended.
+            built.taken.sort_unstable();
             // After a value that two entities have, the next build begins at the first page.
             let position = Some(next).filter(|_| has_more && built.taken.is_empty());
             let is_ready = !has_more && built.taken.is_empty();
@@ -144,17 +151,24 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
 
     /// Deletes index rows without an entity. During a deployment, writers without the index change entities that others
     /// have indexed.
-    async fn drop_left_over(&self, name: &str) -> Result<()> {
+    async fn drop_left_over(&self, name: &str, has_deleted: &mut bool) -> Result<()> {
         let rows = self.table.typed::<IndexRowKey>();
         let query = rows.query().filter(IndexRowKey::for_index(name));
-        let rows = query.allow_table_scan().stream();
-        rows.try_for_each_concurrent(self.concurrency, async |row| {
-            if let Holder::Nobody(row) = self.holder(&row.partition, &row.index_row).await? {
-                self.drop_row(&row).await?;
-            }
-            Ok(())
-        })
-        .await
+        let mut pages = query.allow_table_scan().pages();
+        while let Some(page) = pages.try_next().await? {
+            let checks = page.into_items().into_iter().map(async |row| {
+                match self.holder(&row.partition, &row.index_row).await? {
+                    Holder::Nobody(row) => self.drop_row(&row).await,
+                    _ => Ok(false),
+                }
+            });
+            let all = await_each(checks, self.concurrency, |is_deleted| {
+                *has_deleted |= is_deleted?;
+                Ok(())
+            });
+            all.await?;
+        }
+        Ok(())
     }
 
     /// Writes an entity's index row in a transaction with the entity, which stays as it is.

@@ -6,7 +6,7 @@ use std::fmt;
 use azure_table::index::{INDEX_PREFIX, IndexedEntity};
 use azure_table::{DynamicEntity, Error, ReadEntity, Result, TableOperation, Versioned};
 
-use super::conflict::{CONFLICTS, Rounds, concerns_row, was_unchanged};
+use super::conflict::{CONFLICTS, Rounds, concerns_row, graver, was_unchanged};
 use super::index_build::{RowWrite, from_stored};
 use super::indexed::{Holder, Indexed, index_of, rows_of};
 
@@ -240,8 +240,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// the properties as they are stored. A row for a `unique` value that another entity has stays missing.
     ///
     /// If a row fails, for example with `Rejected`, it repairs the others, and returns the first such error at the end.
-    /// An error in doubt takes precedence, also over one that ends the call early. Repaired rows stay as they are. Then
-    /// call [`verify`](Self::verify) again.
+    /// An error in doubt takes precedence, also over one that ends the call early. Repaired rows stay as they are, and
+    /// any error is in doubt if there are some. Then call [`verify`](Self::verify) again.
     ///
     /// On Cosmos DB, call it while no entities are inserted, unless the account's consistency level is Strong:
     /// otherwise a read may miss a new entity, and its row would be deleted as dangling.
@@ -254,14 +254,16 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         for fault in &found.faults {
             match self.repair_one(fault).await {
                 Ok(is_repaired) => repaired += u64::from(is_repaired),
-                Err(e) if concerns_row(&e) => {
-                    let stays = |first: &Error| first.may_have_applied() || !e.may_have_applied();
-                    failed = Some(failed.filter(stays).unwrap_or(e));
+                Err(e) => {
+                    let is_over = !concerns_row(&e);
+                    failed = Some(graver(failed.filter(|first| first.may_have_applied() || !is_over), e));
+                    if is_over {
+                        break;
+                    }
                 }
-                Err(e) => return Err(failed.filter(Error::may_have_applied).unwrap_or(e)),
             }
         }
-        failed.map_or(Ok(repaired), Err)
+        failed.map_or(Ok(repaired), |e| Err(e.after_writes(repaired > 0)))
     }
 
     /// Returns `true` if the fault was repaired.

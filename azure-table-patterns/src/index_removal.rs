@@ -1,6 +1,5 @@
 //! Removes the rows of an index that is no longer declared.
 
-use azure_table::bulk::Interrupted;
 use azure_table::index::{INDEX_PREFIX, IndexedEntity};
 use azure_table::{Error, Filter, Key, ReadEntity, Result, TableClient, TableEntity};
 
@@ -27,7 +26,7 @@ use super::indexed::Indexed;
 ///
 /// # Errors
 /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): no index can have this name.
-/// - The errors of [`delete_where`](TableClient::delete_where).
+/// - The errors of [`delete_where`](TableClient::delete_where), in doubt once the index is marked as removed.
 pub async fn remove_index<E: TableEntity>(table: &TableClient<E>, name: &str) -> Result<u64> {
     let table = on_primary(table);
     // Of another name, rows of other indexes could begin with it.
@@ -48,14 +47,15 @@ pub async fn remove_index<E: TableEntity>(table: &TableClient<E>, name: &str) ->
     }
     let rows = table.typed::<IndexRowKey>();
     let selected = rows.query().filter(IndexRowKey::for_index(name)).allow_table_scan();
-    let report = rows.delete_where(selected).await?;
-    report.ensure_no_leftovers()?;
-    match was_unchanged(states.delete(&state).await) {
+    let ended = async {
+        let deleted = rows.delete_where(selected).await?;
+        deleted.ensure_no_leftovers()?;
         // Another call may have ended first.
-        Ok(_) => Ok(report.applied()),
-        // Its own error says nothing about the index rows.
-        Err(e) => Err(Interrupted::new(e, report).into()),
-    }
+        was_unchanged(states.delete(&state).await)?;
+        Ok(deleted.applied())
+    };
+    // The state is marked, and the error of a step says nothing about those before it.
+    ended.await.map_err(|e: Error| e.after_writes(true))
 }
 
 /// The key of a row of any index.
@@ -111,7 +111,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// # Errors
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the type declares the index, or no index can have this
     ///   name.
-    /// - The errors of [`delete_where`](azure_table::TableClient::delete_where).
+    /// - The errors of [`delete_where`](azure_table::TableClient::delete_where), in doubt once the index is marked as removed.
     pub async fn remove_index(&self, name: &str) -> Result<u64> {
         if E::INDEXES.iter().any(|index| index.name == name) {
             let why = format!("the index `{name}` is declared: remove the declaration first");

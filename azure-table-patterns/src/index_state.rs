@@ -48,19 +48,26 @@ impl States {
         // Writers that do not know the indexes may have put other rows there.
         let rows = table.typed::<DynamicEntity>().query().key_prefix(prefix).all().await?;
         let (states, opened) = (table.typed::<StateRow>(), Self::default());
-        for index in indexes {
-            let new = StateRow::new(index);
-            let state = match rows.iter().find(|row| row.row_key == new.name) {
-                Some(row) => row.to_entity()?,
+        let mut new = Vec::from_iter(indexes.iter().map(|index| (index, StateRow::new(index))));
+        let stored = |state: &StateRow| rows.iter().find(|row| row.row_key == state.name);
+        // The stored ones first: another declaration is found before anything is written.
+        new.sort_by_key(|(_, state)| stored(state).is_none());
+        let mut has_inserted = false;
+        for (index, new) in new {
+            let state = match stored(&new) {
+                Some(row) => row.to_entity(),
                 None => match states.insert_if_not_exists(&new).await {
-                    Ok(None) => new.stored(&states).await?.entity,
+                    Ok(None) => new.stored(&states).await.map(|state| state.entity),
                     // A program that only reads may lack the permission.
-                    Err(e) if e.kind() != ErrorKind::Forbidden => return Err(e),
-                    _ => continue,
+                    Err(e) if e.kind() != ErrorKind::Forbidden => Err(e),
+                    inserted => {
+                        has_inserted |= inserted.is_ok();
+                        continue;
+                    }
                 },
             };
-            check_declaration(index, &state)?;
-            opened.set(index, state.is_ready);
+            let checked = state.and_then(|state| check_declaration(index, &state).map(|()| state.is_ready));
+            opened.set(index, checked.map_err(|e| e.after_writes(has_inserted))?);
         }
         Ok(opened)
     }

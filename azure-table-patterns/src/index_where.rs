@@ -1,14 +1,11 @@
 //! Writes all entities that a query selects, with their index rows.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use azure_table::bulk::{Interrupted, Report};
 use azure_table::index::IndexedEntity;
 use azure_table::operation::ModifyOutcome;
-use azure_table::{Change, Error, ErrorKind, Key, ReadEntity, Result, TableQuery};
-use futures_util::stream::{self, StreamExt as _};
+use azure_table::{Change, Error, Key, ReadEntity, Result, TableQuery};
 
-use super::conflict::concerns_row;
+use super::conflict::{await_each, concerns_row};
 use super::indexed::{Indexed, rows_of};
 
 impl<E: IndexedEntity + ReadEntity> Indexed<E> {
@@ -110,38 +107,27 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                     change => planned.push((key, entity, change.map(|_| old))),
                 }
             }
-            // After an error no further write begins, and those in flight are awaited for the report.
-            let (is_over, mut failure) = (&AtomicBool::new(false), None);
             let writes = planned.into_iter().map(async |(key, entity, replaced)| {
-                if is_over.load(Ordering::Relaxed) {
-                    return None;
-                }
                 let written = match replaced {
                     None => self.delete_read(&key, &entity).await,
                     Some(old) => self.replace_read(&key, &entity, &old).await.map(drop),
                 };
-                Some((key, written))
+                (key, written)
             });
-            let mut written = stream::iter(writes).buffer_unordered(self.concurrency);
-            while let Some(write) = written.next().await {
-                let Some((key, result)) = write else { continue };
-                match result {
-                    Err(e) if e.kind() != ErrorKind::NotFound && !concerns_row(&e) => {
-                        is_over.store(true, Ordering::Relaxed);
-                        failure.get_or_insert(match e.last_failure() {
-                            Some(last) => {
-                                report.add(key, Err(e));
-                                last
-                            }
-                            None => e,
-                        });
+            let all = await_each(writes, self.concurrency, |(key, written)| match written {
+                Err(e) if !concerns_row(&e) => match e.last_failure() {
+                    Some(last) => {
+                        report.add(key, Err(e));
+                        Err(last)
                     }
-                    written => report.add(key, written),
+                    None => Err(e),
+                },
+                written => {
+                    report.add(key, written);
+                    Ok(())
                 }
-            }
-            if let Some(error) = failure {
-                return Err(error.into());
-            }
+            });
+            all.await?;
         }
         Ok(())
     }

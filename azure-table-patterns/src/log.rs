@@ -9,7 +9,6 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use azure_table::bulk::Interrupted;
 use azure_table::operation::GetEntity;
 use azure_table::query::EntityStream;
 use azure_table::{Error, ErrorKind, Guid, Result, TableClient, TableEntity, TableOperation};
@@ -203,12 +202,13 @@ impl<T> Log<T> {
         let keys = self.table.typed::<AppendRow>();
         let old = keys.query().partition(partition);
         let old = old.filter(AppendRow::KEY.ge(KEYS) & AppendRow::NEXT.le(*first));
-        let deleted = self.table.delete_where(events).await?;
-        match keys.delete_where(old).await {
-            Ok(keys) => Ok(deleted.applied() + keys.applied()),
-            // Its own error says nothing about the events.
-            Err(e) => Err(Interrupted::new(Error::from(e), deleted).into()),
-        }
+        let deleted = async {
+            let events = self.table.delete_where(events).await?;
+            let keys = keys.delete_where(old).await?;
+            Ok(events.applied() + keys.applied())
+        };
+        // The header was written, and the error of a deletion says nothing about it.
+        deleted.await.map_err(|e: Error| e.after_writes(true))
     }
 }
 

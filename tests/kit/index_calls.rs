@@ -294,10 +294,13 @@ async fn removal_that_ends_after_it_deleted_rows_is_in_doubt() -> Result<()> {
     }
     let later = Indexed::open(&table.typed::<Later>()).await?;
     let rejected = ResponseTemplate::new(403).code("AuthorizationFailure");
-    faults.add(FaultRule::new(rejected).on(OperationKind::Query).nth(2));
-    let error = later.remove_index("by_name").await.unwrap_err();
-    assert!(error.may_have_applied(), "{error}");
-    faults.clear();
+    // First, only the state of the index is written.
+    for query in 1..=2 {
+        faults.add(FaultRule::new(rejected.clone()).on(OperationKind::Query).nth(query));
+        let error = later.remove_index("by_name").await.unwrap_err();
+        assert!(error.may_have_applied(), "{query}: {error}");
+        faults.clear();
+    }
     let left = index_rows(&table).await?.len();
     assert!((5..8).contains(&left), "{left}");
 
@@ -323,6 +326,63 @@ async fn repair_that_ends_after_a_lost_write_is_in_doubt(faults: Faults, table: 
     faults.add(FaultRule::new(rejected).on(OperationKind::Get).nth(4));
     let error = people.repair(&found).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    Ok(())
+}
+
+#[azure_table::test]
+async fn repair_that_ends_after_it_wrote_rows_is_in_doubt(faults: Faults, table: TableClient<Person>) -> Result<()> {
+    assert_eq!(table.bulk().insert([1, 2].map(person)).await?.applied(), 2);
+    let people = Indexed::open(&table).await?;
+    let found = people.verify().await?;
+    let rejected = ResponseTemplate::new(403).code("AuthorizationFailure");
+    faults.add(FaultRule::new(rejected).on(OperationKind::Batch).nth(2));
+    let error = people.repair(&found).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    assert_eq!(error.last_failure().unwrap().kind(), ErrorKind::Forbidden, "{error}");
+    assert_eq!(index_rows(&table).await?.len(), 1);
+    Ok(())
+}
+
+/// Several entities are written at a time. One is rejected while the others are in flight.
+#[azure_table::test(start_paused)]
+async fn build_that_ends_early_awaits_its_writes_and_is_in_doubt(
+    faults: Faults,
+    table: TableClient<Person>,
+) -> Result<()> {
+    assert_eq!(table.bulk().insert((0..8).map(person)).await?.applied(), 8);
+    let people = Indexed::open(&table).await?;
+    let rejected = ResponseTemplate::new(403).code("AuthorizationFailure");
+    faults.add(FaultRule::new(rejected).on(OperationKind::Batch).nth(1));
+    faults.add(FaultRule::new(Fault::DelayRequest(Duration::from_secs(1))).on(OperationKind::Batch));
+    let error = people.build(Person::BY_NAME).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    assert_eq!(index_rows(&table).await?.len(), 3, "the others that were in flight");
+    Ok(())
+}
+
+#[azure_table::test]
+async fn opening_that_ends_after_it_stored_a_state_is_in_doubt(
+    faults: Faults,
+    table: TableClient<Person>,
+) -> Result<()> {
+    let rejected = ResponseTemplate::new(400).code("InvalidInput");
+    faults.add(FaultRule::new(rejected).on(OperationKind::Insert).nth(2));
+    let error = Indexed::open(&table).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    Ok(())
+}
+
+/// A proxy answers in place of the service.
+#[azure_table::test]
+async fn entity_is_not_gone_after_a_404_without_a_code(faults: Faults, service: TableServiceClient) -> Result<()> {
+    let (table, people) = open(&service).await?;
+    people.insert(&person(1)).await?;
+    faults.add(FaultRule::new(ResponseTemplate::new(404)).on(OperationKind::Batch));
+    let interrupted = people.delete_where(people.query()).await.unwrap_err();
+    assert_eq!(interrupted.error().kind(), ErrorKind::InvalidResponse, "{interrupted}");
+    assert_eq!(interrupted.report().gone(), 0);
+    faults.clear();
+    assert!(table.exists(("t", 1)).await?);
     Ok(())
 }
 

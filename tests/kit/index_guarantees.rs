@@ -132,7 +132,7 @@ async fn interrupted_build_continues_at_its_page() -> Result<()> {
 
     faults.add(FaultRule::new(Fault::NoConnection).on(OperationKind::Batch).nth(1_200));
     let error = people.build(Person::BY_NAME).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert_eq!(error.last_failure().unwrap().kind(), ErrorKind::Connection, "{error}");
     let unready = Indexed::open(&table)
         .await?
         .by(Person::BY_NAME, ("t", "Ada"))

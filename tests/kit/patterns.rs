@@ -282,13 +282,20 @@ async fn trim_that_fails_after_it_deleted_events_is_in_doubt(faults: Faults, tab
         "the header and an event"
     );
 
-    faults.add(denied.nth(2));
-    let error = log.trim(1).await.unwrap_err();
-    assert_eq!(
-        error.kind(),
-        ErrorKind::Forbidden,
-        "no event was left to delete: {error}"
-    );
+    faults.add(denied.nth(1));
+    let error = log.trim(2).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    assert_eq!(log.position().await?, 2..2, "the header was written");
+    Ok(())
+}
+
+#[azure_table::test]
+async fn opening_that_ends_after_it_inserted_the_header_is_in_doubt(faults: Faults, table: TableClient) -> Result<()> {
+    let denied = ResponseTemplate::new(403).code("AuthorizationFailure");
+    faults.add(FaultRule::new(denied).on(OperationKind::Get).nth(2));
+    let error = Log::<String>::open(&table, "g").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    assert_eq!(table.query().count().await?, 1);
     Ok(())
 }
 
