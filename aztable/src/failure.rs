@@ -37,7 +37,8 @@ impl Failure {
     pub(crate) const FAILED: u8 = 1;
     /// The exit code of a command line that cannot be used, as clap has it.
     pub(crate) const USAGE: u8 = 2;
-    /// The exit code of a command that a signal has stopped at a position from which it resumes.
+    /// The exit code of a command that a signal has stopped: a long one at a position from which it resumes, any other
+    /// at once, so that its write may be applied.
     pub(crate) const INTERRUPTED: u8 = 130;
 
     /// The exit code of a command whose reader has closed the pipe, as if SIGPIPE had ended it.

@@ -149,12 +149,11 @@ async fn write(session: &Session, key: &RowKeys, operation: TableOperation, cond
             None => session.note("done"),
             Some(etag) => terminal.either(json!({ "etag": etag.as_str() }), etag.as_str())?,
         },
-        Err(error) if error.may_have_applied() => match was_applied(&service, &error).await {
+        Err(error) => match was_applied(&service, &error).await {
             Some(true) => session.note("done, after a response was lost"),
-            Some(false) => return Err(Failure::new(format!("not written: {}", Failure::from(error)))),
-            None => return Err(Failure::new(format!("it may be written: {}", Failure::from(error)))),
+            Some(false) => fail!("not written: {}", Failure::from(error.last_failure().unwrap_or(error))),
+            None => return Err(error.into()),
         },
-        Err(error) => return Err(error.into()),
     }
     Ok(())
 }
