@@ -176,7 +176,15 @@ impl Catalogue {
         let each = packages
             .into_iter()
             .map(|(id, versions)| self.add_package(id, versions));
-        stream::iter(each).buffered(CONCURRENCY).try_concat().await
+        let (mut all, mut latest, mut failed) = (stream::iter(each).buffered(CONCURRENCY), Vec::new(), None::<Error>);
+        // An error does not end the others: if one were dropped, nobody would know what it wrote.
+        while let Some(added) = all.next().await {
+            match added {
+                Ok(leaves) => latest.extend(leaves),
+                Err(e) => failed = Some(failed.filter(Error::may_have_applied).unwrap_or(e)),
+            }
+        }
+        failed.map_or(Ok(latest), Err)
     }
 
     async fn add_package(&self, id: String, mut versions: BTreeMap<String, Leaf>) -> Result<Vec<Leaf>> {

@@ -1,6 +1,5 @@
 //! The history of an orchestration: a header and its events, in one partition.
 
-use azure_table::bulk::Interrupted;
 use azure_table::{
     DateTime, Error, ErrorKind, Guid, Result, TableBatch, TableClient, TableEntity, TableOperation, TableProperty,
     Versioned,
@@ -248,6 +247,9 @@ impl History {
     ///
     /// An interrupted purge is completed by another one. A checkpoint of a worker that has not noticed the purge
     /// fails, and the events of a later instance with the same ID stay.
+    ///
+    /// # Errors
+    /// The error of a request. Events may be deleted already: call it again.
     pub async fn purge(self) -> Result<Option<u64>> {
         let Some(Self { of, header }) = self.marked().await? else {
             return Ok(None);
@@ -258,8 +260,7 @@ impl History {
             .delete_where(rows.filter(Event::EXECUTION.eq(header.execution)))
             .concurrency(PURGE_CONCURRENCY)
             .partition_concurrency(PURGE_CONCURRENCY)
-            .await
-            .map_err(Interrupted::into_error)?;
+            .await?;
         deleted.ensure_no_leftovers()?;
         match of.rows.delete(&header.map(Row::Instance)).await {
             Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::ConditionNotMet) => Err(e),

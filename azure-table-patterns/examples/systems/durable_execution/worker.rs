@@ -92,7 +92,7 @@ impl Worker {
     /// Call it at least three times per duration of a lease, and each second while a queue is handed over.
     ///
     /// # Errors
-    /// The first error of a request. The round continues with the other queues.
+    /// The first error in doubt, or else the first of a request. The round continues with the other queues.
     pub async fn balance(&mut self) -> Result<()> {
         let entries = self.leases.list(QUEUES).await?;
         let mut result = Ok(());
@@ -102,13 +102,12 @@ impl Worker {
             } else {
                 self.take(entry).await
             };
-            result = result.and(settled);
+            result = graver(result, settled);
         }
-        if self.is_stopping {
-            result
-        } else {
-            result.and(self.request_share(&entries).await)
+        if !self.is_stopping {
+            result = graver(result, self.request_share(&entries).await);
         }
+        result
     }
 
     /// Renews the lease of an own queue, or releases it.
@@ -190,5 +189,13 @@ impl Worker {
             Some(queue) => Some(queue.lease.next_holder().unwrap_or(&self.name)),
             None => entry.next_holder().or(entry.holder()),
         }
+    }
+}
+
+/// Returns the result to report of two: an error in doubt, or else the first error.
+fn graver(first: Result<()>, next: Result<()>) -> Result<()> {
+    match (&first, &next) {
+        (Err(certain), Err(other)) if other.may_have_applied() && !certain.may_have_applied() => next,
+        _ => first.and(next),
     }
 }

@@ -100,7 +100,8 @@ impl Partition {
     /// Writes events if the stream has this version. Returns the stream after them.
     ///
     /// # Errors
-    /// - [`WriteError::Conflict`]: the stream has another version.
+    /// - [`WriteError::Conflict`]: the stream has another version. If the events take several transactions, the first
+    ///   ones may be written: [`open`](Self::open) the stream, and compare its version.
     /// - The errors of [`open`](Self::open) and [`Stream::write`].
     pub async fn write_at<E: PropertyGroup>(
         &self,

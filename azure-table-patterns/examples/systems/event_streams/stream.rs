@@ -201,13 +201,13 @@ impl Stream {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// Another writer came first, or the stream exists. Nothing was written: open the stream again.
+    /// Another writer came first, or the stream exists. This transaction was not written: open the stream again.
     Conflict,
     /// The row of this version exists although the header does not count it.
     EventExists(u32),
-    /// An event with this id was written before. Nothing was written.
+    /// An event with this id was written before. This transaction was not written.
     Duplicate(String),
-    /// The included operation on this row failed. Nothing was written.
+    /// The included operation on this row failed. This transaction was not written.
     Included(String, Error),
     /// Any other error.
     Other(Error),
