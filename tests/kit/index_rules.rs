@@ -18,12 +18,12 @@ fn person(id: &str, mail: &str) -> User {
     User { group, id, mail, write }
 }
 
-/// Stores more entities than a page has, without index rows.
+/// Stores more entities than a page of 100 has, without index rows.
 async fn two_pages(mail: impl Fn(u32) -> String) -> Result<(TableClient<User>, Faults)> {
-    let faults = Faults::new(Emulator::new());
+    let faults = Faults::new(Emulator::new().page_size(100));
     let table = TableServiceClient::from_transport(faults.clone()).table::<User>("People")?;
     table.create_table().await?;
-    let people: Vec<_> = (0..1_010).map(|id| person(&format!("{id:04}"), &mail(id))).collect();
+    let people: Vec<_> = (0..110).map(|id| person(&format!("{id:04}"), &mail(id))).collect();
     assert!(table.bulk().insert(people).await?.leftovers().is_empty());
     Ok((table, faults))
 }
@@ -53,7 +53,7 @@ async fn interrupted_build_goes_on_at_the_page_that_failed() -> Result<()> {
     people.build(User::BY_MAIL).await.unwrap_err();
     faults.clear();
     people.build(User::BY_MAIL).await?.ensure_none_taken()?;
-    assert_eq!(people.by(User::BY_MAIL, ("t",))?.all().await?.len(), 1_010);
+    assert_eq!(people.by(User::BY_MAIL, ("t",))?.all().await?.len(), 110);
     people.verify().await?.ensure_none()?;
     Ok(())
 }
@@ -65,7 +65,7 @@ async fn build_after_a_value_of_two_begins_at_the_first_page() -> Result<()> {
     let (table, faults) = two_pages(|id| format!("{}@x", id.max(1))).await?;
     let people = Indexed::open(&table).await?;
     let rejected = ResponseTemplate::new(403).code("AuthorizationFailure");
-    faults.add(FaultRule::new(rejected).on(OperationKind::Batch).nth(1_005));
+    faults.add(FaultRule::new(rejected).on(OperationKind::Batch).nth(105));
     people.build(User::BY_MAIL).await.unwrap_err();
     let row = table
         .typed::<DynamicEntity>()

@@ -312,11 +312,14 @@ async fn unique_row_of_another_entity_is_left_alone(service: TableServiceClient)
 }
 
 /// The first page of the build has one of two entities with a value, the second the other.
-#[azure_table::test]
-async fn build_of_a_unique_index_begins_again_after_a_value_of_two(table: TableClient<Person>) -> Result<()> {
+#[tokio::test]
+async fn build_of_a_unique_index_begins_again_after_a_value_of_two() -> Result<()> {
+    let service = TableServiceClient::from_transport(Emulator::new().page_size(100));
+    let table = service.table::<Person>("People")?;
+    table.create_table().await?;
     let mut bulk = Vec::new();
-    for id in 0..1_500 {
-        let mail = Some(format!("{}@x", id % 1_499));
+    for id in 0..150 {
+        let mail = Some(format!("{}@x", id % 149));
         bulk.push(Person {
             mail,
             ..person(id, "n")
@@ -325,9 +328,9 @@ async fn build_of_a_unique_index_begins_again_after_a_value_of_two(table: TableC
     assert!(table.bulk().insert(bulk).await?.leftovers().is_empty());
     let people = Indexed::open(&table).await?;
     let built = people.build(Person::BY_MAIL).await?;
-    assert_eq!(built.taken, [("t".into(), "0000001499".into())]);
+    assert_eq!(built.taken, [("t".into(), "0000000149".into())]);
     people
-        .modify(("t", 1_499), |person| person.mail = Some("free@x".into()))
+        .modify(("t", 149), |person| person.mail = Some("free@x".into()))
         .await?;
     people.build(Person::BY_MAIL).await?.ensure_none_taken()?;
     assert_eq!(people.by(Person::BY_MAIL, ("t", "0@x"))?.all().await?[0].id, 0);

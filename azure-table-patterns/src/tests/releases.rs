@@ -263,7 +263,7 @@ async fn run<E: Release>(emulator: Emulator, has_old_form: bool, seed: u64) -> R
 
 #[tokio::test(start_paused = true)]
 async fn build_and_repair_change_no_property_of_an_entity() -> Result<()> {
-    for seed in 0..4 {
+    for seed in 0..2 {
         for service in [Emulator::new, Emulator::cosmos] {
             run::<Fewest>(service(), false, seed).await?;
             run::<Json>(service(), false, seed).await?;

@@ -119,7 +119,7 @@ fn every_operation_reports_its_effect_under_every_fault() {
 #[test]
 fn matrix_finds_a_blind_retry_of_writes() {
     let lost = ["answer lost", "500 after applying"];
-    let report = run(4, &lost, |faults| Arc::new(blind_resend(faults)));
+    let report = run(2, &lost, |faults| Arc::new(blind_resend(faults)));
     for name in [
         "insert",
         "replace",

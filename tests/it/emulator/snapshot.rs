@@ -13,6 +13,7 @@ use azure_table::{
 };
 use azure_table_tests::entities::Counter;
 use azure_table_tests::errors::{assert_contains, assert_error};
+use azure_table_tests::scenario::of_all;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 
@@ -88,6 +89,8 @@ async fn responses(emulator: &Emulator) -> String {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(of_all(256)))]
+
     #[test]
     fn tables_survive_a_snapshot_file(tables in btree_map("[A-Z][A-Za-z0-9]{2,8}", vec(entity(), 0..6), 0..4)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -121,6 +124,8 @@ fn writes() -> impl Strategy<Value = Vec<(usize, DynamicEntity)>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(of_all(256)))]
+
     /// A merge makes rows that no insert can make.
     #[test]
     fn rows_made_by_any_writes_survive_a_snapshot(writes in writes(), is_cosmos in any::<bool>()) {

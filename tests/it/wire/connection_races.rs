@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use azure_table::transport::{Delivery, HttpTransport, Transport as _};
+use azure_table_tests::scenario::of_all;
 use azure_table_tests::{Network, on_both_networks};
 use bytes::Bytes;
 use fastrand::Rng;
@@ -100,7 +101,7 @@ async fn no_request_waits_beside_an_idle_connection() {
         for caller in 0..CALLERS {
             let (transport, base) = (transport.clone(), base.clone());
             callers.spawn(async move {
-                for n in 0..300 {
+                for n in 0..of_all(300) {
                     let sent = transport.send(post(&base, &format!("{caller}-{n}")));
                     let sent = timeout(Duration::from_secs(10), sent).await;
                     sent.expect("a request waits for ever").unwrap();

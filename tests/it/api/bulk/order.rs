@@ -7,6 +7,7 @@ use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{BulkOutcome, DynamicEntity, EdmValue, Emulator, TableClient, TableOperation};
 use azure_table_tests::intercept::Intercept;
+use azure_table_tests::scenario::of_all;
 use bytes::Bytes;
 use futures::{StreamExt, stream};
 use http::Response;
@@ -120,6 +121,8 @@ async fn long_keys_are_written_alone_too() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(of_all(256)))]
+
     /// Writes of one row never overtake each other, no matter how long a batch takes.
     #[test]
     fn writes_of_a_row_stay_in_order(

@@ -11,6 +11,7 @@ use azure_table::testing::{Fault, FaultRule, Faults};
 use azure_table::{DynamicEntity, Emulator, ErrorKind, Result, TableClient, TableServiceClient};
 use azure_table_tests::entities::Numbered;
 use azure_table_tests::errors::{assert_contains, assert_error};
+use azure_table_tests::scenario::of_all;
 use futures::{StreamExt, TryStreamExt};
 use tokio::time::Instant;
 
@@ -145,7 +146,7 @@ async fn keys_of_any_kind_are_divided() {
         ("Chinese", (0..1_000).map(|_| chinese()).collect()),
         ("dated", (0..1_000).map(dated).collect()),
     ];
-    for (name, keys) in kinds {
+    for (name, keys) in kinds.into_iter().take(of_all(5) as usize) {
         let partitions = keys.into_iter().map(|key| (key, 2));
         let [sequential, scan, _] = measure(name, partitions, 10).await;
         assert!(scan.round_trips <= sequential.round_trips / 3, "{name}: {scan:?}");
