@@ -56,6 +56,9 @@ async fn modify_writes_once_more_than_it_may_conflict() {
         );
         assert!(error.to_string().contains(&reported), "{error}");
         assert_eq!(sent(&faults, Replace), conflicts as usize + 1);
+        let modify = table.modify(KEY, change).max_conflicts(conflicts);
+        let error = modify.or_insert(entity).await.unwrap_err();
+        assert!(error.to_string().contains(&reported), "{error}");
         rule.disable();
 
         faults.add(changed_meanwhile().at_most(conflicts.into()));

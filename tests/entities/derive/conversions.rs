@@ -353,6 +353,11 @@ async fn a_long_value_is_stored_in_pieces(table: TableClient<Long>) -> Result<()
     let pieces = "Text Text_1 Text_2 Text_chunks bytes bytes_1 bytes_2 bytes_chunks other";
     assert_eq!(names(&stored(&table).await).join(" "), pieces);
     assert_eq!(table.get(()).await?, Some(long));
+
+    // A character of two units does not fit the end of a piece.
+    let long = Long::new(format!("x{}", "😀".repeat(20_000)), None);
+    table.replace(&long).await?;
+    assert_eq!(table.get(()).await?, Some(long));
     Ok(())
 }
 

@@ -395,6 +395,10 @@ async fn progress_is_reported_after_the_rows_that_it_covers() {
     assert_eq!((*reported.lock().unwrap(), processed), (25, 25));
 
     *reported.lock().unwrap() = 0;
+    assert_eq!(scan().count().await.unwrap(), 25);
+    assert_eq!(*reported.lock().unwrap(), 25, "a count reports its progress too");
+
+    *reported.lock().unwrap() = 0;
     let mut rows = scan().stream();
     let mut processed = 0;
     while rows.try_next().await.unwrap().is_some() {

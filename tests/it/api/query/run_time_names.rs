@@ -78,7 +78,7 @@ async fn list_of_tables_takes_a_filter_with_and_without_a_prefix(service: TableS
     assert_eq!(logs().all().await.unwrap(), ["Logs1", "Logs2"]);
     assert_eq!(logs().filter(name.gt("Logs1")).await.unwrap(), ["Logs2"]);
     let with_o = tenant.list_tables().starting_with("O");
-    let names = with_o.filter(name.eq("Logs1") | name.eq("Orders")).all();
+    let names = with_o.filter(name.eq("Orders") | name.eq("Logs1")).all();
     assert_eq!(names.await.unwrap(), ["Orders"]);
     let of_account = service.list_tables().filter(name.lt("TenantL"));
     assert_eq!(of_account.all().await.unwrap(), ["Other", "Tenant"]);
