@@ -659,6 +659,20 @@ async fn rows_in_any_order_are_grouped_by_partition(blogs: TableClient<Blog>) {
     assert_eq!(blogs.delete_where(all).await.unwrap().applied(), 30);
 }
 
+/// A row that was written before the interruption may arrive in any later page.
+#[azure_table::test(cosmos)]
+async fn update_of_rows_in_any_order_resumes_with_another_page_size(blogs: TableClient<Blog>, faults: Faults) {
+    let rows = (0..30).rev().map(|id| blog(format!("c{}", id % 3), id));
+    assert_eq!(blogs.bulk().insert(rows).await.unwrap().applied(), 30);
+    faults.add(denied().on_writes().nth(3));
+    let all = |size| raise_in(blogs.query().page_size(size), &blogs, 100).concurrency(1);
+    let interrupted = all(30).await.unwrap_err();
+    assert_eq!(interrupted.report().applied(), 20, "{interrupted}");
+    let rest = all(2).resume_from(interrupted.position()).await.unwrap();
+    assert_eq!(rest.applied(), 10);
+    assert_raised_once(&blogs).await;
+}
+
 /// A batch is split by its size in bytes.
 #[azure_table::test]
 async fn batch_is_split_by_its_bytes(large: TableClient, faults: Faults) {
