@@ -72,7 +72,8 @@ impl OperationRequest {
     /// An entity may be absent or exist, but its table must exist.
     pub(crate) fn expects(&self, status: u16, code: Option<&str>) -> bool {
         let is_of_table = self.entity.is_some() && matches!(code, Some("TableNotFound" | "TableBeingDeleted"));
-        self.expected == Some(status) && !is_of_table
+        // Without a code it is not from the service.
+        self.expected == Some(status) && code.is_some() && !is_of_table
     }
 
     /// Returns the operation; for a batch, the kind that all of its operations share, if any.

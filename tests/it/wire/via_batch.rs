@@ -232,7 +232,8 @@ impl Observer for Ends {
 async fn observers_receive_the_failure_of_the_part() {
     let missing = |is_change| rejection(is_change, "404 Not Found", "ResourceNotFound");
     let exists = rejection(true, "409 Conflict", "EntityAlreadyExists");
-    let canned = Canned::new([missing(false), missing(true), exists, missing(false)]);
+    let of_proxy = Step::status(404);
+    let canned = Canned::new([missing(false), missing(true), exists, missing(false), of_proxy]);
     let ends = Ends::default();
     let service = canned.service().observer(ends.clone());
     let table = service.dynamic_table("Things").unwrap();
@@ -245,11 +246,13 @@ async fn observers_receive_the_failure_of_the_part() {
     let mut batch = table.batch();
     batch.push(TableOperation::get::<DynamicEntity>(("p", "r"))).unwrap();
     batch.submit().await.unwrap();
+    table.get(("p", "r")).await.unwrap_err();
     let expected = [
         (404, None),
         (404, Some(ErrorKind::NotFound)),
         (409, Some(ErrorKind::AlreadyExists)),
         (404, None),
+        (404, Some(ErrorKind::InvalidResponse)),
     ];
     assert_eq!(*ends.0.lock().unwrap(), expected);
 }
