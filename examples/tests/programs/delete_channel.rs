@@ -8,7 +8,6 @@ use crate::{line, output};
 #[test]
 fn next_worker_deletes_what_is_left_after_any_crash_and_rows_are_those_of_the_paper() {
     let text = output("delete_channel");
-    check_rows(&text);
     let (_, table) = text.split_once("deliveries\n").unwrap();
     let rows: Vec<Vec<&str>> = table
         .lines()
@@ -49,10 +48,8 @@ fn next_worker_deletes_what_is_left_after_any_crash_and_rows_are_those_of_the_pa
         text.contains("created again before delivery 2: valid, 250 blogs"),
         "{text}"
     );
-}
 
-/// They have the keys and the properties of the paper.
-fn check_rows(text: &str) {
+    // The rows have the keys and the properties of the paper.
     let parts: Vec<&str> = text.split("\n\n").collect();
     let [_, channel, blog, ..] = parts.as_slice() else {
         panic!("{text}")

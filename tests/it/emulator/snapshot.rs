@@ -89,7 +89,7 @@ async fn responses(emulator: &Emulator) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(of_all(256)))]
+    #![proptest_config(ProptestConfig::with_cases(of_all(ProptestConfig::default().cases)))]
 
     #[test]
     fn tables_survive_a_snapshot_file(tables in btree_map("[A-Z][A-Za-z0-9]{2,8}", vec(entity(), 0..6), 0..4)) {
@@ -124,7 +124,7 @@ fn writes() -> impl Strategy<Value = Vec<(usize, DynamicEntity)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(of_all(256)))]
+    #![proptest_config(ProptestConfig::with_cases(of_all(ProptestConfig::default().cases)))]
 
     /// A merge makes rows that no insert can make.
     #[test]

@@ -121,7 +121,7 @@ async fn long_keys_are_written_alone_too() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(of_all(256)))]
+    #![proptest_config(ProptestConfig::with_cases(of_all(ProptestConfig::default().cases)))]
 
     /// Writes of one row never overtake each other, no matter how long a batch takes.
     #[test]

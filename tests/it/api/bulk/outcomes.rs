@@ -282,18 +282,20 @@ async fn failures_that_the_outcomes_yielded_are_an_error_of_the_report() {
 #[tokio::test(start_paused = true)]
 async fn error_of_a_report_is_the_first_in_doubt() {
     let (faults, table, _) = readings().await;
-    for group in ["a", "b"] {
+    for group in ["a", "b", "c"] {
         table.insert(&Numbered::new(group, 0, 2)).await.unwrap();
     }
-    // Its repetition finds the row of another insert.
+    // Their repetitions find the rows of other inserts.
     faults.add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Insert).nth(2));
-    let rows = [row("a", 0), row("b", 0), row("c", 0)];
+    faults.add(FaultRule::new(Fault::LoseResponse).on(OperationKind::Insert).nth(3));
+    let rows = [row("a", 0), row("b", 0), row("c", 0), row("d", 0)];
     let retrying = CallOptions::new().retry(ExponentialRetry::default());
     let bulk = table.with(&retrying).bulk().concurrency(1);
     let report = bulk.insert(rows).await.unwrap();
-    assert_eq!(counts(&report), [1, 1, 1, 0]);
+    assert_eq!(counts(&report), [1, 1, 2, 0]);
     let error = report.ensure_no_leftovers().unwrap_err();
     assert!(error.may_have_applied(), "{error}");
+    assert_eq!(error.entity().unwrap().0, "b");
 }
 
 #[tokio::test]
