@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
-use azure_table::{CallOptions, Error, ErrorKind, LocationMode, Result, TableClient};
+use azure_table::{
+    CallOptions, Error, ErrorKind, Key, LocationMode, ReadEntity, Result, TableClient, TableEntity, Versioned,
+};
 
 /// The default number of conflicts that one call tolerates.
 pub(super) const CONFLICTS: u32 = 16;
@@ -57,8 +59,30 @@ impl Rounds {
     }
 }
 
-/// Awaits futures, at most `limit` at a time, and passes on each output. After an error no further future begins, but
-/// those in flight are awaited: if one were dropped, nobody would know what it wrote. Returns the [`graver`] error.
+/// Returns the stored row with the key of `new`, or inserts `new`.
+///
+/// # Errors
+/// - `Contention`: others delete the row each time, or reads lag.
+/// - `InDoubt`: it was inserted, and a read failed.
+pub(super) async fn stored_or_inserted<E: TableEntity + ReadEntity>(
+    table: &TableClient<E>,
+    new: &E,
+) -> Result<Versioned<E>> {
+    let (key, mut rounds, mut is_inserted) = (Key::of(new)?, Rounds::new(CONFLICTS), false);
+    let stored = async {
+        loop {
+            rounds.next(&key).await?;
+            if let Some(stored) = table.get(key.clone()).versioned().await? {
+                return Ok(stored);
+            }
+            is_inserted |= table.insert_if_not_exists(new).await?.is_some();
+        }
+    };
+    stored.await.map_err(|e: Error| e.after_writes(is_inserted))
+}
+
+/// Awaits futures, at most `limit` at a time, and passes on each output. After an error, starts no further future but
+/// awaits those in flight: a dropped write would have no known outcome. Returns the [`more_serious`] error.
 pub(super) async fn await_each<F: Future>(
     futures: impl IntoIterator<Item = F>,
     limit: usize,
@@ -73,16 +97,18 @@ pub(super) async fn await_each<F: Future>(
         }
         let Some(output) = in_flight.next().await else { break };
         if let Err(e) = each(output) {
-            failed = Some(graver(failed, e));
+            failed = Some(more_serious(failed, e));
         }
     }
     failed.map_or(Ok(()), Err)
 }
 
 /// Returns the error to report of two: one in doubt, or else the first.
-pub(super) fn graver(first: Option<Error>, next: Error) -> Error {
+pub(super) fn more_serious(first: Option<Error>, next: Error) -> Error {
     match first {
-        Some(first) if first.may_have_applied() || !next.may_have_applied() => first,
+        // Two doubts are not about one write.
+        Some(first) if first.may_have_applied() => first.after_writes(next.may_have_applied()),
+        Some(first) if !next.may_have_applied() => first,
         _ => next,
     }
 }

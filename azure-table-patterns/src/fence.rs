@@ -6,7 +6,7 @@ use azure_table::{
     DateTime, ETag, ErrorKind, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation, Versioned,
 };
 
-use super::conflict::{CONFLICTS, on_primary};
+use super::conflict::{CONFLICTS, on_primary, stored_or_inserted};
 use super::revision::Revision;
 
 /// A header row whose ETag guards every batch of its partition.
@@ -101,19 +101,12 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// Opens the fence of the stored header with this key, or inserts `new` as its header.
     ///
     /// # Errors
-    /// - The errors of [`get`](TableClient::get) and [`insert`](TableClient::insert). In doubt if the header was
-    ///   inserted.
+    /// - [`Contention`](ErrorKind::Contention): the header was absent 16 times, because others delete it or reads lag.
+    /// - The errors of [`get`](TableClient::get) and [`insert`](TableClient::insert).
+    /// - [`InDoubt`](ErrorKind::InDoubt): instead of any of these, if the header was inserted.
     pub async fn open(table: &TableClient<H>, new: &H) -> Result<Self> {
-        let (table, key) = (on_primary(table), Key::of(new)?);
-        let read = || table.get(key.clone()).versioned();
-        let header = match read().await? {
-            Some(header) => header,
-            None => {
-                let is_inserted = table.insert_if_not_exists(new).await?.is_some();
-                let header = read().await.and_then(|header| header.ok_or_else(|| missing(&key)));
-                header.map_err(|e| e.after_writes(is_inserted))?
-            }
-        };
+        let table = on_primary(table);
+        let header = stored_or_inserted(&table, new).await?;
         Ok(Self::with_header(&table, header))
     }
 

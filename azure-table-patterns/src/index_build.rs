@@ -5,7 +5,7 @@ use azure_table::{
     Continuation, DynamicEntity, Error, ErrorKind, Key, ReadEntity, Result, TableBatch, TableOperation, Versioned,
 };
 
-use super::conflict::{CONFLICTS, Rounds, await_each, is_conflict};
+use super::conflict::{CONFLICTS, Rounds, await_each, is_conflict, stored_or_inserted};
 use super::index_removal::IndexRowKey;
 use super::index_state::{StateRow, check_declaration};
 use super::indexed::{Holder, Indexed};
@@ -62,7 +62,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// - [`InvalidInput`](ErrorKind::InvalidInput): the index was built with another declaration, or is being removed.
     ///   Or an entity's index row cannot be stored: [`verify`](Self::verify) names these entities. Change them.
     /// - [`Contention`](ErrorKind::Contention): 16 other writes came first.
-    /// - The errors of [`query`](azure_table::TableClient::query) and of batches. In doubt if any row was written.
+    /// - The errors of [`query`](azure_table::TableClient::query) and of batches.
+    /// - [`InDoubt`](ErrorKind::InDoubt): instead of any of these, if an index row was written or deleted.
     pub async fn build<R: IndexRow<Entity = E>>(&self, index: Index<R>) -> Result<IndexBuild> {
         let (_, mut has_written) = (index, false);
         let built = self.build_rows::<R>(&mut has_written).await;
@@ -72,7 +73,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     async fn build_rows<R: IndexRow<Entity = E>>(&self, has_written: &mut bool) -> Result<IndexBuild> {
         let mut built = IndexBuild::default();
         let states = self.table.typed::<StateRow>();
-        let mut state = StateRow::new(&R::INDEX).stored(&states).await?;
+        let mut state = stored_or_inserted(&states, &StateRow::new(&R::INDEX)).await?;
         check_declaration(&R::INDEX, &state)?;
         self.states.set(&R::INDEX, state.is_ready);
         if state.is_ready {
@@ -162,11 +163,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                     _ => Ok(false),
                 }
             });
-            let all = await_each(checks, self.concurrency, |is_deleted| {
-                *has_deleted |= is_deleted?;
-                Ok(())
-            });
-            all.await?;
+            await_each(checks, self.concurrency, |deleted| deleted.map(|is| *has_deleted |= is)).await?;
         }
         Ok(())
     }

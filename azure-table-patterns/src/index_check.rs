@@ -6,7 +6,7 @@ use std::fmt;
 use azure_table::index::{INDEX_PREFIX, IndexedEntity};
 use azure_table::{DynamicEntity, Error, ReadEntity, Result, TableOperation, Versioned};
 
-use super::conflict::{CONFLICTS, Rounds, concerns_row, graver, was_unchanged};
+use super::conflict::{CONFLICTS, Rounds, concerns_row, more_serious, was_unchanged};
 use super::index_build::{RowWrite, from_stored};
 use super::indexed::{Holder, Indexed, index_of, rows_of};
 
@@ -240,8 +240,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// the properties as they are stored. A row for a `unique` value that another entity has stays missing.
     ///
     /// If a row fails, for example with `Rejected`, it repairs the others, and returns the first such error at the end.
-    /// An error in doubt takes precedence, also over one that ends the call early. Repaired rows stay as they are, and
-    /// any error is in doubt if there are some. Then call [`verify`](Self::verify) again.
+    /// An error in doubt takes precedence, also over one that ends the call early. If any row was repaired, the error is
+    /// [`InDoubt`](azure_table::ErrorKind::InDoubt). Repaired rows stay. Then call [`verify`](Self::verify) again.
     ///
     /// On Cosmos DB, call it while no entities are inserted, unless the account's consistency level is Strong:
     /// otherwise a read may miss a new entity, and its row would be deleted as dangling.
@@ -256,7 +256,10 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                 Ok(is_repaired) => repaired += u64::from(is_repaired),
                 Err(e) => {
                     let is_over = !concerns_row(&e);
-                    failed = Some(graver(failed.filter(|first| first.may_have_applied() || !is_over), e));
+                    failed = Some(more_serious(
+                        failed.filter(|first| first.may_have_applied() || !is_over),
+                        e,
+                    ));
                     if is_over {
                         break;
                     }

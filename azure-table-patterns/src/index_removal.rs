@@ -3,7 +3,7 @@
 use azure_table::index::{INDEX_PREFIX, IndexedEntity};
 use azure_table::{Error, Filter, Key, ReadEntity, Result, TableClient, TableEntity};
 
-use super::conflict::{CONFLICTS, Rounds, on_primary, was_unchanged};
+use super::conflict::{CONFLICTS, Rounds, on_primary, stored_or_inserted, was_unchanged};
 use super::index_state::StateRow;
 use super::indexed::Indexed;
 
@@ -26,7 +26,8 @@ use super::indexed::Indexed;
 ///
 /// # Errors
 /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): no index can have this name.
-/// - The errors of [`delete_where`](TableClient::delete_where), in doubt once the index is marked as removed.
+/// - The errors of [`delete_where`](TableClient::delete_where). Once the index is marked as removed, every
+///   error is [`InDoubt`](azure_table::ErrorKind::InDoubt).
 pub async fn remove_index<E: TableEntity>(table: &TableClient<E>, name: &str) -> Result<u64> {
     let table = on_primary(table);
     // Of another name, rows of other indexes could begin with it.
@@ -35,14 +36,14 @@ pub async fn remove_index<E: TableEntity>(table: &TableClient<E>, name: &str) ->
     }
     let states = table.typed::<StateRow>();
     let (removed, mut rounds) = (StateRow::removed(name), Rounds::new(CONFLICTS));
-    let mut state = removed.stored(&states).await?;
+    let mut state = stored_or_inserted(&states, &removed).await?;
     // Marked first: whoever declares the index again waits until all its rows are gone.
     while !state.is_removed {
         rounds.next(&Key::of(&removed)?).await?;
         state.entity = removed.clone();
         match was_unchanged(states.replace(&state).await)? {
             Some(etag) => state.etag = etag,
-            None => state = removed.stored(&states).await?,
+            None => state = stored_or_inserted(&states, &removed).await?,
         }
     }
     let rows = table.typed::<IndexRowKey>();
@@ -111,7 +112,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// # Errors
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the type declares the index, or no index can have this
     ///   name.
-    /// - The errors of [`delete_where`](azure_table::TableClient::delete_where), in doubt once the index is marked as removed.
+    /// - The errors of [`delete_where`](azure_table::TableClient::delete_where). Once the index is marked as removed,
+    ///   every error is [`InDoubt`](azure_table::ErrorKind::InDoubt).
     pub async fn remove_index(&self, name: &str) -> Result<u64> {
         if E::INDEXES.iter().any(|index| index.name == name) {
             let why = format!("the index `{name}` is declared: remove the declaration first");

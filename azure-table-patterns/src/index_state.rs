@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use azure_table::index::{INDEX_PREFIX, IndexSchema};
-use azure_table::{DynamicEntity, Error, ErrorKind, Key, KeyPrefix, Result, TableClient, TableEntity, Versioned};
+use azure_table::{DynamicEntity, Error, ErrorKind, KeyPrefix, Result, TableClient, TableEntity};
 
-use super::conflict::{CONFLICTS, Rounds};
+use super::conflict::stored_or_inserted;
 
 /// The partition of the states.
 pub(super) const PARTITION: &str = "$indexes";
@@ -57,7 +57,7 @@ impl States {
             let state = match stored(&new) {
                 Some(row) => row.to_entity(),
                 None => match states.insert_if_not_exists(&new).await {
-                    Ok(None) => new.stored(&states).await.map(|state| state.entity),
+                    Ok(None) => stored_or_inserted(&states, &new).await.map(|state| state.entity),
                     // A program that only reads may lack the permission.
                     Err(e) if e.kind() != ErrorKind::Forbidden => Err(e),
                     inserted => {
@@ -142,18 +142,6 @@ impl StateRow {
             name: state_key(name),
             is_removed: true,
             ..Self::default()
-        }
-    }
-
-    /// Returns the stored state of the index, or inserts this one.
-    pub(super) async fn stored(&self, states: &TableClient<Self>) -> Result<Versioned<Self>> {
-        let (key, mut rounds) = (Key::of(self)?, Rounds::new(CONFLICTS));
-        loop {
-            rounds.next(&key).await?;
-            if let Some(stored) = states.get(key.clone()).versioned().await? {
-                return Ok(stored);
-            }
-            states.insert_if_not_exists(self).await?;
         }
     }
 }

@@ -135,7 +135,8 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     /// # Errors
     /// - [`InvalidInput`](ErrorKind::InvalidInput): an index is stored with another declaration, or is being removed.
     ///   Give the changed index a new name.
-    /// - The errors of [`TableQuery`].
+    /// - The errors of [`TableQuery`] and [`insert`](TableClient::insert).
+    /// - [`InDoubt`](ErrorKind::InDoubt): instead of any of these, if the state of another index was stored.
     pub async fn open(table: &TableClient<E>) -> Result<Self> {
         let table = on_primary(table);
         Ok(Self {

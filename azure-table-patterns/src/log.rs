@@ -185,8 +185,8 @@ impl<T> Log<T> {
     /// An append whose key was deleted would be applied again: keep events for longer than callers retry.
     ///
     /// # Errors
-    /// - The errors of [`Fence::transact`] and [`delete_where`](TableClient::delete_where), after which readers may find
-    ///   no event before the position. The next call deletes the remaining rows.
+    /// - The errors of [`Fence::transact`].
+    /// - [`InDoubt`](ErrorKind::InDoubt): a deletion failed. The next call deletes the remaining rows.
     pub async fn trim(&mut self, before: u64) -> Result<u64> {
         // The header first, so that no event after the first position is missing.
         self.fence

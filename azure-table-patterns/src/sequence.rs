@@ -128,7 +128,8 @@ impl Sequence {
                 Ok(row) => return Ok(row.last - block + 1..=row.last),
                 // The block may be taken, but no process has it. The next one is just as good.
                 Err(e) if had_response(&e) && tries < TRIES => {}
-                Err(e) => return Err(e),
+                // Each earlier one was in doubt.
+                Err(e) => return Err(e.after_writes(tries > 1)),
             }
         }
     }

@@ -360,6 +360,28 @@ async fn build_that_ends_early_awaits_its_writes_and_is_in_doubt(
     Ok(())
 }
 
+/// The state of an index is inserted, and then read.
+#[azure_table::test]
+async fn removal_and_build_that_store_only_a_state_are_in_doubt(
+    faults: Faults,
+    table: TableClient<Person>,
+) -> Result<()> {
+    let people = Indexed::open(&table).await?;
+    let states = table.typed::<DynamicEntity>();
+    states.delete(("$indexes", "$ix;by_name")).await?;
+    let rejected = ResponseTemplate::new(403).code("AuthorizationFailure");
+    let denied = FaultRule::new(rejected).on(OperationKind::Get).nth(2);
+    faults.add(denied.clone());
+    let error = people.build(Person::BY_NAME).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    faults.add(denied);
+    let error = azure_table_patterns::remove_index(&table, "by_age").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InDoubt, "{error}");
+    faults.clear();
+    assert!(states.exists(("$indexes", "$ix;by_name")).await? && states.exists(("$indexes", "$ix;by_age")).await?);
+    Ok(())
+}
+
 #[azure_table::test]
 async fn opening_that_ends_after_it_stored_a_state_is_in_doubt(
     faults: Faults,

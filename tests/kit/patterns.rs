@@ -392,6 +392,21 @@ async fn values_across_partitions_have_the_documented_cost() -> Result<()> {
     Ok(())
 }
 
+/// The block of the first try may be taken.
+#[azure_table::test(start_paused)]
+async fn sequence_whose_second_try_is_rejected_is_in_doubt(faults: Faults, table: TableClient) -> Result<()> {
+    let mut numbers = Sequence::new(&table, "g", "s").block(1);
+    numbers.next().await?;
+    let lost = ResponseTemplate::internal_error();
+    let failing = faults.add(FaultRule::new(lost).on_writes());
+    let denied = ResponseTemplate::new(403).code("AuthorizationFailure");
+    faults.add(FaultRule::new(denied).on(OperationKind::Get).nth(2));
+    let error = numbers.next().await.unwrap_err();
+    assert!(failing.hits() > 0 && error.may_have_applied(), "{error}");
+    assert_eq!(error.last_failure().unwrap().kind(), ErrorKind::Forbidden, "{error}");
+    Ok(())
+}
+
 #[tokio::test]
 async fn sequence_ends_at_its_last_number_and_never_repeats_one() -> Result<()> {
     let costs = Costs::new().await?;

@@ -41,6 +41,7 @@
 //! `src/Logic/AzureStorage/EntityUpsertStorageService.cs`, and their tests in `test/Logic.Test` and
 //! `test/Worker.Logic.Test`.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use azure_table::batch::MAX_BATCH_OPERATIONS;
@@ -173,15 +174,22 @@ impl Catalogue {
                 versions.insert(leaf.version.clone(), leaf);
             }
         }
-        let each = packages
-            .into_iter()
-            .map(|(id, versions)| self.add_package(id, versions));
+        let has_failed = &Cell::new(false);
+        // After an error no further package begins, but those in flight are awaited: a dropped write would have no known
+        // outcome.
+        let each = packages.into_iter().map(async |(id, versions)| match has_failed.get() {
+            true => Ok(Vec::new()),
+            false => self
+                .add_package(id, versions)
+                .await
+                .inspect_err(|_| has_failed.set(true)),
+        });
         let (mut all, mut latest, mut failed) = (stream::iter(each).buffered(CONCURRENCY), Vec::new(), None::<Error>);
-        // An error does not end the others: if one were dropped, nobody would know what it wrote.
         while let Some(added) = all.next().await {
             match added {
                 Ok(leaves) => latest.extend(leaves),
-                Err(e) => failed = Some(failed.filter(Error::may_have_applied).unwrap_or(e)),
+                Err(e) if failed.is_none() || e.may_have_applied() => failed = Some(e),
+                Err(_) => {}
             }
         }
         failed.map_or(Ok(latest), Err)

@@ -81,24 +81,22 @@ async fn late_reads_end_a_build() -> Result<()> {
     let faults = Faults::new(Emulator::cosmos());
     let service = TableServiceClient::from_transport(faults.clone());
     let (table, people) = with(&service, 1).await?;
-    table
-        .typed::<azure_table::DynamicEntity>()
-        .delete(("$indexes", "$ix;by_mail"))
-        .await?;
-    let absent = ResponseTemplate::new(404).code("ResourceNotFound");
-    faults.add(FaultRule::new(absent).on(OperationKind::Get));
-    // The row of the value is there, and its read is late.
-    let exists = ResponseTemplate::new(409).code("EntityAlreadyExists");
-    let taken = faults.add(FaultRule::new(Fault::FailBatchPart(exists.clone())).on(OperationKind::Batch));
+    let states = table.typed::<azure_table::DynamicEntity>();
+    let state = ("$indexes", "$ix;by_mail");
+    states.delete(state).await?;
+    let absent = || FaultRule::new(ResponseTemplate::new(404).code("ResourceNotFound")).on(OperationKind::Get);
+    // Inserted, but never read.
+    let late = faults.add(absent());
     let error = people.build(Person::BY_MAIL).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Contention, "{error}");
-    faults.remove(&taken);
+    let last = error.last_failure().unwrap();
+    assert_eq!(last.kind(), ErrorKind::Contention, "{error}");
+    assert_eq!(late.hits(), 16);
+    faults.clear();
 
-    // So is the state of the index.
-    table
-        .typed::<azure_table::DynamicEntity>()
-        .delete(("$indexes", "$ix;by_mail"))
-        .await?;
+    // Another program inserted the state, and its read is late.
+    states.delete(state).await?;
+    faults.add(absent());
+    let exists = ResponseTemplate::new(409).code("EntityAlreadyExists");
     faults.add(FaultRule::new(exists).on(OperationKind::Insert));
     let error = people.build(Person::BY_MAIL).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Contention, "{error}");

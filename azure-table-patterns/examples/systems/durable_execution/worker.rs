@@ -102,10 +102,10 @@ impl Worker {
             } else {
                 self.take(entry).await
             };
-            result = graver(result, settled);
+            result = more_serious(result, settled);
         }
         if !self.is_stopping {
-            result = graver(result, self.request_share(&entries).await);
+            result = more_serious(result, self.request_share(&entries).await);
         }
         result
     }
@@ -193,7 +193,7 @@ impl Worker {
 }
 
 /// Returns the result to report of two: an error in doubt, or else the first error.
-fn graver(first: Result<()>, next: Result<()>) -> Result<()> {
+fn more_serious(first: Result<()>, next: Result<()>) -> Result<()> {
     match (&first, &next) {
         (Err(certain), Err(other)) if other.may_have_applied() && !certain.may_have_applied() => next,
         _ => first.and(next),

@@ -100,9 +100,11 @@ impl Partition {
     /// Writes events if the stream has this version. Returns the stream after them.
     ///
     /// # Errors
-    /// - [`WriteError::Conflict`]: the stream has another version. If the events take several transactions, the first
-    ///   ones may be written: [`open`](Self::open) the stream, and compare its version.
+    /// - [`WriteError::Conflict`]: the stream has another version.
     /// - The errors of [`open`](Self::open) and [`Stream::write`].
+    ///
+    /// If the events take several transactions, the first ones may be written after any error: [`open`](Self::open) the
+    /// stream, and compare its version.
     pub async fn write_at<E: PropertyGroup>(
         &self,
         version: u32,
