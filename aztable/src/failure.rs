@@ -37,8 +37,8 @@ impl Failure {
     pub(crate) const FAILED: u8 = 1;
     /// The exit code of a command line that cannot be used, as clap has it.
     pub(crate) const USAGE: u8 = 2;
-    /// The exit code of a command that a signal has stopped: a long one at a position from which it resumes, any other
-    /// at once, so that its write may be applied.
+    /// The exit code of a command that a signal has stopped. A long command stops at a position from which it resumes.
+    /// Any other stops at once, and its write may have been applied.
     pub(crate) const INTERRUPTED: u8 = 130;
 
     /// The exit code of a command whose reader has closed the pipe, as if SIGPIPE had ended it.

@@ -82,7 +82,8 @@ pub enum ErrorKind {
     Connection,
     /// The response is not from a Table service, is too long, or does not fit the type to read.
     InvalidResponse,
-    /// The write may have been applied: a response was lost, or the service failed while it processed the write.
+    /// The write may have been applied: a response was lost, or the service failed while it processed the write. Or a
+    /// call that writes several rows failed after it had written some; then [`Error::doubt`] returns `None`.
     ///
     /// An earlier attempt may be why a later one was rejected, so an error in doubt has no status and no code.
     /// [`Error::last_failure`] returns the rejection.

@@ -169,7 +169,8 @@ impl Error {
     /// Returns `Some` for a write to rows, batches included, that [may have been applied](Self::may_have_applied).
     ///
     /// Returns `None` if the error is not in doubt, or concerns a table or the service. Also returns `None` if a bulk
-    /// stopped waiting for the request, at its `total_timeout` or in `finish`.
+    /// stopped waiting for the request, at its `total_timeout` or in `finish`, or if a method that sends several writes
+    /// failed after it had written some.
     ///
     /// If a method sends several writes, as patterns do, this is the one that failed: see its [`table`](Doubt::table)
     /// and [`keys`](Doubt::keys).

@@ -10,8 +10,10 @@ impl Error {
     /// processing one.
     ///
     /// If `false`, no attempt was or will be applied. A lost request may arrive up to 180 s later, so a write stays in
-    /// doubt even after the service rejects its last attempt, unless the stored rows settle it. A call that writes
-    /// several rows is in doubt if any of them was or may have been written.
+    /// doubt even after the service rejects its last attempt, unless the stored rows settle it.
+    ///
+    /// The error of a call that writes several rows is in doubt if any of them was or may have been written, unless its
+    /// documentation says otherwise.
     ///
     /// If `true`, the kind is [`InDoubt`](super::ErrorKind::InDoubt). Read the entity before you repeat such a write,
     /// or store [`doubt`](Self::doubt) to find out later whether it was applied.

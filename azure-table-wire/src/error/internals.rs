@@ -162,7 +162,7 @@ impl Error {
         self
     }
 
-    /// Returns the error of a call of several writes: in doubt if an earlier one was applied.
+    /// Marks the error as in doubt if earlier writes of the same call were applied.
     pub fn after_writes(mut self, were_applied: bool) -> Self {
         if were_applied {
             let parts = self.parts_mut();

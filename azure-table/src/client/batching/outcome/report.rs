@@ -110,8 +110,8 @@ impl<W, P> Report<W, P> {
     /// Returns the error of the first write in doubt, or else of the first that was not applied, if any.
     ///
     /// It covers all writes that the report counts, including those that the
-    /// [outcomes](crate::bulk::BulkWrite::outcomes) of a bulk yielded. The error is about one write: others may have
-    /// been applied, as the report says. Call it if all writes must succeed:
+    /// [outcomes](crate::bulk::BulkWrite::outcomes) of a bulk yielded. Other writes may have been applied, as the
+    /// report says. Call it if all writes must succeed:
     /// ```
     /// # use azure_table::{DynamicEntity, Emulator, ErrorKind, TableServiceClient};
     /// # #[tokio::main(flavor = "current_thread")]

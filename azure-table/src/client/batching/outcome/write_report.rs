@@ -91,7 +91,7 @@ impl<E> WriteReport<E> {
     /// Rows that are absent or not attempted are not recorded, and neither are rows in doubt if the write is
     /// idempotent: resumed writes write them again.
     pub(crate) fn count(&mut self, key: Key<E>, outcome: WriteOutcome, (is_delete, is_repeatable): (bool, bool)) {
-        // Outcomes arrive one by one, so the first failure is that of the first leftover.
+        // Outcomes arrive one by one, in the order of the leftovers.
         let index = self.leftovers().len() as u64;
         self.count_row(index, &outcome);
         self.progress.in_flight.remove(&key);
