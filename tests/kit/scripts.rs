@@ -52,6 +52,18 @@ async fn rows_and_pages_come_from_values() {
     script.finish();
 }
 
+#[tokio::test]
+async fn response_with_another_code_keeps_its_message() {
+    let script = Script::new().then(
+        OperationKind::Get,
+        ResponseTemplate::internal_error().code("OperationTimedOut"),
+    );
+    let once = CallOptions::new().retry(NoRetry);
+    let error = blogs(&script).get(("p", "r")).with(&once).await.unwrap_err();
+    assert_eq!(error.code(), Some("OperationTimedOut"));
+    assert!(error.service_message().unwrap().contains("internal error"), "{error}");
+}
+
 /// An absent property, and a number as the key.
 #[tokio::test]
 async fn rows_and_pages_have_the_properties_that_are_stored() {

@@ -695,3 +695,30 @@ async fn many_killed_runs_resume() {
     kills(false, 7).await;
     kills(true, 7).await;
 }
+
+/// A backup that was being read at a time has rows that were written later.
+#[tokio::test(flavor = "multi_thread")]
+async fn backup_is_of_a_time_only_if_it_had_ended_by_then() {
+    let server = Server::start(Emulator::new()).await;
+    let table = server.table("Rows").await;
+    table.insert(&DynamicEntity::new("p", "1")).await.unwrap();
+    server.backup(&[]).await;
+    table.insert(&DynamicEntity::new("p", "2")).await.unwrap();
+    server.backup(&[]).await;
+    let listed = server.done(&["backups", "backups", "--json"]).await;
+    let latest: serde_json::Value = serde_json::from_str(listed.output.lines().last().unwrap()).unwrap();
+    let time = |name: &str| latest[name].as_str().unwrap().parse::<DateTime>().unwrap();
+    let (start, end) = (time("start"), time("end"));
+    for (at, rows) in [
+        (start, 1),
+        (start + end.duration_since(start).unwrap() / 2, 1),
+        (end, 2),
+    ] {
+        let into = format!("local:restored{}", at.ticks());
+        server
+            .done(&["restore", "backups", "--at", &at.to_string(), "--into", &into, "--yes"])
+            .await;
+        let restored = tables(&open(&server.folder.file(into.strip_prefix("local:").unwrap()))).await;
+        assert_eq!(restored["Rows"].len(), rows, "{at}");
+    }
+}
