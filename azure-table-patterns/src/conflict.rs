@@ -1,7 +1,7 @@
 //! Conflicts: writes to a row that has changed since it was read.
 //!
 //! Tells them from other errors, and limits and delays the loops that retry after them. Also returns the handle whose
-//! reads see all earlier writes, and awaits concurrent writes.
+//! reads see all earlier writes, reads a row or inserts it, and awaits concurrent writes.
 
 use std::fmt;
 use std::ops::Range;

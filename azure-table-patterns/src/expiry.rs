@@ -212,8 +212,8 @@ impl<E: TableEntity> TablePerPeriod<E> {
     ///
     /// # Errors
     /// - The errors of [`list_tables`](TableServiceClient::list_tables) and
-    ///   [`delete_table`](TableClient::delete_table). If a delete fails, the
-    ///   tables before it are deleted. The next call deletes the others.
+    ///   [`delete_table`](TableClient::delete_table). If a delete fails, the tables before it are deleted. The next call
+    ///   deletes the others.
     pub async fn drop_before(&self, time: DateTime) -> Result<Vec<String>> {
         let current = self.name(time);
         // The digits alone: Storage lists names without regard to case, so a prefix may be spelled in another way.

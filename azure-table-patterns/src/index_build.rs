@@ -63,7 +63,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     ///   Or an entity's index row cannot be stored: [`verify`](Self::verify) names these entities. Change them.
     /// - [`Contention`](ErrorKind::Contention): 16 other writes came first.
     /// - The errors of [`query`](azure_table::TableClient::query) and of batches.
-    /// - [`InDoubt`](ErrorKind::InDoubt): instead of any of these, if an index row was written or deleted.
+    /// - [`InDoubt`](ErrorKind::InDoubt): instead of any of these, if an index row or the state of the index was written.
     pub async fn build<R: IndexRow<Entity = E>>(&self, index: Index<R>) -> Result<IndexBuild> {
         let (_, mut has_written) = (index, false);
         let built = self.build_rows::<R>(&mut has_written).await;
