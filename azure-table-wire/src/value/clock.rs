@@ -1,6 +1,7 @@
 //! The only file that reads the time or sleeps, so that tests can control the clock.
 //!
-//! Sleeping and elapsed time use tokio's clock, which a test may pause. The wall clock is the system's.
+//! Sleeping and elapsed time use tokio's clock, which a test may pause. The wall clock is the system's, unless a test
+//! replaces it for its thread.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -14,7 +15,37 @@ pub use tokio::time::Instant;
 
 /// Returns the time of the wall clock.
 pub fn now() -> SystemTime {
+    #[cfg(feature = "inbound")]
+    if let Some(now) = WALL_CLOCK.get() {
+        return now();
+    }
     SystemTime::now()
+}
+
+#[cfg(feature = "inbound")]
+thread_local! {
+    static WALL_CLOCK: std::cell::Cell<Option<fn() -> SystemTime>> = const { std::cell::Cell::new(None) };
+}
+
+/// Replaces the wall clock of this thread until the guard is dropped, so that a test can set it.
+///
+/// The emulator's own clock reads it too, unless the test sets that one.
+#[cfg(feature = "inbound")]
+#[must_use = "dropping it restores the system's clock"]
+pub fn replace_wall_clock(now: fn() -> SystemTime) -> ReplacedWallClock {
+    ReplacedWallClock(WALL_CLOCK.replace(Some(now)))
+}
+
+/// Restores the previous wall clock of its thread when it is dropped.
+#[cfg(feature = "inbound")]
+#[derive(Debug)]
+pub struct ReplacedWallClock(Option<fn() -> SystemTime>);
+
+#[cfg(feature = "inbound")]
+impl Drop for ReplacedWallClock {
+    fn drop(&mut self) {
+        WALL_CLOCK.set(self.0);
+    }
 }
 
 /// Waits for `duration`, on tokio's clock.
