@@ -265,7 +265,7 @@ impl<T> Item<T> {
 
     /// Deletes the item. Returns `false` if another worker has it now, or it is complete.
     ///
-    /// Requests: 1. Lost response: [in doubt](azure_table::guide::operations).
+    /// Requests: 1. Lost response: [repeated, not checked](azure_table::guide::operations).
     ///
     /// # Errors
     /// - The errors of [`delete`](TableClient::delete). If the delete was not applied, the item is delivered again.

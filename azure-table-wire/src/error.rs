@@ -19,11 +19,11 @@ pub use crate::error::value_error::expected;
 #[cfg(feature = "entra")]
 mod azure_core_error;
 pub mod diagnostics;
-pub mod doubt;
 pub mod error_code;
 #[doc(hidden)]
 pub mod error_text;
 mod in_doubt;
+pub mod in_doubt_write;
 mod internals;
 pub mod operation_kind;
 #[doc(hidden)]
@@ -33,7 +33,7 @@ pub mod value_error;
 
 /// The end of the text of an error in doubt.
 #[doc(hidden)]
-pub const MAY_HAVE_APPLIED: &str = "; the write may have been applied";
+pub const MAY_HAVE_APPLIED: &str = "; the write may have been applied, so read what is stored before you repeat it";
 
 /// The result of every operation of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -83,13 +83,13 @@ pub enum ErrorKind {
     /// The response is not from a Table service, is too long, or does not fit the type to read.
     InvalidResponse,
     /// The write may have been applied: a response was lost, or the service failed while it processed the write. Or a
-    /// call that writes several rows failed after it had written some; then [`Error::doubt`] returns `None`.
+    /// call that writes several rows failed after it had written some; then [`Error::in_doubt_write`] returns `None`.
     ///
     /// An earlier attempt may be why a later one was rejected, so an error in doubt has no status and no code.
     /// [`Error::last_failure`] returns the rejection.
     ///
     /// Read the entity before you repeat the write. If it was applied, the stored ETag has changed, and repeating it
-    /// under the old one fails with a false `ConditionNotMet`. Store [`Error::doubt`] to find out later.
+    /// under the old one fails with a false `ConditionNotMet`. Store [`Error::in_doubt_write`] to find out later.
     InDoubt,
     /// An error of your own code: see [`Error::other`].
     Other,
@@ -201,28 +201,28 @@ impl Error {
     /// Returns the kind of the failure: [`InDoubt`](ErrorKind::InDoubt) if and only if
     /// [`may_have_applied`](Self::may_have_applied) returns `true`.
     pub fn kind(&self) -> ErrorKind {
-        self.certain().map_or(ErrorKind::InDoubt, |inner| inner.kind)
+        self.definite().map_or(ErrorKind::InDoubt, |inner| inner.kind)
     }
 
     /// Returns the HTTP status, or `None` if no response arrived or the write is [in doubt](Self::last_failure).
     ///
     /// For a failed batch, this is the status of the failed operation.
     pub fn status(&self) -> Option<u16> {
-        self.certain()?.status
+        self.definite()?.status
     }
 
     /// Returns the service's error code, such as `EntityAlreadyExists`; [`ErrorCode`](error_code::ErrorCode) has
     /// constants. `None` if the write is [in doubt](Self::last_failure).
     #[doc(alias("ErrorCode", "TableErrorCode"))]
     pub fn code(&self) -> Option<&str> {
-        self.certain()?.code.as_deref()
+        self.definite()?.code.as_deref()
     }
 
     /// Returns the service's message, without its `RequestId` and `Time` lines and without a batch's index.
     ///
     /// `None` if the write is [in doubt](Self::last_failure).
     pub fn service_message(&self) -> Option<&str> {
-        self.certain()?.service_message.as_deref()
+        self.definite()?.service_message.as_deref()
     }
 
     /// Returns the service's request ID (`x-ms-request-id`), for a support ticket.

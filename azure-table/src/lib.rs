@@ -6,7 +6,6 @@ pub mod __private;
 mod account;
 mod api;
 mod client;
-mod doubt;
 pub mod entity;
 #[cfg(all(feature = "test-util", feature = "emulator"))]
 mod explore;

@@ -1,7 +1,7 @@
 //! One call, attempt by attempt: authorize, send, classify, wait.
 //!
 //! All calls of a client share its [`Pipeline`]. `retry_loop` runs the attempts of a call, and `attempt` runs one of
-//! them. `next_step` decides what follows an attempt, and `reconciliation` reads back a lost write. `shared_fetch` lets
+//! them. `next_step` decides what follows an attempt, and `lost_write` reads back a write whose response was lost. `shared_fetch` lets
 //! calls share the fetch of a credential.
 //!
 //! `transport` of azure-table-wire is the seam to the network, which the folder `transport` implements. `notifications`
@@ -22,14 +22,14 @@ use crate::pipeline::skew::ServiceClock;
 use crate::pipeline::transport::default_transport::MaybeTransport;
 
 mod attempt;
-mod attempt_end;
+pub(crate) mod attempt_end;
 pub(crate) mod auth;
 pub(crate) mod location;
+pub(crate) mod lost_write;
 pub(crate) mod next_step;
 mod notifications;
 pub(crate) mod observer;
 pub(crate) mod options;
-mod reconciliation;
 pub(crate) mod retry;
 mod retry_loop;
 pub(crate) mod settings;

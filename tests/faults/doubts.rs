@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use azure_table::bulk::LeftoverReason;
 use azure_table::emulator::EmulatorClock;
-use azure_table::operation::{Doubt, OperationKind, Resolution};
+use azure_table::operation::{InDoubtWrite, OperationKind, Resolution};
 use azure_table::testing::EntityResponse as _;
 use azure_table::testing::{AddedRule, Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::{
@@ -63,7 +63,7 @@ fn plain(id: &str, secret: &str) -> Plain {
 }
 
 /// Returns the doubt of an insert long ago, as it is stored. It knows nothing but the key.
-pub(crate) fn doubt(table: &str, (partition_key, row_key): (&str, &str)) -> Doubt {
+pub(crate) fn doubt(table: &str, (partition_key, row_key): (&str, &str)) -> InDoubtWrite {
     let row = serde_json::json!({ "row_key": row_key, "is_delete": false, "needs_write_id": true });
     let at = "2000-01-01T00:00:00Z";
     let json = serde_json::json!({
@@ -133,8 +133,8 @@ impl Place {
         rows.get(("g", id)).versioned().await.unwrap().unwrap()
     }
 
-    async fn resolve(&self, doubt: &Doubt) -> Resolution {
-        self.truth.resolve_doubt(doubt).await.unwrap()
+    async fn resolve(&self, doubt: &InDoubtWrite) -> Resolution {
+        self.truth.resolve(doubt).await.unwrap()
     }
 }
 
@@ -223,8 +223,10 @@ fn losses() -> Vec<(Fault, bool)> {
 }
 
 /// Returns the doubt, as the process has it and as another one reads it.
-fn doubts(error: &Error) -> [Doubt; 2] {
-    let doubt = error.doubt().unwrap_or_else(|| unreachable!("no doubt: {error}"));
+fn doubts(error: &Error) -> [InDoubtWrite; 2] {
+    let doubt = error
+        .in_doubt_write()
+        .unwrap_or_else(|| unreachable!("no doubt: {error}"));
     let text = doubt.to_string();
     let json = String::from_utf8(URL_SAFE_NO_PAD.decode(&text).unwrap()).unwrap();
     for hidden in ["s3cret", "before", "Secret", "SharedKey", "sig"] {
@@ -428,7 +430,7 @@ async fn doubt_after_all_retries_is_resolved_once_the_service_is_back() {
     assert!(error.attempts() > 1);
     place.faults.remove(&outage);
     for doubt in doubts(&error) {
-        assert_eq!(service.resolve_doubt(&doubt).await.unwrap(), Resolution::Applied);
+        assert_eq!(service.resolve(&doubt).await.unwrap(), Resolution::Applied);
     }
 }
 
@@ -483,14 +485,14 @@ async fn fault_while_resolving_is_an_error_and_never_an_answer() {
         let [doubt, _] = doubts(&error);
         let rule = FaultRule::new(fault.clone()).on(OperationKind::Get);
         let always = place.faults.add(rule.clone());
-        assert!(place.service.resolve_doubt(&doubt).await.is_err(), "{fault:?}");
+        assert!(place.service.resolve(&doubt).await.is_err(), "{fault:?}");
         place.faults.remove(&always);
         place.faults.add(rule.first(1));
         let (service, _) = place.retrying();
-        let resolved = service.resolve_doubt(&doubt).await;
+        let resolved = service.resolve(&doubt).await;
         let is_right = matches!(resolved, Ok(Resolution::Applied) | Err(_));
         assert!(is_right, "{fault:?}: {resolved:?}");
-        let resolved = place.service.resolve_doubt(&doubt).await.unwrap();
+        let resolved = place.service.resolve(&doubt).await.unwrap();
         assert_eq!(resolved, Resolution::Applied, "{fault:?}");
     }
 }
@@ -517,7 +519,7 @@ async fn another_process_relies_on_the_clocks_only_if_a_response_showed_them() {
     for (after, own_is_final, read_is_final) in [(0, false, false), (181, true, false), (15 * 60, true, false)] {
         sleep(Duration::from_secs(after)).await;
         for (doubt, is_final) in [(&own, own_is_final), (&read, read_is_final)] {
-            match place.truth.resolve_doubt(doubt).await.unwrap() {
+            match place.truth.resolve(doubt).await.unwrap() {
                 Resolution::NotApplied => assert!(is_final, "{after}"),
                 Resolution::Unknown(why) => {
                     let in_flight = why.contains("in flight") || why.contains("no response showed");
@@ -549,11 +551,11 @@ async fn wrong_clock_of_the_service_makes_no_answer_wrong() {
             for _ in 0..2 {
                 sleep(OVER).await;
                 for doubt in doubts(&error) {
-                    let resolution = place.service.resolve_doubt(&doubt).await.unwrap();
+                    let resolution = place.service.resolve(&doubt).await.unwrap();
                     assert!(is_unknown(&resolution), "{wrong:?}, {is_overwritten}: {resolution:?}");
                 }
                 let [by_id, _] = doubts(&replaced);
-                let resolution = place.service.resolve_doubt(&by_id).await.unwrap();
+                let resolution = place.service.resolve(&by_id).await.unwrap();
                 if is_overwritten {
                     assert!(is_unknown(&resolution), "{wrong:?}: {resolution:?}")
                 } else {
@@ -587,23 +589,23 @@ async fn text_of_a_doubt_is_checked_when_it_is_read() {
     let place = Place::new().await;
     place.lose(Fault::LoseResponse);
     let error = place.marked().insert(&marked("new", "s3cret")).await.unwrap_err();
-    let doubt = error.doubt().unwrap();
+    let doubt = error.in_doubt_write().unwrap();
     let text = doubt.to_string();
-    assert_eq!(text.parse::<Doubt>().unwrap().to_string(), text);
+    assert_eq!(text.parse::<InDoubtWrite>().unwrap().to_string(), text);
     let json = serde_json::to_string(&doubt).unwrap();
     assert_eq!(json, format!("{text:?}"), "serde writes the same text");
-    assert_eq!(serde_json::from_str::<Doubt>(&json).unwrap().to_string(), text);
+    assert_eq!(serde_json::from_str::<InDoubtWrite>(&json).unwrap().to_string(), text);
 
     // A later format may have other fields altogether.
     let later = URL_SAFE_NO_PAD.encode(r#"{"anything":1,"version":2}"#);
-    let by_serde = serde_json::from_str::<Doubt>(&format!("{later:?}"));
-    let parsed = later.parse::<Doubt>().unwrap_err();
+    let by_serde = serde_json::from_str::<InDoubtWrite>(&format!("{later:?}"));
+    let parsed = later.parse::<InDoubtWrite>().unwrap_err();
     for error in [parsed.to_string(), by_serde.unwrap_err().to_string()] {
         assert!(error.contains("a write in doubt of format 2: this version"), "{error}");
     }
     let empty = URL_SAFE_NO_PAD.encode(r#"{"version":1,"rows":[]}"#);
     for text in ["", "no doubt", "e30", &text[1..], &text[..text.len() - 8], &empty] {
-        let error = text.parse::<Doubt>().unwrap_err();
+        let error = text.parse::<InDoubtWrite>().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{text}");
         assert!(error.to_string().contains("is not a write in doubt"), "{error}");
     }
@@ -611,7 +613,7 @@ async fn text_of_a_doubt_is_checked_when_it_is_read() {
     let other = TableServiceClient::from_connection_string("AccountName=contoso;AccountKey=AAECAwQFBgc=").unwrap();
     let other = other.transport(place.faults.clone());
     let requests = place.faults.log().len();
-    let error = other.resolve_doubt(&doubt).await.unwrap_err();
+    let error = other.resolve(&doubt).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.to_string().contains("the account devstoreaccount1"), "{error}");
     assert_eq!(place.faults.log().len(), requests, "nothing was sent");
@@ -624,12 +626,12 @@ async fn only_writes_of_rows_in_doubt_have_a_doubt() {
     let conflict = rows.insert(&marked("old", "x")).await.unwrap_err();
     place.faults.add(Fault::LoseResponse);
     let read = rows.get(("g", "old")).await.unwrap_err();
-    assert!(conflict.doubt().is_none() && read.doubt().is_none());
+    assert!(conflict.in_doubt_write().is_none() && read.in_doubt_write().is_none());
     let created = place.service.dynamic_table("More").unwrap().create_table().await;
     let created = created.unwrap_err();
-    assert!(created.may_have_applied() && created.doubt().is_none());
+    assert!(created.may_have_applied() && created.in_doubt_write().is_none());
     let error = rows.insert(&marked("new", "x")).await.unwrap_err();
-    assert!(error.doubt().is_some() && error.last_failure().unwrap().doubt().is_none());
+    assert!(error.in_doubt_write().is_some() && error.last_failure().unwrap().in_doubt_write().is_none());
 }
 
 /// A success that cannot be read leaves a batch in doubt, and its rows decide.
@@ -670,7 +672,7 @@ async fn doubt_is_resolved_by_the_primary_of_its_own_account_alone() {
         for doubt in doubts(&error) {
             for own in primaries.into_iter().chain([secondary]) {
                 let requests = faults.log().len();
-                let error = client(own).resolve_doubt(&doubt).await.unwrap_err();
+                let error = client(own).resolve(&doubt).await.unwrap_err();
                 let is_rejected = error.kind() == ErrorKind::InvalidInput && faults.log().len() == requests;
                 assert_eq!(is_rejected, own != sent, "{sent}, {own}: {error}");
             }
@@ -709,7 +711,7 @@ async fn delete_that_was_sent_again_alone_stays_unknown() {
         let LeftoverReason::InDoubt(error) = left.reason() else {
             panic!("{left}");
         };
-        let doubt = error.doubt().unwrap();
+        let doubt = error.in_doubt_write().unwrap();
         assert_eq!(doubt.operation(), operation, "{doubt:?}");
         let resolution = place.resolve(&doubt).await;
         assert!(is_unknown(&resolution), "{left}: {resolution:?}");

@@ -10,13 +10,13 @@ impl Error {
     /// processing one.
     ///
     /// If `false`, no attempt was or will be applied. A lost request may arrive up to 180 s later, so a write stays in
-    /// doubt even after the service rejects its last attempt, unless the stored rows settle it.
+    /// doubt even after the service rejects its last attempt, unless the stored rows show the outcome.
     ///
     /// The error of a call that writes several rows is in doubt if any of them was or may have been written, unless its
     /// documentation says otherwise.
     ///
     /// If `true`, the kind is [`InDoubt`](super::ErrorKind::InDoubt). Read the entity before you repeat such a write,
-    /// or store [`doubt`](Self::doubt) to find out later whether it was applied.
+    /// or store [`in_doubt_write`](Self::in_doubt_write) to find out later whether it was applied.
     pub fn may_have_applied(&self) -> bool {
         self.inner.may_have_applied
     }
@@ -42,7 +42,7 @@ impl Error {
     }
 
     /// Returns the error if the write is not in doubt.
-    pub(super) fn certain(&self) -> Option<&ErrorParts> {
+    pub(super) fn definite(&self) -> Option<&ErrorParts> {
         (!self.inner.may_have_applied).then_some(&self.inner)
     }
 }
@@ -52,7 +52,7 @@ mod tests {
     use std::error::Error as _;
 
     use super::*;
-    use crate::error::ErrorKind;
+    use crate::error::{ErrorKind, MAY_HAVE_APPLIED};
 
     #[test]
     fn error_in_doubt_shows_its_last_failure_only_on_request() {
@@ -61,7 +61,7 @@ mod tests {
             let error = Error::new(kind, "cannot read").with_source(std::io::Error::other("reset"));
             let (text, lost) = (error.to_string(), error.maybe_applied(true));
             assert_eq!(lost.kind(), ErrorKind::InDoubt);
-            assert_eq!(lost.to_string(), format!("{text}; the write may have been applied"));
+            assert_eq!(lost.to_string(), format!("{text}{MAY_HAVE_APPLIED}"));
             assert_eq!(
                 lost.source().unwrap().to_string(),
                 io.to_string(),

@@ -29,8 +29,8 @@ pub struct ErrorParts {
     pub batch_index: Option<usize>,
     pub attempts: u32,
     pub may_have_applied: bool,
-    /// The facts about a write in doubt, which a higher layer defines: `error/doubt.rs`.
-    pub doubt: Option<Arc<dyn Any + Send + Sync>>,
+    /// The facts about a write in doubt, which a higher layer defines: `error/in_doubt_write.rs`.
+    pub in_doubt_write: Option<Arc<dyn Any + Send + Sync>>,
     pub retry_after: Option<Duration>,
     pub headers: ResponseHeaders,
     pub diagnostics: Diagnostics,
@@ -69,7 +69,7 @@ impl Error {
             batch_index: None,
             attempts: 0,
             may_have_applied: false,
-            doubt: None,
+            in_doubt_write: None,
             retry_after: None,
             headers: ResponseHeaders::default(),
             diagnostics: Diagnostics::default(),
@@ -166,8 +166,8 @@ impl Error {
     pub fn after_writes(mut self, were_applied: bool) -> Self {
         if were_applied {
             let parts = self.parts_mut();
-            // A doubt covers the writes of one request only.
-            (parts.may_have_applied, parts.doubt) = (true, None);
+            // An `InDoubtWrite` is that of one request.
+            (parts.may_have_applied, parts.in_doubt_write) = (true, None);
         }
         self
     }

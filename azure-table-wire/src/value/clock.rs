@@ -48,6 +48,33 @@ impl Drop for ReplacedWallClock {
     }
 }
 
+/// A reading of both clocks of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClockReading {
+    /// The wall clock, which may be wrong, or be set at any time.
+    pub wall: SystemTime,
+    /// The monotonic clock, which stops while the machine sleeps.
+    pub monotonic: Instant,
+}
+
+impl ClockReading {
+    /// Reads both clocks.
+    pub fn now() -> Self {
+        Self {
+            wall: now(),
+            monotonic: Instant::now(),
+        }
+    }
+
+    /// Returns what both clocks showed `elapsed` before, if neither was set since.
+    pub fn earlier(self, elapsed: Duration) -> Self {
+        Self {
+            wall: self.wall.checked_sub(elapsed).unwrap_or(self.wall),
+            monotonic: self.monotonic.checked_sub(elapsed).unwrap_or(self.monotonic),
+        }
+    }
+}
+
 /// Waits for `duration`, on tokio's clock.
 pub async fn sleep(duration: Duration) {
     tokio::time::sleep(duration).await;

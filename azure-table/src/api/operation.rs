@@ -13,7 +13,7 @@
 //! | [`TableServiceClient::list_tables`](crate::TableServiceClient::list_tables) | [`ListTables`] |
 //! | [`user_delegation_key`](crate::TableServiceClient::user_delegation_key) | [`GetUserDelegationKey`] |
 //!
-//! [`TableServiceClient::resolve_doubt`](crate::TableServiceClient::resolve_doubt) takes a [`Doubt`] and returns a
+//! [`TableServiceClient::resolve`](crate::TableServiceClient::resolve) takes an [`InDoubtWrite`] and returns a
 //! [`Resolution`].
 //!
 //! [`OperationKind`] names every operation, for telemetry and tests.
@@ -45,7 +45,7 @@
 //! ```
 
 #[doc(inline)]
-pub use azure_table_wire::error::doubt::Doubt;
+pub use azure_table_wire::error::in_doubt_write::InDoubtWrite;
 #[doc(inline)]
 pub use azure_table_wire::error::operation_kind::OperationKind;
 
@@ -55,4 +55,4 @@ pub use crate::client::ops::modify_entity::{ModifyEntity, ModifyOutcome};
 pub use crate::client::ops::recreate_table::RecreateTable;
 pub use crate::client::ops::user_delegation_key::GetUserDelegationKey;
 pub use crate::client::query::list_tables::ListTables;
-pub use crate::doubt::judge::Resolution;
+pub use crate::pipeline::lost_write::outcome::Resolution;

@@ -7,7 +7,7 @@ pub(crate) mod ensure_tables;
 pub(crate) mod get_entity;
 pub(crate) mod modify_entity;
 pub(crate) mod recreate_table;
-pub(crate) mod resolve_doubt;
+pub(crate) mod resolve;
 pub(crate) mod start;
 pub(crate) mod steps;
 pub(crate) mod submission;

@@ -222,3 +222,10 @@ impl ReadEntity for DynamicEntity {
         })
     }
 }
+/// Compares two values. NaN equals NaN.
+pub(crate) fn is_same(a: &EdmValue, b: &EdmValue) -> bool {
+    match (a, b) {
+        (EdmValue::Double(a), EdmValue::Double(b)) => a == b || (a.is_nan() && b.is_nan()),
+        (a, b) => a == b,
+    }
+}

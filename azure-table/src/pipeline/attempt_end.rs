@@ -13,13 +13,29 @@ use azure_table_wire::value::clock;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 
-use crate::doubt::read_back::WrittenRow;
 use crate::pipeline::retry::Failure;
 use crate::pipeline::transport::rejected_certificate::is_certificate_rejected;
 use crate::write::operation_request::OperationRequest;
+use crate::write::row_write::WrittenRow;
 
-/// The end of a call that does not fail: a response, or the rows of a write that was read back and found applied.
-pub(crate) type CallEnd = (Response<Bytes>, Option<Vec<WrittenRow>>);
+/// The end of a call that does not fail.
+#[derive(Debug)]
+pub(crate) enum CallEnd {
+    /// A complete response of any status.
+    Responded(Response<Bytes>),
+    /// The response was lost. The write was read back, and it was applied.
+    ReadBack(Vec<WrittenRow>),
+}
+
+impl CallEnd {
+    /// Returns the response of a call that is never read back, because it writes no rows.
+    pub(crate) fn into_response(self) -> Result<Response<Bytes>> {
+        match self {
+            Self::Responded(response) => Ok(response),
+            Self::ReadBack(_) => Err(Error::invalid_response("the response was lost")),
+        }
+    }
+}
 
 /// The end of an attempt.
 pub(crate) struct AttemptEnd {
@@ -53,7 +69,7 @@ impl AttemptEnd {
 
     /// Returns the end of a call that ends with this attempt.
     pub(crate) fn into_call_end(self) -> Result<CallEnd> {
-        self.outcome.map(|response| (response, None)).map_err(|(_, e)| e)
+        self.outcome.map(CallEnd::Responded).map_err(|(_, e)| e)
     }
 }
 

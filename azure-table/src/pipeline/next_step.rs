@@ -3,14 +3,14 @@
 //! Two pure functions decide, without I/O, clock or features. [`classify`] decides from the failure where that is
 //! enough, and [`plan`] decides from the result of the retry policy. The policy runs between them, because it may draw
 //! jitter and spend a budget. The tables of their tests are the specification. `retry_loop.rs` executes the steps, and
-//! `doubt/judge.rs` decides whether a stored row shows a write.
+//! `lost_write/outcome.rs` has the table for what stored rows show.
 
 use std::time::Duration;
 
+use azure_table_wire::error::in_doubt_write::parts::LostAttempts;
 use azure_table_wire::transport::Delivery;
 use azure_table_wire::value::location::Location;
 
-use crate::doubt::facts::AmbiguousAttempts;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::retry::{Decision, FailedAttempt, Failure};
 use crate::write::operation_request::OperationRequest;
@@ -34,7 +34,7 @@ pub(crate) struct CallState {
     /// The number of attempts with a renewed authorization.
     pub(crate) renewals: u32,
     /// The earlier attempts of a write that may have been applied, or may still be.
-    pub(crate) in_doubt: Option<AmbiguousAttempts>,
+    pub(crate) in_doubt: Option<LostAttempts>,
 }
 
 impl CallState {
@@ -66,7 +66,10 @@ impl CallState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Sends the request again immediately, with the renewed authorization.
-    RenewCredential,
+    RenewCredential {
+        /// As of [`Resend`](Self::Resend).
+        reads_back: bool,
+    },
     /// Sends a read to the primary immediately: the secondary lags behind and did not find the resource.
     TryPrimary,
     /// Asks the retry policy, then `plan`.
@@ -88,7 +91,11 @@ pub(crate) enum Next {
 impl Next {
     /// Returns `true` if the step reads a write in doubt back.
     pub(crate) fn reads_back(self) -> bool {
-        matches!(self, Self::ReadBack | Self::Resend { reads_back: true, .. })
+        match self {
+            Self::ReadBack => true,
+            Self::RenewCredential { reads_back } | Self::Resend { reads_back, .. } => reads_back,
+            Self::TryPrimary | Self::AskPolicy | Self::Fail => false,
+        }
     }
 
     /// Returns `true` if the call ends with the attempt, after reading it back if the step requires that.
@@ -102,8 +109,10 @@ impl Next {
 /// `is_renewed` if the rejection changed the credential or the clock: the same request now has another authorization.
 pub(crate) fn classify(state: &CallState, failed: &FailedAttempt<'_>, is_renewed: bool) -> Next {
     match failed.failure {
-        // The service applied nothing.
-        Failure::Response(401 | 403, _) if is_renewed && state.renewals < MAX_RENEWALS => Next::RenewCredential,
+        // The service applied nothing of this attempt.
+        Failure::Response(401 | 403, _) if is_renewed && state.renewals < MAX_RENEWALS => Next::RenewCredential {
+            reads_back: state.in_doubt.is_some(),
+        },
         Failure::Response(404, _) if state.location == Location::Secondary && state.mode.has(Location::Primary) => {
             Next::TryPrimary
         }
@@ -136,21 +145,6 @@ pub(crate) fn plan(state: &CallState, failed: &FailedAttempt<'_>, decision: Deci
         Next::ReadBack
     } else {
         Next::Fail
-    }
-}
-
-/// Returns `true` if the rejection shows that no earlier attempt can be applied any more.
-///
-/// An ETag that a row does not have never returns, and a batch is applied completely or not at all. A row that is
-/// missing or that another client inserted shows nothing: it may be inserted or deleted before an attempt arrives. A
-/// rejection without the service's error code shows nothing either: a proxy may have sent it.
-pub(crate) fn rules_out_earlier_attempts(call: &OperationRequest, failure: Failure<'_>) -> bool {
-    let mut needs_etag = call.rows.iter().map(|row| row.if_match.is_some());
-    match failure {
-        Failure::Response(412, Some(_)) => needs_etag.any(|needs| needs),
-        // Any of its rows may be the one that is missing.
-        Failure::Response(404, Some(_)) => needs_etag.all(|needs| needs),
-        _ => false,
     }
 }
 

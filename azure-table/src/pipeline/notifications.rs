@@ -11,9 +11,9 @@ use azure_table_wire::response;
 use azure_table_wire::value::clock::Instant;
 use azure_table_wire::value::location::Location;
 
-use crate::doubt::judge::Resolution;
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt_end::{AttemptEnd, CallEnd, Rejection};
+use crate::pipeline::lost_write::outcome::Resolution;
 use crate::pipeline::observer::history::CallHistory;
 use crate::pipeline::observer::trace::{CallSpan, TraceSpan};
 use crate::pipeline::observer::{Completed, Event, Observers, Sending};
@@ -104,15 +104,16 @@ impl<'a> Notifications<'a> {
         if self.observers().is_empty() && !CallSpan::IS_RECORDED {
             return;
         }
-        let rejection = match outcome {
-            Ok((_, Some(_))) | Err(_) => None,
-            Ok((response, None)) => Rejection::of(self.call, response),
+        let response = match outcome {
+            Ok(CallEnd::Responded(response)) => Some(response),
+            Ok(CallEnd::ReadBack(_)) | Err(_) => None,
         };
+        let rejection = response.and_then(|response| Rejection::of(self.call, response));
         let error = match (outcome, &rejection) {
             (Err(e), _) => Some(e.copy()),
             (Ok(_), Some(rejection)) if self.call.expects(rejection.status, rejection.code.as_deref()) => None,
-            (Ok((response, _)), Some(rejection)) => Some(match response.status().as_u16() {
-                400.. => response::error(response),
+            (Ok(_), Some(rejection)) => Some(match response {
+                Some(response) if response.status().as_u16() >= 400 => response::error(response),
                 // The service rejected an operation in the batch.
                 _ => Error::of_response(rejection.status, rejection.code.clone(), None, None),
             }),
@@ -123,7 +124,7 @@ impl<'a> Notifications<'a> {
             let e = e.in_operation(self.call.operation, self.call.table.as_deref());
             e.maybe_applied(is_in_doubt)
         });
-        let status = outcome.as_ref().ok().map(|(response, _)| response.status().as_u16());
+        let status = response.map(|response| response.status().as_u16());
         let profile = self.pipeline.endpoint.profile();
         let telemetry_name = self.call.telemetry_name(profile);
         let completed = Completed {
@@ -135,6 +136,7 @@ impl<'a> Notifications<'a> {
             writes: self.call.rows.len(),
             elapsed: started.elapsed(),
             attempts: self.history.attempts,
+            is_read_back: matches!(outcome, Ok(CallEnd::ReadBack(_))),
             status: rejection.as_ref().map(|rejection| rejection.status).or(status),
             code: rejection.as_ref().and_then(|rejection| rejection.code.as_deref()),
             error: error.as_ref().map(Error::kind),

@@ -199,7 +199,10 @@ pub struct Completed<'a> {
     pub elapsed: Duration,
     /// The number of attempts.
     pub attempts: u32,
-    /// The HTTP status of the last response; for a failed batch, of the operation that failed.
+    /// `true` if the response was lost, and the client read the rows back and found that the write was applied.
+    pub is_read_back: bool,
+    /// The HTTP status of the last response; for a failed batch, of the operation that failed. `None` if the write was
+    /// read back.
     pub status: Option<u16>,
     /// The service's error code, if it rejected the request.
     pub code: Option<&'a str>,

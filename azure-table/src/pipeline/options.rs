@@ -9,10 +9,10 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use azure_table_wire::error::in_doubt_write::parts::LostAttempts;
 use azure_table_wire::transport::deadline::Deadline;
 use azure_table_wire::value::location::Location;
 
-use crate::doubt::facts::AmbiguousAttempts;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::context::OperationContext;
 use crate::pipeline::options::headers::Headers;
@@ -70,7 +70,7 @@ pub(crate) struct OptionValues {
     /// Set if a write depends on what the call reads.
     pub(crate) is_for_write: bool,
     /// The attempts of an earlier call that sent the same write.
-    pub(crate) earlier: Option<AmbiguousAttempts>,
+    pub(crate) earlier: Option<LostAttempts>,
     pub(crate) policies: Policies,
 }
 
@@ -125,7 +125,7 @@ impl CallOptions {
     }
 
     /// Returns these options for a call that sends the write of an earlier call again.
-    pub(crate) fn after(mut self, earlier: Option<AmbiguousAttempts>) -> Self {
+    pub(crate) fn after(mut self, earlier: Option<LostAttempts>) -> Self {
         if earlier.is_some() {
             self.get_mut().earlier = earlier;
         }

@@ -1,28 +1,28 @@
 //! The retry loop: all attempts of one call.
 //!
 //! A call prepares its request, then sends, classifies, asks the policy, waits and reads back as needed. `attempt.rs`
-//! sends one request. `next_step.rs` decides what follows, and `reconciliation.rs` reads back a lost write.
+//! sends one request. `next_step.rs` decides what follows, and `lost_write.rs` reads back a lost write.
 //! `notifications.rs` reports the steps.
 
 use std::mem;
 use std::pin::pin;
 use std::sync::Arc;
 
-use azure_table_wire::error::operation_kind::{Effect, OperationKind};
+use azure_table_wire::error::in_doubt_write::parts::LostAttempts;
+use azure_table_wire::error::operation_kind::Effect;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::value::clock::{self, Instant};
 use azure_table_wire::value::location::Location;
-use bytes::Bytes;
-use http::{Method, Response};
+use http::Method;
 
-use crate::doubt::facts::AmbiguousAttempts;
-use crate::doubt::judge::Resolution;
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt::Limits;
 use crate::pipeline::attempt_end::{AttemptEnd, CallEnd};
 use crate::pipeline::location::LocationMode;
-use crate::pipeline::next_step::{CallState, Next, classify, plan, rules_out_earlier_attempts};
+use crate::pipeline::lost_write::is_worth_reading;
+use crate::pipeline::lost_write::outcome::Resolution;
+use crate::pipeline::next_step::{CallState, Next, classify, plan};
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::observer::history::{CallHistory, CallResponse};
 use crate::pipeline::observer::trace::CallSpan;
@@ -30,7 +30,6 @@ use crate::pipeline::options::CallOptions;
 use crate::pipeline::retry::{Decision, FailedAttempt, Failure, RetryPolicy};
 use crate::write::batch_response;
 use crate::write::operation_request::OperationRequest;
-use crate::write::row_write::RowWrite;
 
 impl Pipeline {
     /// Sends the request until a response needs no further attempt.
@@ -92,15 +91,14 @@ impl Pipeline {
         notifications.history.in_doubt = state.in_doubt;
         notifications.completed(&outcome, started);
         let history = notifications.history;
-        let outcome = outcome.and_then(|(response, applied)| match applied {
-            None if call.is_enclosed => Ok((batch_response::only(response)?, None)),
-            applied => Ok((response, applied)),
+        let outcome = outcome.and_then(|end| match end {
+            CallEnd::Responded(response) if call.is_enclosed => batch_response::only(response).map(CallEnd::Responded),
+            end => Ok(end),
         });
         match outcome {
-            Ok((response, applied)) => Ok(CallResponse {
-                response,
+            Ok(end) => Ok(CallResponse {
+                end,
                 call: history,
-                applied,
                 rows: mem::take(&mut sent.rows),
                 started,
             }),
@@ -218,10 +216,10 @@ impl Attempts<'_, '_> {
             let (next, is_ambiguous) = self.next(&ended);
             if is_ambiguous {
                 let (earlier, started) = (self.state.in_doubt, ended.started);
-                self.state.in_doubt = Some(AmbiguousAttempts::followed_by(earlier, started, ended.elapsed));
+                self.state.in_doubt = Some(LostAttempts::followed_by(earlier, started, ended.elapsed));
             }
             match next {
-                Next::RenewCredential => self.state.renewals += 1,
+                Next::RenewCredential { .. } => self.state.renewals += 1,
                 Next::TryPrimary => self.state.location = Location::Primary,
                 Next::Resend { wait, location, .. } => {
                     self.notifications.retrying(&ended, self.state.attempt, wait);
@@ -244,26 +242,15 @@ impl Attempts<'_, '_> {
     #[cold]
     fn read_back<'f>(&'f mut self, failure: Option<Failure<'f>>) -> BoxFuture<'f, Option<CallEnd>> {
         Box::pin(async move {
-            let attempts = self.state.in_doubt?;
-            // A missing row does not show who deleted it.
-            let is_delete = |row: RowWrite<'_>| row.kind == OperationKind::Delete;
-            if matches!(failure, None | Some(Failure::Response(404, _))) && self.call.rows.iter().all(is_delete) {
-                return None;
-            }
-            let is_over = !attempts.is_in_flight()
-                || failure.is_some_and(|failure| rules_out_earlier_attempts(self.call, failure));
-            let (limits, notifications) = (
-                (self.limits.deadline, self.limits.attempt_timeout),
-                &mut *self.notifications,
-            );
-            let doubt = (attempts.first_sent.0, is_over);
+            let attempts = self.state.in_doubt.filter(|_| is_worth_reading(self.call, failure))?;
+            let (call, limits, notifications) = (self.call, &self.limits, &mut *self.notifications);
             let read = self
                 .pipeline
-                .read_back(self.call, self.options, doubt, limits, notifications);
+                .read_back(call, self.options, limits, attempts, notifications);
             match read.await {
                 (Resolution::Applied, rows) => {
                     self.retry.succeeded(self.state.attempt);
-                    return Some((Response::new(Bytes::new()), Some(rows)));
+                    return Some(CallEnd::ReadBack(rows));
                 }
                 (Resolution::NotApplied, _) => self.state.in_doubt = None,
                 (Resolution::Unknown(_), _) => {}

@@ -1,5 +1,5 @@
 //! The request of an operation with the facts that the pipeline needs, and [`RowWrites`], the writes that it carries
-//! until it has its response. `doubt/read_back.rs` uses them if the response is lost.
+//! until it has its response. `pipeline/lost_write` uses them if the response is lost.
 
 use std::borrow::Cow;
 use std::sync::Arc;

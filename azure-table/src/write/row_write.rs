@@ -1,7 +1,7 @@
 //! A write of one row: the request and the row that it left.
 //!
-//! Defines [`RowWrite`], the facts that decide whether a write in doubt was applied, and [`WrittenRow`]. The verdict is
-//! in `doubt/read_back.rs`, the writes of a call are in `operation_request.rs`.
+//! Defines [`RowWrite`], the facts that decide whether a write in doubt was applied, and [`WrittenRow`]. The
+//! outcome is decided in `pipeline/lost_write`, the writes of a call are in `operation_request.rs`.
 
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::value::etag::ETag;

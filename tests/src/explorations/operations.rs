@@ -44,7 +44,7 @@ const TABLE: &str = "Counters";
 pub const ALL: [Case; 13] = [
     case!("`modify` by two tasks", |place| modify(place, 2)),
     case!("`modify` by three tasks", |place| modify(place, 3)).slow_with(1),
-    case!("`resolve_doubt` of writes in doubt, beside another writer", resolve),
+    case!("`resolve` of writes in doubt, beside another writer", resolve),
     case!("`modify(..).or_insert(..)` by two tasks", modify_or_insert),
     case!(
         "`modify`, then `save`, beside a patch of another column",
@@ -117,7 +117,7 @@ async fn resolve(place: Place) {
         match batch.submit().with(&CallOptions::new().retry(NoRetry)).await {
             Ok(_) => Some(Resolution::Applied),
             Err(e) => {
-                let doubt = e.doubt()?;
+                let doubt = e.in_doubt_write()?;
                 // No request is in flight any more.
                 tokio::time::sleep(Duration::from_secs(181)).await;
                 // The other half is resolved by another process.
@@ -126,7 +126,7 @@ async fn resolve(place: Place) {
                 } else {
                     doubt.to_string().parse().ok()?
                 };
-                let resolved = place.client(name).resolve_doubt(&doubt).await;
+                let resolved = place.client(name).resolve(&doubt).await;
                 assert!(resolved.is_ok() || !place.recovers, "the only fault was before");
                 Some(resolved.unwrap_or_else(|e| Resolution::Unknown(e.to_string())))
             }

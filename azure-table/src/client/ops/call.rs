@@ -17,11 +17,11 @@ use crate::client::ops::call_future::{CallFuture, Spec, call_future};
 use crate::client::ops::start::already_completed;
 use crate::client::ops::steps::{RunSteps, Steps};
 use crate::client::ops::write_spec::{Rejected, WriteSpec};
-use crate::doubt::read_back::WrittenRow;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::write::operation::TableOperation;
 use crate::write::operation_request::OperationRequest;
+use crate::write::row_write::WrittenRow;
 use crate::write::table_result::TableResult;
 
 /// An operation that is sent when it is awaited, and returns a `T`.

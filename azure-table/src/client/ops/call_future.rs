@@ -20,12 +20,13 @@ use crate::account::table_name::TableName;
 use crate::client::ops::start::{already_completed, start};
 use crate::client::ops::steps::{RunSteps, Steps, first_request};
 use crate::client::poll::task::Running;
-use crate::doubt::read_back::WrittenRow;
 use crate::pipeline::Pipeline;
+use crate::pipeline::attempt_end::CallEnd;
 use crate::pipeline::observer::Event;
 use crate::pipeline::observer::history::CallResponse;
 use crate::pipeline::options::CallOptions;
 use crate::write::operation_request::OperationRequest;
+use crate::write::row_write::WrittenRow;
 
 /// The request of an operation and how to read its response, or the operation's steps.
 pub(crate) trait Spec {
@@ -150,15 +151,14 @@ impl<S: Spec> CallFuture<S> {
     /// Reads the output of a call that was sent.
     fn finish(&mut self, received: CallResponse) -> Result<S::Output> {
         let CallResponse {
-            response,
+            end,
             call,
-            applied,
             rows,
             started,
         } = received;
-        let output = match applied {
-            Some(rows) => self.spec.read_back(rows),
-            None => self.spec.read_response(response, call.in_doubt.is_some()),
+        let output = match end {
+            CallEnd::ReadBack(rows) => self.spec.read_back(rows),
+            CallEnd::Responded(response) => self.spec.read_response(response, call.in_doubt.is_some()),
         };
         if let Ok(output) = &output {
             self.report_read(self.spec.entities(output));

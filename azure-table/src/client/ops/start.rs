@@ -7,6 +7,7 @@ use azure_table_wire::error::{Error, Result};
 use azure_table_wire::transport::BoxFuture;
 
 use crate::pipeline::Pipeline;
+use crate::pipeline::attempt_end::CallEnd;
 use crate::pipeline::observer::history::CallResponse;
 use crate::pipeline::options::CallOptions;
 use crate::request::tables;
@@ -45,9 +46,13 @@ fn run_and_make_table(
         let options = options.begun();
         let mut again = call.clone();
         let rules = pipeline.endpoint.profile().rules();
+        let is_missing = |end: &CallEnd| match end {
+            CallEnd::Responded(response) => batch_response::table_is_missing(response, again.operation, rules),
+            CallEnd::ReadBack(_) => false,
+        };
         let received = pipeline.run(&mut call, &options).await?;
         let table = match &again.table {
-            Some(table) if batch_response::table_is_missing(&received.response, again.operation, rules) => table,
+            Some(table) if is_missing(&received.end) => table,
             _ => return Ok(received),
         };
         let mut create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
@@ -68,7 +73,8 @@ fn run_and_make_table(
 }
 
 async fn make_table(pipeline: &Pipeline, create: &mut OperationRequest, options: &CallOptions) -> Result<()> {
-    let CallResponse { response, call, .. } = pipeline.run(create, options).await?;
-    let created = tables::created_or_existed(response, call.in_doubt.is_some());
+    let CallResponse { end, call, .. } = pipeline.run(create, options).await?;
+    let created =
+        (end.into_response()).and_then(|response| tables::created_or_existed(response, call.in_doubt.is_some()));
     created.map(drop).map_err(|e| call.complete(e))
 }

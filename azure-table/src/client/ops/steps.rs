@@ -51,6 +51,11 @@ impl Steps {
         &self.pipeline.endpoint
     }
 
+    /// Returns `true` if operations on one entity are sent as batches.
+    pub(crate) fn via_batch(&self) -> bool {
+        self.options.get().via_batch
+    }
+
     /// Lets the timeout limit all steps together, from now on.
     pub(crate) fn begun(mut self) -> Self {
         self.options = self.options.begun();
@@ -77,8 +82,9 @@ impl Steps {
             let _ = first.set(self.pipeline.show(request, &self.options));
             return Err(Error::invalid_input("the request is shown, not sent"));
         }
-        let CallResponse { response, call, .. } = start(&self.pipeline, request, self.options.clone()).await?;
-        read_response(response, call.in_doubt.is_some()).map_err(|e| call.complete(e))
+        let CallResponse { end, call, .. } = start(&self.pipeline, request, self.options.clone()).await?;
+        let read = (end.into_response()).and_then(|response| read_response(response, call.in_doubt.is_some()));
+        read.map_err(|e| call.complete(e))
     }
 }
 

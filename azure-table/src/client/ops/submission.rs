@@ -12,11 +12,11 @@ use crate::account::table_name::TableName;
 use crate::client::ops::call::Call;
 use crate::client::ops::call_future::Spec;
 use crate::client::ops::start::already_completed;
-use crate::doubt::read_back::WrittenRow;
 use crate::pipeline::Pipeline;
 use crate::write::batch::ChangeSet;
 use crate::write::batch_response;
 use crate::write::operation_request::OperationRequest;
+use crate::write::row_write::WrittenRow;
 use crate::write::sent_batch::SentBatch;
 use crate::write::table_result::TableResult;
 

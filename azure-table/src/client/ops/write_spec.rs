@@ -10,13 +10,13 @@ use http::Response;
 
 use crate::client::ops::call_future::Spec;
 use crate::client::ops::start::already_completed;
-use crate::doubt::read_back::WrittenRow;
 use crate::entity::table_entity::ReadEntity;
 use crate::entity::versioned::Versioned;
 use crate::key::key_texts::KeyTexts;
 use crate::request::tables::{self, Deletion};
 use crate::write::operation::TableOperation;
 use crate::write::operation_request::OperationRequest;
+use crate::write::row_write::WrittenRow;
 use crate::write::table_result::{self, Requested, TableResult};
 
 /// The entity of an insert that returns it.

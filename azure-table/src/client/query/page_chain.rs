@@ -295,10 +295,11 @@ impl PageChain {
     /// Prepares or prefetches the next page before this one is decoded. With a limit it waits: the rows may suffice.
     fn arrive(&mut self, received: CallResponse) -> Result<Arrived> {
         let from = self.query.from.take();
-        let (response, call) = (&received.response, &received.call);
+        let CallResponse { end, call, .. } = received;
+        let response = end.into_response()?;
         let mut next = match response.status() {
             StatusCode::OK => continuation::of(response.headers())
-                .map_err(|e| call.complete(e.with_request_id(response::request_id(response))))?,
+                .map_err(|e| call.complete(e.with_request_id(response::request_id(&response))))?,
             _ => None,
         };
         if let Some(next) = &mut next {
@@ -310,8 +311,8 @@ impl PageChain {
         }
         let pause = matches!(&self.state, State::Running(next) if next.is_in_task()).then(departure);
         Ok(Arrived {
-            body: PageBody::new(received.response),
-            call: received.call,
+            body: PageBody::new(response),
+            call,
             from,
             next,
             pause,

@@ -1,7 +1,7 @@
 //! The operations on the account: tables, the service's settings, keys, writes in doubt.
 
 use azure_table_wire::error::Result;
-use azure_table_wire::error::doubt::Doubt;
+use azure_table_wire::error::in_doubt_write::InDoubtWrite;
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::service::service_properties::ServiceProperties;
 use azure_table_wire::service::service_statistics::ServiceStatistics;
@@ -13,14 +13,14 @@ use http::Response;
 use crate::account::table_name::TableName;
 use crate::client::ops::call::Call;
 use crate::client::ops::ensure_tables::ensure_tables;
-use crate::client::ops::resolve_doubt::resolve_doubt;
+use crate::client::ops::resolve::resolve;
 use crate::client::ops::user_delegation_key::GetUserDelegationKey;
 use crate::client::ops::warm_up::warm_up;
 use crate::client::query::list_tables::ListTables;
 use crate::client::service::TableServiceClient;
 #[cfg(doc)]
 use crate::client::table_handle::TableClient;
-use crate::doubt::judge::Resolution;
+use crate::pipeline::lost_write::outcome::Resolution;
 use crate::request::service_operations;
 use crate::request::tables::Creation;
 use crate::write::operation_request::OperationRequest;
@@ -210,32 +210,31 @@ impl TableServiceClient {
         GetUserDelegationKey::new(&self.pipeline, expiry)
     }
 
-    /// Reads the rows of a write in doubt to determine whether it was applied.
+    /// Reads the rows of a write in doubt back, to find out whether it was applied.
     ///
-    /// If a row still has the write's id, that decides. Otherwise:
-    /// - `Applied`: the rows have the written content, and were stored after the write was sent.
-    /// - `NotApplied`: a row is older than the write, or still has the ETag that the write required. This is final 3
-    ///   minutes after the error, when no request can be in flight any more.
+    /// The result is that of the table in [`retries`](crate::guide::retries#writes-in-doubt), because the call itself
+    /// reads back in the same way:
+    /// - `Applied`: a row has the write's id, or all rows have the written content since the write was sent.
+    /// - `NotApplied`: a row is older than the write, or still has the ETag that the write required. This is final 180 s
+    ///   after the error, when no request can be in flight any more. Never returned for Cosmos DB, whose reads may lag
+    ///   behind writes.
     /// - `Unknown`: anything else.
     ///
-    /// If no response came at all, another process cannot compare the clocks. A write id can still show it that the
-    /// write was applied, but nothing can show that it was not. A `Date` more than 15 minutes off this machine's clock
-    /// is no evidence. Equal content that another writer stored while the request was in flight counts as applied. See
-    /// [`Doubt`] for an example.
+    /// Another process cannot compare the clocks if no response came at all, or if this machine's clock was set during
+    /// the call. A write id can still show it that the write was applied, but nothing can show that it was not. Equal
+    /// content that another writer stored while the request was in flight counts as applied. See [`InDoubtWrite`] for an
+    /// example.
     ///
-    /// The result relies on reads that see all earlier writes. This is not confirmed for Cosmos DB accounts with weaker
-    /// consistency levels.
-    ///
-    /// Requests: 1, and 1 per further row until one decides. Lost response: [harmless](crate::guide::operations).
+    /// Requests: 1, up to 5 for a batch. Lost response: [harmless](crate::guide::operations).
     ///
     /// # Errors
     /// - `InvalidInput`: the write was sent to another account or service, or this client's address belongs to the
     ///   secondary.
-    /// - The errors of [`get`](TableClient::get). You can then try to resolve the doubt again.
+    /// - The errors of [`get`](TableClient::get). Call it again then.
     ///
     /// Source: REST "Query Entities".
-    pub fn resolve_doubt(&self, doubt: &Doubt) -> Call<Resolution> {
-        resolve_doubt(&self.pipeline, doubt)
+    pub fn resolve(&self, write: &InDoubtWrite) -> Call<Resolution> {
+        resolve(&self.pipeline, write)
     }
 
     /// Returns the call of one request on the service.

@@ -18,7 +18,7 @@ use crate::write::operation_request::OperationRequest;
 impl<E> TableClient<E> {
     /// Creates the table.
     ///
-    /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
+    /// Requests: 1. Lost response: [repeated, not checked](crate::guide::operations).
     ///
     /// # Errors
     /// - `AlreadyExists`: a table has this name.
@@ -52,7 +52,7 @@ impl<E> TableClient<E> {
     ///
     /// The service rejects a new table of this name for at least 40 s.
     ///
-    /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
+    /// Requests: 1. Lost response: [repeated, not checked](crate::guide::operations).
     ///
     /// # Errors
     /// - `TableNotFound`: the table does not exist.

@@ -211,7 +211,7 @@ impl<E> TableClient<E> {
     ///
     /// [`if_match`](Call::if_match) requires another ETag, [`unconditionally`](Call::unconditionally) skips the check.
     ///
-    /// Requests: 1. Lost response: [in doubt](crate::guide::operations).
+    /// Requests: 1. Lost response: [repeated, not checked](crate::guide::operations).
     ///
     /// # Errors
     /// - `NotFound`: no entity has this key.

@@ -1,14 +1,9 @@
 //! The decision tables. Each row is a state, the end of an attempt and the next step.
 
-use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::error::operation_kind::{self, OperationKind};
 use azure_table_wire::value::clock;
-use azure_table_wire::value::etag::ETag;
 
 use super::*;
-use crate::entity::dynamic::DynamicEntity;
-use crate::write::batch::ChangeSet;
-use crate::write::operation::TableOperation;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -25,8 +20,8 @@ fn second() -> CallState {
     }
 }
 
-fn ambiguous() -> Option<AmbiguousAttempts> {
-    Some(AmbiguousAttempts::followed_by(None, clock::now(), SECOND))
+fn ambiguous() -> Option<LostAttempts> {
+    Some(LostAttempts::followed_by(None, clock::now(), SECOND))
 }
 
 /// Returns the same call, with a first attempt that may have been applied, or may be in flight.
@@ -83,7 +78,8 @@ fn failed(operation: OperationKind, state: &CallState, failure: Failure<'static>
 #[test]
 fn response_and_rejection_are_classified_by_status_state_and_location() {
     use LocationMode::{PrimaryOnly, PrimaryThenSecondary, SecondaryOnly, SecondaryThenPrimary};
-    use Next::{AskPolicy, Fail, ReadBack, RenewCredential, TryPrimary};
+    use Next::{AskPolicy, Fail, ReadBack, TryPrimary};
+    let renew = |reads_back| Next::RenewCredential { reads_back };
     use OperationKind::{CreateTable, Delete, Get, Insert, InsertOrReplace, Merge, Replace};
     let renewed = |renewals| CallState {
         renewals,
@@ -93,13 +89,13 @@ fn response_and_rejection_are_classified_by_status_state_and_location() {
     #[rustfmt::skip]
     let table = [
         // A rejected authorization is renewed twice at most, and only if it changed.
-        (Get,             renewed(0),                         status(401),                          true,  RenewCredential),
-        (Get,             renewed(1),                         status(401),                          true,  RenewCredential),
+        (Get,             renewed(0),                         status(401),                          true,  renew(false)),
+        (Get,             renewed(1),                         status(401),                          true,  renew(false)),
         (Get,             renewed(2),                         status(401),                          true,  AskPolicy),
-        (Insert,          renewed(0),                         code(403, "AuthenticationFailed"),    true,  RenewCredential),
+        (Insert,          renewed(0),                         code(403, "AuthenticationFailed"),    true,  renew(false)),
         (Insert,          renewed(0),                         code(403, "AuthenticationFailed"),    false, AskPolicy),
         (Insert,          renewed(0),                         code(403, "AuthorizationFailure"),    false, AskPolicy),
-        (Insert,          in_doubt(),                         status(403),                          true,  RenewCredential),
+        (Insert,          in_doubt(),                         status(403),                          true,  renew(true)),
         // The secondary may not have the entity yet.
         (Get,             at_secondary(SecondaryThenPrimary), code(404, "ResourceNotFound"),        false, TryPrimary),
         (Get,             at_secondary(PrimaryThenSecondary), code(404, "ResourceNotFound"),        false, TryPrimary),
@@ -139,7 +135,7 @@ fn response_and_rejection_are_classified_by_status_state_and_location() {
 }
 
 /// Each write of the guide's table ("Writes in doubt") has a row: the step depends only on the effect. The
-/// table of `doubt/read_back.rs` has the conclusions from the stored rows, by ETag and write id.
+/// table of `lost_write/reading/tests.rs` has the outcomes.
 #[test]
 fn decision_of_the_policy_becomes_a_step() {
     use LocationMode::{PrimaryOnly, PrimaryThenSecondary, SecondaryOnly, SecondaryThenPrimary};
@@ -210,55 +206,6 @@ fn decision_of_the_policy_becomes_a_step() {
             plan(&state, &failed, decision),
             next,
             "{operation:?} {state:?} {failure:?} {decision:?}"
-        );
-    }
-}
-
-/// The columns: the ETags that the rows of a write require, the rejection, and whether it shows that no earlier attempt
-/// is applied any more.
-#[test]
-fn only_a_missing_etag_rules_out_attempts_in_flight() {
-    let (all, some, none) = ([true, true], [true, false], [false, false]);
-    #[rustfmt::skip]
-    let table = [
-        (all,  code(412, "UpdateConditionNotSatisfied"), true),
-        (some, code(412, "UpdateConditionNotSatisfied"), true),
-        (none, code(412, "UpdateConditionNotSatisfied"), false),
-        // The row without an ETag may be the missing one, and may be inserted before the attempt arrives.
-        (all,  code(404, "ResourceNotFound"), true),
-        (some, code(404, "ResourceNotFound"), false),
-        (none, code(404, "ResourceNotFound"), false),
-        // A proxy may have sent it.
-        (all,  status(412), false),
-        (all,  status(404), false),
-        // The existing row may be deleted before the attempt arrives.
-        (all,  status(409), false),
-        (none, status(409), false),
-        (all,  status(400), false),
-        (all,  status(403), false),
-        (all,  status(429), false),
-        (all,  status(503), false),
-        (all,  NOTHING_SENT, false),
-        (all,  NO_RESPONSE, false),
-    ];
-    let endpoint = Endpoint::parse("https://acct.table.core.windows.net", None).unwrap();
-    for (needs_etags, failure, is_ruled_out) in table {
-        let mut batch = ChangeSet::new(&endpoint, "Things");
-        for (row, needs_etag) in needs_etags.into_iter().enumerate() {
-            let replace = TableOperation::replace(&DynamicEntity::new("p", row.to_string()));
-            batch
-                .add(if needs_etag {
-                    replace.if_match(ETag::new("W/\"1\""))
-                } else {
-                    replace
-                })
-                .unwrap();
-        }
-        let call = batch.into_request().0.unwrap();
-        assert_eq!(
-            rules_out_earlier_attempts(&call, failure),
-            is_ruled_out,
-            "{needs_etags:?} {failure:?}"
         );
     }
 }

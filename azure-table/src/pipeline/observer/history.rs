@@ -8,28 +8,26 @@ use std::time::Duration;
 
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::error::diagnostics::{self, Attempt, AttemptParts, Diagnostics, attempt};
+use azure_table_wire::error::in_doubt_write::parts::LostAttempts;
 use azure_table_wire::error::operation_kind::{Effect, OperationKind};
 use azure_table_wire::error::{Error, ErrorKind, ResponseHeaders};
 use azure_table_wire::response;
-use azure_table_wire::value::clock::{self, Instant};
+use azure_table_wire::value::clock::{self, ClockReading, Instant};
 use azure_table_wire::value::location::Location;
 use bytes::Bytes;
 use http::Response;
 
-use crate::doubt::facts::{self, AmbiguousAttempts};
-use crate::doubt::read_back::WrittenRow;
 use crate::key::key_texts::KeyTexts;
-use crate::pipeline::attempt_end::{AttemptEnd, requested_wait};
+use crate::pipeline::attempt_end::{AttemptEnd, CallEnd, requested_wait};
+use crate::pipeline::lost_write::facts;
 use crate::pipeline::skew::seconds_between;
 use crate::write::operation_request::{OperationRequest, RowWrites};
 
-/// A complete response of any status, and the history of its call.
+/// The end of a call that does not fail, and its history.
 #[derive(Debug)]
 pub(crate) struct CallResponse {
-    pub(crate) response: Response<Bytes>,
+    pub(crate) end: CallEnd,
     pub(crate) call: CallHistory,
-    /// The rows of a write that was read back and found applied. The response is empty then.
-    pub(crate) applied: Option<Vec<WrittenRow>>,
     /// The writes of the call, and its start: an error of the response may leave them in doubt.
     pub(crate) rows: RowWrites,
     pub(crate) started: Instant,
@@ -53,7 +51,7 @@ pub(crate) struct CallHistory {
     /// The call is the only operation of a batch: an error of the operation is an error of the call.
     is_enclosed: bool,
     /// The attempts of a write that may have been applied, and the stored rows did not show whether they were.
-    pub(crate) in_doubt: Option<AmbiguousAttempts>,
+    pub(crate) in_doubt: Option<LostAttempts>,
     /// The location of the last attempt.
     pub(crate) location: Location,
     pub(crate) diagnostics: Diagnostics,
@@ -142,14 +140,17 @@ impl CallHistory {
     ) -> Error {
         let mut error = self.complete(error);
         if error.may_have_applied() {
-            let (table, attempts) = (self.table.as_deref(), &self.diagnostics);
-            // An earlier call may have sent the write first.
-            let started = self
-                .in_doubt
-                .map_or(started, |earlier| earlier.first_sent.1.min(started));
-            let times = (started, (clock::now(), Instant::now()));
-            let doubt = facts::of_call(endpoint, self.operation, table, rows.iter(), times, attempts);
-            error.parts_mut().doubt = doubt;
+            // Without a lost attempt, it is the response that cannot be read.
+            let attempts = self.in_doubt.unwrap_or_else(|| {
+                let last_ended = ClockReading::now();
+                LostAttempts {
+                    first_sent: last_ended.earlier(started.elapsed()),
+                    last_ended,
+                }
+            });
+            let (table, diagnostics) = (self.table.as_deref(), &self.diagnostics);
+            let facts = facts::of_call(endpoint, self.operation, table, rows.iter(), attempts, diagnostics);
+            error.parts_mut().in_doubt_write = facts;
         }
         error
     }

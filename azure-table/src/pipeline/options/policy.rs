@@ -42,7 +42,7 @@ pub type PolicyResult = std::result::Result<(), Box<dyn StdError + Send + Sync>>
 /// - **Time** that a hook takes counts toward the `timeout` of the call. A hook may take as long as an attempt.
 /// - **An error** of a hook ends the call, without a retry. The call's error has the kind [`Other`](ErrorKind::Other),
 ///   and [`get_ref`](Error::get_ref) returns the hook's error. If an earlier request of the call may have been applied,
-///   the kind is [`InDoubt`](ErrorKind::InDoubt). An error before a read-back leaves it without a verdict.
+///   the kind is [`InDoubt`](ErrorKind::InDoubt). An error before a read-back ends the call without its outcome.
 ///
 /// ```
 /// use azure_table::policy::{PolicyRequest, PolicyResult, RequestPolicy};
@@ -290,7 +290,7 @@ impl fmt::Debug for Policies {
 }
 
 /// Returns the error of a call that a policy rejected. An error of this crate is not passed on as it is: it may be the
-/// doubt of another write.
+/// error of another write that is in doubt.
 fn rejected(error: Box<dyn StdError + Send + Sync>) -> Error {
     Error::new(ErrorKind::Other, format!("rejected by a policy: {error}")).with_source(error)
 }

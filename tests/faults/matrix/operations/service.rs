@@ -17,14 +17,14 @@ pub(super) const ENTRIES: &[Entry] = entries! {
             Ok(View::new())
         })
     };
-    "resolve doubt" ["TableServiceClient::resolve_doubt"] .of_service() => |given| {
+    "resolve doubt" ["TableServiceClient::resolve"] .of_service() => |given| {
         let row = given.row();
         let of = row.clone();
         let view = move |state: &State| vec![state.rows.contains_key(&of).to_string()];
         Chosen::read(Origin::Primary, Parts::One, view, |on| async move {
             let (partition_key, row_key) = key(&row);
             let doubt = doubt(on.table.name().as_str(), (partition_key, &row_key));
-            match on.service.resolve_doubt(&doubt).with(&on.call).await? {
+            match on.service.resolve(&doubt).with(&on.call).await? {
                 Resolution::Unknown(why) => Ok(vec![(!why.contains("is missing")).to_string()]),
                 other => unreachable!("{other:?}"),
             }

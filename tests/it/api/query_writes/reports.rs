@@ -267,7 +267,11 @@ async fn error_after_a_written_batch_is_in_doubt() {
         let error = Error::from(raise(&blogs, 1).concurrency(1).await.unwrap_err());
         if is_in_doubt {
             assert_eq!(kind_in_doubt(&error), Some(kind), "{rule:?}: {error}");
-            assert!(error.doubt().is_none(), "{rule:?}: {:?}", error.doubt());
+            assert!(
+                error.in_doubt_write().is_none(),
+                "{rule:?}: {:?}",
+                error.in_doubt_write()
+            );
         } else {
             assert_eq!(error.kind(), kind, "{rule:?} wrote nothing: {error}");
         }

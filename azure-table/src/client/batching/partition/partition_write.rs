@@ -14,6 +14,7 @@
 //!
 //! Source: REST "Performing entity group transactions".
 
+use azure_table_wire::error::in_doubt_write::parts::LostAttempts;
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::value::clock::Instant;
@@ -30,7 +31,6 @@ use crate::client::batching::partition::sending_rate::{SendingRate, is_throttled
 use crate::client::ops::call::Call;
 use crate::client::ops::submission::Submission;
 use crate::client::poll::total_timeout::TotalTimeout;
-use crate::doubt::facts::AmbiguousAttempts;
 use crate::pipeline::Pipeline;
 use crate::pipeline::options::CallOptions;
 use crate::write::batch::{BatchRule, ChangeSet, MAX_BATCH_OPERATIONS};
@@ -56,7 +56,7 @@ pub(crate) struct PartitionWrite {
     /// The handling of the other operations after one failed.
     pub(crate) recovery: Recovery,
     /// The attempts of operations in doubt that are sent again.
-    in_doubt: HashMap<usize, AmbiguousAttempts>,
+    in_doubt: HashMap<usize, LostAttempts>,
     /// The rate at which throttled batches are sent again. If absent, a throttled batch ends the write.
     pub(crate) rate: Option<SendingRate>,
 }
@@ -242,12 +242,12 @@ impl PartitionWrite {
         let mut options = self.options.clone();
         self.total.bound(&mut options);
         let earlier = sent.iter().filter_map(|index| self.in_doubt.get(index).copied());
-        options.after(earlier.reduce(AmbiguousAttempts::and))
+        options.after(earlier.reduce(LostAttempts::and))
     }
 
     /// Reports operations in doubt that are sent again. They stay in doubt if the write ends before that.
     fn doubt(&mut self, sent: &[usize], error: Arc<Error>) {
-        let attempts = AmbiguousAttempts::from_error(&error);
+        let attempts = LostAttempts::of(&error);
         self.in_doubt
             .extend(sent.iter().copied().zip(attempts.into_iter().cycle()));
         self.outcomes.failed(sent, &error);

@@ -15,8 +15,7 @@ use azure_table_wire::value::edm::EdmValue;
 use azure_table_wire::value::guid::Guid;
 
 use crate::client::batching::source::row_plan::{Plan, ReadRow, RowVersion};
-use crate::doubt::read_back::is_same;
-use crate::entity::dynamic::DynamicEntity;
+use crate::entity::dynamic::{DynamicEntity, is_same};
 use crate::entity::property_writer::{self, Destination, PropertyWriter};
 use crate::entity::schema::{self, EntitySchema};
 use crate::entity::table_entity::TableEntity;

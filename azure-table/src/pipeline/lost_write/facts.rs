@@ -1,4 +1,4 @@
-//! The facts about a write that failed, from its rows and its attempts; the hash of an entity.
+//! The facts about a write in doubt: of each row, and of the whole call; the hash of an entity.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -6,12 +6,11 @@ use std::time::{Duration, SystemTime};
 
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
-use azure_table_wire::error::Error;
 use azure_table_wire::error::diagnostics::{Attempt, Diagnostics};
-use azure_table_wire::error::doubt::parts::{DoubtParts, DoubtfulRow};
-use azure_table_wire::error::doubt::parts_of;
+use azure_table_wire::error::in_doubt_write::parts::{LostAttempts, RowParts, WriteParts};
+use azure_table_wire::error::in_doubt_write::{InDoubtWrite, parts_of};
 use azure_table_wire::error::operation_kind::OperationKind;
-use azure_table_wire::value::clock::Instant;
+use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::edm::EdmValue;
 use base64::Engine as _;
@@ -21,123 +20,60 @@ use sha2::{Digest as _, Sha256};
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::read_json;
 use crate::entity::table_entity::ReadEntity;
+use crate::pipeline::lost_write::sent_time::DRIFT;
+use crate::pipeline::skew::seconds_between;
 use crate::write::row_write::RowWrite;
-
-/// The maximum difference between the client's and the service's clock.
-///
-/// Source: REST "Authorize with Shared Key": the service rejects a request more than 15 minutes after its time.
-pub(crate) const MAX_CLOCK_ERROR: Duration = Duration::from_secs(15 * 60);
-
-/// The time after which no request of a call is in flight any more. The service works on a write for 30 s at most; the
-/// rest is for the network, which may deliver a request after its connection was abandoned.
-///
-/// Source: REST "Setting timeouts for Table service operations".
-pub(super) const MAX_IN_FLIGHT: Duration = Duration::from_secs(180);
 
 /// The longest attempt whose response shows the service's clock.
 const MAX_ELAPSED: Duration = Duration::from_secs(2);
 
-/// The attempts of a write that may have been applied, or may still be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AmbiguousAttempts {
-    /// The start of the first, by both clocks of this machine.
-    pub(crate) first_sent: (SystemTime, Instant),
-    /// The end of the last.
-    pub(crate) last_ended: Instant,
-}
-
-impl AmbiguousAttempts {
-    /// Returns the attempts of the call that failed with this error, if it is in doubt.
-    pub(crate) fn from_error(error: &Error) -> Option<Self> {
-        let doubt = error.doubt()?;
-        let parts = parts_of(&doubt);
-        let (started, last_ended) = parts.here?;
-        Some(Self {
-            first_sent: (SystemTime::try_from(parts.started).ok()?, started),
-            last_ended,
-        })
-    }
-
-    /// Returns these attempts, followed by one that just ended.
-    pub(crate) fn followed_by(earlier: Option<Self>, started: SystemTime, elapsed: Duration) -> Self {
-        let now = Instant::now();
-        let own = (started, now.checked_sub(elapsed).unwrap_or(now));
-        Self {
-            first_sent: earlier.map_or(own, |earlier| earlier.first_sent),
-            last_ended: now,
-        }
-    }
-
-    /// Returns these attempts and others of the same write.
-    pub(crate) fn and(self, other: Self) -> Self {
-        Self {
-            first_sent: self.first_sent.min(other.first_sent),
-            last_ended: self.last_ended.max(other.last_ended),
-        }
-    }
-
-    /// Returns `true` if a request may still reach the service.
-    pub(crate) fn is_in_flight(&self) -> bool {
-        self.last_ended.elapsed() < MAX_IN_FLIGHT
-    }
-}
-
-/// Returns the facts about a write that failed, from its rows and the attempts of its call. `None` without rows.
-///
-/// `started` is the start of the call, and `ended` its end by both clocks of this machine.
+/// Returns the facts about a write, from its rows and its attempts. `None` without rows.
 pub(crate) fn of_call<'a>(
     endpoint: &Endpoint,
     operation: OperationKind,
     table: Option<&str>,
     rows: impl Iterator<Item = RowWrite<'a>>,
-    (started, ended): (Instant, (SystemTime, Instant)),
+    attempts: LostAttempts,
     diagnostics: &Diagnostics,
 ) -> Option<Arc<dyn Any + Send + Sync>> {
     let mut rows = rows.peekable();
     let partition_key = rows.peek()?.partition_key.to_owned();
-    let (now, ended) = ended;
-    let began = now.checked_sub(ended.saturating_duration_since(started))?;
-    let ahead = diagnostics.attempts().iter().rev().find_map(seconds_ahead);
     let (account, service) = endpoint.place();
-    Some(Arc::new(DoubtParts {
+    let shows_clock = || diagnostics.attempts().iter().rev().find_map(seconds_ahead);
+    Some(Arc::new(WriteParts {
         account: Some(account.to_owned()),
         service: Some(service.to_owned()),
         operation: operation.name().to_owned(),
         table: table?.to_owned(),
         partition_key,
-        rows: rows.map(|row| doubtful(&row)).collect(),
-        started: DateTime::try_from(began).ok()?,
-        ended: DateTime::try_from(now).ok()?,
-        ahead,
-        here: Some((started, ended)),
+        rows: rows.map(|row| of_row(&row)).collect(),
+        started: DateTime::try_from(attempts.first_sent.wall).ok()?,
+        ended: DateTime::try_from(attempts.last_ended.wall).ok()?,
+        ahead: (!was_clock_set(attempts)).then(shows_clock).flatten(),
+        here: Some(attempts),
     }))
+}
+
+/// Returns `true` if the wall clock was set during the attempts. Another process could then not tell which of its two
+/// times is right.
+fn was_clock_set(attempts: LostAttempts) -> bool {
+    let LostAttempts { first_sent, last_ended } = attempts;
+    let elapsed = last_ended.monotonic.saturating_duration_since(first_sent.monotonic);
+    let expected = first_sent.wall.checked_add(elapsed).unwrap_or(first_sent.wall);
+    seconds_between(expected, last_ended.wall).unsigned_abs() > DRIFT.as_secs()
 }
 
 /// Returns the seconds by which the service's clock was ahead at the end of an attempt.
 ///
-/// A slow response says little about the clock, and one without an id may come from a proxy. A date that is far off is
-/// wrong, or this machine's clock is.
-pub(super) fn seconds_ahead(attempt: &Attempt) -> Option<i64> {
+/// A slow response says little about the clock, and one without an id may come from a proxy.
+fn seconds_ahead(attempt: &Attempt) -> Option<i64> {
     attempt.request_id().filter(|_| attempt.elapsed() <= MAX_ELAPSED)?;
-    let (own, service) = (attempt.started_at() + attempt.elapsed(), attempt.service_time()?);
-    if !is_plausible(service, own) {
-        return None;
-    }
-    let seconds = |duration: Duration| i64::try_from(duration.as_secs()).ok();
-    match service.duration_since(own) {
-        Ok(ahead) => seconds(ahead),
-        Err(behind) => seconds(behind.duration()).map(|seconds| -seconds),
-    }
-}
-
-/// Returns `true` if the clocks differ by no more than the service tolerates for a request.
-pub(super) fn is_plausible(service: SystemTime, own: SystemTime) -> bool {
-    let difference = service.duration_since(own).unwrap_or_else(|e| e.duration());
-    difference <= MAX_CLOCK_ERROR
+    let own: SystemTime = attempt.started_at() + attempt.elapsed();
+    Some(seconds_between(own, attempt.service_time()?))
 }
 
 /// Returns the facts about a write of a row.
-pub(super) fn doubtful(row: &RowWrite<'_>) -> DoubtfulRow {
+pub(super) fn of_row(row: &RowWrite<'_>) -> RowParts {
     let keeps_others = matches!(row.kind, OperationKind::Merge | OperationKind::InsertOrMerge);
     let read = || read_json::entity(row.body, MetadataLevel::Minimal, None, DynamicEntity::read).ok();
     let sent = (row.kind != OperationKind::Delete && row.write_id.is_none())
@@ -147,7 +83,7 @@ pub(super) fn doubtful(row: &RowWrite<'_>) -> DoubtfulRow {
         .as_ref()
         .filter(|_| keeps_others)
         .map(|sent| sent.properties.keys().cloned().collect());
-    DoubtfulRow {
+    RowParts {
         row_key: row.row_key.to_owned(),
         is_delete: row.kind == OperationKind::Delete,
         write_id: row.write_id,
@@ -160,6 +96,31 @@ pub(super) fn doubtful(row: &RowWrite<'_>) -> DoubtfulRow {
             .and_then(|sent| hash(&sent, merged.as_deref())),
         merged,
     }
+}
+
+/// Returns the facts of a write that a client of this endpoint can resolve.
+///
+/// # Errors
+/// - `InvalidInput`: the write was sent to another account or service, or the endpoint belongs to a secondary.
+pub(crate) fn resolvable<'a>(write: &'a InDoubtWrite, endpoint: &Endpoint) -> Result<&'a WriteParts> {
+    let write = parts_of(write);
+    let (own, own_service) = endpoint.place();
+    let (sent, service) = (write.account.as_deref(), write.service.as_deref());
+    let (sent, service) = (sent.unwrap_or(own), service.unwrap_or(own_service));
+    if !sent.eq_ignore_ascii_case(own) || service != own_service {
+        return Err(Error::invalid_input(format!(
+            "the write was sent to the account {sent} ({service}), and this client is of {own} ({own_service}): \
+             resolve it with a client of {sent} ({service})"
+        )));
+    }
+    // A row that the secondary does not have yet looks like one that was never written.
+    if endpoint.primary_of_secondary().is_some() {
+        return Err(Error::invalid_input(
+            "the address of this client belongs to the secondary, which lags behind: resolve a write in doubt with \
+             a client of the primary",
+        ));
+    }
+    Ok(write)
 }
 
 /// Returns the hash of an entity's properties, or of those with these names. `None` if one of the names is absent.

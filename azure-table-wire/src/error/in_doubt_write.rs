@@ -1,6 +1,7 @@
 //! A write in doubt as a value that can be stored, and its text.
 //!
-//! `doubt/parts.rs` has its facts. `doubt.rs` of azure-table collects them, and judges stored rows against them.
+//! `in_doubt_write/parts.rs` has its facts. `pipeline/lost_write` of azure-table collects them, and compares stored rows
+//! with them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-use crate::error::doubt::parts::DoubtParts;
+use crate::error::in_doubt_write::parts::WriteParts;
 use crate::error::{Error, Result};
 
 #[doc(hidden)]
@@ -20,15 +21,15 @@ pub mod parts;
 const VERSION: u32 = 1;
 /// A write in doubt, with everything you need to find out later whether it was applied.
 ///
-/// [`Error::doubt`] returns it. Store it with serde or as text ([`Display`](fmt::Display) and [`FromStr`]), and pass it
-/// to `TableServiceClient::resolve_doubt`, even in another process.
+/// [`Error::in_doubt_write`] returns it. Store it with serde or as text ([`Display`](fmt::Display) and [`FromStr`]), and pass it
+/// to `TableServiceClient::resolve`, even in another process.
 ///
 /// It holds the account and service, the operation, the table, the rows' keys, their ETags or write ids, the names of
 /// merged properties, and times. It holds no values, only their SHA-256 hash, with which a reader can test a guess, and
 /// no credential.
 ///
 /// ```
-/// use azure_table::operation::{Doubt, Resolution};
+/// use azure_table::operation::{InDoubtWrite, Resolution};
 /// use azure_table::testing::{Fault, FaultRule, Faults};
 /// use azure_table::{CallOptions, Emulator, Guid, NoRetry, TableEntity, TableServiceClient};
 ///
@@ -53,18 +54,18 @@ const VERSION: u32 = 1;
 ///
 /// let payment = Payment { customer: "7".into(), id: "a".into(), cents: 995, write: None };
 /// let error = payments.insert(&payment).with(&CallOptions::new().retry(NoRetry)).await.unwrap_err();
-/// let stored: String = error.doubt().expect("the response was lost").to_string();
+/// let stored: String = error.in_doubt_write().expect("the response was lost").to_string();
 ///
 /// // Later, in another process:
-/// let doubt: Doubt = stored.parse()?;
-/// assert_eq!(service.resolve_doubt(&doubt).await?, Resolution::Applied);
+/// let write: InDoubtWrite = stored.parse()?;
+/// assert_eq!(service.resolve(&write).await?, Resolution::Applied);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Doubt {
-    parts: Arc<DoubtParts>,
+pub struct InDoubtWrite {
+    parts: Arc<WriteParts>,
 }
 
 /// The text, as JSON inside of base64.
@@ -72,10 +73,10 @@ pub struct Doubt {
 struct Versioned<'a> {
     version: u32,
     #[serde(flatten)]
-    parts: &'a DoubtParts,
+    parts: &'a WriteParts,
 }
 
-impl Doubt {
+impl InDoubtWrite {
     /// Returns the name of the operation, such as `insert` or `batch`.
     pub fn operation(&self) -> &str {
         &self.parts.operation
@@ -97,7 +98,7 @@ impl Doubt {
 }
 
 /// Writes text that consists of letters, digits, `-` and `_`.
-impl fmt::Display for Doubt {
+impl fmt::Display for InDoubtWrite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let versioned = Versioned {
             version: VERSION,
@@ -108,20 +109,21 @@ impl fmt::Display for Doubt {
     }
 }
 
-impl FromStr for Doubt {
+impl FromStr for InDoubtWrite {
     type Err = Error;
 
     /// Parses the text of [`Display`](fmt::Display).
     ///
     /// # Errors
-    /// - `InvalidInput`: the text is not a doubt, or its format belongs to another version of this crate.
+    /// - `InvalidInput`: the text is not that of a write in doubt, or its format belongs to another version of this crate.
     fn from_str(text: &str) -> Result<Self> {
         #[derive(Deserialize)]
         struct OfVersion {
             version: u32,
         }
 
-        let invalid = || Error::invalid_input("the text is not a write in doubt: pass the text that `Doubt` wrote");
+        let invalid =
+            || Error::invalid_input("the text is not a write in doubt: pass the text that `InDoubtWrite` wrote");
         let json = URL_SAFE_NO_PAD.decode(text).map_err(|e| invalid().with_source(e))?;
         let OfVersion { version } = serde_json::from_slice(&json).map_err(|e| invalid().with_source(e))?;
         if version != VERSION {
@@ -130,7 +132,7 @@ impl FromStr for Doubt {
                  the version that wrote it"
             )));
         }
-        let parts: DoubtParts = serde_json::from_slice(&json).map_err(|e| invalid().with_source(e))?;
+        let parts: WriteParts = serde_json::from_slice(&json).map_err(|e| invalid().with_source(e))?;
         if parts.rows.is_empty() {
             Err(invalid())
         } else {
@@ -139,13 +141,13 @@ impl FromStr for Doubt {
     }
 }
 
-impl From<Doubt> for String {
-    fn from(doubt: Doubt) -> Self {
-        doubt.to_string()
+impl From<InDoubtWrite> for String {
+    fn from(write: InDoubtWrite) -> Self {
+        write.to_string()
     }
 }
 
-impl TryFrom<String> for Doubt {
+impl TryFrom<String> for InDoubtWrite {
     type Error = Error;
 
     fn try_from(text: String) -> Result<Self> {
@@ -153,9 +155,9 @@ impl TryFrom<String> for Doubt {
     }
 }
 
-impl fmt::Debug for Doubt {
+impl fmt::Debug for InDoubtWrite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Doubt")
+        f.debug_struct("InDoubtWrite")
             .field("operation", &self.parts.operation)
             .field("table", &self.parts.table)
             .field("keys", &self.keys().collect::<Vec<_>>())
@@ -172,18 +174,18 @@ impl Error {
     /// stopped waiting for the request, at its `total_timeout` or in `finish`, or if a method that sends several writes
     /// failed after it had written some.
     ///
-    /// If a method sends several writes, as patterns do, this is the one that failed: see its [`table`](Doubt::table)
-    /// and [`keys`](Doubt::keys).
-    pub fn doubt(&self) -> Option<Doubt> {
+    /// If a method sends several writes, as patterns do, this is the one that failed: see its [`table`](InDoubtWrite::table)
+    /// and [`keys`](InDoubtWrite::keys).
+    pub fn in_doubt_write(&self) -> Option<InDoubtWrite> {
         let parts = self.parts();
-        let doubt = parts.doubt.clone().filter(|_| parts.may_have_applied)?;
+        let doubt = parts.in_doubt_write.clone().filter(|_| parts.may_have_applied)?;
         let parts = doubt.downcast().ok()?;
-        Some(Doubt { parts })
+        Some(InDoubtWrite { parts })
     }
 }
 
-/// Returns the facts of a doubt.
+/// Returns the facts of a write in doubt.
 #[doc(hidden)]
-pub fn parts_of(doubt: &Doubt) -> &DoubtParts {
-    &doubt.parts
+pub fn parts_of(write: &InDoubtWrite) -> &WriteParts {
+    &write.parts
 }
