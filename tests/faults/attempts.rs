@@ -11,7 +11,7 @@ use azure_table::transport::{BoxFuture, Delivery, TransportError};
 use azure_table::{
     CallOptions, Credential, Emulator, ErrorKind, LinearRetry, Profile, RetryPolicy, TableServiceClient,
 };
-use azure_table_tests::canned::{Canned, Step};
+use azure_table_tests::canned::{BearerToken, Canned, Step};
 use azure_table_tests::errors::kind_in_doubt;
 use azure_table_tests::intercept::Intercept;
 use bytes::Bytes;
@@ -88,23 +88,45 @@ async fn permanent_failure_counts_as_success_for_the_policy() {
 
 /// A credential that fetches another token after each rejection.
 #[derive(Debug, Default)]
-struct Renewed(AtomicU64);
+pub(super) struct Renewed {
+    generation: AtomicU64,
+    /// The time that a request waits for the new token.
+    time: Duration,
+}
+
+impl Renewed {
+    pub(super) fn within(time: Duration) -> Self {
+        Self {
+            time,
+            ..Self::default()
+        }
+    }
+}
 
 impl Credential for Renewed {
     fn authorize<'a>(
         &'a self,
-        _: &'a mut Request<Bytes>,
-        _: &'a AuthorizationContext<'a>,
+        request: &'a mut Request<Bytes>,
+        context: &'a AuthorizationContext<'a>,
     ) -> BoxFuture<'a, azure_table::Result<()>> {
-        Box::pin(std::future::ready(Ok(())))
+        Box::pin(async move {
+            if self.generation() > 0 {
+                tokio::time::sleep(self.time).await;
+            }
+            BearerToken("token").authorize(request, context).await
+        })
+    }
+
+    fn version(&self) -> &'static str {
+        BearerToken("token").version()
     }
 
     fn generation(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.generation.load(Ordering::Relaxed)
     }
 
     fn rejected(&self, _: &AuthorizationFailure<'_>) -> Option<String> {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.generation.fetch_add(1, Ordering::Relaxed);
         None
     }
 }

@@ -531,59 +531,6 @@ async fn another_process_relies_on_the_clocks_only_if_a_response_showed_them() {
     }
 }
 
-/// The service's clock is an hour off: times show nothing, ids and ETags do.
-#[tokio::test(start_paused = true)]
-async fn wrong_clock_of_the_service_makes_no_answer_wrong() {
-    for wrong in [Fault::DateAhead(HOUR), Fault::DateBehind(HOUR)] {
-        for is_overwritten in [false, true] {
-            let place = Place::new().await;
-            place.lose(Fault::LoseResponse);
-            let rows = place.plain();
-            let error = rows.insert_or_replace(&plain("other", "s3cret")).await.unwrap_err();
-            let replaced = place.marked().replace(&place.old().await).await.unwrap_err();
-            if is_overwritten {
-                let rows = table_of(place.behind.clone());
-                for id in ["old", "other"] {
-                    rows.insert_or_replace(&plain(id, "theirs")).await.unwrap();
-                }
-            }
-            place.faults.add(FaultRule::new(wrong.clone()).on_reads());
-            for _ in 0..2 {
-                sleep(OVER).await;
-                for doubt in doubts(&error) {
-                    let resolution = place.service.resolve(&doubt).await.unwrap();
-                    assert!(is_unknown(&resolution), "{wrong:?}, {is_overwritten}: {resolution:?}");
-                }
-                let [by_id, _] = doubts(&replaced);
-                let resolution = place.service.resolve(&by_id).await.unwrap();
-                if is_overwritten {
-                    assert!(is_unknown(&resolution), "{wrong:?}: {resolution:?}")
-                } else {
-                    assert_eq!(resolution, Resolution::Applied, "{wrong:?}")
-                }
-            }
-        }
-    }
-}
-
-/// Another process compares the clocks by the date of an attempt.
-#[tokio::test(start_paused = true)]
-async fn wrong_date_of_an_attempt_makes_no_answer_wrong() {
-    let date = httpdate::fmt_http_date(std::time::SystemTime::now() + HOUR);
-    let failed = ResponseTemplate::new(500).header("date", date);
-    let place = Place::new().await;
-    place.lose(Fault::RespondAfterApplying(failed.header("x-ms-request-id", "1")));
-    let rows = place.plain();
-    let error = rows.insert_or_replace(&plain("old", "s3cret")).await.unwrap_err();
-    for _ in 0..3 {
-        sleep(HOUR).await;
-        let [own, read] = doubts(&error);
-        assert_eq!(place.resolve(&own).await, Resolution::Applied);
-        let resolution = place.resolve(&read).await;
-        assert!(is_unknown(&resolution), "{resolution:?}");
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn text_of_a_doubt_is_checked_when_it_is_read() {
     let place = Place::new().await;

@@ -183,7 +183,7 @@ pub fn rejection(status: u16, code: &str) -> Response<Bytes> {
 }
 
 /// Returns the last transport in front of the service. It adds the writes that were applied to `applied`.
-pub fn ledger(service: &Emulator, applied: &Arc<AtomicU64>) -> Intercept {
+pub fn ledger(service: &(impl Transport + Clone), applied: &Arc<AtomicU64>) -> Intercept {
     let applied = Arc::clone(applied);
     Intercept::new(service.clone(), move |service, request| {
         let reads_in_batch = request.body().windows(11).any(|text| text == b"\r\n\r\nGET htt");
