@@ -21,7 +21,8 @@ use tokio::time::sleep;
 
 use azure_table_tests::errors::kind_in_doubt;
 use azure_table_tests::intercept::Intercept;
-use azure_table_tests::promises::Following;
+use azure_table_tests::promises::{Following, wall_clock_follows_tokio};
+use azure_table_wire::value::clock::ReplacedWallClock;
 
 use super::{busy, table_of};
 
@@ -83,10 +84,12 @@ struct Place {
     /// Without faults, as another process.
     truth: TableServiceClient,
     behind: Following,
+    _clock: ReplacedWallClock,
 }
 
 impl Place {
     async fn new() -> Self {
+        let clock = wall_clock_follows_tokio();
         let before = DateTime::now().checked_sub(HOUR).unwrap();
         let emulator = Emulator::new().shared_clock(EmulatorClock::fixed(before));
         let rows = table_of(emulator.clone());
@@ -101,6 +104,7 @@ impl Place {
             truth: TableServiceClient::from_transport(behind.clone()),
             behind,
             faults,
+            _clock: clock,
         }
     }
 
@@ -483,7 +487,7 @@ async fn fault_while_resolving_is_an_error_and_never_an_answer() {
         let error = place.marked().insert(&marked("new", "s3cret")).await.unwrap_err();
         place.faults.remove(&lost);
         let [doubt, _] = doubts(&error);
-        let rule = FaultRule::new(fault.clone()).on(OperationKind::Get);
+        let rule = FaultRule::new(fault.clone()).on(OperationKind::Query);
         let always = place.faults.add(rule.clone());
         assert!(place.service.resolve(&doubt).await.is_err(), "{fault:?}");
         place.faults.remove(&always);

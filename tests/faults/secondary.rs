@@ -1,8 +1,10 @@
 //! Reads from the secondary.
 
+use std::time::SystemTime;
+
 use azure_table::telemetry::{Location, OperationContext};
 use azure_table::transport::Delivery;
-use azure_table::{CallOptions, Continuation, ErrorKind, LocationMode, TableClient, TableServiceClient};
+use azure_table::{CallOptions, Continuation, DateTime, ErrorKind, LocationMode, TableClient, TableServiceClient};
 use azure_table_tests::canned::{CONTOSO, Canned, Step};
 use azure_table_tests::scenario::rejection;
 
@@ -122,10 +124,14 @@ async fn account_without_a_secondary_reads_the_primary() {
 #[tokio::test(start_paused = true)]
 async fn lost_write_is_read_back_from_the_primary() {
     for mode in [LocationMode::SecondaryOnly, LocationMode::SecondaryThenPrimary] {
-        let stored = r#"{"value":[{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"r","Timestamp":"2099-01-01T00:00:00Z"}]}"#;
+        let now = SystemTime::now();
+        let stored = format!(
+            r#"{{"value":[{{"odata.etag":"W/\"1\"","PartitionKey":"p","RowKey":"r","Timestamp":"{}"}}]}}"#,
+            DateTime::try_from(now).unwrap()
+        );
         let canned = Canned::new([
             Step::Fail(Delivery::MaybeSent),
-            Step::response(200, &[("date", "Fri, 01 Jan 2016 00:00:00 GMT")], stored),
+            Step::response(200, &[("date", &httpdate::fmt_http_date(now))], &stored),
         ]);
         table_at(&canned, mode).insert(&row()).await.unwrap();
         assert_eq!(hosts(&canned), ["primary", "primary"], "{mode:?}");

@@ -20,8 +20,8 @@ use crate::scenario::{Mode, Scenario};
 mod clock;
 mod traffic;
 
-pub use clock::Following;
 use clock::following_tokio;
+pub use clock::{Following, wall_clock_follows_tokio};
 pub use traffic::{Meter, Traffic};
 
 /// The timeout of a call under faults. All calls of a promise fit into the time of a lease and of an item.

@@ -1,8 +1,12 @@
-//! An emulator whose clock follows tokio's, which a test pauses.
+//! An emulator whose clock follows tokio's, which a test pauses, and a wall clock that does.
+
+use std::cell::Cell;
+use std::time::SystemTime;
 
 use azure_table::emulator::EmulatorClock;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{DateTime, Emulator};
+use azure_table_wire::value::clock::{ReplacedWallClock, replace_wall_clock};
 use bytes::Bytes;
 use http::{Request, Response};
 use tokio::time::Instant;
@@ -10,6 +14,21 @@ use tokio::time::Instant;
 /// Returns an emulator for [`Following`].
 pub(super) fn following_tokio() -> Emulator {
     Emulator::new().shared_clock(EmulatorClock::fixed(DateTime::now()))
+}
+
+thread_local! {
+    static STARTED: Cell<Option<(SystemTime, Instant)>> = const { Cell::new(None) };
+}
+
+/// Lets this machine's wall clock follow tokio's, on this thread, until the guard is dropped.
+#[must_use = "dropping it restores the system's clock"]
+pub fn wall_clock_follows_tokio() -> ReplacedWallClock {
+    STARTED.set(Some((SystemTime::now(), Instant::now())));
+    replace_wall_clock(|| {
+        STARTED
+            .get()
+            .map_or_else(SystemTime::now, |(at, since)| at + since.elapsed())
+    })
 }
 
 /// An emulator whose clock follows tokio's.
