@@ -1,7 +1,8 @@
 //! One call, attempt by attempt: authorize, send, classify, wait.
 //!
 //! All calls of a client share its [`Pipeline`]. `retry_loop` runs the attempts of a call, and `attempt` runs one of
-//! them. `next_step` decides what follows an attempt, and `lost_write` reads back a write whose response was lost. `shared_fetch` lets
+//! them. `next_step` decides what follows an attempt, `read_back` reads back a write whose response was
+//! lost, and `lost_write` decides what became of it. `shared_fetch` lets
 //! calls share the fetch of a credential.
 //!
 //! `transport` of azure-table-wire is the seam to the network, which the folder `transport` implements. `notifications`
@@ -30,6 +31,7 @@ pub(crate) mod next_step;
 mod notifications;
 pub(crate) mod observer;
 pub(crate) mod options;
+mod read_back;
 pub(crate) mod retry;
 mod retry_loop;
 pub(crate) mod settings;

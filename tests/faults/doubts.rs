@@ -22,7 +22,7 @@ use tokio::time::sleep;
 use azure_table_tests::errors::kind_in_doubt;
 use azure_table_tests::intercept::Intercept;
 use azure_table_tests::promises::{Following, wall_clock_follows_tokio};
-use azure_table_wire::value::clock::ReplacedWallClock;
+use azure_table_wire::value::clock::ReplacedClock;
 
 use super::{busy, table_of};
 
@@ -84,7 +84,7 @@ struct Place {
     /// Without faults, as another process.
     truth: TableServiceClient,
     behind: Following,
-    _clock: ReplacedWallClock,
+    _clock: ReplacedClock,
 }
 
 impl Place {

@@ -45,8 +45,8 @@ fn imports_of_the_pipeline_go_downward() {
         folder: "azure-table/src/pipeline",
         names: &[
             "retry_loop",
+            "read_back",
             "attempt",
-            "reconciliation",
             "notifications",
             "next_step",
             "pipeline",
@@ -56,6 +56,7 @@ fn imports_of_the_pipeline_go_downward() {
             "options",
             "observer",
             "attempt_end",
+            "lost_write",
             "skew",
             "retry",
             "location",

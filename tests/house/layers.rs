@@ -18,7 +18,6 @@ const CLIENT: Layers<'_> = Layers {
         "explore",
         "client",
         "pipeline",
-        "doubt",
         "request",
         "write",
         "account",

@@ -10,8 +10,9 @@ use super::product;
 const WIRE: &str = "azure-table-wire";
 
 /// Methods of a parent's type, which have to be in the crate of the type.
-const METHODS: [&str; 2] = [
-    "azure-table-wire/src/error/doubt.rs",
+const METHODS: [&str; 3] = [
+    "azure-table-wire/src/error/in_doubt_write.rs",
+    "azure-table-wire/src/error/in_doubt_write/parts.rs",
     "azure-table-wire/src/request/inbound/batch.rs",
 ];
 

@@ -3,6 +3,8 @@
 //! Sleeping and elapsed time use tokio's clock, which a test may pause. The wall clock is the system's, unless a test
 //! replaces it for its thread.
 
+#[cfg(feature = "inbound")]
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
@@ -16,36 +18,10 @@ pub use tokio::time::Instant;
 /// Returns the time of the wall clock.
 pub fn now() -> SystemTime {
     #[cfg(feature = "inbound")]
-    if let Some(now) = WALL_CLOCK.get() {
+    if let Some(now) = OF_TEST.get().wall {
         return now();
     }
     SystemTime::now()
-}
-
-#[cfg(feature = "inbound")]
-thread_local! {
-    static WALL_CLOCK: std::cell::Cell<Option<fn() -> SystemTime>> = const { std::cell::Cell::new(None) };
-}
-
-/// Replaces the wall clock of this thread until the guard is dropped, so that a test can set it.
-///
-/// The emulator's own clock reads it too, unless the test sets that one.
-#[cfg(feature = "inbound")]
-#[must_use = "dropping it restores the system's clock"]
-pub fn replace_wall_clock(now: fn() -> SystemTime) -> ReplacedWallClock {
-    ReplacedWallClock(WALL_CLOCK.replace(Some(now)))
-}
-
-/// Restores the previous wall clock of its thread when it is dropped.
-#[cfg(feature = "inbound")]
-#[derive(Debug)]
-pub struct ReplacedWallClock(Option<fn() -> SystemTime>);
-
-#[cfg(feature = "inbound")]
-impl Drop for ReplacedWallClock {
-    fn drop(&mut self) {
-        WALL_CLOCK.set(self.0);
-    }
 }
 
 /// A reading of both clocks of this machine.
@@ -85,7 +61,7 @@ pub async fn sleep(duration: Duration) {
 /// An exploration skips the pause, because the retry may come at any time.
 pub async fn pause(duration: Duration) {
     #[cfg(feature = "inbound")]
-    if WITHOUT_PAUSES.get() {
+    if OF_TEST.get().is_without_pauses {
         return;
     }
     sleep(duration).await;
@@ -93,20 +69,45 @@ pub async fn pause(duration: Duration) {
 
 #[cfg(feature = "inbound")]
 thread_local! {
-    static WITHOUT_PAUSES: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    static OF_TEST: Cell<TestClock> = const { Cell::new(TestClock { wall: None, is_without_pauses: false }) };
+}
+
+/// What a test changes about the clocks of its thread.
+#[cfg(feature = "inbound")]
+#[derive(Clone, Copy, Debug)]
+pub struct TestClock {
+    wall: Option<fn() -> SystemTime>,
+    is_without_pauses: bool,
+}
+
+/// Restores the previous clocks of its thread when it is dropped.
+#[cfg(feature = "inbound")]
+#[must_use = "dropping it restores the clocks"]
+#[derive(Debug)]
+pub struct ReplacedClock(TestClock);
+
+#[cfg(feature = "inbound")]
+impl Drop for ReplacedClock {
+    fn drop(&mut self) {
+        OF_TEST.set(self.0);
+    }
+}
+
+/// Replaces the wall clock of this thread, so that a test can set it. The emulator's own clock reads it too.
+#[cfg(feature = "inbound")]
+pub fn replace_wall_clock(now: fn() -> SystemTime) -> ReplacedClock {
+    let (wall, before) = (Some(now), OF_TEST.get());
+    ReplacedClock(OF_TEST.replace(TestClock { wall, ..before }))
 }
 
 /// Runs `future` without pauses, including everything that its thread polls meanwhile.
 #[cfg(feature = "inbound")]
 pub async fn without_pauses<F: Future>(future: F) -> F::Output {
-    struct Guard;
-    impl Drop for Guard {
-        fn drop(&mut self) {
-            WITHOUT_PAUSES.set(false);
-        }
-    }
-    WITHOUT_PAUSES.set(true);
-    let _guard = Guard;
+    let (is_without_pauses, before) = (true, OF_TEST.get());
+    let _guard = ReplacedClock(OF_TEST.replace(TestClock {
+        is_without_pauses,
+        ..before
+    }));
     future.await
 }
 

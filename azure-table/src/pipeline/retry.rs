@@ -2,7 +2,7 @@
 //!
 //! A [`RetryPolicy`] receives a [`FailedAttempt`] and returns a [`Decision`]. The folder holds the policies of this
 //! crate: `exponential.rs`, `linear.rs`, the decorators (`decorator.rs`) and the budget of retries (`budget.rs`).
-//! `lost_write.rs` reads back a write that is in doubt.
+//! `read_back.rs` reads back a write that is in doubt.
 //!
 //! The policy decides whether and when the client retries. The retry loop enforces four rules that no policy can break:
 //!

@@ -1,7 +1,7 @@
 //! The retry loop: all attempts of one call.
 //!
 //! A call prepares its request, then sends, classifies, asks the policy, waits and reads back as needed. `attempt.rs`
-//! sends one request. `next_step.rs` decides what follows, and `lost_write.rs` reads back a lost write.
+//! sends one request. `next_step.rs` decides what follows, and `read_back.rs` reads back a lost write.
 //! `notifications.rs` reports the steps.
 
 use std::mem;
@@ -20,13 +20,13 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::attempt::Limits;
 use crate::pipeline::attempt_end::{AttemptEnd, CallEnd};
 use crate::pipeline::location::LocationMode;
-use crate::pipeline::lost_write::is_worth_reading;
 use crate::pipeline::lost_write::outcome::Resolution;
 use crate::pipeline::next_step::{CallState, Next, classify, plan};
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::observer::history::{CallHistory, CallResponse};
 use crate::pipeline::observer::trace::CallSpan;
 use crate::pipeline::options::CallOptions;
+use crate::pipeline::read_back::is_worth_reading;
 use crate::pipeline::retry::{Decision, FailedAttempt, Failure, RetryPolicy};
 use crate::write::batch_response;
 use crate::write::operation_request::OperationRequest;

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use azure_table::emulator::EmulatorClock;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{DateTime, Emulator};
-use azure_table_wire::value::clock::{ReplacedWallClock, replace_wall_clock};
+use azure_table_wire::value::clock::{ReplacedClock, replace_wall_clock};
 use bytes::Bytes;
 use http::{Request, Response};
 use tokio::time::Instant;
@@ -22,7 +22,7 @@ thread_local! {
 
 /// Lets this machine's wall clock follow tokio's, on this thread, until the guard is dropped.
 #[must_use = "dropping it restores the system's clock"]
-pub fn wall_clock_follows_tokio() -> ReplacedWallClock {
+pub fn wall_clock_follows_tokio() -> ReplacedClock {
     STARTED.set(Some((SystemTime::now(), Instant::now())));
     replace_wall_clock(|| {
         STARTED

@@ -1,5 +1,6 @@
 //! The facts about a write in doubt, as they are stored.
 
+use std::cmp;
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -84,21 +85,9 @@ impl LostAttempts {
 
     /// Returns these attempts and others of the same write.
     pub fn and(self, other: Self) -> Self {
-        let (first, last) = (
-            |attempts: &Self| attempts.first_sent.monotonic,
-            |attempts: &Self| attempts.last_ended.monotonic,
-        );
         Self {
-            first_sent: if first(&other) < first(&self) {
-                other.first_sent
-            } else {
-                self.first_sent
-            },
-            last_ended: if last(&other) > last(&self) {
-                other.last_ended
-            } else {
-                self.last_ended
-            },
+            first_sent: cmp::min_by_key(self.first_sent, other.first_sent, |at| at.monotonic),
+            last_ended: cmp::max_by_key(self.last_ended, other.last_ended, |at| at.monotonic),
         }
     }
 }

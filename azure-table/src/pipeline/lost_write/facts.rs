@@ -73,7 +73,7 @@ fn seconds_ahead(attempt: &Attempt) -> Option<i64> {
 }
 
 /// Returns the facts about a write of a row.
-pub(super) fn of_row(row: &RowWrite<'_>) -> RowParts {
+pub(crate) fn of_row(row: &RowWrite<'_>) -> RowParts {
     let keeps_others = matches!(row.kind, OperationKind::Merge | OperationKind::InsertOrMerge);
     let read = || read_json::entity(row.body, MetadataLevel::Minimal, None, DynamicEntity::read).ok();
     let sent = (row.kind != OperationKind::Delete && row.write_id.is_none())

@@ -2,7 +2,7 @@
 //!
 //! The guide `retries` has the same table, in the same order.
 
-use crate::pipeline::lost_write::row::{AboutWrite, RowShows, Why};
+use crate::pipeline::lost_write::row::{AboutWrite, RowShows};
 use crate::pipeline::lost_write::sent_time::MAX_IN_FLIGHT;
 
 /// The outcome of a write in doubt, as far as its stored rows show it.
@@ -26,6 +26,10 @@ impl Resolution {
             Self::Unknown(_) => None,
         }
     }
+
+    pub(crate) fn unknown(why: &str) -> Self {
+        Self::Unknown(why.to_owned())
+    }
 }
 
 /// How the rows were read.
@@ -42,115 +46,43 @@ pub(super) struct Reads {
     pub(super) are_of_one_moment: bool,
 }
 
-/// The outcome of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    Applied,
-    NotApplied,
-    Unknown(UnknownBecause),
-}
-
-/// Why the rows do not show the outcome.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum UnknownBecause {
-    ReadsMayLag,
-    SharedId,
-    InFlight,
-    /// Of the row with this index.
-    Row(usize, Why),
-    /// All rows to delete are missing.
-    Deleted,
-}
-
-/// What all rows show together. A batch is applied completely or not at all, so one row may decide.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TogetherShow {
-    /// A row has the id of this write, which no other call sent.
-    Id,
-    /// A row still has the ETag that the write requires.
-    RequiredETag,
-    /// A row is older than the write.
-    OlderRow,
-    /// The same, and another row has an id that an earlier call may have written.
-    OlderRowAndSharedId,
-    /// All rows are as the write leaves them.
-    WholeWrite,
-    Nothing(UnknownBecause),
-}
-
 /// Returns the outcome of a write whose rows show this.
-pub(super) fn outcome(rows: &[RowShows], reads: Reads) -> Outcome {
-    // An ETag that a row has lost never returns: before the write was sent, or while another row shows that the write
-    // was not applied at that moment.
-    let is_ruled_out = rows
-        .iter()
-        .any(|row| row.has_lost_etag && (reads.are_of_one_moment || row.about_write == AboutWrite::IsOlder));
-    let may_arrive = reads.is_in_flight && !is_ruled_out;
-    match (together(rows), reads.may_lag, may_arrive) {
-        (TogetherShow::Id, _, _) => Outcome::Applied,
-        // A later read may show the write.
-        (TogetherShow::RequiredETag | TogetherShow::OlderRow | TogetherShow::OlderRowAndSharedId, true, _) => {
-            Outcome::Unknown(UnknownBecause::ReadsMayLag)
-        }
-        (TogetherShow::OlderRowAndSharedId, false, _) => Outcome::Unknown(UnknownBecause::SharedId),
-        (TogetherShow::RequiredETag | TogetherShow::OlderRow, false, false) => Outcome::NotApplied,
-        (TogetherShow::RequiredETag | TogetherShow::OlderRow, false, true) => {
-            Outcome::Unknown(UnknownBecause::InFlight)
-        }
-        (TogetherShow::WholeWrite, _, _) => Outcome::Applied,
-        (TogetherShow::Nothing(why), _, _) => Outcome::Unknown(why),
-    }
-}
-
-fn together(rows: &[RowShows]) -> TogetherShow {
+///
+/// A batch is applied completely or not at all, so one row may decide.
+pub(super) fn outcome(rows: &[RowShows], reads: Reads) -> Resolution {
     let any = |wanted: AboutWrite| rows.iter().any(|row| row.about_write == wanted);
-    let nothing = rows.iter().enumerate().find_map(|(index, row)| match row.about_write {
-        AboutWrite::Nothing(why) => Some(UnknownBecause::Row(index, why)),
+    let (has_required_etag, has_older) = (any(AboutWrite::HasRequiredETag), any(AboutWrite::IsOlder));
+    // Either an earlier call wrote that row, or a clock deceives. No clock outweighs an id.
+    let is_contradicted = any(AboutWrite::HasWriteId { is_unshared: false }) && !has_required_etag;
+    // An ETag that a row has lost never returns: it was lost before the write was sent, or while another row shows that
+    // the write was not applied at that moment.
+    let is_ruled_out = (rows.iter())
+        .any(|row| row.has_lost_etag && (reads.are_of_one_moment || row.about_write == AboutWrite::IsOlder));
+    let why_nothing = rows.iter().find_map(|row| match &row.about_write {
+        AboutWrite::Nothing(why) => Some(why.clone()),
         _ => None,
     });
-    if any(AboutWrite::HasWriteId { is_unshared: true }) {
-        TogetherShow::Id
-    } else if any(AboutWrite::HasRequiredETag) {
-        TogetherShow::RequiredETag
-    } else if any(AboutWrite::IsOlder) && any(AboutWrite::HasWriteId { is_unshared: false }) {
-        TogetherShow::OlderRowAndSharedId
-    } else if any(AboutWrite::IsOlder) {
-        TogetherShow::OlderRow
-    } else if let Some(why) = nothing {
-        TogetherShow::Nothing(why)
-    } else if rows.iter().any(|row| row.about_write.is_written()) {
-        TogetherShow::WholeWrite
-    } else {
-        TogetherShow::Nothing(UnknownBecause::Deleted)
-    }
-}
-
-impl Outcome {
-    /// Returns the outcome as users see it. `key` returns the key of the row with an index.
-    pub(super) fn into_resolution<'a>(self, key: impl Fn(usize) -> (&'a str, &'a str)) -> Resolution {
-        let why = match self {
-            Self::Applied => return Resolution::Applied,
-            Self::NotApplied => return Resolution::NotApplied,
-            Self::Unknown(why) => why,
-        };
-        Resolution::Unknown(match why {
-            UnknownBecause::Row(index, why) => why.describe(key(index)),
-            UnknownBecause::Deleted => {
-                format!("the row {:?} is missing, which does not show who deleted it", key(0))
-            }
-            UnknownBecause::SharedId => {
-                "some of its rows have its ids, which an earlier call with the same operations \
-                                         may have written"
-                    .to_owned()
-            }
-            UnknownBecause::ReadsMayLag => "its rows are unchanged, but reads of Cosmos DB may lag behind writes: \
-                                            read the row later"
-                .to_owned(),
-            UnknownBecause::InFlight => format!(
-                "not applied so far, but a request may still be in flight: resolve it {} s after the error; another \
-                 process cannot tell if no response came",
-                MAX_IN_FLIGHT.as_secs()
-            ),
-        })
+    match (
+        any(AboutWrite::HasWriteId { is_unshared: true }),
+        has_required_etag || has_older,
+    ) {
+        (true, _) => Resolution::Applied,
+        (false, true) if reads.may_lag => {
+            Resolution::unknown("its rows are unchanged, but reads of Cosmos DB may lag behind writes")
+        }
+        (false, true) if is_contradicted => Resolution::unknown(
+            "some of its rows have its ids, which an earlier call with the same operations may have written",
+        ),
+        (false, true) if reads.is_in_flight && !is_ruled_out => Resolution::Unknown(format!(
+            "not applied so far, but a request may still be in flight: resolve it {} s after the error; another process \
+             cannot tell if no response came",
+            MAX_IN_FLIGHT.as_secs()
+        )),
+        (false, true) => Resolution::NotApplied,
+        (false, false) => match why_nothing {
+            None if rows.iter().any(|row| row.about_write.is_written()) => Resolution::Applied,
+            None => Resolution::unknown("its rows are missing, which does not show who deleted them"),
+            Some(why) => Resolution::Unknown(why),
+        },
     }
 }

@@ -153,17 +153,16 @@ impl<'a> Reading<'a> {
             (None, _) => ReadRow::Unread,
         };
         let shown: Vec<RowShows> = (self.rows.iter().enumerate())
-            .map(|(index, row)| shows(row, read(index), sent))
+            .map(|(index, row)| shows(self.partition_key, row, read(index), sent))
             .collect();
         let reads = Reads {
             is_in_flight: sent.is_in_flight,
             may_lag: reads_may_lag,
             are_of_one_moment: self.responses <= 1,
         };
-        let key = |index: usize| (self.partition_key, &*self.rows[index].row_key);
         let applied = |(index, row): (usize, &RowShows)| self.find(index).filter(|_| row.about_write.is_written());
         Shown {
-            resolution: outcome(&shown, reads).into_resolution(key),
+            resolution: outcome(&shown, reads),
             applied: shown.iter().enumerate().map(applied).collect(),
         }
     }

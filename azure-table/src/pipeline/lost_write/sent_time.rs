@@ -74,7 +74,7 @@ impl SentTime {
     ///
     /// Only differences of the monotonic clock and of one wall clock are used. The monotonic clock stops while the
     /// machine sleeps, so the longer of the two counts as elapsed.
-    pub(super) fn here(attempts: LostAttempts, read: &ReadTime) -> Self {
+    pub(crate) fn here(attempts: LostAttempts, read: &ReadTime) -> Self {
         let LostAttempts { first_sent, last_ended } = attempts;
         let since = |at: ClockReading| read.received.monotonic.saturating_duration_since(at.monotonic);
         let awake = read.received.wall.duration_since(first_sent.wall).unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::write::row_write::{RowWrite, WrittenRow};
 
 impl Shown<'_> {
     /// Returns the written rows of these writes, in order, if they were applied.
-    pub(super) fn written(&self, writes: &[RowWrite<'_>]) -> Vec<WrittenRow> {
+    pub(crate) fn written(&self, writes: &[RowWrite<'_>]) -> Vec<WrittenRow> {
         if self.resolution != Resolution::Applied {
             return Vec::new();
         }
