@@ -21,8 +21,7 @@ use tokio::time::sleep;
 
 use azure_table_tests::errors::kind_in_doubt;
 use azure_table_tests::intercept::Intercept;
-use azure_table_tests::promises::{Following, wall_clock_follows_tokio};
-use azure_table_wire::value::clock::ReplacedClock;
+use azure_table_tests::promises::{Following, ReplacedClock, wall_clock_follows_tokio};
 
 use super::{busy, table_of};
 

@@ -21,7 +21,7 @@ mod clock;
 mod traffic;
 
 use clock::following_tokio;
-pub use clock::{Following, wall_clock_follows_tokio};
+pub use clock::{Following, ReplacedClock, replace_wall_clock, wall_clock_follows_tokio};
 pub use traffic::{Meter, Traffic};
 
 /// The timeout of a call under faults. All calls of a promise fit into the time of a lease and of an item.

@@ -3,8 +3,6 @@
 //! Sleeping and elapsed time use tokio's clock, which a test may pause. The wall clock is the system's, unless a test
 //! replaces it for its thread.
 
-#[cfg(feature = "inbound")]
-use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
@@ -18,10 +16,18 @@ pub use tokio::time::Instant;
 /// Returns the time of the wall clock.
 pub fn now() -> SystemTime {
     #[cfg(feature = "inbound")]
-    if let Some(now) = OF_TEST.get().wall {
+    if let Some(now) = WALL_CLOCK.get() {
         return now();
     }
     SystemTime::now()
+}
+
+/// Replaces the wall clock of this thread for a test, or restores it. Returns the clock before.
+///
+/// The emulator's own clock reads it too.
+#[cfg(feature = "inbound")]
+pub fn set_wall_clock(now: Option<fn() -> SystemTime>) -> Option<fn() -> SystemTime> {
+    WALL_CLOCK.replace(now)
 }
 
 /// A reading of both clocks of this machine.
@@ -36,18 +42,8 @@ pub struct ClockReading {
 impl ClockReading {
     /// Reads both clocks.
     pub fn now() -> Self {
-        Self {
-            wall: now(),
-            monotonic: Instant::now(),
-        }
-    }
-
-    /// Returns what both clocks showed `elapsed` before, if neither was set since.
-    pub fn earlier(self, elapsed: Duration) -> Self {
-        Self {
-            wall: self.wall.checked_sub(elapsed).unwrap_or(self.wall),
-            monotonic: self.monotonic.checked_sub(elapsed).unwrap_or(self.monotonic),
-        }
+        let (wall, monotonic) = (now(), Instant::now());
+        Self { wall, monotonic }
     }
 }
 
@@ -61,7 +57,7 @@ pub async fn sleep(duration: Duration) {
 /// An exploration skips the pause, because the retry may come at any time.
 pub async fn pause(duration: Duration) {
     #[cfg(feature = "inbound")]
-    if OF_TEST.get().is_without_pauses {
+    if WITHOUT_PAUSES.get() {
         return;
     }
     sleep(duration).await;
@@ -69,45 +65,21 @@ pub async fn pause(duration: Duration) {
 
 #[cfg(feature = "inbound")]
 thread_local! {
-    static OF_TEST: Cell<TestClock> = const { Cell::new(TestClock { wall: None, is_without_pauses: false }) };
-}
-
-/// What a test changes about the clocks of its thread.
-#[cfg(feature = "inbound")]
-#[derive(Clone, Copy, Debug)]
-pub struct TestClock {
-    wall: Option<fn() -> SystemTime>,
-    is_without_pauses: bool,
-}
-
-/// Restores the previous clocks of its thread when it is dropped.
-#[cfg(feature = "inbound")]
-#[must_use = "dropping it restores the clocks"]
-#[derive(Debug)]
-pub struct ReplacedClock(TestClock);
-
-#[cfg(feature = "inbound")]
-impl Drop for ReplacedClock {
-    fn drop(&mut self) {
-        OF_TEST.set(self.0);
-    }
-}
-
-/// Replaces the wall clock of this thread, so that a test can set it. The emulator's own clock reads it too.
-#[cfg(feature = "inbound")]
-pub fn replace_wall_clock(now: fn() -> SystemTime) -> ReplacedClock {
-    let (wall, before) = (Some(now), OF_TEST.get());
-    ReplacedClock(OF_TEST.replace(TestClock { wall, ..before }))
+    static WALL_CLOCK: std::cell::Cell<Option<fn() -> SystemTime>> = const { std::cell::Cell::new(None) };
+    static WITHOUT_PAUSES: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 /// Runs `future` without pauses, including everything that its thread polls meanwhile.
 #[cfg(feature = "inbound")]
 pub async fn without_pauses<F: Future>(future: F) -> F::Output {
-    let (is_without_pauses, before) = (true, OF_TEST.get());
-    let _guard = ReplacedClock(OF_TEST.replace(TestClock {
-        is_without_pauses,
-        ..before
-    }));
+    struct Guard;
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            WITHOUT_PAUSES.set(false);
+        }
+    }
+    WITHOUT_PAUSES.set(true);
+    let _guard = Guard;
     future.await
 }
 

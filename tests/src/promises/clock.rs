@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use azure_table::emulator::EmulatorClock;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{DateTime, Emulator};
-use azure_table_wire::value::clock::{ReplacedClock, replace_wall_clock};
+use azure_table_wire::value::clock::set_wall_clock;
 use bytes::Bytes;
 use http::{Request, Response};
 use tokio::time::Instant;
@@ -18,6 +18,22 @@ pub(super) fn following_tokio() -> Emulator {
 
 thread_local! {
     static STARTED: Cell<Option<(SystemTime, Instant)>> = const { Cell::new(None) };
+}
+
+/// The wall clock of this thread, which a test replaced. Dropping it restores the clock before.
+#[derive(Debug)]
+pub struct ReplacedClock(Option<fn() -> SystemTime>);
+
+impl Drop for ReplacedClock {
+    fn drop(&mut self) {
+        set_wall_clock(self.0);
+    }
+}
+
+/// Replaces the wall clock of this thread until the guard is dropped. The emulator's own clock reads it too.
+#[must_use = "dropping it restores the clock"]
+pub fn replace_wall_clock(now: fn() -> SystemTime) -> ReplacedClock {
+    ReplacedClock(set_wall_clock(Some(now)))
 }
 
 /// Lets this machine's wall clock follow tokio's, on this thread, until the guard is dropped.

@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
 use crate::value::clock::ClockReading;
 use crate::value::datetime::DateTime;
 use crate::value::etag::ETag;
@@ -65,17 +64,12 @@ pub struct LostAttempts {
 }
 
 impl LostAttempts {
-    /// Returns the attempts of the call that failed with this error, if it is in doubt.
-    pub fn of(error: &Error) -> Option<Self> {
-        error.in_doubt_write()?.parts.here
-    }
-
     /// Returns the earlier attempts, followed by one that just ended: it started at `started` and took `elapsed`.
     pub fn followed_by(earlier: Option<Self>, started: SystemTime, elapsed: Duration) -> Self {
         let last_ended = ClockReading::now();
         let own = ClockReading {
             wall: started,
-            ..last_ended.earlier(elapsed)
+            monotonic: last_ended.monotonic - elapsed,
         };
         Self {
             first_sent: earlier.map_or(own, |earlier| earlier.first_sent),

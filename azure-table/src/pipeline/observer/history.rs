@@ -12,7 +12,7 @@ use azure_table_wire::error::in_doubt_write::parts::LostAttempts;
 use azure_table_wire::error::operation_kind::{Effect, OperationKind};
 use azure_table_wire::error::{Error, ErrorKind, ResponseHeaders};
 use azure_table_wire::response;
-use azure_table_wire::value::clock::{self, ClockReading, Instant};
+use azure_table_wire::value::clock::{self, Instant};
 use azure_table_wire::value::location::Location;
 use bytes::Bytes;
 use http::Response;
@@ -141,13 +141,9 @@ impl CallHistory {
         let mut error = self.complete(error);
         if error.may_have_applied() {
             // Without a lost attempt, it is the response that cannot be read.
-            let attempts = self.in_doubt.unwrap_or_else(|| {
-                let last_ended = ClockReading::now();
-                LostAttempts {
-                    first_sent: last_ended.earlier(started.elapsed()),
-                    last_ended,
-                }
-            });
+            let elapsed = started.elapsed();
+            let whole_call = || LostAttempts::followed_by(None, clock::now() - elapsed, elapsed);
+            let attempts = self.in_doubt.unwrap_or_else(whole_call);
             let (table, diagnostics) = (self.table.as_deref(), &self.diagnostics);
             let facts = facts::of_call(endpoint, self.operation, table, rows.iter(), attempts, diagnostics);
             error.parts_mut().in_doubt_write = facts;

@@ -15,6 +15,7 @@
 //! Source: REST "Performing entity group transactions".
 
 use azure_table_wire::error::in_doubt_write::parts::LostAttempts;
+use azure_table_wire::error::in_doubt_write::parts_of;
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::value::clock::Instant;
@@ -247,7 +248,7 @@ impl PartitionWrite {
 
     /// Reports operations in doubt that are sent again. They stay in doubt if the write ends before that.
     fn doubt(&mut self, sent: &[usize], error: Arc<Error>) {
-        let attempts = LostAttempts::of(&error);
+        let attempts = error.in_doubt_write().and_then(|write| parts_of(&write).here);
         self.in_doubt
             .extend(sent.iter().copied().zip(attempts.into_iter().cycle()));
         self.outcomes.failed(sent, &error);
