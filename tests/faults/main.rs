@@ -36,7 +36,6 @@ use azure_table_tests::scenario::rejection;
 mod adverse;
 mod attempts;
 mod batch_responses;
-mod bulk;
 mod bulk_rows;
 mod clock;
 mod closures;
