@@ -410,7 +410,12 @@ async fn diagnostics_contain_the_read_back(service: TableServiceClient, table: T
             Event::Received(attempt) => attempt.status().map_or("lost".into(), |status| status.to_string()),
             Event::ReadBack { applied, .. } => format!("applied: {applied:?}"),
             Event::Retrying { .. } => "wait".into(),
-            Event::Completed(call) => format!("{} completed: {:?}", call.operation, call.error),
+            Event::Completed(call) => {
+                format!(
+                    "{} completed: {:?}, read back: {}",
+                    call.operation, call.status, call.is_read_back
+                )
+            }
             _ => return,
         };
         seen.lock().unwrap().push(line);
@@ -426,9 +431,9 @@ async fn diagnostics_contain_the_read_back(service: TableServiceClient, table: T
             "wait",
             "query 1",
             "200",
-            "query completed: None",
+            "query completed: Some(200), read back: false",
             "applied: Some(true)",
-            "insert completed: None",
+            "insert completed: None, read back: true",
         ]
     );
 }

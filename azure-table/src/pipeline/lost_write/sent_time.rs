@@ -77,7 +77,7 @@ impl SentTime {
     pub(crate) fn here(attempts: LostAttempts, read: &ReadTime) -> Self {
         let LostAttempts { first_sent, last_ended } = attempts;
         let since = |at: ClockReading| read.received.monotonic.saturating_duration_since(at.monotonic);
-        let awake = read.received.wall.duration_since(first_sent.wall).unwrap_or_default();
+        let by_wall = read.received.wall.duration_since(first_sent.wall).unwrap_or_default();
         let clock = |start: SystemTime, end: SystemTime, tolerance| {
             Some(ByClock {
                 started: DateTime::try_from(start).ok()?,
@@ -87,7 +87,7 @@ impl SentTime {
         };
         let before = |at: SystemTime, elapsed| at.checked_sub(elapsed).unwrap_or(SystemTime::UNIX_EPOCH);
         let by_date = |date| {
-            let started = before(date, since(first_sent).max(awake) + DRIFT);
+            let started = before(date, since(first_sent).max(by_wall) + DRIFT);
             clock(started, before(date, since(last_ended)), DRIFT)
         };
         let at_reading = |at: ClockReading| before(read.received.wall, since(at));
