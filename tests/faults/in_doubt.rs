@@ -15,6 +15,7 @@ use azure_table::{
     CallOptions, Credential, Deletion, DynamicEntity, ETag, Emulator, Error, ErrorKind, Result, TableClient,
     TableOperation, TableServiceClient,
 };
+use azure_table_patterns::Queue;
 use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::entities::Counter;
 use azure_table_tests::errors::kind_in_doubt;
@@ -362,5 +363,43 @@ async fn lost_replace_stays_in_doubt_after_a_404_of_a_proxy() {
         };
         assert_eq!(canned.sent().len(), 4, "{body} {keys:?}");
         assert_eq!(error.kind(), ErrorKind::InDoubt, "{body} {keys:?}: {error}");
+    }
+}
+
+/// A proxy answers without the service's error code: it says nothing about a table or a row.
+#[tokio::test(start_paused = true)]
+async fn rejection_without_an_error_code_shows_no_change_by_others() {
+    for status in [404, 409, 412] {
+        let (faults, table, _) = tables().await;
+        let rejects = |rule: fn(FaultRule) -> FaultRule| {
+            faults.add(rule(FaultRule::new(ResponseTemplate::new(status))).first(1));
+        };
+        let check = |call: &str, error: &Error| {
+            let text = format!("the server answered {status}: no error code, so");
+            assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{call}: {error}");
+            assert!(error.to_string().contains(&text), "{call}: {error}");
+        };
+        let mut stored = table.get(KEY).versioned().await.unwrap().unwrap();
+        stored.value = 1;
+        rejects(FaultRule::on_writes);
+        check("save", &table.save(&mut stored).await.unwrap_err());
+        rejects(FaultRule::on_reads);
+        check("modify", &table.modify(KEY, |row| row.value += 1).await.unwrap_err());
+        rejects(FaultRule::on_writes);
+        let interrupted = table
+            .update_where(table.query(), |row| row.value += 1)
+            .await
+            .unwrap_err();
+        assert_eq!(interrupted.report().changed(), 0, "{interrupted:?}");
+        check("update_where", interrupted.error());
+        rejects(FaultRule::on_writes);
+        let atomic = table.update_where(table.query(), |row| row.value += 1).atomic();
+        check("atomic", &atomic.await.unwrap_err());
+
+        let queue = Queue::<u32>::new(&table, "q", "~");
+        queue.push(&7).await.unwrap();
+        let item = queue.take(Duration::from_secs(60)).await.unwrap().unwrap();
+        rejects(FaultRule::on_writes);
+        check("complete", &item.complete().await.unwrap_err());
     }
 }

@@ -224,7 +224,7 @@ async fn excessive_wait_ends_the_call() {
     assert_eq!((error.attempts(), started.elapsed()), (1, Duration::ZERO));
     assert_eq!(
         error.to_string(),
-        "get in table Things: entity (\"p\", \"r\"): the service answered 503: it requests a wait of 86400s"
+        "get in table Things: entity (\"p\", \"r\"): the server answered 503: it requests a wait of 86400s"
     );
 }
 
