@@ -308,7 +308,7 @@ impl RequestPolicy for Silent {}
 async fn lost_insert_is_in_doubt_if_its_timeout_elapses_while_its_table_is_created() {
     let limit = Duration::from_secs(30);
     let table = || {
-        let canned = lost_without_table(Step::status(204));
+        let canned = lost_without_table(Step::response(204, &[("location", "Tables('Things')")], ""));
         let slow = Intercept::new(canned.clone(), move |service, request| async move {
             let creates = request.method() == Method::POST && request.uri().path() == "/Tables";
             let response = service.send(request).await;
@@ -401,5 +401,33 @@ async fn rejection_without_an_error_code_shows_no_change_by_others() {
         let item = queue.take(Duration::from_secs(60)).await.unwrap().unwrap();
         rejects(FaultRule::on_writes);
         check("complete", &item.complete().await.unwrap_err());
+    }
+}
+
+/// A captive portal or a load balancer answers every request with a success.
+#[tokio::test(start_paused = true)]
+async fn success_that_is_not_of_the_service_is_an_error() {
+    let page = |status| Step::response(status, &[("content-type", "text/html")], "<html>");
+    for body in [page(200), Step::status(200), Step::response(200, &[], r#"{"up":true}"#)] {
+        let error = Canned::new([body]).service().ping().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
+    }
+    for success in [page(200), page(201), Step::status(201), Step::status(204)] {
+        let error = Canned::new([success]).table().create_table().await.unwrap_err();
+        assert_eq!(kind_in_doubt(&error), Some(ErrorKind::InvalidResponse), "{error}");
+    }
+    for success in [page(200), page(201), Step::status(201)] {
+        let table = || Canned::new([success.clone()]).table();
+        for error in [
+            table().delete(("p", "r")).await.unwrap_err(),
+            table().delete_if_exists(("p", "r")).await.unwrap_err(),
+            table().delete_table().await.unwrap_err(),
+            table()
+                .execute(TableOperation::insert_or_replace(&row()))
+                .await
+                .unwrap_err(),
+        ] {
+            assert_eq!(kind_in_doubt(&error), Some(ErrorKind::InvalidResponse), "{error}");
+        }
     }
 }

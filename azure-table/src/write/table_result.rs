@@ -255,10 +255,10 @@ pub(crate) fn read_response(
             Err(error)
         };
     }
-    let expected: &[StatusCode] = if is_read {
-        &[StatusCode::OK]
-    } else {
-        &[StatusCode::NO_CONTENT, StatusCode::CREATED]
+    let expected: &[StatusCode] = match requested.kind {
+        OperationKind::Get => &[StatusCode::OK],
+        OperationKind::Insert => &[StatusCode::NO_CONTENT, StatusCode::CREATED],
+        _ => &[StatusCode::NO_CONTENT],
     };
     let mut response = response::expect(response, expected)?;
     let key = key.filter(|_| !requested_key::is_masked(&response) && response::is_json_object(response.body()));
