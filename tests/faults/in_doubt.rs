@@ -328,6 +328,16 @@ async fn lost_insert_is_in_doubt_if_its_timeout_elapses_while_its_table_is_creat
     let named = "an earlier call has no result, and attempt 1 did not start";
     assert!(error.to_string().contains(named), "{error}");
     assert!(error.doubt().is_some(), "{error:?}");
+    let sent: Vec<_> = error
+        .diagnostics()
+        .attempts()
+        .iter()
+        .map(|sent| sent.operation())
+        .collect();
+    assert_eq!(
+        (error.attempts(), &*sent),
+        (2, &["insert", "query", "insert", "query"][..])
+    );
 
     let (canned, insert) = table();
     let interrupted = insert.bulk().insert([row()]).await.unwrap_err();
