@@ -182,7 +182,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             let Some(row) = row_of(&stored.to_entity()?)? else {
                 break;
             };
-            let row = from_stored(row, &stored);
+            let (row, mut is_gone) = (from_stored(row, &stored), false);
             match self.with_entity(&stored, row.write)?.submit().await {
                 Ok(_) => return Ok(RowWrite::Written),
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {
@@ -197,10 +197,12 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
                         _ => return Ok(RowWrite::Taken),
                     }
                 }
-                Err(e) if is_conflict(&e) => {}
+                Err(e) if is_conflict(&e) => is_gone = e.kind() == ErrorKind::NotFound,
                 Err(e) => return Err(e),
             }
-            read = self.stored_row(key.partition_key(), key.row_key()).await?;
+            let latest = self.stored_row(key.partition_key(), key.row_key()).await?;
+            // A late read may miss the entity. A transaction does not.
+            read = latest.or_else(|| (self.reads_may_lag() && !is_gone).then_some(stored));
         }
         Ok(RowWrite::Unwanted)
     }

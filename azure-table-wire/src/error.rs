@@ -42,6 +42,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// The last attempt decides the kind, unless the write may have been applied: then it is [`InDoubt`](Self::InDoubt). A
 /// write that fails with any other kind was not applied. [`Error::code`] returns the service's own error code.
+///
+/// A kind that names what the service found, such as [`NotFound`](Self::NotFound) or
+/// [`ConditionNotMet`](Self::ConditionNotMet), needs that code: a proxy's 404, 409 or 412 is an
+/// [`InvalidResponse`](Self::InvalidResponse).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -80,7 +84,8 @@ pub enum ErrorKind {
     Timeout,
     /// No response arrived: the connection was refused or broke, or the host name is unknown.
     Connection,
-    /// The response is not from a Table service, is too long, or does not fit the type to read.
+    /// The response is not from a Table service, such as a 404, 409 or 412 without an error code. Or it is too long, or
+    /// does not fit the type to read.
     InvalidResponse,
     /// The write may have been applied: a response was lost, or the service failed while it processed the write. Or a
     /// call that writes several rows failed after it had written some; then [`Error::in_doubt_write`] returns `None`.
@@ -99,10 +104,10 @@ impl ErrorKind {
     /// Returns the kind for a response with this status and service code.
     pub(crate) fn of_response(status: u16, code: Option<&str>) -> Self {
         match (status, code) {
+            // Only the service says what it found, and it names a code: this is a response of a server in between.
+            (404 | 409 | 412, None) => Self::InvalidResponse,
             (404, Some("TableNotFound")) => Self::TableNotFound,
-            (404, Some(_)) => Self::NotFound,
-            // It comes from an intermediary, such as a proxy, and says nothing about a table or an entity.
-            (404, None) => Self::InvalidResponse,
+            (404, _) => Self::NotFound,
             (409, Some("EntityAlreadyExists" | "TableAlreadyExists" | "ResourceAlreadyExists")) => Self::AlreadyExists,
             (409, _) => Self::Conflict,
             (412, _) => Self::ConditionNotMet,
@@ -340,6 +345,9 @@ mod tests {
             ErrorKind::of_response(403, Some("AuthenticationFailed")),
             ErrorKind::Unauthenticated
         );
+        for status in [404, 409, 412] {
+            assert_eq!(ErrorKind::of_response(status, None), ErrorKind::InvalidResponse);
+        }
         assert_eq!(ErrorKind::of_response(503, None), ErrorKind::ServerFault);
         assert_eq!(ErrorKind::of_response(503, Some("ServerBusy")), ErrorKind::Throttled);
     }

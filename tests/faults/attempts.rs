@@ -59,7 +59,8 @@ impl RetryPolicy for Succeeded {
 #[tokio::test(start_paused = true)]
 async fn policy_is_notified_of_success_after_any_attempt() {
     let log = Arc::default();
-    let canned = Canned::new([503, 200, 200].map(Step::status));
+    let page = || Step::response(200, &[], r#"{"value":[]}"#);
+    let canned = Canned::new([Step::status(503), page(), page()]);
     let service = canned.service().retry(Succeeded(1, Arc::clone(&log)));
     service.ping().await.unwrap();
     service.ping().await.unwrap();

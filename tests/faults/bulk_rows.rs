@@ -1,7 +1,4 @@
-//! Rows of a bulk that fail: each fails alone, whatever the service names, and without unneeded requests. Rows whose
-//! response was lost.
-
-use std::time::Duration;
+//! Rows of a bulk that fail: each fails alone, whatever the service names, and without unneeded requests.
 
 use azure_table::bulk::LeftoverReason;
 use azure_table::operation::OperationKind;
@@ -14,7 +11,7 @@ use azure_table_tests::canned::Canned;
 use azure_table_tests::intercept::Intercept;
 use azure_table_tests::scenario::rejection;
 
-use super::{batch_response, busy, faulty, row_of, table_of};
+use super::{batch_response, faulty, row_of, table_of};
 
 fn rows(count: u64) -> Vec<DynamicEntity> {
     (0..count).map(|at| row_of(&at.to_string(), "x")).collect()
@@ -149,30 +146,4 @@ async fn row_that_the_service_names_costs_one_more_batch() {
     let report = table.bulk().insert(rows(8)).await.unwrap();
     assert_eq!(counts(&report), (7, 1, 0), "{report}");
     assert_eq!(kinds(&faults), [OperationKind::Batch; 2]);
-}
-
-/// The client reads back a write whose response was lost. That read is retried like any other.
-#[tokio::test(start_paused = true)]
-async fn throttled_read_back_of_a_bulk_does_not_send_the_write_over_a_newer_one() {
-    for rows in [&["1"][..], &["1", "2"]] {
-        let (faults, table, truth) = faulty(Emulator::new()).await;
-        faults.add(FaultRule::new(Fault::LoseResponse).on_writes().at_most(1));
-        faults.add(FaultRule::new(busy()).on(OperationKind::Query).at_most(1));
-        let second = faults.add(FaultRule::new(Fault::DelayRequest(Duration::from_secs(10))).on_writes());
-
-        let written = rows.iter().map(|name| row_of(name, 1));
-        let newer = async {
-            tokio::time::sleep(Duration::from_secs(5)).await;
-            for name in rows {
-                truth.insert_or_replace(&row_of(name, 2)).await.unwrap();
-            }
-        };
-        let (report, ()) = tokio::join!(table.bulk().insert_or_replace(written), newer);
-        assert_eq!(report.unwrap().applied(), rows.len() as u64);
-        for name in rows {
-            let stored = truth.get(("p", *name)).await.unwrap().unwrap();
-            assert_eq!(stored.get("V"), Some(&2.into()), "the older write came again");
-        }
-        assert_eq!(second.hits(), 0);
-    }
 }

@@ -15,6 +15,7 @@ use azure_table::{
     CallOptions, Credential, Deletion, DynamicEntity, ETag, Emulator, Error, ErrorKind, Result, TableClient,
     TableOperation, TableServiceClient,
 };
+use azure_table_patterns::Queue;
 use azure_table_tests::canned::{Canned, Step};
 use azure_table_tests::entities::Counter;
 use azure_table_tests::errors::kind_in_doubt;
@@ -313,7 +314,7 @@ impl RequestPolicy for Silent {}
 async fn lost_insert_is_in_doubt_if_its_timeout_elapses_while_its_table_is_created() {
     let limit = Duration::from_secs(30);
     let table = || {
-        let canned = lost_without_table(Step::status(204));
+        let canned = lost_without_table(Step::response(204, &[("location", "Tables('Things')")], ""));
         let slow = Intercept::new(canned.clone(), move |service, request| async move {
             let creates = request.method() == Method::POST && request.uri().path() == "/Tables";
             let response = service.send(request).await;
@@ -333,6 +334,16 @@ async fn lost_insert_is_in_doubt_if_its_timeout_elapses_while_its_table_is_creat
     let named = "an earlier call has no result, and attempt 1 did not start";
     assert!(error.to_string().contains(named), "{error}");
     assert!(error.in_doubt_write().is_some(), "{error:?}");
+    let sent: Vec<_> = error
+        .diagnostics()
+        .attempts()
+        .iter()
+        .map(|sent| sent.operation())
+        .collect();
+    assert_eq!(
+        (error.attempts(), &*sent),
+        (2, &["insert", "query", "insert", "query"][..])
+    );
 
     let (canned, insert) = table();
     let interrupted = insert.bulk().insert([row()]).await.unwrap_err();
@@ -368,5 +379,71 @@ async fn lost_replace_stays_in_doubt_after_a_404_of_a_proxy() {
         };
         assert_eq!(canned.sent().len(), 4, "{body} {keys:?}");
         assert_eq!(error.kind(), ErrorKind::InDoubt, "{body} {keys:?}: {error}");
+    }
+}
+
+/// A proxy answers without the service's error code: it says nothing about a table or a row.
+#[tokio::test(start_paused = true)]
+async fn rejection_without_an_error_code_shows_no_change_by_others() {
+    for status in [404, 409, 412] {
+        let (faults, table, _) = tables().await;
+        let rejects = |rule: fn(FaultRule) -> FaultRule| {
+            faults.add(rule(FaultRule::new(ResponseTemplate::new(status))).first(1));
+        };
+        let check = |call: &str, error: &Error| {
+            let text = format!("the server answered {status}: no error code, so");
+            assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{call}: {error}");
+            assert!(error.to_string().contains(&text), "{call}: {error}");
+        };
+        let mut stored = table.get(KEY).versioned().await.unwrap().unwrap();
+        stored.value = 1;
+        rejects(FaultRule::on_writes);
+        check("save", &table.save(&mut stored).await.unwrap_err());
+        rejects(FaultRule::on_reads);
+        check("modify", &table.modify(KEY, |row| row.value += 1).await.unwrap_err());
+        rejects(FaultRule::on_writes);
+        let interrupted = table
+            .update_where(table.query(), |row| row.value += 1)
+            .await
+            .unwrap_err();
+        assert_eq!(interrupted.report().changed(), 0, "{interrupted:?}");
+        check("update_where", interrupted.error());
+        rejects(FaultRule::on_writes);
+        let atomic = table.update_where(table.query(), |row| row.value += 1).atomic();
+        check("atomic", &atomic.await.unwrap_err());
+
+        let queue = Queue::<u32>::new(&table, "q", "~");
+        queue.push(&7).await.unwrap();
+        let item = queue.take(Duration::from_secs(60)).await.unwrap().unwrap();
+        rejects(FaultRule::on_writes);
+        check("complete", &item.complete().await.unwrap_err());
+    }
+}
+
+/// A captive portal or a load balancer answers every request with a success.
+#[tokio::test(start_paused = true)]
+async fn success_that_is_not_of_the_service_is_an_error() {
+    let page = |status| Step::response(status, &[("content-type", "text/html")], "<html>");
+    for body in [page(200), Step::status(200), Step::response(200, &[], r#"{"up":true}"#)] {
+        let error = Canned::new([body]).service().ping().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidResponse, "{error}");
+    }
+    for success in [page(200), page(201), Step::status(201), Step::status(204)] {
+        let error = Canned::new([success]).table().create_table().await.unwrap_err();
+        assert_eq!(kind_in_doubt(&error), Some(ErrorKind::InvalidResponse), "{error}");
+    }
+    for success in [page(200), page(201), Step::status(201)] {
+        let table = || Canned::new([success.clone()]).table();
+        for error in [
+            table().delete(("p", "r")).await.unwrap_err(),
+            table().delete_if_exists(("p", "r")).await.unwrap_err(),
+            table().delete_table().await.unwrap_err(),
+            table()
+                .execute(TableOperation::insert_or_replace(&row()))
+                .await
+                .unwrap_err(),
+        ] {
+            assert_eq!(kind_in_doubt(&error), Some(ErrorKind::InvalidResponse), "{error}");
+        }
     }
 }

@@ -36,6 +36,7 @@ use azure_table_tests::scenario::rejection;
 mod adverse;
 mod attempts;
 mod batch_responses;
+mod bulk;
 mod bulk_rows;
 mod clock;
 mod closures;
@@ -224,7 +225,7 @@ async fn excessive_wait_ends_the_call() {
     assert_eq!((error.attempts(), started.elapsed()), (1, Duration::ZERO));
     assert_eq!(
         error.to_string(),
-        "get in table Things: entity (\"p\", \"r\"): the service answered 503: it requests a wait of 86400s"
+        "get in table Things: entity (\"p\", \"r\"): the server answered 503: it requests a wait of 86400s"
     );
 }
 

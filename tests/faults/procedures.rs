@@ -157,7 +157,6 @@ async fn error_of_recreate_table_names_the_limit_that_ended_it() {
 async fn recreate_table_retries_transient_failures() {
     for (kind, fault) in [
         (OperationKind::CreateTable, Fault::HangRequest),
-        (OperationKind::CreateTable, Fault::LoseResponse),
         (OperationKind::CreateTable, Fault::NoConnection),
         (OperationKind::DeleteTable, Fault::HangResponse),
         (OperationKind::DeleteTable, ResponseTemplate::internal_error().into()),
@@ -172,17 +171,44 @@ async fn recreate_table_retries_transient_failures() {
     }
 }
 
-/// The table that the third attempt finds is its own, though the second was certainly not applied.
+/// The table that a later attempt finds is another client's if the lost creation was not applied.
 #[tokio::test(start_paused = true)]
-async fn recreate_table_remembers_a_lost_creation() {
-    let (_, faults, truth) = slow_to_delete(0).await;
+async fn table_that_recreate_table_finds_after_a_lost_creation_is_in_doubt() {
     let creation = |fault: Fault| FaultRule::new(fault).on(OperationKind::CreateTable).first(1);
-    faults.add(creation(Fault::LoseResponse));
-    faults.add(creation(ResponseTemplate::server_busy(Duration::ZERO).into()));
-    let service = TableServiceClient::from_transport(faults).retry(NoRetry);
-    let table = service.table::<Counter>("Table").unwrap();
-    table.recreate_table(Duration::from_secs(300)).await.unwrap();
-    assert!(truth.query().all().await.unwrap().is_empty());
+    let throttled = creation(ResponseTemplate::server_busy(Duration::ZERO).into());
+    for (others, throttled, retries) in [(false, None, true), (false, Some(throttled), false), (true, None, true)] {
+        let (_, faults, truth) = slow_to_delete(0).await;
+        let lost = if others {
+            Fault::LoseRequest
+        } else {
+            Fault::LoseResponse
+        };
+        faults.add(creation(lost));
+        throttled.map(|rule| faults.add(rule));
+        let has_come = AtomicBool::new(!others);
+        let theirs = truth.clone();
+        let beside = Intercept::new(faults, move |service, request| {
+            let creates = request.method() == Method::POST;
+            let comes = creates && !has_come.swap(true, Ordering::Relaxed);
+            let theirs = theirs.clone();
+            async move {
+                let response = service.send(request).await;
+                if comes {
+                    theirs.create_table().await.unwrap();
+                    theirs.insert(&first_visit()).await.unwrap();
+                }
+                response
+            }
+        });
+        let mut service = TableServiceClient::from_transport(beside);
+        if !retries {
+            service = service.retry(NoRetry);
+        }
+        let table = service.table::<Counter>("Table").unwrap();
+        let error = table.recreate_table(Duration::from_secs(300)).await.unwrap_err();
+        assert_eq!(kind_in_doubt(&error), Some(ErrorKind::AlreadyExists), "{error}");
+        assert_eq!(truth.query().count().await.unwrap(), usize::from(others));
+    }
 }
 
 /// A later rejection says nothing about the request whose response was lost.

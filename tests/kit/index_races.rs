@@ -43,6 +43,56 @@ fn late(emulator: Emulator) -> Result<TableClient<Person>> {
     TableServiceClient::from_transport(late).table("People")
 }
 
+/// Another client changes the entity before the build writes its index row, and so many later reads miss the entity.
+async fn build_beside_a_writer(
+    misses: usize,
+) -> Result<(TableClient<Person>, Result<azure_table_patterns::IndexBuild>)> {
+    let emulator = Emulator::cosmos();
+    let table = created(&emulator).await?;
+    Indexed::<Person>::open(&table).await?;
+    table.insert(&person(1, "a@x")).await?;
+    let (others, reads, writes) = (table.clone(), Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
+    let lagging = Intercept::new(emulator, move |service, request| {
+        let is_write = request.uri().path().ends_with("$batch") && writes.fetch_add(1, Ordering::Relaxed) == 0;
+        let is_read = request.method() == Method::GET && request.uri().to_string().contains("RowKey='0000000001'");
+        let (others, reads) = (others.clone(), Arc::clone(&reads));
+        async move {
+            if is_write {
+                others
+                    .modify(("t", 1), |person| person.name = "Grace".into())
+                    .await
+                    .unwrap();
+            }
+            if is_read && reads.fetch_add(1, Ordering::Relaxed) < misses {
+                return Ok(azure_table_tests::scenario::rejection(404, "ResourceNotFound"));
+            }
+            service.send(request).await
+        }
+    });
+    let people = Indexed::open(&TableServiceClient::from_transport(lagging).table("People")?).await?;
+    Ok((table, people.build(Person::BY_MAIL).await))
+}
+
+#[tokio::test(start_paused = true)]
+async fn build_whose_read_misses_a_changed_entity_indexes_it() -> Result<()> {
+    for misses in [0, 1, 3] {
+        let (table, built) = build_beside_a_writer(misses).await?;
+        assert_eq!(built?.indexed, 1, "{misses}");
+        let people = Indexed::open(&table).await?;
+        assert!(people.by(Person::BY_MAIL, ("t", "a@x"))?.first().await?.is_some());
+    }
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn build_whose_reads_always_miss_an_entity_leaves_the_index_unready() -> Result<()> {
+    let (table, built) = build_beside_a_writer(usize::MAX).await?;
+    assert_eq!(built.unwrap_err().kind(), ErrorKind::Contention);
+    let people = Indexed::open(&table).await?;
+    assert_eq!(people.build(Person::BY_MAIL).await?.indexed, 1);
+    Ok(())
+}
+
 /// A writer that does not know the index changes the value, and back.
 #[tokio::test]
 async fn repair_with_a_late_read_leaves_the_row_of_an_entity() -> Result<()> {

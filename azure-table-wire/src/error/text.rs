@@ -30,7 +30,8 @@ impl fmt::Display for Error {
         let mut parts = Parts { f, first: true };
         match (inner.status, &inner.code) {
             (Some(status), Some(code)) => parts.add(format_args!("the service answered {status} {}", OneLine(code)))?,
-            (Some(status), None) => parts.add(format_args!("the service answered {status}"))?,
+            // It may be a proxy's response.
+            (Some(status), None) => parts.add(format_args!("the server answered {status}"))?,
             (None, _) => {}
         }
         if !inner.message.is_empty() {

@@ -15,6 +15,7 @@ use azure_table_wire::value::location::Location;
 use bytes::Bytes;
 use http::{Method, Response, StatusCode};
 
+use crate::request::query;
 use crate::write::operation_request::OperationRequest;
 
 const PROPERTIES: &str = "?restype=service&comp=properties";
@@ -66,7 +67,7 @@ pub(crate) fn ping(endpoint: &Endpoint) -> Result<OperationRequest> {
 }
 
 pub(crate) fn pinged(response: Response<Bytes>) -> Result<()> {
-    response::expect(response, &[StatusCode::OK]).map(drop)
+    query::read_response(response, MetadataLevel::None, |_| Ok(None::<()>)).map(drop)
 }
 
 /// Parses the document of a response.

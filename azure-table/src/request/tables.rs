@@ -10,7 +10,7 @@ use azure_table_wire::error::{Error, Result};
 use azure_table_wire::request::http_request::{PREFER, odata, set_json};
 use azure_table_wire::response;
 use bytes::Bytes;
-use http::header::HeaderValue;
+use http::header::{HeaderValue, LOCATION};
 use http::{Method, Response, StatusCode};
 
 use crate::write::operation_request::OperationRequest;
@@ -102,7 +102,12 @@ pub(crate) fn create_if_not_exists(endpoint: &Endpoint, table: &str) -> Result<O
 
 /// Reads the response to a create; `AlreadyExists` is an error here.
 pub(crate) fn created(response: Response<Bytes>) -> Result<()> {
-    response::expect(response, &[StatusCode::CREATED, StatusCode::NO_CONTENT]).map(drop)
+    let response = response::expect(response, &[StatusCode::CREATED, StatusCode::NO_CONTENT])?;
+    // The service names the table in a header, in the body, or in both.
+    if response.headers().contains_key(LOCATION) {
+        return Ok(());
+    }
+    response::json(&response).map(drop)
 }
 
 /// Reads the response to a create-if-not-exists. A table that is being deleted is an error.

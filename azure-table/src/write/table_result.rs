@@ -102,6 +102,8 @@ pub struct TableResult {
     etag: Option<ETag>,
     /// The response was lost, and the stored row shows that the write was applied.
     is_read_back: bool,
+    /// An earlier attempt of the write may still be applied.
+    may_recur: bool,
     /// The entity as JSON, at minimal metadata.
     entity: Option<Bytes>,
     /// The RowKey of an operation of a batch.
@@ -129,6 +131,7 @@ impl TableResult {
             status,
             etag,
             is_read_back: false,
+            may_recur: false,
             entity,
             row_key: None,
             context,
@@ -142,6 +145,7 @@ impl TableResult {
             status: StatusCode::NOT_FOUND.as_u16(),
             etag: None,
             is_read_back: false,
+            may_recur: false,
             entity: None,
             row_key: None,
             context: RowContext::default(),
@@ -202,13 +206,12 @@ impl TableResult {
             None => StatusCode::NO_CONTENT,
         };
         Self {
-            kind,
             status: status.as_u16(),
             etag: row.etag.map(ETag::new),
             is_read_back: true,
             entity: row.entity,
-            row_key: None,
             context: row.context,
+            ..Self::missing(kind)
         }
     }
 
@@ -216,6 +219,15 @@ impl TableResult {
     pub(crate) fn in_batch(self, row_key: BatchRowKey) -> Self {
         let row_key = Some(row_key);
         Self { row_key, ..self }
+    }
+
+    /// Returns this result of a write; `may_recur` if an earlier attempt may still be applied.
+    pub(crate) fn after_attempts(self, may_recur: bool) -> Self {
+        Self { may_recur, ..self }
+    }
+
+    pub(crate) fn may_recur(&self) -> bool {
+        self.may_recur
     }
 
     pub(crate) fn into_etag(self) -> Option<ETag> {
@@ -255,10 +267,10 @@ pub(crate) fn read_response(
             Err(error)
         };
     }
-    let expected: &[StatusCode] = if is_read {
-        &[StatusCode::OK]
-    } else {
-        &[StatusCode::NO_CONTENT, StatusCode::CREATED]
+    let expected: &[StatusCode] = match requested.kind {
+        OperationKind::Get => &[StatusCode::OK],
+        OperationKind::Insert => &[StatusCode::NO_CONTENT, StatusCode::CREATED],
+        _ => &[StatusCode::NO_CONTENT],
     };
     let mut response = response::expect(response, expected)?;
     let key = key.filter(|_| !requested_key::is_masked(&response) && response::is_json_object(response.body()));

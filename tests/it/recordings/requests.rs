@@ -303,7 +303,7 @@ async fn every_recorded_request_is_sent_or_its_difference_is_named() {
             batch(name, body, is_cosmos, &mut differences).await;
         } else if sent.path == "Tables" {
             let json: Value = serde_json::from_str(body).unwrap();
-            let canned = Canned::new([Step::status(204)]);
+            let canned = Canned::new([Step::response(204, &[("location", "https://acct/Tables('t')")], "")]);
             match service(is_cosmos, &canned).dynamic_table(json["TableName"].as_str().unwrap()) {
                 Ok(table) => {
                     table.create_table().await.unwrap();

@@ -9,7 +9,8 @@ use super::server::{Server, WRITE, body, headers, line};
 
 #[tokio::test]
 async fn create_table() {
-    let server = Server::responding(ResponseTemplate::new(204)).await;
+    let created = ResponseTemplate::new(204).insert_header("location", "https://acct/Tables('Things')");
+    let server = Server::responding(created).await;
     let table = server.table();
     assert_eq!(table.create_table_if_not_exists().await.unwrap(), Creation::Created);
     let request = server.only_request().await;

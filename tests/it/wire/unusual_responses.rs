@@ -130,7 +130,11 @@ async fn throttling_is_known_by_its_status() {
     assert_eq!((error.status(), error.code()), (Some(429), Some("429")));
     assert_eq!(error.retry_after(), None);
 
-    let canned = Canned::new([busy(), busy(), Step::status(204)]);
+    let canned = Canned::new([
+        busy(),
+        busy(),
+        Step::response(204, &[("location", "Tables('Things')")], ""),
+    ]);
     canned.table().create_table().await.unwrap();
     assert_eq!(canned.sent().len(), 3);
 }

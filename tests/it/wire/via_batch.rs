@@ -141,7 +141,7 @@ async fn rejected_url_names_via_batch() {
             table.query().all().await.unwrap_err(),
             via_batch(&canned).get(key).await.unwrap_err(),
         ] {
-            assert_error(&error, ErrorKind::Rejected, "the service answered 4");
+            assert_error(&error, ErrorKind::Rejected, "the server answered 4");
             assert!(!error.to_string().contains("via_batch"), "{error}");
         }
     }

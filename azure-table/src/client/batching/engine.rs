@@ -218,8 +218,10 @@ impl Engine {
             }
             let is_out_of_time = self.settings.total.poll_is_over(&mut self.end, cx);
             if !is_out_of_time && self.announced.is_none() {
+                self.queue.release(cx);
                 self.linger(cx);
                 self.start();
+                self.leave_behind();
             }
             let has_ended = self.finish(cx);
             if is_out_of_time && self.has_more_to_do() {
@@ -399,6 +401,7 @@ impl Engine {
             self.turn.spend(RESPONSE_UNITS);
             self.bytes_in_flight -= batch.bytes;
             self.queue.ended(&batch.partition_key, batch.rows.iter().copied());
+            self.queue.block(&batch);
             self.take_in(batch);
             if let Some(error) = stopped {
                 if self.settings.total.ended(&error) {
@@ -468,8 +471,23 @@ impl Engine {
         self.input = Input::Closed;
     }
 
+    /// Leaves operations on rows in doubt, as failures: an endless source might have no end of them.
+    fn leave_behind(&mut self) {
+        let behind = std::mem::take(&mut self.queue.behind);
+        for _ in &behind {
+            let why = "an earlier operation on its row is in doubt";
+            self.reject(Error::new(ErrorKind::Timeout, why).maybe_applied(true));
+        }
+        self.leave(behind);
+    }
+
     fn leave_waiting(&mut self) {
-        self.ready.extend(self.queue.drain().into_iter().map(|queued| Settled {
+        let waiting = self.queue.drain();
+        self.leave(waiting);
+    }
+
+    fn leave(&mut self, operations: Vec<Queued>) {
+        self.ready.extend(operations.into_iter().map(|queued| Settled {
             index: queued.index,
             operation: queued.operation,
             outcome: WriteOutcome::Left(LeftoverReason::NotAttempted),

@@ -191,8 +191,8 @@ impl<T> Spec for Step<T> {
         self.spec().read_response(response, is_in_doubt)
     }
 
-    fn read_back(&mut self, rows: Vec<WrittenRow>) -> Result<T> {
-        self.spec().read_back(rows)
+    fn read_back(&mut self, rows: Vec<WrittenRow>, may_recur: bool) -> Result<T> {
+        self.spec().read_back(rows, may_recur)
     }
 
     fn take_steps(&mut self) -> Option<RunSteps<T>> {

@@ -52,9 +52,9 @@ pub(crate) trait Spec {
     }
 
     /// Returns the output of a write whose response was lost, and whose rows show that it was applied. Called only for
-    /// operations whose call lists the rows it writes.
-    fn read_back(&mut self, rows: Vec<WrittenRow>) -> Result<Self::Output> {
-        let _ = rows;
+    /// operations whose call lists the rows it writes. `may_recur` if another attempt may still be applied.
+    fn read_back(&mut self, rows: Vec<WrittenRow>, may_recur: bool) -> Result<Self::Output> {
+        let _ = (rows, may_recur);
         Err(Error::invalid_response("the response was lost"))
     }
 
@@ -157,7 +157,8 @@ impl<S: Spec> CallFuture<S> {
             started,
         } = received;
         let output = match end {
-            CallEnd::ReadBack(rows) => self.spec.read_back(rows),
+            // Of a single attempt, nothing is in flight any more.
+            CallEnd::ReadBack(rows) => self.spec.read_back(rows, call.attempts > 1),
             CallEnd::Responded(response) => self.spec.read_response(response, call.in_doubt.is_some()),
         };
         if let Ok(output) = &output {

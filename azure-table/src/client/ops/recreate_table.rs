@@ -35,7 +35,7 @@ pub enum RecreateProgress {
         /// The time until the next attempt.
         pause: Duration,
     },
-    /// The empty table exists.
+    /// This call has created the table, which is empty.
     Created,
 }
 
@@ -122,16 +122,13 @@ async fn recreate(steps: Steps, table: TableName, total_timeout: Duration, progr
         }
     }
     progress(RecreateProgress::Deleted);
-    // An attempt whose response was lost may have created the table, and a later attempt then finds it.
+    // An attempt whose response was lost may have created the table. A later one that finds a table does not show whose
+    // it is.
     let mut may_be_made = false;
     loop {
         let create = tables::create(steps.endpoint(), table.as_str());
         match steps.call(create, |response, _| tables::created(response)).await {
             Ok(()) => {
-                progress(RecreateProgress::Created);
-                return Ok(());
-            }
-            Err(e) if e.cause_kind() == ErrorKind::AlreadyExists && (may_be_made || e.may_have_applied()) => {
                 progress(RecreateProgress::Created);
                 return Ok(());
             }

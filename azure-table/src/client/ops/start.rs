@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use azure_table_wire::error::diagnostics;
 use azure_table_wire::error::operation_kind::Effect;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::transport::BoxFuture;
 
 use crate::pipeline::Pipeline;
 use crate::pipeline::attempt_end::CallEnd;
-use crate::pipeline::observer::history::CallResponse;
+use crate::pipeline::observer::history::{CallHistory, CallResponse};
 use crate::pipeline::options::CallOptions;
 use crate::request::tables;
 use crate::write::batch_response;
@@ -67,9 +68,19 @@ fn run_and_make_table(
                 None => e,
             });
         }
-        let earlier = received.call.in_doubt;
-        pipeline.run(&mut again, &options.after(earlier)).await
+        let earlier = received.call;
+        let ended = pipeline.run(&mut again, &options.after(earlier.in_doubt)).await;
+        ended.map_err(|e| after(earlier, e))
     })
+}
+
+/// Returns the error of the second run, with the attempts of both.
+fn after(earlier: CallHistory, mut error: Error) -> Error {
+    let (mut all, parts) = (earlier.diagnostics, error.parts_mut());
+    diagnostics::append(&mut all, &parts.diagnostics);
+    parts.diagnostics = all;
+    parts.attempts += earlier.attempts;
+    error
 }
 
 async fn make_table(pipeline: &Pipeline, create: &mut OperationRequest, options: &CallOptions) -> Result<()> {

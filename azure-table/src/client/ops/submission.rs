@@ -50,9 +50,10 @@ impl Submission {
 
 impl SubmitSpec {
     /// Returns the results with their keys.
-    fn keyed(&self, results: impl Iterator<Item = TableResult>) -> Vec<TableResult> {
+    fn keyed(&self, results: impl Iterator<Item = TableResult>, may_recur: bool) -> Vec<TableResult> {
         let keyed = results.zip(self.sent.row_keys());
-        keyed.map(|(result, row_key)| result.in_batch(row_key)).collect()
+        let in_batch = |(result, row_key): (TableResult, _)| result.after_attempts(may_recur).in_batch(row_key);
+        keyed.map(in_batch).collect()
     }
 }
 
@@ -63,13 +64,14 @@ impl Spec for SubmitSpec {
         self.request.take().unwrap_or_else(|| Err(already_completed()))
     }
 
-    fn read_back(&mut self, rows: Vec<WrittenRow>) -> Result<Vec<TableResult>> {
+    fn read_back(&mut self, rows: Vec<WrittenRow>, may_recur: bool) -> Result<Vec<TableResult>> {
         let applied = self.sent.requested().zip(rows);
-        Ok(self.keyed(applied.map(|(requested, row)| TableResult::applied(requested.kind, Some(row)))))
+        let applied = applied.map(|(requested, row)| TableResult::applied(requested.kind, Some(row)));
+        Ok(self.keyed(applied, may_recur))
     }
 
-    fn read_response(&mut self, response: Response<Bytes>, _: bool) -> Result<Vec<TableResult>> {
+    fn read_response(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<Vec<TableResult>> {
         let results = batch_response::read_response(&self.sent, response)?;
-        Ok(self.keyed(results.into_iter()))
+        Ok(self.keyed(results.into_iter(), is_in_doubt))
     }
 }

@@ -125,12 +125,13 @@ impl<T> Spec for WriteSpec<T> {
 
     fn read_response(&mut self, response: Response<Bytes>, is_in_doubt: bool) -> Result<T> {
         match table_result::read_response(self.requested, self.key.as_ref().map(KeyTexts::pair), response) {
-            Ok(result) => (self.output)(result),
+            Ok(result) => (self.output)(result.after_attempts(is_in_doubt)),
             Err(e) => self.rejected(e, is_in_doubt),
         }
     }
 
-    fn read_back(&mut self, mut rows: Vec<WrittenRow>) -> Result<T> {
-        (self.output)(TableResult::applied(self.requested.kind, rows.pop()))
+    fn read_back(&mut self, mut rows: Vec<WrittenRow>, may_recur: bool) -> Result<T> {
+        let applied = TableResult::applied(self.requested.kind, rows.pop());
+        (self.output)(applied.after_attempts(may_recur))
     }
 }

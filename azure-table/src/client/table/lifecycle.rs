@@ -102,13 +102,16 @@ impl<E> TableClient<E> {
     /// (`Orders7`), and delete the old table afterwards. Do the same if you cannot risk the new rows: a delete request
     /// whose response was lost, or whose process crashed, may arrive up to 3 minutes late and delete the new table.
     ///
-    /// Requests: 1, then 1 every 5 s until the name is free. Lost response: [harmless](crate::guide::operations).
+    /// Requests: 1, then 1 every 5 s until the name is free. Lost response: [in doubt](crate::guide::operations).
     ///
     /// # Errors
     /// The table may be gone after any error but `InvalidInput`, not only after `InDoubt`.
     /// - `InvalidInput`: this call's timeout is below `total_timeout`. Nothing was deleted.
     /// - `Conflict`: the service was still deleting the table after `total_timeout`. The table is gone.
     /// - `AlreadyExists`: another client created the table after it was deleted. It may have rows.
+    /// - [`InDoubt`](crate::ErrorKind::InDoubt) after which [`last_failure`](crate::Error::last_failure) is
+    ///   `AlreadyExists`: a response to the creation was lost, and then a table existed. It is this call's, or another
+    ///   client's, with its rows.
     /// - `Timeout`, or the kind of the last failure: `total_timeout` has passed.
     ///
     /// Source: REST "Delete Table".

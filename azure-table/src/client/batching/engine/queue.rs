@@ -5,8 +5,14 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use azure_table_wire::transport::BoxFuture;
+use azure_table_wire::value::clock::{self, Instant};
 
 use crate::client::batching::engine::composed_batch::{ComposedBatch, NextBatch};
+use crate::client::batching::engine::running_batch::BulkBatch;
 use crate::client::batching::partition::partition_queue::{BatchLimits, PartitionQueue, Queued};
 use crate::write::batch::{BatchRule, ChangeSet};
 use crate::write::row_hash::RowHash;
@@ -22,6 +28,9 @@ pub(crate) enum PartialBatch {
 
 /// The number of operations after which a composed batch will probably be filled.
 const SOME_OPERATIONS: usize = 8;
+
+/// The time after which a lost request cannot arrive any more, as for a write in doubt.
+const MAX_IN_FLIGHT: Duration = Duration::from_secs(180);
 
 /// The waiting operations, and the rows in flight.
 pub(crate) struct Queue {
@@ -44,6 +53,10 @@ pub(crate) struct Queue {
     batches_per_partition: usize,
     len: usize,
     bytes: usize,
+    /// The operations on rows in doubt, which are not sent.
+    pub(crate) behind: Vec<Queued>,
+    /// The blocked rows of a batch each, once none of its attempts can arrive any more, in this order.
+    late: VecDeque<BoxFuture<'static, (Arc<str>, Vec<RowHash>)>>,
 }
 
 struct Partition {
@@ -73,6 +86,8 @@ impl Queue {
             batches_per_partition,
             len: 0,
             bytes: 0,
+            behind: Vec::new(),
+            late: VecDeque::new(),
         }
     }
 
@@ -268,8 +283,12 @@ impl Queue {
             None => {
                 // Operations that wait behind a batch with room join it as values.
                 self.dissolve(place);
-                let queue = &mut self.partitions[place].queue;
-                NextBatch::Values(queue.take(self.limits)?)
+                let (queue, before) = (&mut self.partitions[place].queue, self.behind.len());
+                let taken = queue.take(self.limits, &mut self.behind);
+                for queued in &self.behind[before..] {
+                    (self.len, self.bytes) = (self.len - 1, self.bytes - queued.operation.bytes());
+                }
+                NextBatch::Values(taken?)
             }
         };
         self.len -= batch.len();
@@ -299,6 +318,42 @@ impl Queue {
         queue.ended(rows);
         if queue.is_idle() {
             self.free(place);
+        }
+    }
+
+    /// Blocks the rows of a batch that has ended, if an attempt of their operations has no result. Other operations wait
+    /// until that attempt cannot arrive any more, or are left behind if the first ones are in doubt.
+    pub(crate) fn block(&mut self, batch: &BulkBatch) {
+        let lost = batch.outcomes.take_lost();
+        if lost.is_empty() {
+            return;
+        }
+        let (key, mut late) = (Arc::clone(&batch.partition_key), Vec::new());
+        let place = self.place(&key);
+        for (index, is_in_doubt) in lost {
+            let row = batch.rows[index];
+            self.partitions[place].queue.block(row, is_in_doubt);
+            late.extend((!is_in_doubt).then_some(row));
+        }
+        let until = Instant::now() + MAX_IN_FLIGHT;
+        self.late.push_back(Box::pin(async move {
+            clock::sleep(until.saturating_duration_since(Instant::now())).await;
+            (key, late)
+        }));
+    }
+
+    /// No longer blocks the rows of attempts that cannot arrive any more.
+    pub(crate) fn release(&mut self, cx: &mut Context<'_>) {
+        while let Some(first) = self.late.front_mut()
+            && let Poll::Ready((key, rows)) = first.as_mut().poll(cx)
+        {
+            self.late.pop_front();
+            let place = self.place(&key);
+            let queue = &mut self.partitions[place].queue;
+            queue.dissolve(&rows);
+            if queue.is_idle() {
+                self.free(place);
+            }
         }
     }
 

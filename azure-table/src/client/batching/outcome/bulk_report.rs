@@ -1,6 +1,6 @@
 //! The outcome of each operation of a bulk, and the report with the progress through its source.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use azure_table_wire::error::operation_kind::OperationKind;
@@ -19,19 +19,25 @@ pub type BulkReport = Report<TableOperation, SourceProgress>;
 #[derive(Default)]
 pub struct SourceProgress {
     throttled: u64,
-    settled: u64,
-    /// One flag per operation, from the first operation without an outcome on: `true` if the operation has one.
-    ahead: VecDeque<bool>,
+    /// A bit for each operation: 1 if it has an outcome. A block without a 0 is removed, so each of them has an operation
+    /// that waits or is left over: a slow partition of an endless source needs no more memory than its operations.
+    blocks: BTreeMap<u64, [u64; WORDS]>,
+    /// The number of blocks so far, including those that were removed.
+    begun: u64,
     /// The first operation in doubt or not attempted. No operation after it counts as settled.
     stays: Option<u64>,
 }
 
-/// Without the flags, of which a slow partition leaves one for each operation after its own.
+/// The length of a block, in words of 64 operations.
+const WORDS: usize = 8;
+const BLOCK: u64 = 64 * WORDS as u64;
+
+/// Without the bits.
 impl fmt::Debug for SourceProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SourceProgress")
             .field("throttled", &self.throttled)
-            .field("settled", &self.settled)
+            .field("settled", &self.settled())
             .finish_non_exhaustive()
     }
 }
@@ -83,7 +89,7 @@ impl BulkReport {
     /// # }
     /// ```
     pub fn settled(&self) -> u64 {
-        self.progress.settled
+        self.progress.settled()
     }
 
     pub(crate) fn set_throttled(&mut self, requests: u64) {
@@ -105,21 +111,26 @@ impl SourceProgress {
         if self.stays.is_some_and(|first| index > first) {
             return;
         }
-        let Ok(place) = usize::try_from(index - self.settled) else {
-            return;
+        let (number, place) = (index / BLOCK, (index % BLOCK) as usize);
+        while self.begun <= number {
+            self.blocks.insert(self.begun, [0; WORDS]);
+            self.begun += 1;
+        }
+        if let Some(block) = self.blocks.get_mut(&number) {
+            block[place / 64] |= 1 << (place % 64);
+            if *block == [u64::MAX; WORDS] {
+                self.blocks.remove(&number);
+            }
+        }
+    }
+
+    fn settled(&self) -> u64 {
+        let Some((number, block)) = self.blocks.first_key_value() else {
+            return self.begun * BLOCK;
         };
-        if place == 0 && self.ahead.is_empty() {
-            self.settled += 1;
-            return;
-        }
-        if self.ahead.len() <= place {
-            self.ahead.resize(place + 1, false);
-        }
-        self.ahead[place] = true;
-        while self.ahead.front() == Some(&true) {
-            self.ahead.pop_front();
-            self.settled += 1;
-        }
+        let full = block.iter().take_while(|word| **word == u64::MAX).count();
+        let next = block.get(full).map_or(0, |word| word.trailing_ones());
+        number * BLOCK + 64 * full as u64 + u64::from(next)
     }
 }
 
@@ -161,5 +172,50 @@ impl AppliedOperation {
     /// Returns the entity's new ETag, or `None` after a delete.
     pub fn etag(&self) -> Option<&ETag> {
         self.etag.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn applied(progress: &mut SourceProgress, index: u64) {
+        progress.count(index, &WriteOutcome::Applied(None));
+    }
+
+    /// The first operation is throttled, and another one now and then, while a million others are applied.
+    #[test]
+    fn operations_ahead_of_a_slow_partition_take_no_memory() {
+        let mut progress = SourceProgress::default();
+        for index in (1..1_000_000).filter(|index| index % 100_000 > 0) {
+            applied(&mut progress, index);
+        }
+        assert_eq!(progress.settled(), 0);
+        assert!(progress.blocks.len() <= 11, "{}", progress.blocks.len());
+        for slow in 0..10 {
+            applied(&mut progress, slow * 100_000);
+        }
+        assert_eq!((progress.settled(), progress.blocks.len()), (1_000_000, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn settled_operations_are_those_before_the_first_without_an_outcome(
+            order in Just((0..2_000_u64).collect::<Vec<_>>()).prop_shuffle(),
+            in_doubt in prop::option::of(0..2_000_u64),
+        ) {
+            let (mut progress, mut waiting) = (SourceProgress::default(), vec![true; 2_001]);
+            for index in order {
+                if Some(index) == in_doubt {
+                    progress.count(index, &WriteOutcome::Left(LeftoverReason::NotAttempted));
+                } else {
+                    applied(&mut progress, index);
+                    waiting[index as usize] = false;
+                }
+                prop_assert_eq!(Some(progress.settled() as usize), waiting.iter().position(|waits| *waits));
+            }
+        }
     }
 }

@@ -99,7 +99,8 @@ pub enum LeftoverReason {
     ///
     /// Read the row before you send the operation again. Even an upsert would overwrite what others have written since.
     InDoubt(Arc<Error>),
-    /// The call ended before the write was sent, or while the service throttled it. It was not applied.
+    /// The call ended before the write was sent, or while the service throttled it. Or an earlier write of the call to
+    /// this row is in doubt, and could undo it. It was not applied.
     NotAttempted,
 }
 

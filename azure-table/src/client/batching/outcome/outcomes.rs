@@ -39,6 +39,8 @@ struct Kept {
     outcomes: Vec<WriteOutcome>,
     /// The operations that were sent and have no response.
     in_flight: Vec<usize>,
+    /// The operations of which an attempt has no result.
+    lost: Vec<usize>,
 }
 
 impl SharedOutcomes {
@@ -48,6 +50,7 @@ impl SharedOutcomes {
                 .map(|_| WriteOutcome::Left(LeftoverReason::NotAttempted))
                 .collect(),
             in_flight: Vec::new(),
+            lost: Vec::new(),
         })))
     }
 
@@ -76,24 +79,45 @@ impl SharedOutcomes {
         self.lock().in_flight.clear();
     }
 
-    /// Reports operations that were applied. The results are in the same order.
-    pub(crate) fn applied(&self, operations: &[usize], results: Vec<TableResult>) {
-        let outcomes = &mut self.lock().outcomes;
+    /// Returns the operations of which an attempt has no result, and whether they are in doubt. The others were applied,
+    /// and the attempt may still arrive.
+    pub(crate) fn take_lost(&self) -> Vec<(usize, bool)> {
+        let kept = &mut *self.lock();
+        let mut lost = std::mem::take(&mut kept.lost);
+        lost.sort_unstable();
+        lost.dedup();
+        let outcomes = &kept.outcomes;
+        let is_in_doubt = |index: usize| matches!(outcomes[index], WriteOutcome::Left(LeftoverReason::InDoubt(_)));
+        lost.into_iter().map(|index| (index, is_in_doubt(index))).collect()
+    }
+
+    /// Reports operations that were applied. The results are in the same order. `may_recur` if an earlier attempt may
+    /// still be applied.
+    pub(crate) fn applied(&self, operations: &[usize], results: Vec<TableResult>, may_recur: bool) {
+        let kept = &mut *self.lock();
+        if may_recur {
+            kept.lost.extend(operations);
+        }
         for (index, result) in operations.iter().zip(results) {
-            outcomes[*index] = WriteOutcome::Applied(result.into_etag());
+            kept.outcomes[*index] = WriteOutcome::Applied(result.into_etag());
         }
     }
 
     /// Reports operations that failed, or are in doubt unless a later request settles them.
     pub(crate) fn failed(&self, operations: &[usize], error: &Arc<Error>) {
-        let outcomes = &mut self.lock().outcomes;
+        let kept = &mut *self.lock();
+        if error.may_have_applied() {
+            kept.lost.extend(operations);
+        }
         for index in operations {
-            outcomes[*index] = WriteOutcome::Left(LeftoverReason::failed(Arc::clone(error)));
+            kept.outcomes[*index] = WriteOutcome::Left(LeftoverReason::failed(Arc::clone(error)));
         }
     }
 
     /// Reports a delete that found no row, after an earlier response was lost.
     pub(crate) fn gone(&self, operation: usize) {
-        self.lock().outcomes[operation] = WriteOutcome::Gone;
+        let kept = &mut *self.lock();
+        kept.lost.push(operation);
+        kept.outcomes[operation] = WriteOutcome::Gone;
     }
 }

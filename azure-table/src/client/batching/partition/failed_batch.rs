@@ -39,17 +39,11 @@ pub(crate) enum ErrorScope {
 impl ErrorScope {
     pub(crate) fn of(error: &Error) -> Self {
         match error.cause_kind() {
-            ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::Rejected => Self::Row,
-            // A response without a code comes from an intermediary, such as a proxy.
-            ErrorKind::NotFound | ErrorKind::Conflict
-                if error
-                    .parts()
-                    .code
-                    .as_ref()
-                    .is_some_and(|code| !code.starts_with("Table")) =>
-            {
+            ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::Rejected => {
                 Self::Row
             }
+            // Not `TableBeingDeleted`.
+            ErrorKind::Conflict if error.parts().code.iter().all(|code| !code.starts_with("Table")) => Self::Row,
             _ => Self::Any,
         }
     }

@@ -4,7 +4,8 @@
 //! operations of a partition keep their order. `bulk/queue.rs` decides the turns of the partitions.
 //!
 //! An operation waits for the batch of an earlier operation on the same row; all others may be sent. Any sequence of
-//! writes therefore ends as if sent one by one, which a property test verifies. Rows are compared by hash. Two rows
+//! writes therefore ends as if sent one by one, which a property test verifies. An operation also waits while a lost
+//! request on its row may arrive, and is left behind if an earlier one is in doubt. Rows are compared by hash. Two rows
 //! with equal hashes are treated as one row, which is slower but never wrong.
 
 use std::collections::VecDeque;
@@ -60,11 +61,13 @@ pub(crate) struct PartitionQueue {
     waiting: VecDeque<Queued>,
     /// The bytes of the waiting operations in batches.
     bytes: usize,
-    /// The rows of its batches in flight and of its composed batches.
+    /// The rows of its batches in flight and of its composed batches, and the blocked rows.
     rows: RowHashes,
     batches: usize,
-    /// The number of rows in composed batches.
+    /// The number of rows in composed batches, and of blocked rows.
     composed: usize,
+    /// The blocked rows that are in doubt.
+    in_doubt: RowHashes,
 }
 
 impl PartitionQueue {
@@ -108,8 +111,9 @@ impl PartitionQueue {
         self.waiting.push_back(queued);
     }
 
-    /// Returns the operations of the next batch, or `None` if all of them wait for rows in flight.
-    pub(crate) fn take(&mut self, limits: BatchLimits) -> Option<Vec<Queued>> {
+    /// Returns the operations of the next batch, or `None` if all of them wait for rows in flight. Those on rows in doubt
+    /// are left `behind`.
+    pub(crate) fn take(&mut self, limits: BatchLimits, behind: &mut Vec<Queued>) -> Option<Vec<Queued>> {
         let mut taken: Vec<Queued> = Vec::with_capacity(limits.operations.min(self.waiting.len()));
         let mut left = VecDeque::new();
         let mut bytes = 0;
@@ -124,7 +128,12 @@ impl PartitionQueue {
             }
             // Its row has an earlier operation that waits or is in flight.
             if !self.rows.insert(next.row) {
-                left.push_back(next);
+                if self.in_doubt.contains(&next.row) {
+                    self.bytes -= next.bytes_in_batch();
+                    behind.push(next);
+                } else {
+                    left.push_back(next);
+                }
                 continue;
             }
             bytes += next.bytes_in_batch();
@@ -185,7 +194,15 @@ impl PartitionQueue {
         self.batches += 1;
     }
 
-    /// Removes rows from a composed batch.
+    /// Blocks the row of a batch that has ended: until it is [dissolved](Self::dissolve), or for ever if it `is_in_doubt`.
+    pub(crate) fn block(&mut self, row: RowHash, is_in_doubt: bool) {
+        self.composed += usize::from(self.rows.insert(row));
+        if is_in_doubt {
+            self.in_doubt.insert(row);
+        }
+    }
+
+    /// Removes rows from a composed batch, or no longer blocks them.
     pub(crate) fn dissolve(&mut self, rows: &[RowHash]) {
         self.composed -= rows.len();
         for row in rows {

@@ -9,8 +9,8 @@
 //! costs five times its bytes, and a single failing row costs one extra batch. If the service reports no index, the
 //! batch is halved.
 //!
-//! A failure that is not about a row ends the whole bulk. A 404 without a code does too, since it may come from a proxy
-//! or another server. Each row of a batch in doubt is reported, except deletes that were repeated and found nothing.
+//! A failure that is not about a row ends the whole bulk. A 404, 409 or 412 without a code does too, since it comes from
+//! a proxy or another server. Each row of a batch in doubt is reported, except deletes that were repeated and found nothing.
 //!
 //! Source: REST "Performing entity group transactions".
 
@@ -111,7 +111,8 @@ impl PartitionWrite {
             match result {
                 Ok(results) => {
                     self.max_operations = self.max_operations.saturating_mul(2);
-                    self.outcomes.applied(&sent, results);
+                    let may_recur = results.first().is_some_and(TableResult::may_recur) && !self.has_etag(&sent);
+                    self.outcomes.applied(&sent, results, may_recur);
                 }
                 Err(error) => {
                     self.operations.detach(&sent);
@@ -306,6 +307,13 @@ impl PartitionWrite {
         } else {
             self.outcomes.failed(&[index], &Arc::new(error));
         }
+    }
+
+    /// Returns `true` if a request with these operations is applied once at most, because the first changes an ETag.
+    fn has_etag(&self, sent: &[usize]) -> bool {
+        let operations = self.operations.lock();
+        let has_etag = |index: &usize| operations[*index].row().is_some_and(|row| row.if_match.is_some());
+        sent.iter().any(has_etag)
     }
 
     fn is_delete(&self, index: usize) -> bool {

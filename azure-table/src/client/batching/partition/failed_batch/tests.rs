@@ -64,6 +64,7 @@ fn scope_of_an_error_depends_on_its_status_and_code() {
         (409, Some("TableBeingDeleted"),                 Any),
         (409, None,                                      Any),
         (412, Some("UpdateConditionNotSatisfied"),       Row),
+        (412, None,                                      Any),
         (403, Some("AuthorizationPermissionMismatch"),   Any),
         (403, Some("AuthenticationFailed"),              Any),
         (500, Some("InternalError"),                     Any),
