@@ -102,9 +102,7 @@ pub fn to_xml(properties: &ServiceProperties) -> Bytes {
 
 /// Parses a document. Unknown elements are ignored.
 pub fn from_xml(document: &[u8]) -> Result<ServiceProperties, ValueError> {
-    let root = Element::read(document)
-        .filter(|root| root.name() == "StorageServiceProperties")
-        .ok_or_else(|| ValueError::new("not a document of service properties"))?;
+    let root = Element::read_root(document, "StorageServiceProperties", "of service properties")?;
     let metrics = |name| root.child(name).map(Metrics::read).transpose();
     Ok(ServiceProperties {
         logging: root.child("Logging").map(Logging::read).transpose()?,
