@@ -24,7 +24,6 @@ use serde::Deserialize;
 
 use crate::codec::xml;
 use crate::error::{Error, ErrorKind, Result};
-use crate::value::etag::ETag;
 
 const X_MS_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
 const X_MS_REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
@@ -239,13 +238,8 @@ pub fn request_charge(headers: &HeaderMap) -> Option<f64> {
     headers.get(X_MS_REQUEST_CHARGE)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// Returns the ETag header.
-pub fn etag(response: &Response<Bytes>) -> Option<ETag> {
-    etag_text(response).map(ETag::new)
-}
-
 /// Returns the text of the ETag header.
-pub fn etag_text(response: &Response<Bytes>) -> Option<&str> {
+pub fn etag(response: &Response<Bytes>) -> Option<&str> {
     header(response, ETAG)
 }
 
