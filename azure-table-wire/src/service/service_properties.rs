@@ -83,14 +83,9 @@ impl ServiceProperties {
 /// Returns the document with the properties that are set.
 pub fn to_xml(properties: &ServiceProperties) -> Bytes {
     let logging = properties.logging.as_ref().map(Logging::element);
-    let hours = properties
-        .hour_metrics
-        .as_ref()
-        .map(|metrics| metrics.element("HourMetrics"));
-    let minutes = properties
-        .minute_metrics
-        .as_ref()
-        .map(|metrics| metrics.element("MinuteMetrics"));
+    let metrics = |metrics: &Option<Metrics>, name| metrics.as_ref().map(|metrics| metrics.element(name));
+    let hours = metrics(&properties.hour_metrics, "HourMetrics");
+    let minutes = metrics(&properties.minute_metrics, "MinuteMetrics");
     let cors = properties
         .cors
         .as_ref()
