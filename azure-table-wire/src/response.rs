@@ -91,12 +91,9 @@ pub fn error_of(
         let (index, message) = message.as_deref().map(split_message).unzip();
         let is_wrong_signature = code == "Forbidden" && message.is_some_and(|text| text.starts_with(WRONG_SIGNATURE));
         // The string to sign has several lines.
-        let message = message.map(|text| {
-            if is_wrong_signature {
-                text.split(" Server used").next().unwrap_or_default()
-            } else {
-                text
-            }
+        let message = message.map(|text| match text.split_once(" Server used") {
+            Some((said, _)) if is_wrong_signature => said,
+            _ => text,
         });
         let error = Error::of_response(
             status,
