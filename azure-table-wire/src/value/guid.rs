@@ -7,10 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use crate::error::{ValueError, expected};
-use crate::value::serde_text;
+use crate::value::serde_text::serde_text;
 
 /// A GUID: sixteen bytes in the order of its text.
 ///
@@ -84,17 +82,7 @@ impl fmt::Debug for Guid {
     }
 }
 
-impl Serialize for Guid {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Guid {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        serde_text::parse(deserializer)
-    }
-}
+serde_text!(Guid);
 
 impl FromStr for Guid {
     type Err = ValueError;
