@@ -48,14 +48,7 @@ impl Guid {
         bytes[8] = (bytes[8] & 0x3f) | 0x80;
         Self(bytes)
     }
-}
 
-/// Returns the text in shared memory.
-pub fn shared_text(guid: Guid) -> Arc<str> {
-    std::str::from_utf8(&guid.ascii()).unwrap_or_default().into()
-}
-
-impl Guid {
     /// Returns the text, in ASCII.
     // Inlined into the code of other values it would take twice the instructions.
     #[inline(never)]
@@ -68,6 +61,11 @@ impl Guid {
         }
         text
     }
+}
+
+/// Returns the text in shared memory.
+pub fn shared_text(guid: Guid) -> Arc<str> {
+    std::str::from_utf8(&guid.ascii()).unwrap_or_default().into()
 }
 
 impl fmt::Display for Guid {
