@@ -412,7 +412,7 @@ mod tests {
     fn rules_match_those_of_the_client() {
         for rules in [&STORAGE, &COSMOS] {
             let client = rules.profile.rules();
-            assert_eq!(client.features.is_empty(), !rules.has_service_operations);
+            assert_eq!(client.has_service_operations, rules.has_service_operations);
             assert!(client.max_batch_bytes <= rules.max_batch_bytes);
             assert_eq!(rules.name.rules().profile, rules.profile);
             assert_eq!(rules.profile.rules().token_audience(""), rules.token_audience);

@@ -24,7 +24,6 @@ use serde::Deserialize;
 
 use crate::codec::xml;
 use crate::error::{Error, ErrorKind, Result};
-use crate::value::etag::ETag;
 
 const X_MS_REQUEST_ID: HeaderName = HeaderName::from_static("x-ms-request-id");
 const X_MS_REQUEST_CHARGE: HeaderName = HeaderName::from_static("x-ms-request-charge");
@@ -92,12 +91,9 @@ pub fn error_of(
         let (index, message) = message.as_deref().map(split_message).unzip();
         let is_wrong_signature = code == "Forbidden" && message.is_some_and(|text| text.starts_with(WRONG_SIGNATURE));
         // The string to sign has several lines.
-        let message = message.map(|text| {
-            if is_wrong_signature {
-                text.split(" Server used").next().unwrap_or_default()
-            } else {
-                text
-            }
+        let message = message.map(|text| match text.split_once(" Server used") {
+            Some((said, _)) if is_wrong_signature => said,
+            _ => text,
         });
         let error = Error::of_response(
             status,
@@ -239,13 +235,8 @@ pub fn request_charge(headers: &HeaderMap) -> Option<f64> {
     headers.get(X_MS_REQUEST_CHARGE)?.to_str().ok()?.trim().parse().ok()
 }
 
-/// Returns the ETag header.
-pub fn etag(response: &Response<Bytes>) -> Option<ETag> {
-    etag_text(response).map(ETag::new)
-}
-
 /// Returns the text of the ETag header.
-pub fn etag_text(response: &Response<Bytes>) -> Option<&str> {
+pub fn etag(response: &Response<Bytes>) -> Option<&str> {
     header(response, ETAG)
 }
 

@@ -10,7 +10,7 @@
 
 use azure_table_wire::codec::json::token::{JsonError, Reader, Scalar};
 use azure_table_wire::value::datetime::DateTime;
-use azure_table_wire::value::edm::{Edm, EdmType, Token, WireValue, token};
+use azure_table_wire::value::edm::{Edm, EdmType, Token, WireValue};
 use azure_table_wire::value::key_text::key_text_fault;
 use azure_table_wire::value::name::property_name_fault;
 use azure_table_wire::value::ordinal::utf16_len;
@@ -115,10 +115,7 @@ pub(crate) fn check_keys(id: &RowId, rules: &ServiceRules) -> Result<()> {
 }
 
 fn key(member: Option<Member<'_>>, rules: &ServiceRules) -> Result<String> {
-    match member
-        .as_ref()
-        .map(|member| (token(&member.value()), member.annotation))
-    {
+    match member.as_ref().map(|member| (member.value().token, member.annotation)) {
         None | Some((Token::Null, _)) => Err(ServiceError::PROPERTIES_NEED_VALUE),
         Some((Token::Text(text), None | Some(EdmType::String))) => Ok(text.to_string()),
         Some(_) => Err(rules.invalid_key.clone()),
@@ -203,7 +200,7 @@ fn check_name(name: &str, rules: &ServiceRules) -> Result<()> {
 
 /// Returns `true` for a bare integer that exceeds every type.
 fn is_large_integer(value: &WireValue<'_>) -> bool {
-    match (token(value), value.annotation()) {
+    match (value.token, value.annotation()) {
         (Token::Number(digits), None) => !digits.contains(['.', 'e', 'E']) && digits.parse::<i64>().is_err(),
         _ => false,
     }

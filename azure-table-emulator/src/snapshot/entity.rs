@@ -6,7 +6,7 @@
 use azure_table_wire::codec::json::write::Object;
 use azure_table_wire::error::error_text::Shown;
 use azure_table_wire::value::datetime::DateTime;
-use azure_table_wire::value::edm::{Token, token, unannotated};
+use azure_table_wire::value::edm::Token;
 use azure_table_wire::value::name::property_name_fault;
 use bytes::Bytes;
 
@@ -67,11 +67,11 @@ fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
     }
     let mut timestamp = None;
     for member in members {
-        let (Member { name, at, .. }, value) = (&member, member.value());
+        let (Member { name, at, .. }, mut value) = (&member, member.value());
         let wrong = |why: &dyn std::fmt::Display| Fault::at(*at, format!("property {}: {why}", Shown(name)));
         match &**name {
             "Timestamp" => {
-                let value = unannotated(value);
+                value.annotation = None;
                 let time = value.as_datetime().map_err(|e| wrong(&e))?;
                 if time > LATEST {
                     return Err(wrong(&format_args!(
@@ -82,7 +82,7 @@ fn look(line: &str) -> std::result::Result<Option<DateTime>, Fault> {
             }
             "PartitionKey" | "RowKey" => drop(value.as_str().map_err(|e| wrong(&e))?.len()),
             // As in an insert, null means absence.
-            _ if token(&value) == Token::Null => {}
+            _ if value.token == Token::Null => {}
             _ => {
                 if let Some(fault) = property_name_fault(name) {
                     return Err(wrong(&fault));

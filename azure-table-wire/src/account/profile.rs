@@ -63,8 +63,8 @@ pub struct ProfileRules {
     pub has_secondary: bool,
     /// Requests can ask for a shorter timeout than the service's own.
     pub takes_timeout: bool,
-    /// The operations other than those on tables and entities.
-    pub features: &'static [Feature],
+    /// Offers the operations other than those on tables and entities.
+    pub has_service_operations: bool,
     /// Pages are in the order of the keys.
     pub is_ordered: bool,
     /// A read may miss an earlier write ("Consistency levels in Azure Cosmos DB").
@@ -73,30 +73,6 @@ pub struct ProfileRules {
     pub has_own_roles: bool,
     /// The audience of tokens by the suffix of the endpoint's host. The first belongs to the public cloud.
     pub token_audiences: &'static [(&'static str, &'static str)],
-}
-
-/// A feature that not every service offers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Feature {
-    /// Get and set the properties of the service.
-    ServiceProperties,
-    /// The replication state of the secondary.
-    ServiceStatistics,
-    /// Stored access policies of tables.
-    AccessPolicies,
-    /// Keys for signatures of Entra ID users.
-    UserDelegation,
-}
-
-impl Feature {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::ServiceProperties => "service properties",
-            Self::ServiceStatistics => "service statistics",
-            Self::AccessPolicies => "stored access policies",
-            Self::UserDelegation => "user delegation keys",
-        }
-    }
 }
 
 const STORAGE: ProfileRules = ProfileRules {
@@ -114,12 +90,7 @@ const STORAGE: ProfileRules = ProfileRules {
     names_missing_tables: true,
     has_secondary: true,
     takes_timeout: true,
-    features: &[
-        Feature::ServiceProperties,
-        Feature::ServiceStatistics,
-        Feature::AccessPolicies,
-        Feature::UserDelegation,
-    ],
+    has_service_operations: true,
     is_ordered: true,
     reads_may_lag: false,
     has_own_roles: false,
@@ -148,7 +119,7 @@ const COSMOS: ProfileRules = ProfileRules {
     names_missing_tables: false,
     has_secondary: false,
     takes_timeout: false,
-    features: &[],
+    has_service_operations: false,
     is_ordered: false,
     // Such filters return wrong rows or none (azure-sdk-for-net#31171, #32468).
     reads_may_lag: true,
@@ -207,13 +178,13 @@ impl Profile {
     }
 }
 
-/// Rejects a feature that the service does not offer.
+/// Rejects an operation other than those on tables and entities if the service has none. `feature` is what it needs.
 #[doc(hidden)]
-pub fn require(profile: Profile, feature: Feature) -> Result<()> {
-    if profile.rules().features.contains(&feature) {
+pub fn require(profile: Profile, feature: &str) -> Result<()> {
+    if profile.rules().has_service_operations {
         return Ok(());
     }
-    let why = format!("{profile} does not offer {}", feature.name());
+    let why = format!("{profile} does not offer {feature}");
     Err(Error::new(ErrorKind::Unsupported, why))
 }
 
@@ -306,8 +277,8 @@ mod tests {
 
     #[test]
     fn missing_feature_is_named_in_the_error() {
-        assert!(require(Profile::Storage, Feature::AccessPolicies).is_ok());
-        let error = require(Profile::Cosmos, Feature::AccessPolicies).unwrap_err();
+        assert!(require(Profile::Storage, "stored access policies").is_ok());
+        let error = require(Profile::Cosmos, "stored access policies").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert_eq!(
             error.to_string(),

@@ -51,16 +51,7 @@ impl SigningKey {
         }
         STANDARD.encode_string(hmac.finalize().into_bytes(), text);
     }
-}
 
-/// Compares two secrets in constant time.
-pub fn is_same_secret(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let difference = a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b));
-    a.len() == b.len() && std::hint::black_box(difference) == 0
-}
-
-impl SigningKey {
     /// Returns `true` if `signature` is the base64 of HMAC-SHA256 over the text. Compares in constant time.
     pub fn verify(&self, string_to_sign: &str, signature: &str) -> bool {
         let mut hmac = self.0.clone();
@@ -69,6 +60,13 @@ impl SigningKey {
             .decode(signature)
             .is_ok_and(|signature| hmac.verify_slice(&signature).is_ok())
     }
+}
+
+/// Compares two secrets in constant time.
+pub fn is_same_secret(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let difference = a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b));
+    a.len() == b.len() && std::hint::black_box(difference) == 0
 }
 
 /// The public key of the emulators' account.

@@ -13,7 +13,7 @@ use crate::codec::multipart::repetition::Repetition;
 use crate::error::{Error, Result};
 
 /// A message: headers, and the bytes after them.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
     /// `POST /x HTTP/1.1` or `HTTP/1.1 204 No Content`; empty for a part of a multipart body.
     pub start_line: &'a str,

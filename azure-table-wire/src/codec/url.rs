@@ -3,7 +3,7 @@
 //! Everything outside of `A–Z a–z 0–9 - . _ ~` is percent-encoded as UTF-8, once; the same text is signed and sent.
 //! `write/path.rs` writes the paths of resources, whose quotes, parentheses, commas and equals signs are not encoded.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_decode_str, utf8_percent_encode};
 
 /// The encoded characters: all except RFC 3986's unreserved characters.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -15,10 +15,7 @@ pub fn encode(text: &str) -> PercentEncode<'_> {
 
 /// Decodes percent-encoding, once. Returns `None` if the bytes are not UTF-8.
 pub fn decode(text: &str) -> Option<String> {
-    percent_encoding::percent_decode_str(text)
-        .decode_utf8()
-        .ok()
-        .map(std::borrow::Cow::into_owned)
+    Some(percent_decode_str(text).decode_utf8().ok()?.into_owned())
 }
 
 /// Returns the value of a parameter in a query, or `None` if it is missing or unreadable.

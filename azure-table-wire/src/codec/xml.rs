@@ -15,6 +15,7 @@ use quick_xml::escape::{partial_escape, resolve_predefined_entity};
 use quick_xml::events::Event;
 
 use crate::error::ValueError;
+use crate::value::datetime::{self, DateTime};
 
 /// The maximum depth of nested elements. The service's own documents have five levels.
 const MAX_DEPTH: usize = 16;
@@ -55,10 +56,6 @@ impl Element {
         self
     }
 
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Returns the text, unchanged. Text between child elements is not kept.
     pub fn text(&self) -> &str {
         &self.text
@@ -72,6 +69,18 @@ impl Element {
     /// Returns the child elements of this name.
     pub fn children<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
         self.children.iter().filter(move |child| child.name == name)
+    }
+
+    /// Returns the trimmed text of the child of this name. Returns `None` without a child, or if it is empty.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let text = self.child(name)?.text().trim();
+        Some(text).filter(|text| !text.is_empty())
+    }
+
+    /// Returns the time of the child of this name.
+    pub fn moment(&self, name: &str) -> Result<DateTime, ValueError> {
+        let text = self.value(name).unwrap_or_default();
+        datetime::of_service(text).map_err(|_| ValueError::new(format!("{name} is {text:?}, not a time")))
     }
 
     /// Returns the boolean of the child of this name, or `false` without a child. Ignores case: an SDK writes `False`.
@@ -90,6 +99,12 @@ impl Element {
         let text = child.text().trim();
         let number = text.parse().map(Some);
         number.map_err(|_| ValueError::new(format!("{name} is {text:?}, not a whole number")))
+    }
+
+    /// Parses a document whose root has this name. `what` is the document, for the error.
+    pub fn read_root(document: &[u8], name: &str, what: &str) -> Result<Self, ValueError> {
+        let root = Self::read(document).filter(|root| root.name == name);
+        root.ok_or_else(|| ValueError::new(format!("not a document {what}")))
     }
 
     /// Parses a document. Returns its root, or `None` if the document is malformed or exceeds a limit.
@@ -220,7 +235,7 @@ mod tests {
                 .as_bytes(),
         )
         .unwrap();
-        assert_eq!((read.name(), read.text()), ("a", ""));
+        assert_eq!((&*read.name, read.text()), ("a", ""));
         let texts: Vec<&str> = read.children("b").map(Element::text).collect();
         assert_eq!(texts, ["1", ""]);
         assert_eq!(read.child("c").unwrap().text(), " &<d>\n");

@@ -51,29 +51,25 @@ pub struct ResponseHeaders {
 impl ResponseHeaders {
     /// Keeps only the headers that errors show.
     pub fn of(headers: &HeaderMap, clock_skew_seconds: Option<i64>) -> Self {
-        let is_kept = |(name, _): &(&HeaderName, &HeaderValue)| KEPT.contains(&name.as_str());
-        let kept = headers.iter().filter(is_kept);
-        Self {
-            kept: kept.map(|(name, value)| (name.clone(), value.clone())).collect(),
-            clock_skew_seconds,
-        }
+        Self::only(headers, clock_skew_seconds, |name, _| KEPT.contains(&name))
     }
 
     /// Keeps the headers that hold no secret: neither a credential nor a URL with a signature.
     pub fn without_secrets(headers: &HeaderMap) -> Self {
-        let is_kept = |(name, value): &(&HeaderName, &HeaderValue)| {
-            !SECRET.contains(&name.as_str()) && !value.as_bytes().windows(SIGNATURE.len()).any(|part| part == SIGNATURE)
-        };
+        Self::only(headers, None, |name, value| {
+            !SECRET.contains(&name) && !value.windows(SIGNATURE.len()).any(|part| part == SIGNATURE)
+        })
+    }
+
+    fn only(headers: &HeaderMap, clock_skew_seconds: Option<i64>, is_kept: impl Fn(&str, &[u8]) -> bool) -> Self {
         let mut kept = Vec::with_capacity(headers.len());
-        kept.extend(
-            headers
-                .iter()
-                .filter(is_kept)
-                .map(|(name, value)| (name.clone(), value.clone())),
-        );
+        let only = headers
+            .iter()
+            .filter(|(name, value)| is_kept(name.as_str(), value.as_bytes()));
+        kept.extend(only.map(|(name, value)| (name.clone(), value.clone())));
         Self {
             kept,
-            clock_skew_seconds: None,
+            clock_skew_seconds,
         }
     }
 

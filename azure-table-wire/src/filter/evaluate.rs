@@ -23,9 +23,9 @@ where
     F: Fn(&str) -> Option<Edm<'a>>,
 {
     match expression {
-        Expression::Comparison { name, operator, value } => property(name)
-            .and_then(|stored| order(&stored, value))
-            .is_some_and(|order| operator.accepts(order)),
+        Expression::Comparison { name, operator, value } => {
+            property(name).is_some_and(|stored| holds(&stored, *operator, value))
+        }
         Expression::And(all) => all.iter().all(|part| matches(part, property)),
         Expression::Or(any) => any.iter().any(|part| matches(part, property)),
         Expression::Not(inner) => !matches(inner, property),
@@ -34,16 +34,10 @@ where
     }
 }
 
-/// The result of a comparison. Doubles may have no order, and then only `ne` holds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum ComparisonResult {
-    Ordered(Ordering),
-    Unordered,
-}
-
 impl Comparison {
-    fn accepts(self, outcome: ComparisonResult) -> bool {
-        let ComparisonResult::Ordered(order) = outcome else {
+    /// Doubles may have no order, and then only `ne` holds.
+    fn accepts(self, order: Option<Ordering>) -> bool {
+        let Some(order) = order else {
             return self == Self::Ne;
         };
         match self {
@@ -57,25 +51,19 @@ impl Comparison {
     }
 }
 
-/// Compares the stored value with the literal. Returns `None` if the types cannot be compared.
-fn order(stored: &Edm<'_>, literal: &Edm<'_>) -> Option<ComparisonResult> {
-    let ordered = |order| Some(ComparisonResult::Ordered(order));
-    match (stored, literal) {
-        (Edm::String(a), Edm::String(b)) => ordered(ordinal::compare(a, b)),
-        (Edm::Boolean(a), Edm::Boolean(b)) => ordered(a.cmp(b)),
-        (Edm::Int32(a), Edm::Int32(b)) => ordered(a.cmp(b)),
-        (Edm::Int64(a), Edm::Int64(b)) => ordered(a.cmp(b)),
-        (Edm::Int64(a), Edm::Int32(b)) => ordered(a.cmp(&i64::from(*b))),
-        (Edm::Double(a), Edm::Double(b)) => Some(doubles(*a, *b)),
-        (Edm::Double(a), Edm::Int32(b)) => Some(doubles(*a, f64::from(*b))),
-        (Edm::DateTime(a), Edm::DateTime(b)) => ordered(a.cmp(b)),
-        (Edm::Guid(a), Edm::Guid(b)) => ordered(a.cmp(b)),
-        (Edm::Binary(a), Edm::Binary(b)) => ordered(a.cmp(b)),
-        _ => None,
-    }
-}
-
-fn doubles(a: f64, b: f64) -> ComparisonResult {
-    a.partial_cmp(&b)
-        .map_or(ComparisonResult::Unordered, ComparisonResult::Ordered)
+/// Compares the stored value with the literal. No comparison holds between types that cannot be compared.
+fn holds(stored: &Edm<'_>, operator: Comparison, literal: &Edm<'_>) -> bool {
+    operator.accepts(match (stored, literal) {
+        (Edm::String(a), Edm::String(b)) => Some(ordinal::compare(a, b)),
+        (Edm::Boolean(a), Edm::Boolean(b)) => Some(a.cmp(b)),
+        (Edm::Int32(a), Edm::Int32(b)) => Some(a.cmp(b)),
+        (Edm::Int64(a), Edm::Int64(b)) => Some(a.cmp(b)),
+        (Edm::Int64(a), Edm::Int32(b)) => Some(a.cmp(&i64::from(*b))),
+        (Edm::Double(a), Edm::Double(b)) => a.partial_cmp(b),
+        (Edm::Double(a), Edm::Int32(b)) => a.partial_cmp(&f64::from(*b)),
+        (Edm::DateTime(a), Edm::DateTime(b)) => Some(a.cmp(b)),
+        (Edm::Guid(a), Edm::Guid(b)) => Some(a.cmp(b)),
+        (Edm::Binary(a), Edm::Binary(b)) => Some(a.cmp(b)),
+        _ => return false,
+    })
 }

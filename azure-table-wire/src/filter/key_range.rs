@@ -31,11 +31,7 @@ struct To<'f> {
 impl<'f> KeyRange<'f> {
     /// Returns the range in which all conditions can hold.
     pub fn of(conditions: impl IntoIterator<Item = &'f Expression>) -> Self {
-        let mut range = Self::default();
-        for condition in conditions {
-            range.narrow(condition);
-        }
-        range
+        conditions.into_iter().fold(Self::default(), Self::and)
     }
 
     /// Returns the least keys of the range.
@@ -92,11 +88,8 @@ impl<'f> KeyRange<'f> {
         }
         let from = (!self.partitions.from.is_empty()).then(|| compare(Comparison::Ge, self.partitions.from));
         let to = self.partitions.to.map(|to| {
-            if to.is_inside {
-                compare(Comparison::Le, to.key)
-            } else {
-                compare(Comparison::Lt, to.key)
-            }
+            let operator = if to.is_inside { Comparison::Le } else { Comparison::Lt };
+            compare(operator, to.key)
         });
         from.into_iter().chain(to).collect()
     }

@@ -493,14 +493,10 @@ fn typed(prefix: &str, text: &str) -> Option<EdmValue> {
 }
 
 fn hexadecimal(text: &str) -> Option<Vec<u8>> {
-    let digits: Vec<u8> = text
-        .chars()
-        .map(|c| c.to_digit(16).map(|d| d as u8))
-        .collect::<Option<_>>()?;
-    if !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+    let digits: Vec<u32> = text.chars().map(|c| c.to_digit(16)).collect::<Option<_>>()?;
+    let (pairs, rest) = digits.as_chunks();
+    let bytes = pairs.iter().map(|[high, low]| (high << 4 | low) as u8);
+    rest.is_empty().then(|| bytes.collect())
 }
 
 #[cfg(test)]

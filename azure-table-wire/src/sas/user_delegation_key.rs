@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::account::signature::{SigningKey, is_same_secret};
 use crate::codec::xml::Element;
 use crate::error::{Error, Result, ValueError};
-use crate::value::datetime::{self, DateTime};
+use crate::value::datetime::DateTime;
 
 /// The maximum life of a key.
 pub const MAX_LIFE: Duration = Duration::from_secs(7 * 24 * 3_600);
@@ -69,18 +69,16 @@ impl UserDelegationKey {
 
 /// Parses the key of a response.
 pub fn from_xml(document: &[u8]) -> Result<UserDelegationKey, ValueError> {
-    let root = Element::read(document)
-        .filter(|root| root.name() == "UserDelegationKey")
-        .ok_or_else(|| ValueError::new("not a document of a user delegation key"))?;
-    let text = |name: &str| match root.child(name).map(|child| child.text().trim()) {
-        None | Some("") => Err(ValueError::new(format!("the key has no {name}"))),
+    let root = Element::read_root(document, "UserDelegationKey", "of a user delegation key")?;
+    let text = |name: &str| match root.value(name) {
+        None => Err(ValueError::new(format!("the key has no {name}"))),
         Some(text) => Ok(text.to_owned()),
     };
     let key = UserDelegationKey {
         object_id: text("SignedOid")?,
         tenant_id: text("SignedTid")?,
-        start: moment(&root, "SignedStart")?,
-        expiry: moment(&root, "SignedExpiry")?,
+        start: root.moment("SignedStart")?,
+        expiry: root.moment("SignedExpiry")?,
         service: text("SignedService")?,
         version: text("SignedVersion")?,
         delegated_tenant_id: text("SignedDelegatedUserTid").ok(),
@@ -196,14 +194,11 @@ impl KeyInfo {
 
     /// Parses the body of a request.
     pub fn from_xml(document: &[u8]) -> Result<Self, ValueError> {
-        let root = Element::read(document)
-            .filter(|root| root.name() == "KeyInfo")
-            .ok_or_else(|| ValueError::new("not a document that requests a key"))?;
-        let delegated = root.child("DelegatedUserTid").map(|child| child.text().trim());
+        let root = Element::read_root(document, "KeyInfo", "that requests a key")?;
         Ok(Self {
-            start: moment(&root, "Start")?,
-            expiry: moment(&root, "Expiry")?,
-            delegated_tenant_id: delegated.filter(|tenant| !tenant.is_empty()).map(str::to_owned),
+            start: root.moment("Start")?,
+            expiry: root.moment("Expiry")?,
+            delegated_tenant_id: root.value("DelegatedUserTid").map(str::to_owned),
         })
     }
 
@@ -227,11 +222,6 @@ impl KeyInfo {
         }
         Ok(())
     }
-}
-
-fn moment(root: &Element, name: &str) -> Result<DateTime, ValueError> {
-    let text = root.child(name).map_or("", |child| child.text().trim());
-    datetime::of_service(text).map_err(|_| ValueError::new(format!("{name} is {text:?}, not a time")))
 }
 
 #[cfg(test)]

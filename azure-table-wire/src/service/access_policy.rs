@@ -12,7 +12,6 @@ use bytes::Bytes;
 use crate::codec::odata::time::TimeText;
 use crate::codec::xml::Element;
 use crate::error::{Error, Result, ValueError};
-use crate::sas::parameters::time;
 use crate::sas::permissions::TablePermissions;
 use crate::value::datetime::DateTime;
 
@@ -93,16 +92,13 @@ impl StoredAccessPolicy {
         let id = signed
             .child("Id")
             .ok_or_else(|| ValueError::new("a policy has no Id"))?;
-        let field = |name| {
-            let body = signed.child("AccessPolicy")?;
-            Some(body.child(name)?.text().trim()).filter(|text| !text.is_empty())
-        };
-        let moment = |name| field(name).map(|text| read_moment(name, text)).transpose();
-        let permissions = field("Permission").map(|letters| {
-            letters
-                .parse()
-                .ok()
-                .ok_or_else(|| ValueError::new(format!("Permission is {letters:?}, not letters of r, a, u and d")))
+        let body = signed.child("AccessPolicy");
+        let body_with = |name| body.filter(|body| body.value(name).is_some());
+        let moment = |name| body_with(name).map(|body| body.moment(name)).transpose();
+        let letters = body.and_then(|body| body.value("Permission"));
+        let permissions = letters.map(|letters| {
+            let read = letters.parse();
+            read.map_err(|_| ValueError::new(format!("Permission is {letters:?}, not letters of r, a, u and d")))
         });
         Ok(Self {
             id: id.text().to_owned(),
@@ -123,9 +119,7 @@ pub fn list_to_request(policies: &[StoredAccessPolicy]) -> Bytes {
 
 /// Parses a document of policies. Elements may have any order; unknown ones are ignored.
 pub fn list_from_xml(document: &[u8]) -> Result<Vec<StoredAccessPolicy>, ValueError> {
-    let root = Element::read(document)
-        .filter(|root| root.name() == "SignedIdentifiers")
-        .ok_or_else(|| ValueError::new("not a document of access policies"))?;
+    let root = Element::read_root(document, "SignedIdentifiers", "of access policies")?;
     root.children("SignedIdentifier")
         .map(StoredAccessPolicy::read)
         .collect()
@@ -160,10 +154,6 @@ pub fn check_list(policies: &[StoredAccessPolicy]) -> Result<()> {
 /// element.
 pub fn list_for_response(policies: &[StoredAccessPolicy]) -> Bytes {
     StoredAccessPolicy::list_to_xml(policies, |fields| !fields.is_empty())
-}
-
-fn read_moment(name: &str, text: &str) -> Result<DateTime, ValueError> {
-    time(text).ok_or_else(|| ValueError::new(format!("{name} is {text:?}, not a time")))
 }
 
 #[cfg(test)]

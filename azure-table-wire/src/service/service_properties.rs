@@ -83,14 +83,9 @@ impl ServiceProperties {
 /// Returns the document with the properties that are set.
 pub fn to_xml(properties: &ServiceProperties) -> Bytes {
     let logging = properties.logging.as_ref().map(Logging::element);
-    let hours = properties
-        .hour_metrics
-        .as_ref()
-        .map(|metrics| metrics.element("HourMetrics"));
-    let minutes = properties
-        .minute_metrics
-        .as_ref()
-        .map(|metrics| metrics.element("MinuteMetrics"));
+    let metrics = |metrics: &Option<Metrics>, name| metrics.as_ref().map(|metrics| metrics.element(name));
+    let hours = metrics(&properties.hour_metrics, "HourMetrics");
+    let minutes = metrics(&properties.minute_metrics, "MinuteMetrics");
     let cors = properties
         .cors
         .as_ref()
@@ -102,9 +97,7 @@ pub fn to_xml(properties: &ServiceProperties) -> Bytes {
 
 /// Parses a document. Unknown elements are ignored.
 pub fn from_xml(document: &[u8]) -> Result<ServiceProperties, ValueError> {
-    let root = Element::read(document)
-        .filter(|root| root.name() == "StorageServiceProperties")
-        .ok_or_else(|| ValueError::new("not a document of service properties"))?;
+    let root = Element::read_root(document, "StorageServiceProperties", "of service properties")?;
     let metrics = |name| root.child(name).map(Metrics::read).transpose();
     Ok(ServiceProperties {
         logging: root.child("Logging").map(Logging::read).transpose()?,

@@ -63,21 +63,17 @@ impl GeoReplicationStatus {
 
 /// Parses a response.
 pub fn from_xml(document: &[u8]) -> Result<ServiceStatistics, ValueError> {
-    let root = Element::read(document).filter(|root| root.name() == "StorageServiceStats");
-    let replication = root.as_ref().and_then(|root| root.child("GeoReplication"));
+    let root = Element::read_root(document, "StorageServiceStats", "of service statistics")?;
+    let replication = root.child("GeoReplication");
     let replication = replication.ok_or_else(|| ValueError::new("not a document of service statistics"))?;
-    let text = |name| replication.child(name).map_or("", |child| child.text().trim());
-    let last_sync_time = match text("LastSyncTime") {
-        "" => None,
-        time => {
-            let read = httpdate::parse_http_date(time).ok();
-            let read = read.and_then(|time| DateTime::try_from(time).ok());
-            Some(read.ok_or_else(|| ValueError::new(format!("LastSyncTime is {time:?}, not a time")))?)
-        }
-    };
+    let last_sync_time = replication.value("LastSyncTime").map(|time| {
+        let read = httpdate::parse_http_date(time).ok();
+        let read = read.and_then(|time| DateTime::try_from(time).ok());
+        read.ok_or_else(|| ValueError::new(format!("LastSyncTime is {time:?}, not a time")))
+    });
     Ok(ServiceStatistics {
-        status: GeoReplicationStatus::of(text("Status")),
-        last_sync_time,
+        status: GeoReplicationStatus::of(replication.value("Status").unwrap_or_default()),
+        last_sync_time: last_sync_time.transpose()?,
     })
 }
 

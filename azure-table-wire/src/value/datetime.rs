@@ -22,11 +22,10 @@ use std::time::{Duration, SystemTime};
 
 use ::time::OffsetDateTime;
 use ::time::format_description::well_known::Rfc3339;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{ValueError, expected};
 use crate::value::clock;
-use crate::value::serde_text;
+use crate::value::serde_text::serde_text;
 
 /// The ticks of 100 ns in a second.
 const PER_SECOND: i64 = 10_000_000;
@@ -306,17 +305,7 @@ fn rfc3339(text: &str) -> Result<DateTime, ValueError> {
         .ok_or_else(|| expected("a date and time such as 2026-01-02T03:04:05Z", format_args!("{text:?}")))
 }
 
-impl Serialize for DateTime {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for DateTime {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        serde_text::parse(deserializer)
-    }
-}
+serde_text!(DateTime);
 
 #[cfg(test)]
 mod tests {

@@ -252,21 +252,6 @@ pub struct WireValue<'a> {
     pub token: Token<'a>,
 }
 
-/// Returns the token of a value.
-#[inline]
-pub fn token<'a>(value: &WireValue<'a>) -> Token<'a> {
-    value.token
-}
-
-/// Returns the value without its annotation.
-#[inline]
-pub fn unannotated(value: WireValue<'_>) -> WireValue<'_> {
-    WireValue {
-        annotation: None,
-        ..value
-    }
-}
-
 /// A JSON value that a property can have.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]

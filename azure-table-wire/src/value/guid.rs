@@ -7,10 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 use crate::error::{ValueError, expected};
-use crate::value::serde_text;
+use crate::value::serde_text::serde_text;
 
 /// A GUID: sixteen bytes in the order of its text.
 ///
@@ -50,14 +48,7 @@ impl Guid {
         bytes[8] = (bytes[8] & 0x3f) | 0x80;
         Self(bytes)
     }
-}
 
-/// Returns the text in shared memory.
-pub fn shared_text(guid: Guid) -> Arc<str> {
-    std::str::from_utf8(&guid.ascii()).unwrap_or_default().into()
-}
-
-impl Guid {
     /// Returns the text, in ASCII.
     // Inlined into the code of other values it would take twice the instructions.
     #[inline(never)]
@@ -72,6 +63,11 @@ impl Guid {
     }
 }
 
+/// Returns the text in shared memory.
+pub fn shared_text(guid: Guid) -> Arc<str> {
+    std::str::from_utf8(&guid.ascii()).unwrap_or_default().into()
+}
+
 impl fmt::Display for Guid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(std::str::from_utf8(&self.ascii()).unwrap_or_default())
@@ -84,17 +80,7 @@ impl fmt::Debug for Guid {
     }
 }
 
-impl Serialize for Guid {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Guid {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        serde_text::parse(deserializer)
-    }
-}
+serde_text!(Guid);
 
 impl FromStr for Guid {
     type Err = ValueError;

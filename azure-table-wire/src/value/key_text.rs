@@ -2,7 +2,7 @@
 //!
 //! The types that write such text are in `key/table_key.rs` of azure-table.
 
-use crate::value::ordinal::utf16_len;
+use crate::value::ordinal::length_fault;
 
 /// The maximum length of a PartitionKey or RowKey, in UTF-16 code units: the widest of the published limits.
 ///
@@ -39,13 +39,7 @@ pub fn key_text_fault(text: &str) -> Option<String> {
              `Escaped` may contain it"
         ));
     }
-    if text.len() > MAX_KEY_UNITS && utf16_len(text) > MAX_KEY_UNITS {
-        return Some(format!(
-            "it has {} UTF-16 units, more than the limit of {MAX_KEY_UNITS}",
-            utf16_len(text)
-        ));
-    }
-    None
+    length_fault(text, MAX_KEY_UNITS)
 }
 
 #[cfg(test)]

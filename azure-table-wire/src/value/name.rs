@@ -2,7 +2,7 @@
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-use crate::value::ordinal::utf16_len;
+use crate::value::ordinal::length_fault;
 
 /// The characters that no table name of any service has. They separate the parts of a URL.
 const NEVER_IN_TABLE_NAMES: [char; 4] = ['/', '\\', '#', '?'];
@@ -138,14 +138,7 @@ fn unusual_name_fault(name: &str) -> Option<String> {
     if SYSTEM_PROPERTIES.contains(&name) {
         return Some("the service reserves it".into());
     }
-    // A name of at most 255 bytes has at most 255 UTF-16 units: only longer ones are counted.
-    if name.len() > MAX_PROPERTY_NAME && utf16_len(name) > MAX_PROPERTY_NAME {
-        return Some(format!(
-            "it has {} UTF-16 units, more than the limit of {MAX_PROPERTY_NAME}",
-            utf16_len(name)
-        ));
-    }
-    None
+    length_fault(name, MAX_PROPERTY_NAME)
 }
 
 #[cfg(test)]

@@ -29,6 +29,13 @@ pub fn utf16_len(text: &str) -> usize {
     }
 }
 
+/// Returns the fault of a text with more than `limit` UTF-16 units.
+pub(crate) fn length_fault(text: &str, limit: usize) -> Option<String> {
+    // No text has more UTF-16 units than bytes: only longer ones are counted.
+    let units = if text.len() > limit { utf16_len(text) } else { 0 };
+    (units > limit).then(|| format!("it has {units} UTF-16 units, more than the limit of {limit}"))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -16,6 +16,24 @@ where
     deserializer.deserialize_str(Text(PhantomData))
 }
 
+/// Implements the traits of serde for a type whose serialized form is its text.
+macro_rules! serde_text {
+    ($type:ident) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                crate::value::serde_text::parse(deserializer)
+            }
+        }
+    };
+}
+pub(crate) use serde_text;
+
 struct Text<T>(PhantomData<T>);
 
 impl<T: FromStr<Err: fmt::Display>> Visitor<'_> for Text<T> {

@@ -17,7 +17,6 @@ use azure_table_wire::sas::user_delegation_key::{self, UserDelegationKey};
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::guid::Guid;
 use azure_table_wire::value::ordinal;
-use zeroize::Zeroizing;
 
 use crate::account::account_key::AccountKey;
 use crate::account::sas_token::{SasToken, invalid};
@@ -231,8 +230,7 @@ impl TableSas {
         }
         let parameters = self.parameters(X_MS_VERSION, WITH_ADDRESSES)?;
         let to_sign = table_string_to_sign(&parameters, key.account(), self.table.as_str());
-        let signature = Zeroizing::new(key.sign(&to_sign));
-        Ok(SasToken::signed(&parameters, &signature))
+        Ok(SasToken::signed(&parameters, key.sign(&to_sign)))
     }
 
     /// Signs with a user delegation key instead of the account key.
@@ -288,8 +286,8 @@ impl TableSas {
         }
         parameters.add("sduoid", self.user.map(|user| user.to_string()).unwrap_or_default());
         let to_sign = user_delegation_string_to_sign(&parameters, account, self.table.as_str());
-        let signature = Zeroizing::new(user_delegation_key::signing_key(key)?.sign(&to_sign));
-        Ok(SasToken::signed(&parameters, &signature))
+        let signature = user_delegation_key::signing_key(key)?.sign(&to_sign);
+        Ok(SasToken::signed(&parameters, signature))
     }
 
     fn parameters(&self, usual: &str, least: &str) -> Result<SasParameters> {
@@ -409,8 +407,8 @@ impl AccountSas {
         parameters.add("srt", self.resources.to_string());
         parameters.add("sp", self.permissions.to_string());
         self.used.write(&mut parameters)?;
-        let signature = Zeroizing::new(key.sign(&account_string_to_sign(&parameters, key.account())));
-        Ok(SasToken::signed(&parameters, &signature))
+        let to_sign = account_string_to_sign(&parameters, key.account());
+        Ok(SasToken::signed(&parameters, key.sign(&to_sign)))
     }
 }
 

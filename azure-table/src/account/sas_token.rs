@@ -58,7 +58,8 @@ impl SasToken {
     }
 
     /// Creates a signature from its parameters and the signature over them.
-    pub(crate) fn signed(parameters: &SasParameters, signature: &Zeroizing<String>) -> Self {
+    pub(crate) fn signed(parameters: &SasParameters, signature: String) -> Self {
+        let signature = Zeroizing::new(signature);
         let mut said = String::new();
         for (name, value) in parameters.pairs() {
             // Writing to a String cannot fail.
@@ -68,7 +69,7 @@ impl SasToken {
         // text is copied once.
         let most = said.len() + "sig=".len() + 3 * signature.len();
         let mut text = Zeroizing::new(String::with_capacity(most));
-        let _ = write!(text, "{said}sig={}", url::encode(signature));
+        let _ = write!(text, "{said}sig={}", url::encode(&signature));
         Self(Zeroizing::new(Box::from(text.as_str())))
     }
 
@@ -215,11 +216,10 @@ mod tests {
         let mut said = SasParameters::default();
         said.add("tn", "Orders");
         said.add("st", "2026-01-01T00:00:00Z");
-        let signature = Zeroizing::new("a+b/c=".to_owned());
-        let token = SasToken::signed(&said, &signature);
+        let token = SasToken::signed(&said, "a+b/c=".to_owned());
         assert_eq!(token.expose(), "tn=Orders&st=2026-01-01T00%3A00%3A00Z&sig=a%2Bb%2Fc%3D");
         assert_eq!(
-            SasToken::signed(&SasParameters::default(), &signature).expose(),
+            SasToken::signed(&SasParameters::default(), "a+b/c=".to_owned()).expose(),
             "sig=a%2Bb%2Fc%3D"
         );
         assert_eq!(token, SasToken::new(token.expose()).unwrap());

@@ -208,6 +208,30 @@ values! {
     Guid: Guid, as_guid;
 }
 
+/// Implements both traits for types that are stored as their text. `sorted` says whether it sorts as the values do, and
+/// the function reads it.
+macro_rules! as_text {
+    ($($(#[$doc:meta])* $type:ty, sorted: $sorted:literal, $read:expr;)*) => {$(
+        impl Property for $type {
+            type Compared = Self;
+            const EDM_TYPE: EdmType = EdmType::String;
+            const SORTED: bool = $sorted;
+
+            fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
+                Ok(Some(Edm::String(self.to_string().into())))
+            }
+        }
+
+        impl ReadProperty for $type {
+            $(#[$doc])*
+            fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
+                value.as_str().and_then($read)
+            }
+        }
+    )*};
+}
+use as_text;
+
 impl<T: Property> Property for Option<T> {
     type Compared = T::Compared;
     const EDM_TYPE: EdmType = T::EDM_TYPE;

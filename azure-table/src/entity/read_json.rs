@@ -84,7 +84,7 @@ fn row<'a>(
 ) -> Result<Row<'a>> {
     let mut reader = Reader::new(body).map_err(not_an_entity)?;
     let mut row = usual_row(context);
-    fill(&mut reader, &mut Before::none(), metadata, &mut row).map_err(not_an_entity)?;
+    fill(&mut reader, &mut Before::default(), metadata, &mut row).map_err(not_an_entity)?;
     reader.end().map_err(not_an_entity)?;
     if row.etag.is_none() {
         row.etag = etag.map(Cow::Borrowed);
@@ -235,7 +235,9 @@ fn not_a_page(error: JsonError) -> Error {
 /// The members of the previous row, with the text before their values: the name, and an annotation right before it.
 ///
 /// The rows of a page mostly have the same members in the same order. Comparing that text costs less than reading it,
-/// and a value is read into the property that the previous row had in its place.
+/// and a value is read into the property that the previous row had in its place. The default is the state for a single
+/// row, which no other follows.
+#[derive(Default)]
 struct Before<'a> {
     members: Vec<(&'a str, RowMember<'a>)>,
     is_kept: bool,
@@ -250,18 +252,7 @@ impl<'a> Before<'a> {
         Self {
             members: Vec::with_capacity(USUAL_MEMBERS),
             is_kept: true,
-            in_place: 0,
-            pending: Vec::new(),
-        }
-    }
-
-    /// Creates the state for a single row, which no other follows.
-    fn none() -> Self {
-        Self {
-            members: Vec::new(),
-            is_kept: false,
-            in_place: 0,
-            pending: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -49,22 +49,10 @@ impl<E, V: VariantOf<E>> VariantOf<Versioned<E>> for Versioned<V> {
     const VARIANT: &'static str = V::VARIANT;
 
     fn of(read: Versioned<E>) -> Result<Self, Versioned<E>> {
-        let Versioned {
-            entity,
-            etag,
-            timestamp,
-        } = read;
-        match V::of(entity) {
-            Ok(entity) => Ok(Self {
-                entity,
-                etag,
-                timestamp,
-            }),
-            Err(entity) => Err(Versioned {
-                entity,
-                etag,
-                timestamp,
-            }),
+        let version = (read.etag, read.timestamp);
+        match V::of(read.entity) {
+            Ok(entity) => Ok(Self::of(entity, version)),
+            Err(entity) => Err(Versioned::of(entity, version)),
         }
     }
 }

@@ -69,10 +69,14 @@ impl<E> Versioned<E> {
     /// # }
     /// ```
     pub fn map<U>(self, entity: impl FnOnce(E) -> U) -> Versioned<U> {
-        Versioned {
-            entity: entity(self.entity),
-            etag: self.etag,
-            timestamp: self.timestamp,
+        Versioned::of(entity(self.entity), (self.etag, self.timestamp))
+    }
+
+    pub(crate) fn of(entity: E, (etag, timestamp): (ETag, DateTime)) -> Self {
+        Self {
+            entity,
+            etag,
+            timestamp,
         }
     }
 }
@@ -132,22 +136,11 @@ impl<E: ReadEntity> ReadEntity for Versioned<E> {
     const IS_OF_MEMBERS: bool = E::IS_OF_MEMBERS;
 
     fn read(row: &Row<'_>) -> Result<Self> {
-        let entity = E::read(row)?;
-        let (etag, timestamp) = version(row)?;
-        Ok(Self {
-            entity,
-            etag,
-            timestamp,
-        })
+        Ok(Self::of(E::read(row)?, version(row)?))
     }
 
     fn read_members(members: &mut RowMembers<'_, '_>) -> Result<Self> {
         let entity = E::read_members(members)?;
-        let (etag, timestamp) = version(members.row())?;
-        Ok(Self {
-            entity,
-            etag,
-            timestamp,
-        })
+        Ok(Self::of(entity, version(members.row())?))
     }
 }

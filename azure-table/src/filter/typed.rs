@@ -11,10 +11,9 @@ use azure_table_wire::filter::evaluate::matches;
 use azure_table_wire::filter::expression::{Comparison, Expression, MAX_DEPTH};
 use azure_table_wire::value::edm::{Edm, EdmValue};
 
-use crate::entity::property_writer::{self, Destination, PropertySink};
+use crate::entity::dynamic::DynamicEntity;
 use crate::entity::table_entity::TableEntity;
 use crate::filter::column_name::ColumnName;
-use crate::key::entity_key::key_texts;
 
 /// A condition on the rows of `E`.
 ///
@@ -107,26 +106,22 @@ impl<E> Filter<E> {
             let why = "a filter with raw text cannot be evaluated in memory";
             return Err(Error::new(ErrorKind::Unsupported, why));
         }
-        let texts = key_texts(entity)?;
-        let (partition_key, row_key) = texts.pair();
-        let mut values = Values::default();
-        let mut writer = property_writer::writer(Destination::Values(&mut values), partition_key, row_key);
-        entity.write_properties(&mut writer)?;
-        property_writer::finish(writer)?;
+        let row = DynamicEntity::from_entity(entity)?;
         Ok(matches(&expression, &|name: &str| match name {
-            "PartitionKey" => Some(Edm::String(Cow::Borrowed(partition_key))),
-            "RowKey" => Some(Edm::String(Cow::Borrowed(row_key))),
-            _ => values
-                .0
-                .iter()
-                .find(|(known, _)| known == name)
-                .map(|(_, value)| value.clone()),
+            "PartitionKey" => Some(Edm::String(Cow::Borrowed(&row.partition_key))),
+            "RowKey" => Some(Edm::String(Cow::Borrowed(&row.row_key))),
+            _ => row.get(name).cloned(),
         }))
     }
 
     /// Returns this condition for the rows of another type.
     pub(crate) fn retyped<U>(self) -> Filter<U> {
         Filter::is(self.state, self.is_wide)
+    }
+
+    /// Creates a filter of an expression, whose values fit their columns.
+    pub(crate) fn of(expression: Expression) -> Self {
+        Self::is(State::of(expression), false)
     }
 
     fn is(state: State, is_wide: bool) -> Self {
@@ -257,23 +252,6 @@ pub(crate) fn into_expression<E>(filter: Filter<E>) -> Result<Expression> {
     match filter.state {
         State::Valid { expression, .. } => Ok(expression),
         State::Fault(why) => Err(Error::invalid_input(format!("filter: {why}"))),
-    }
-}
-
-/// The properties of an entity as they would be stored.
-#[derive(Default)]
-struct Values(Vec<(String, EdmValue)>);
-
-impl PropertySink for Values {
-    fn put(&mut self, name: &str, value: &Edm<'_>) {
-        self.0.push((name.to_owned(), value.clone().into_owned()));
-    }
-}
-
-impl<E> Filter<E> {
-    /// Creates a filter of an expression, whose values fit their columns.
-    pub(crate) fn of(expression: Expression) -> Self {
-        Self::is(State::of(expression), false)
     }
 }
 

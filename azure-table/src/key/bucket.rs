@@ -103,14 +103,8 @@ impl<const N: u16> Bucket<N> {
     }
 }
 
-const fn fnv_1a(bytes: &[u8]) -> u64 {
-    let mut hash = fnv::START;
-    let mut rest = bytes;
-    while let [byte, tail @ ..] = rest {
-        hash = fnv::add(hash, *byte);
-        rest = tail;
-    }
-    hash
+fn fnv_1a(bytes: &[u8]) -> u64 {
+    bytes.iter().copied().fold(fnv::START, fnv::add)
 }
 
 impl<const N: u16> From<Bucket<N>> for u16 {
@@ -148,12 +142,10 @@ impl<const N: u16> TableKey for Bucket<N> {
 
 impl<const N: u16> ReadTableKey for Bucket<N> {
     fn read_key(text: &str) -> Result<Self, ValueError> {
-        let number = if text.len() == DIGITS && text.bytes().all(|b| b.is_ascii_digit()) {
-            text.parse().ok().and_then(Self::new)
-        } else {
-            None
-        };
-        number.ok_or_else(|| expected(&format!("a bucket of {N}, in 4 digits"), format_args!("{text:?}")))
+        let has_digits = text.len() == DIGITS && text.bytes().all(|b| b.is_ascii_digit());
+        let number = has_digits.then(|| text.parse().ok()).flatten();
+        let bucket = number.and_then(Self::new);
+        bucket.ok_or_else(|| expected(&format!("a bucket of {N}, in 4 digits"), format_args!("{text:?}")))
     }
 }
 

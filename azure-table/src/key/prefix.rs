@@ -33,9 +33,13 @@ pub struct KeyPrefix<E> {
 
 impl<E> KeyPrefix<E> {
     fn new(partition_key: Start, row_key: Option<Start>) -> Self {
+        Self::of(KeyStart { partition_key, row_key }, None)
+    }
+
+    fn of(start: KeyStart, unsorted: Option<[String; 2]>) -> Self {
         Self {
-            start: KeyStart { partition_key, row_key },
-            unsorted: None,
+            start,
+            unsorted,
             entity: PhantomData,
         }
     }
@@ -125,21 +129,13 @@ impl<E> KeyPrefix<E> {
     where
         E: VariantOf<T>,
     {
-        KeyPrefix {
-            start: self.start,
-            unsorted: self.unsorted,
-            entity: PhantomData,
-        }
+        KeyPrefix::of(self.start, self.unsorted)
     }
 }
 
 impl<E> Clone for KeyPrefix<E> {
     fn clone(&self) -> Self {
-        Self {
-            start: self.start.clone(),
-            unsorted: self.unsorted.clone(),
-            entity: PhantomData,
-        }
+        Self::of(self.start.clone(), self.unsorted.clone())
     }
 }
 
@@ -192,11 +188,7 @@ impl<E: TableEntity> Key<E> {
         let mut key = KeyWriter::new(&E::SCHEMA.key);
         E::KeyFields::write_prefix(fields, &mut key)?;
         let (start, unsorted) = key.finish_start()?;
-        Ok(KeyPrefix {
-            start,
-            unsorted,
-            entity: PhantomData,
-        })
+        Ok(KeyPrefix::of(start, unsorted))
     }
 }
 

@@ -73,7 +73,7 @@ fn read_into(
     }
     let is_masked = is_masked(&response);
     let response = response::expect(response, &[StatusCode::OK])?;
-    let (body, etag) = (response::json(&response)?, response::etag_text(&response));
+    let (body, etag) = (response::json(&response)?, response::etag(&response));
     let checked = |row: &Row<'_>| {
         if is_masked || has_key(row, key) {
             Ok(())

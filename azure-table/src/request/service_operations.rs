@@ -3,7 +3,7 @@
 //! Source: REST "Get Table Service Properties", "Set Table Service Properties", "Get Table Service Stats".
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::account::profile::{Feature, require};
+use azure_table_wire::account::profile::require;
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, Result, ValueError};
@@ -22,7 +22,7 @@ const PROPERTIES: &str = "?restype=service&comp=properties";
 
 /// Builds `GET /?restype=service&comp=properties`.
 pub(crate) fn get_properties(endpoint: &Endpoint) -> Result<OperationRequest> {
-    require(endpoint.profile(), Feature::ServiceProperties)?;
+    require(endpoint.profile(), "service properties")?;
     let request = xml(endpoint.uri(PROPERTIES)?, Method::GET, None);
     Ok(OperationRequest::new(OperationKind::GetServiceProperties, request))
 }
@@ -33,7 +33,7 @@ pub(crate) fn properties(response: Response<Bytes>) -> Result<ServiceProperties>
 
 /// Builds `PUT /?restype=service&comp=properties`.
 pub(crate) fn set_properties(endpoint: &Endpoint, properties: &ServiceProperties) -> Result<OperationRequest> {
-    require(endpoint.profile(), Feature::ServiceProperties)?;
+    require(endpoint.profile(), "service properties")?;
     service_properties::check(properties)?;
     let request = xml(
         endpoint.uri(PROPERTIES)?,
@@ -49,7 +49,7 @@ pub(crate) fn properties_set(response: Response<Bytes>) -> Result<()> {
 
 /// Builds `GET /?restype=service&comp=stats` for the secondary.
 pub(crate) fn get_statistics(endpoint: &Endpoint) -> Result<OperationRequest> {
-    require(endpoint.profile(), Feature::ServiceStatistics)?;
+    require(endpoint.profile(), "service statistics")?;
     let uri = endpoint.secondary_uri("?restype=service&comp=stats")?;
     let mut operation = OperationRequest::new(OperationKind::GetServiceStatistics, xml(uri, Method::GET, None));
     operation.location = Location::Secondary;

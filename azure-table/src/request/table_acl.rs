@@ -3,7 +3,7 @@
 //! Source: REST "Get Table ACL", "Set Table ACL".
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::account::profile::{Feature, require};
+use azure_table_wire::account::profile::require;
 use azure_table_wire::codec::url;
 use azure_table_wire::error::Result;
 use azure_table_wire::error::operation_kind::OperationKind;
@@ -37,7 +37,7 @@ pub(crate) fn were_set(response: Response<Bytes>) -> Result<()> {
 }
 
 fn request(kind: OperationKind, endpoint: &Endpoint, table: &str, list: Option<Bytes>) -> Result<OperationRequest> {
-    require(endpoint.profile(), Feature::AccessPolicies)?;
+    require(endpoint.profile(), "stored access policies")?;
     let uri = endpoint.uri(&format!("{}?comp=acl", url::encode(table)))?;
     let method = if list.is_some() { Method::PUT } else { Method::GET };
     let mut operation = OperationRequest::new(kind, xml(uri, method, list)).in_table(table);

@@ -3,7 +3,7 @@
 //! The key is a value of the wire: `sas/user_delegation_key.rs` of azure-table-wire.
 
 use azure_table_wire::account::endpoint::Endpoint;
-use azure_table_wire::account::profile::{Feature, require};
+use azure_table_wire::account::profile::require;
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::request::http_request::{DELEGATION_VERSION, xml};
@@ -16,7 +16,7 @@ use crate::write::operation_request::OperationRequest;
 
 /// Builds `POST /?restype=service&comp=userdelegationkey`. It returns a key and changes nothing.
 pub(crate) fn get(endpoint: &Endpoint, info: &KeyInfo) -> Result<OperationRequest> {
-    require(endpoint.profile(), Feature::UserDelegation)?;
+    require(endpoint.profile(), "user delegation keys")?;
     info.check()?;
     let uri = endpoint.uri("?restype=service&comp=userdelegationkey")?;
     let request = xml(uri, Method::POST, Some(info.to_xml()));

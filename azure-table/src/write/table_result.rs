@@ -275,7 +275,7 @@ pub(crate) fn read_response(
     let mut response = response::expect(response, expected)?;
     let key = key.filter(|_| !requested_key::is_masked(&response) && response::is_json_object(response.body()));
     let checked = key.map_or(Ok(()), |key| requested_key::check_keys(response.body(), key));
-    let (status, etag) = (response.status().as_u16(), response::etag(&response));
+    let (status, etag) = (response.status().as_u16(), response::etag(&response).map(ETag::new));
     let (body, context) = (mem::take(response.body_mut()), RowContext::of(&response));
     checked
         .and_then(|()| TableResult::of_response(requested, status, etag, body, context))

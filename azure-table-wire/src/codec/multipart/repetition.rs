@@ -15,15 +15,14 @@ const VARYING: [&str; 3] = ["etag", "location", "dataserviceid"];
 /// A part without a body, as the text around the values that differ.
 #[derive(Debug)]
 pub(super) struct Repetition<'a> {
-    start_line: &'a str,
-    status: Option<u16>,
+    /// The message itself, whose start line, status and headers the next one repeats.
+    message: Message<'a>,
     /// The text before each value, then the text after the last one, up to the end of the boundary line.
     pieces: Vec<&'a [u8]>,
     /// The index of the value that is the ETag.
     etag: usize,
-    /// The start of the head, the initials of its headers, and the number of bytes after it.
+    /// The start of the head, and the number of bytes after it.
     head: usize,
-    initials: u32,
     behind_head: usize,
 }
 
@@ -47,12 +46,10 @@ impl<'a> Repetition<'a> {
         pieces.push(part.get(at..)?);
         let head = place(message.head)?;
         Some(Self {
-            start_line: message.start_line,
-            status: message.status,
+            message: *message,
             pieces,
             etag: etag_value?,
             head,
-            initials: message.initials,
             behind_head: part.len().checked_sub(head + message.head.len())?,
         })
     }
@@ -77,12 +74,9 @@ impl<'a> Repetition<'a> {
         let rest = rest.strip_prefix(*last)?;
         let end = text.len() - rest.len() - self.behind_head;
         let message = Message {
-            start_line: self.start_line,
-            status: self.status,
             head: &text[self.head..end],
-            initials: self.initials,
             etag,
-            body: b"",
+            ..self.message
         };
         Some((message, rest))
     }

@@ -224,11 +224,7 @@ where
         let Some(missing) = self.missing.as_mut() else {
             return Err(self.absent("no entity has this key; `.or_insert(..)` would insert one"));
         };
-        let entity = Versioned {
-            entity: missing(),
-            etag: ETag::new(""),
-            timestamp: DateTime::MIN,
-        };
+        let entity = Versioned::of(missing(), (ETag::new(""), DateTime::MIN));
         let Ok(key) = &self.key else { return Ok(entity) };
         let texts = key_texts(&entity)?;
         let (partition_key, row_key) = texts.pair();

@@ -3,38 +3,22 @@
 //! Their text does not sort as the addresses do (`10.0.0.0` before `9.0.0.0`). They are therefore compared for equality
 //! only, and cannot be part of a key.
 
-use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
 
 use azure_table_wire::error::{ValueError, expected};
 use azure_table_wire::value::edm::{Edm, EdmType, WireValue};
 
-use crate::entity::property::{Property, ReadProperty};
+use crate::entity::property::{Property, ReadProperty, as_text};
 
-macro_rules! addresses {
-    ($($type:ty: $expected:literal;)*) => {$(
-        impl Property for $type {
-            type Compared = Self;
-            const EDM_TYPE: EdmType = EdmType::String;
-            const SORTED: bool = false;
-
-            fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
-                Ok(Some(Edm::String(Cow::Owned(self.to_string()))))
-            }
-        }
-
-        impl ReadProperty for $type {
-            fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
-                let text = value.as_str()?;
-                text.parse().map_err(|_| expected($expected, format_args!("{text:?}")))
-            }
-        }
-    )*};
+as_text! {
+    IpAddr, sorted: false, |text| read(text, "an IP address");
+    Ipv4Addr, sorted: false, |text| read(text, "an IPv4 address");
+    Ipv6Addr, sorted: false, |text| read(text, "an IPv6 address");
 }
-addresses! {
-    IpAddr: "an IP address";
-    Ipv4Addr: "an IPv4 address";
-    Ipv6Addr: "an IPv6 address";
+
+fn read<T: FromStr>(text: &str, what: &str) -> Result<T, ValueError> {
+    text.parse().map_err(|_| expected(what, format_args!("{text:?}")))
 }
 
 #[cfg(test)]

@@ -4,31 +4,18 @@
 //! `9`), and one number has several texts. A `Decimal` is compared for equality of its text only, and cannot be part of
 //! a key.
 
-use std::borrow::Cow;
-
 use azure_table_wire::error::ValueError;
 use azure_table_wire::value::edm::{Edm, EdmType, WireValue};
 use rust_decimal::Decimal;
 
-use crate::entity::property::{Property, ReadProperty};
+use crate::entity::property::{Property, ReadProperty, as_text};
 
-impl Property for Decimal {
-    type Compared = Self;
-    const EDM_TYPE: EdmType = EdmType::String;
-    const SORTED: bool = false;
-
-    fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
-        Ok(Some(Edm::String(Cow::Owned(self.to_string()))))
-    }
-}
-
-impl ReadProperty for Decimal {
+as_text! {
     /// # Errors
     /// The text is not a number, or has more digits than a `Decimal` holds.
-    fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
-        let text = value.as_str()?;
+    Decimal, sorted: false, |text| {
         Self::from_str_exact(text).map_err(|e| ValueError::new(format!("{text:?} is not a Decimal: {e}")))
-    }
+    };
 }
 
 #[cfg(test)]

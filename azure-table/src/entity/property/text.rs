@@ -9,7 +9,7 @@ use std::sync::Arc;
 use azure_table_wire::error::{ValueError, expected};
 use azure_table_wire::value::edm::{Edm, EdmType, WireValue};
 
-use crate::entity::property::{Property, ReadProperty};
+use crate::entity::property::{Property, ReadProperty, as_text};
 
 macro_rules! text {
     ($($type:ty),*) => {$(
@@ -49,19 +49,8 @@ impl ReadProperty for Box<str> {
     }
 }
 
-impl Property for char {
-    type Compared = Self;
-    const EDM_TYPE: EdmType = EdmType::String;
-
-    fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
-        Ok(Some(Edm::String(Cow::Owned(self.to_string()))))
-    }
-}
-
-impl ReadProperty for char {
-    fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
-        one_character(value.as_str()?)
-    }
+as_text! {
+    char, sorted: true, one_character;
 }
 
 /// Parses text of exactly one character.

@@ -1,24 +1,18 @@
 //! Feature `ulid-3`: `Ulid` as Edm.String and part of a key; both are its 26 characters, which sort as the values do.
 
-use std::borrow::Cow;
-
 use azure_table_wire::error::{ValueError, expected};
 use azure_table_wire::value::edm::{Edm, EdmType, WireValue};
 use ulid::Ulid;
 
-use crate::entity::property::{Property, ReadProperty};
+use crate::entity::property::{Property, ReadProperty, as_text};
 use crate::key::table_key::{ReadTableKey, TableKey};
 
 /// The text, in ASCII.
 const LENGTH: usize = 26;
 
-impl Property for Ulid {
-    type Compared = Self;
-    const EDM_TYPE: EdmType = EdmType::String;
-
-    fn to_edm(&self) -> Result<Option<Edm<'_>>, ValueError> {
-        Ok(Some(Edm::String(Cow::Owned(self.to_string()))))
-    }
+as_text! {
+    /// Accepts lower-case letters too.
+    Ulid, sorted: true, read;
 }
 
 /// Rejects text of more than 128 bits, because `Ulid` would drop the first ones.
@@ -27,13 +21,6 @@ fn read(text: &str) -> Result<Ulid, ValueError> {
         .ok()
         .filter(|id| id.array_to_str(&mut [0; LENGTH]).eq_ignore_ascii_case(text))
         .ok_or_else(|| expected("a ULID (26 characters)", format_args!("{text:?}")))
-}
-
-impl ReadProperty for Ulid {
-    /// Accepts lower-case letters too.
-    fn from_wire(value: WireValue<'_>) -> Result<Self, ValueError> {
-        read(value.as_str()?)
-    }
 }
 
 impl TableKey for Ulid {

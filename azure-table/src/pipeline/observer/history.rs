@@ -98,7 +98,7 @@ impl CallHistory {
             status: response.map(|response| response.status().as_u16()),
             code: ended.rejection.as_ref().and_then(|rejection| rejection.code.clone()),
             failure: ended.outcome.as_ref().err().map(|(_, e)| e.to_string()),
-            etag: response.and_then(response::etag_text).map(str::to_owned),
+            etag: response.and_then(response::etag).map(str::to_owned),
             service_time: response.and_then(|response| response::date(response.headers())),
             request_id: response.and_then(response::request_id),
             client_request_id: Arc::clone(&self.client_request_id),
