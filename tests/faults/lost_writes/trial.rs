@@ -1,0 +1,91 @@
+//! Runs one history on the real client, and compares what its caller was told with the rows at the end of time.
+
+use std::time::Duration;
+
+use azure_table::TableServiceClient;
+
+use super::choices::Choices;
+use super::view::View;
+use super::world::{Bounds, Clock, Phase, Renewable, Shared, World};
+use super::writes::{Answer, Write, resolve};
+
+/// The time after the call when no request is in flight any more.
+const LATER: Duration = Duration::from_secs(200);
+
+/// The broken promises of a history.
+pub(super) const CLAIMS: [&str; 3] = [
+    "C1: not applied, of a write that is applied",
+    "C2: two effects of one call",
+    "C3: applied, of a write that is not",
+];
+
+/// The end of one history.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) choices: Choices,
+    pub(super) answer: Answer,
+    pub(super) is_applied: bool,
+    /// The positions of the broken claims in [`CLAIMS`], with what was told.
+    pub(super) broken: Vec<(usize, String)>,
+    pub(super) view: View,
+    pub(super) log: Vec<String>,
+}
+
+/// Runs one history.
+pub(super) async fn run((write, clock): (Write, Clock), bounds: Bounds, choices: Choices, is_logged: bool) -> Ended {
+    let shared = Shared::new(World::new((write, clock), bounds, choices, is_logged));
+    let endpoint = match clock {
+        Clock::Cosmos => "https://contoso.table.cosmos.azure.com",
+        _ => "https://contoso.table.core.windows.net",
+    };
+    let service = TableServiceClient::new(endpoint, Renewable::default()).unwrap();
+    let service = service.transport(shared.clone()).retry(shared.clone());
+    let etags = shared.lock().begin();
+    let ended = write.run(&service, etags).await;
+    let answer = Answer::of_call(&ended);
+    let mut told = vec![("the call".to_owned(), answer.clone(), shared.lock().looks_own)];
+    shared.lock().say(&format_args!("told: {answer:?}"));
+    let view = std::mem::take(&mut shared.lock().view);
+    shared.lock().phase = Phase::Resolution;
+    if let Some(error) = ended.as_ref().err().filter(|_| matches!(answer, Answer::InDoubt(_))) {
+        for (at, wait) in [("at once", Duration::ZERO), ("later", LATER)] {
+            tokio::time::sleep(wait).await;
+            for is_other_process in [false, true] {
+                shared.lock().looks_own = false;
+                let place = if is_other_process { " elsewhere" } else { "" };
+                let Some(answer) = resolve(&service, error, is_other_process).await else { continue };
+                let mut world = shared.lock();
+                world.say(&format_args!("resolved {at}{place}: {answer:?}"));
+                told.push((format!("resolved {at}{place}"), answer, world.looks_own));
+            }
+        }
+    }
+    let mut world = shared.lock();
+    world.arrivals(|_, _| true);
+    let stored = world.stored();
+    let effects = world.effects;
+    world.say(&format_args!("stored: {stored}; the write was applied {effects} times"));
+    let mut broken = Vec::new();
+    for (place, answer, looks_own) in &told {
+        match answer {
+            Answer::NotApplied(_) if effects > 0 => broken.push((0, place.clone())),
+            Answer::Applied if effects == 0 && !looks_own => broken.push((2, place.clone())),
+            _ => {}
+        }
+    }
+    // Other writes may be repeated: `retries`, "Others may also write between the read-back and the repetition, and the
+    // lost request may arrive last." The client repeats what the rows did not show, because another client changed
+    // them, because a wrong clock forbids a conclusion from contents, or because the read failed. So two effects of a
+    // write without a condition count only if the last read before the second showed the first.
+    if effects > 1 && (write.is_conditional() || world.is_shown_twice) {
+        broken.push((1, "the call".to_owned()));
+    }
+    Ended {
+        answer,
+        is_applied: effects > 0 || told[0].2,
+        broken,
+        view,
+        choices: std::mem::take(&mut world.choices),
+        log: world.log.take().unwrap_or_default(),
+    }
+}
