@@ -7,6 +7,7 @@
 //! all of a group have one outcome, the client should say it.
 
 mod choices;
+mod emulator;
 mod service;
 mod trial;
 mod view;
@@ -20,10 +21,10 @@ use std::time::Instant;
 
 use azure_table_tests::scenario::of_all;
 use azure_table_wire::value::clock::replace_wall_clock;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Runtime;
 
 use choices::Choices;
-use trial::{CLAIMS, Ended};
+use trial::{CLAIMS, Ended, paused};
 use view::Classes;
 use world::{Bounds, Clock};
 use writes::{Answer, Write};
@@ -60,14 +61,18 @@ impl Results {
         for (claim, place) in &ended.broken {
             counts.broken[*claim] += 1;
             let key = (*claim, number, clock.family());
-            let known = self.examples.get(&key).map(|(_, known, _)| known.iter().map(|c| u32::from(*c)).sum::<u32>());
+            let known = self
+                .examples
+                .get(&key)
+                .map(|(_, known, _)| known.iter().map(|c| u32::from(*c)).sum::<u32>());
             let sum = taken().iter().map(|choice| u32::from(*choice)).sum::<u32>();
             if known.is_none_or(|known| sum < known) {
                 self.examples.insert(key, (clock, taken(), place.clone()));
             }
         }
         if has_classes {
-            self.classes.add((number, clock), ended.view.clone(), ended.is_applied, &ended.answer);
+            self.classes
+                .add((number, clock), ended.view.clone(), ended.is_applied, &ended.answer);
         }
     }
 
@@ -94,18 +99,27 @@ impl Results {
 impl fmt::Display for Results {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let writes = Write::all();
-        writeln!(f, "{:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>7}", "histories", "Ok", "error", "in doubt", "C1", "C2", "C3")?;
+        writeln!(
+            f,
+            "{:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>7}",
+            "histories", "Ok", "error", "in doubt", "C1", "C2", "C3"
+        )?;
         for (number, counts) in &self.counts {
-            let Counts { histories, applied, not_applied, in_doubt, broken: [c1, c2, c3] } = counts;
+            let Counts {
+                histories,
+                applied,
+                not_applied,
+                in_doubt,
+                broken: [c1, c2, c3],
+            } = counts;
             let write = writes[*number];
-            writeln!(f, "{histories:9} {applied:9} {not_applied:9} {in_doubt:9} {c1:7} {c2:7} {c3:7}  {write}")?;
+            writeln!(
+                f,
+                "{histories:9} {applied:9} {not_applied:9} {in_doubt:9} {c1:7} {c2:7} {c3:7}  {write}"
+            )?;
         }
         Ok(())
     }
-}
-
-fn paused() -> Runtime {
-    Builder::new_current_thread().enable_time().start_paused(true).build().unwrap()
 }
 
 /// Runs one history.
@@ -124,7 +138,12 @@ fn print_examples(results: &Results, bounds: Bounds) {
         };
         let taken = choices::simplest(taken.clone(), breaks);
         let ended = run(&runtime, of, bounds, Choices::of(&taken), true);
-        let places: Vec<_> = ended.broken.iter().filter(|(broken, _)| broken == claim).map(|(_, place)| &**place).collect();
+        let places: Vec<_> = ended
+            .broken
+            .iter()
+            .filter(|(broken, _)| broken == claim)
+            .map(|(_, place)| &**place)
+            .collect();
         println!("\n{} ({}): {}, {:?}", CLAIMS[*claim], places.join(", "), of.0, of.1);
         ended.log.iter().for_each(|line| println!("  {line}"));
     }
@@ -133,7 +152,10 @@ fn print_examples(results: &Results, bounds: Bounds) {
 /// Runs all histories of these writes on two threads.
 fn enumerate(bounds: Bounds, of: impl Fn(&Write, Clock) -> bool + Sync) -> Results {
     let writes = Write::all();
-    let all = writes.iter().enumerate().flat_map(|(number, write)| Clock::ALL.map(|clock| (number, *write, clock)));
+    let all = writes
+        .iter()
+        .enumerate()
+        .flat_map(|(number, write)| Clock::ALL.map(|clock| (number, *write, clock)));
     let all: Vec<_> = all.filter(|(_, write, clock)| of(write, *clock)).collect();
     let next = AtomicUsize::new(0);
     let work = || {

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use azure_table::{DateTime, Profile};
+use azure_table::DateTime;
 use bytes::Bytes;
 use http::{Request, Response};
 use serde_json::{Map, Value};
@@ -100,14 +100,20 @@ impl Store {
             (Verb::Insert, Some(_)) => return Err(EXISTS),
             (Verb::Update { .. } | Verb::Delete, None) => return Err(NOT_FOUND),
             (Verb::Update { .. } | Verb::Delete, Some(stored))
-                if operation.if_match.as_ref().is_some_and(|etag| *etag != "*" && *etag != stored.etag) =>
+                if operation
+                    .if_match
+                    .as_ref()
+                    .is_some_and(|etag| *etag != "*" && *etag != stored.etag) =>
             {
                 return Err(NOT_MET);
             }
             (Verb::Upsert { merges } | Verb::Update { merges }, _) => merges,
             (Verb::Insert | Verb::Delete, _) => false,
         };
-        let mut cells = stored.filter(|_| merges).map(|row| row.cells.clone()).unwrap_or_default();
+        let mut cells = stored
+            .filter(|_| merges)
+            .map(|row| row.cells.clone())
+            .unwrap_or_default();
         cells.extend(operation.cells.clone());
         let cells = (operation.verb != Verb::Delete).then_some(cells);
         self.put(operation.row, cells, (Some(now), is_own));
@@ -149,8 +155,12 @@ fn operation(method: &str, url: &str, header: impl Fn(&str) -> Option<String>, b
     let verb = match (tunnelled.as_deref().unwrap_or(method), &if_match) {
         ("POST", _) => Verb::Insert,
         ("DELETE", _) => Verb::Delete,
-        (method, None) => Verb::Upsert { merges: method != "PUT" },
-        (method, Some(_)) => Verb::Update { merges: method != "PUT" },
+        (method, None) => Verb::Upsert {
+            merges: method != "PUT",
+        },
+        (method, Some(_)) => Verb::Update {
+            merges: method != "PUT",
+        },
     };
     Operation {
         verb,
@@ -188,7 +198,6 @@ pub(super) fn rows_read(request: &Request<Bytes>) -> (Vec<usize>, bool) {
 /// Writes responses in the form of a service.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Form {
-    pub(super) profile: Profile,
     /// The value of `Date`, in seconds since 1970.
     pub(super) date: Option<u64>,
 }
@@ -223,7 +232,13 @@ impl Form {
     }
 
     /// Returns the response to a write.
-    pub(super) fn written(self, operations: &[Operation], is_batch: bool, store: &Store, outcome: Result<(), Rejected>) -> Response<Bytes> {
+    pub(super) fn written(
+        self,
+        operations: &[Operation],
+        is_batch: bool,
+        store: &Store,
+        outcome: Result<(), Rejected>,
+    ) -> Response<Bytes> {
         let etag = |operation: &Operation| store.rows[operation.row].as_ref().map(|row| row.etag.clone());
         if !is_batch {
             return match outcome {
@@ -237,7 +252,7 @@ impl Form {
                 Err(Rejected(status, code, _)) => self.error((status, code)),
             };
         }
-        let mut body = format!("--r\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n");
+        let mut body = "--r\r\nContent-Type: multipart/mixed; boundary=c\r\n\r\n".to_owned();
         let mut part = |status: &str, headers: &str, text: &str| {
             body += "--c\r\nContent-Type: application/http\r\nContent-Transfer-Encoding: binary\r\n\r\n";
             write!(body, "HTTP/1.1 {status}\r\n{headers}\r\n{text}\r\n").unwrap();
@@ -249,7 +264,11 @@ impl Form {
             }),
             Err(Rejected(status, code, index)) => {
                 let media_type = format!("Content-Type: {JSON}\r\n");
-                part(&format!("{status} Rejected"), &media_type, &error_body(code, Some(index)));
+                part(
+                    &format!("{status} Rejected"),
+                    &media_type,
+                    &error_body(code, Some(index)),
+                );
             }
         }
         body += "--c--\r\n--r--\r\n";
@@ -258,7 +277,9 @@ impl Form {
 
     /// Returns the response to a read.
     pub(super) fn read(self, rows: &[(usize, Option<Row>)], is_query: bool) -> Response<Bytes> {
-        let entities = rows.iter().filter_map(|(key, row)| Some(entity(KEYS[*key], row.as_ref()?)));
+        let entities = rows
+            .iter()
+            .filter_map(|(key, row)| Some(entity(KEYS[*key], row.as_ref()?)));
         let mut entities: Vec<Value> = entities.collect();
         if is_query {
             let page = serde_json::json!({ "odata.metadata": "https://contoso/$metadata#Rows", "value": entities });
@@ -284,7 +305,12 @@ fn entity(key: &str, row: &Row) -> Value {
     let written = u64::try_from(row.written.unwrap() + 40_000_000_000).unwrap();
     let at = BASE - Duration::from_secs(40_000) + Duration::from_micros(written);
     let at = DateTime::try_from(std::time::UNIX_EPOCH + at).unwrap().to_string();
-    for (name, value) in [("odata.etag", &*row.etag), ("PartitionKey", "p"), ("RowKey", key), ("Timestamp", &*at)] {
+    for (name, value) in [
+        ("odata.etag", &*row.etag),
+        ("PartitionKey", "p"),
+        ("RowKey", key),
+        ("Timestamp", &*at),
+    ] {
         entity.insert(name.to_owned(), value.into());
     }
     entity.into()

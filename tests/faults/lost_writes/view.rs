@@ -97,7 +97,9 @@ impl View {
     pub(super) fn read(&mut self, sent: &[Operation], rows: &[(usize, Option<Row>)], clocks: Clocks) {
         let elapsed = i64::try_from(clocks.now.as_micros()).unwrap();
         let own = micros(clocks.own);
-        let by_date = clocks.date.map(|date| (date as i64 - BASE.as_secs() as i64) * 1_000_000 - elapsed);
+        let by_date = clocks
+            .date
+            .map(|date| (date as i64 - BASE.as_secs() as i64) * 1_000_000 - elapsed);
         let starts = [by_date, Some(self.started), Some(own - elapsed)];
         let mut seen = [Seen::NotRead; 2];
         for (key, row) in rows {
@@ -190,11 +192,18 @@ impl Classes {
     pub(super) fn report(&self, writes: &[Write]) -> Needless {
         let mut coarse: HashMap<Features, Class> = HashMap::new();
         for ((number, is_cosmos, view), class) in &self.0 {
-            coarse.entry(features(&writes[*number], *is_cosmos, view)).or_default().add(*class);
+            coarse
+                .entry(features(&writes[*number], *is_cosmos, view))
+                .or_default()
+                .add(*class);
         }
         let mut report = Needless {
             classes: self.0.len(),
-            mixed: self.0.values().filter(|class| class.in_doubt > 0 && class.definite > 0).count(),
+            mixed: self
+                .0
+                .values()
+                .filter(|class| class.in_doubt > 0 && class.definite > 0)
+                .count(),
             ..Needless::default()
         };
         let mut patterns: HashMap<Features, Features> = HashMap::new();
@@ -216,7 +225,9 @@ impl Classes {
 }
 
 /// The names of the features, in the order in which a pattern drops them.
-const NAMES: [&str; 9] = ["write", "service", "id", "earlier", "row b", "time", "step", "flight", "last"];
+const NAMES: [&str; 9] = [
+    "write", "service", "id", "earlier", "row b", "time", "step", "flight", "last",
+];
 /// The parts of a view that a pattern may name. An empty one is irrelevant.
 type Features = [String; 10];
 
@@ -233,7 +244,11 @@ fn features(write: &Write, is_cosmos: bool, view: &View) -> Features {
     let mut time = String::new();
     match read {
         Some(Seeing::FailedRead) => rows[0] = "read failed".into(),
-        Some(Seeing::Read { is_in_flight, is_step_visible, rows: seen }) => {
+        Some(Seeing::Read {
+            is_in_flight,
+            is_step_visible,
+            rows: seen,
+        }) => {
             flight = if *is_in_flight { "in flight" } else { "none in flight" };
             step = if *is_step_visible { "step seen" } else { "no step" };
             rows = seen.map(|seen| match seen {
@@ -256,14 +271,28 @@ fn features(write: &Write, is_cosmos: bool, view: &View) -> Features {
     let service = if is_cosmos { "Cosmos" } else { "Storage" };
     let id = if write.has_id { "id" } else { "no id" };
     let form = write.to_string().replace(" with write_id", "");
-    [form, service.into(), id.into(), earlier.join("+"), b, time, step.into(), flight.into(), last, a]
+    [
+        form,
+        service.into(),
+        id.into(),
+        earlier.join("+"),
+        b,
+        time,
+        step.into(),
+        flight.into(),
+        last,
+        a,
+    ]
 }
 
 /// Drops the features without which all histories of the pattern still have one outcome.
 fn general(own: &Features, coarse: &HashMap<Features, Class>) -> Features {
     let decides = |pattern: &Features| {
         let matching = coarse.iter().filter(|(features, _)| {
-            features.iter().zip(pattern).all(|(feature, wanted)| wanted.is_empty() || feature == wanted)
+            features
+                .iter()
+                .zip(pattern)
+                .all(|(feature, wanted)| wanted.is_empty() || feature == wanted)
         });
         let mut all = Class::default();
         matching.for_each(|(_, class)| all.add(*class));
@@ -299,13 +328,28 @@ pub(super) struct Needless {
 
 impl fmt::Display for Needless {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { classes, in_doubt, mixed, needless, .. } = self;
-        writeln!(f, "{classes} classes, {in_doubt} end in doubt, {needless} of them without need; {mixed} are mixed")?;
+        let Self {
+            classes,
+            in_doubt,
+            mixed,
+            needless,
+            ..
+        } = self;
+        writeln!(
+            f,
+            "{classes} classes, {in_doubt} end in doubt, {needless} of them without need; {mixed} are mixed"
+        )?;
         let mut patterns: Vec<_> = self.patterns.iter().collect();
         patterns.sort_by_key(|(_, (classes, _))| std::cmp::Reverse(*classes));
         for ((outcome, pattern), (classes, histories)) in patterns {
-            let named = pattern.iter().zip(NAMES.iter().chain(&["row a"])).filter(|(value, _)| !value.is_empty());
-            let named = named.map(|(value, name)| format!("{name}: {value}")).collect::<Vec<_>>().join("; ");
+            let named = pattern
+                .iter()
+                .zip(NAMES.iter().chain(&["row a"]))
+                .filter(|(value, _)| !value.is_empty());
+            let named = named
+                .map(|(value, name)| format!("{name}: {value}"))
+                .collect::<Vec<_>>()
+                .join("; ");
             writeln!(f, "{classes:7} classes {histories:8} histories  {outcome:11}  {named}")?;
         }
         Ok(())

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use azure_table::auth::{AuthorizationContext, AuthorizationFailure};
 use azure_table::retry::{Decision, FailedAttempt};
 use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
-use azure_table::{Credential, Profile, Result as ClientResult, RetryPolicy};
+use azure_table::{Credential, Result as ClientResult, RetryPolicy};
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use tokio::time::Instant;
@@ -142,6 +142,13 @@ pub(super) enum Phase {
     Resolution,
 }
 
+/// What a read shows of the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    Own,
+    Nothing,
+}
+
 /// A lost request that may still arrive.
 #[derive(Debug)]
 struct Late {
@@ -165,7 +172,11 @@ fn now() -> Duration {
 pub(super) fn wall_clock() -> SystemTime {
     let right = UNIX_EPOCH + BASE + now();
     let offset = Duration::from_secs(OFFSET.get().unsigned_abs());
-    if OFFSET.get() < 0 { right - offset } else { right + offset }
+    if OFFSET.get() < 0 {
+        right - offset
+    } else {
+        right + offset
+    }
 }
 
 /// One history while it runs.
@@ -176,7 +187,7 @@ pub(super) struct World {
     pub(super) clock: Clock,
     bounds: Bounds,
     pub(super) phase: Phase,
-    store: Store,
+    pub(super) store: Store,
     late: Vec<Late>,
     attempts: u32,
     changes: u32,
@@ -186,9 +197,10 @@ pub(super) struct World {
     pub(super) effects: u32,
     /// `true` if the rows of the last read look as if the call wrote them.
     pub(super) looks_own: bool,
-    /// `true` if the last read showed what an attempt wrote, and the client sent another.
-    shown: bool,
-    pub(super) is_shown_twice: bool,
+    /// What the client read since its last attempt.
+    read: Option<Shown>,
+    /// `true` if the call has two effects for which `retries` has no reason.
+    pub(super) is_repeated: bool,
     pub(super) view: View,
     pub(super) log: Option<Vec<String>>,
 }
@@ -235,8 +247,8 @@ impl World {
             sent: Vec::new(),
             effects: 0,
             looks_own: false,
-            shown: false,
-            is_shown_twice: false,
+            read: None,
+            is_repeated: false,
             view: View::default(),
             log: is_logged.then(Vec::new),
         }
@@ -250,13 +262,6 @@ impl World {
         }
         self.view.begin(wall_clock());
         etags
-    }
-
-    pub(super) fn profile(&self) -> Profile {
-        match self.clock {
-            Clock::Cosmos => Profile::Cosmos,
-            _ => Profile::Storage,
-        }
     }
 
     fn note(&mut self, line: impl FnOnce(&Self) -> String) {
@@ -276,7 +281,11 @@ impl World {
         if self.changes >= self.bounds.changes || self.phase != Phase::Call {
             return;
         }
-        let row = if self.write.steps.len() > 1 { self.choices.choose(2) } else { 0 };
+        let row = if self.write.steps.len() > 1 {
+            self.choices.choose(2)
+        } else {
+            0
+        };
         let exists = self.store.rows[row].is_some();
         let other = 50 + i64::from(self.changes);
         let options: &[(&str, &[Option<i64>])] = if exists {
@@ -316,12 +325,28 @@ impl World {
             if is_due(late.sent, late.after) {
                 let at = micros().min(i64::try_from((late.sent + LATEST).as_micros()).unwrap());
                 let applied = self.store.apply(&late.operations, (at, true));
-                self.effects += u32::from(applied.is_ok());
+                if applied.is_ok() {
+                    self.effect(&late.operations, false);
+                }
                 self.note(|_| format!("attempt {} arrives: {}", late.number, name(applied.is_ok())));
             } else {
                 self.late.push(late);
             }
         }
+    }
+
+    /// Counts an effect of the call. `is_needless` for an attempt that the client should not have sent if an earlier one
+    /// was applied: it read nothing before, or what it read showed the earlier one.
+    ///
+    /// Two effects of a write that requires no ETag are documented in `retries`: "Others may also write between the
+    /// read-back and the repetition, and the lost request may arrive last." The client also repeats what the rows did
+    /// not show, because another client has changed them, because a wrong clock forbids a conclusion from contents, or
+    /// because the read failed.
+    fn effect(&mut self, operations: &[Operation], is_needless: bool) {
+        self.effects += 1;
+        let requires_etag = |operation: &Operation| operation.if_match.as_ref().is_some_and(|etag| etag != "*");
+        let is_conditional = operations.iter().any(requires_etag);
+        self.is_repeated |= self.effects > 1 && (is_conditional || is_needless);
     }
 
     fn due_now(&mut self) {
@@ -335,10 +360,7 @@ impl World {
             Clock::Date(offset) => Some(right.saturating_add_signed(offset)),
             _ => Some(right),
         };
-        Form {
-            profile: self.profile(),
-            date,
-        }
+        Form { date }
     }
 
     fn exchange(&mut self, request: &Request<Bytes>) -> Result<Response<Bytes>, TransportError> {
@@ -362,18 +384,22 @@ impl World {
     fn attempt(&mut self, request: &Request<Bytes>) -> Result<Response<Bytes>, TransportError> {
         self.attempts += 1;
         self.sent = service::operations(request);
-        let fates = if self.bounds.has_all_fates { FATES.len() } else { COMPLETE_FATES };
+        let fates = if self.bounds.has_all_fates {
+            FATES.len()
+        } else {
+            COMPLETE_FATES
+        };
         let fate = match self.attempts > self.bounds.attempts {
             true => Answered,
             false => FATES[self.choices.choose(fates)],
         };
-        let shown = std::mem::take(&mut self.shown);
-        let before = self.effects;
+        let read = self.read.take();
         let is_batch = request.uri().path().ends_with("$batch");
         let arrives = matches!(fate, Answered | Reset(AtOnce) | Fault(AtOnce));
         let applied = arrives.then(|| self.store.apply(&self.sent, (micros(), true)));
-        self.effects += u32::from(applied == Some(Ok(())));
-        self.is_shown_twice |= shown && self.effects > before;
+        if applied == Some(Ok(())) {
+            self.effect(&self.sent.clone(), read != Some(Shown::Nothing));
+        }
         if let Reset(After(after)) | Fault(After(after)) = fate {
             self.late.push(Late {
                 operations: self.sent.clone(),
@@ -399,7 +425,12 @@ impl World {
         };
         let detail = applied.map(|applied| applied.map_err(|rejected| rejected.1));
         let number = self.attempts;
-        self.note(|_| format!("attempt {number}: {fate:?}{}", detail.map_or_else(String::new, |detail| format!(", {detail:?}"))));
+        self.note(|_| {
+            format!(
+                "attempt {number}: {fate:?}{}",
+                detail.map_or_else(String::new, |detail| format!(", {detail:?}"))
+            )
+        });
         let event = match (&response, detail) {
             (Err(Delivery::NothingSent), _) => Event::Refused,
             (Err(_), _) => Event::Lost,
@@ -427,6 +458,7 @@ impl World {
         };
         let (wanted, is_query) = service::rows_read(request);
         let fate = options[self.choices.choose_rare(options.len())];
+        self.read = Some(Shown::Nothing);
         let form = self.form();
         if fate == "failed" || fate == "404 of a proxy" {
             self.note(|_| format!("read: {fate}"));
@@ -439,10 +471,16 @@ impl World {
         for row in 0..KEYS.len() {
             self.decide_age(row);
         }
-        let rows = if is_cosmos && fate == "stale" { &self.store.previous } else { &self.store.rows };
+        let rows = if is_cosmos && fate == "stale" {
+            &self.store.previous
+        } else {
+            &self.store.rows
+        };
         let rows: Vec<(usize, Option<Row>)> = wanted.into_iter().map(|row| (row, rows[row].clone())).collect();
         self.note(|_| {
-            let shown = rows.iter().map(|(row, stored)| format!("{} = {}", KEYS[*row], show(stored.as_ref())));
+            let shown = rows
+                .iter()
+                .map(|(row, stored)| format!("{} = {}", KEYS[*row], show(stored.as_ref())));
             format!("read ({fate}): {}", shown.collect::<Vec<_>>().join(", "))
         });
         if !is_first {
@@ -459,7 +497,11 @@ impl World {
 
     /// Records what the rows of a read show of the call.
     fn judge(&mut self, rows: &[(usize, Option<Row>)]) {
-        let written: Vec<_> = self.sent.iter().filter(|sent| sent.verb != service::Verb::Delete).collect();
+        let written: Vec<_> = self
+            .sent
+            .iter()
+            .filter(|sent| sent.verb != service::Verb::Delete)
+            .collect();
         let stored = |sent: &Operation| rows.iter().find(|(row, _)| *row == sent.row)?.1.as_ref();
         // The service's clocks may differ by 30 s, and a date omits the fraction.
         let looks_own = |sent: &&Operation| {
@@ -467,11 +509,16 @@ impl World {
         };
         let is_own = |sent: &&Operation| stored(sent).is_some_and(|row| row.is_own);
         self.looks_own = self.write.shows_by_content() && written.iter().all(looks_own);
-        self.shown = if self.write.has_id {
+        let is_shown = if self.write.has_id {
             written.iter().any(is_own)
         } else {
-            self.clock == Clock::Right && self.write.shows_by_content() && written.iter().all(is_own)
+            let mut deleted = self.sent.iter().filter(|sent| sent.verb == service::Verb::Delete);
+            let is_complete = written.iter().all(is_own) && deleted.all(|sent| stored(sent).is_none());
+            self.clock == Clock::Right && self.write.shows_by_content() && is_complete
         };
+        if is_shown {
+            self.read = Some(Shown::Own);
+        }
     }
 
     /// Chooses the time of a row of the start when it is first read.
@@ -499,13 +546,17 @@ fn name(is_applied: bool) -> &'static str {
 }
 
 fn status_of(code: &str) -> u16 {
-    let known = [NOT_FOUND, EXISTS, NOT_MET].into_iter().find(|(_, known)| *known == code);
+    let known = [NOT_FOUND, EXISTS, NOT_MET]
+        .into_iter()
+        .find(|(_, known)| *known == code);
     known.map_or(0, |(status, _)| status)
 }
 
 fn show(row: Option<&Row>) -> String {
     let Some(row) = row else { return "missing".into() };
-    let written = row.written.map_or_else(|| "before".into(), |at| format!("{:.1} s", at as f64 / 1e6));
+    let written = row
+        .written
+        .map_or_else(|| "before".into(), |at| format!("{:.1} s", at as f64 / 1e6));
     let by = if row.is_own { "this call" } else { "others" };
     format!("{} by {by} at {written}", row.cells["n"])
 }
@@ -537,7 +588,11 @@ impl RetryPolicy for Shared {
 pub(super) struct Renewable(std::sync::atomic::AtomicU64);
 
 impl Credential for Renewable {
-    fn authorize<'a>(&'a self, _: &'a mut Request<Bytes>, _: &'a AuthorizationContext<'a>) -> BoxFuture<'a, ClientResult<()>> {
+    fn authorize<'a>(
+        &'a self,
+        _: &'a mut Request<Bytes>,
+        _: &'a AuthorizationContext<'a>,
+    ) -> BoxFuture<'a, ClientResult<()>> {
         Box::pin(std::future::ready(Ok(())))
     }
 

@@ -72,7 +72,9 @@ pub(super) enum Step {
     Delete,
     DeleteUnderEtag,
 }
-use Step::{Delete, DeleteUnderEtag, Insert, InsertOrMerge, InsertOrReplace, Merge, MergeUnderEtag, Replace, ReplaceUnderEtag};
+use Step::{
+    Delete, DeleteUnderEtag, Insert, InsertOrMerge, InsertOrReplace, Merge, MergeUnderEtag, Replace, ReplaceUnderEtag,
+};
 
 impl Step {
     pub(super) fn is_under_etag(self) -> bool {
@@ -136,9 +138,9 @@ impl Write {
         KINDS.into_iter().flat_map(with_and_without).collect()
     }
 
-    /// Returns `true` if the service applies at most one of its requests, whatever other clients do.
+    /// Returns `true` if one of its operations requires an ETag.
     pub(super) fn is_conditional(self) -> bool {
-        self.is_modify() || self.steps.iter().any(|step| step.is_under_etag())
+        self.steps.iter().any(|step| step.is_under_etag())
     }
 
     pub(super) fn is_modify(self) -> bool {
@@ -147,7 +149,7 @@ impl Write {
 
     /// Returns `true` if the rows of an applied write show it by their content.
     pub(super) fn shows_by_content(self) -> bool {
-        !self.has_id && !self.is_conditional() && self.steps.iter().any(|step| !step.is_delete())
+        !self.has_id && !self.is_modify() && !self.is_conditional() && self.steps.iter().any(|step| !step.is_delete())
     }
 
     /// Returns `true` if the row exists before the write, in an ordinary history.
@@ -188,7 +190,7 @@ impl Write {
             (Form::Modify, _) => table.modify(key(0), E::add).await.map(drop),
             (Form::ModifyOrInsert, _) => {
                 let modify = table.modify(key(0), E::add);
-                modify.or_insert(|| E::of(KEYS[0], AFTER)).await.map(drop)
+                modify.or_insert(|| E::of(KEYS[0], BEFORE)).await.map(drop)
             }
             (Form::Alone, Insert) => table.insert(&row(0)).await.map(drop),
             (Form::Alone, InsertOrReplace) => table.insert_or_replace(&row(0)).await.map(drop),
