@@ -8,6 +8,7 @@
 
 mod choices;
 mod emulator;
+mod fates;
 mod service;
 mod trial;
 mod view;
@@ -24,9 +25,9 @@ use azure_table_wire::value::clock::replace_wall_clock;
 use tokio::runtime::Runtime;
 
 use choices::Choices;
+use fates::{Bounds, Clock};
 use trial::{CLAIMS, Ended, paused};
 use view::Classes;
-use world::{Bounds, Clock};
 use writes::{Answer, Write};
 
 /// The counts of one kind of write.

@@ -5,9 +5,10 @@ use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 use azure_table_wire::value::clock::replace_wall_clock;
 
 use super::choices::Choices;
+use super::fates::{Bounds, Clock};
 use super::service::{KEYS, Row};
 use super::trial::{client, paused};
-use super::world::{Bounds, Clock, Shared, World, wall_clock};
+use super::world::{Shared, World, wall_clock};
 use super::writes::{BEFORE, Write};
 
 /// What happened to a row after its ETag was read.

@@ -1,13 +1,19 @@
 //! Runs one history on the real client, and compares what its caller was told with the rows at the end of time.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use azure_table::TableServiceClient;
+use azure_table::auth::{AuthorizationContext, AuthorizationFailure};
+use azure_table::transport::BoxFuture;
+use azure_table::{Credential, Result, TableServiceClient};
+use bytes::Bytes;
+use http::Request;
 use tokio::runtime::{Builder, Runtime};
 
 use super::choices::Choices;
+use super::fates::{Bounds, Clock};
 use super::view::View;
-use super::world::{Bounds, Clock, Phase, Renewable, Shared, World};
+use super::world::{Phase, Shared, World};
 use super::writes::{Answer, Write, resolve};
 
 /// The time after the call when no request is in flight any more.
@@ -100,5 +106,30 @@ pub(super) async fn run((write, clock): (Write, Clock), bounds: Bounds, choices:
         view,
         choices: std::mem::take(&mut world.choices),
         log: world.log.take().unwrap_or_default(),
+    }
+}
+
+/// A credential that is renewed whenever the service rejects it.
+#[derive(Debug, Default)]
+struct Renewable(AtomicU64);
+
+impl Credential for Renewable {
+    fn authorize<'a>(
+        &'a self,
+        _: &'a mut Request<Bytes>,
+        _: &'a AuthorizationContext<'a>,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn generation(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn rejected(&self, failure: &AuthorizationFailure<'_>) -> Option<String> {
+        if failure.code().is_some() {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        None
     }
 }

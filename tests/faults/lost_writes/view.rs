@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use super::fates::Clock;
 use super::service::{BASE, Operation, Row};
-use super::world::Clock;
 use super::writes::{Answer, Write};
 
 /// The client assumes that no request arrives later.

@@ -5,15 +5,17 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use azure_table::auth::{AuthorizationContext, AuthorizationFailure};
+use azure_table::RetryPolicy;
 use azure_table::retry::{Decision, FailedAttempt};
 use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
-use azure_table::{Credential, Result as ClientResult, RetryPolicy};
 use bytes::Bytes;
 use http::{Method, Request, Response};
 use tokio::time::Instant;
 
 use super::choices::Choices;
+use super::fates::Arrival::{After, AtOnce};
+use super::fates::Fate::{Answered, Busy, Fault, Proxy, Refused, Renewed, Reset, Unexplained};
+use super::fates::{Bounds, COMPLETE_FATES, Clock, FATES};
 use super::service::{self, BASE, EXISTS, Form, KEYS, NOT_FOUND, NOT_MET, Operation, Row, Store};
 use super::view::{Clocks, Event, View};
 use super::writes::{AFTER, BEFORE, Write};
@@ -24,117 +26,6 @@ const WAITS: [u64; 4] = [400, 25_000, 170_000, 200_000];
 const AGES: [i64; 4] = [3_600_000_000, 400_000, 25_000_000, 200_000_000];
 /// The time after which a lost request arrives at the latest: shortly before the client assumes that it never will.
 const LATEST: Duration = Duration::from_secs(179);
-
-/// The wrong clock of a history, in seconds. At most one clock is wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Clock {
-    Right,
-    /// Each `Date` is off by this.
-    Date(i64),
-    NoDate,
-    /// This machine's clock is off by this.
-    Own(i64),
-    /// It is off by the first, and by the second after the first attempt.
-    Stepped(i64, i64),
-    /// Cosmos DB, with right clocks, whose reads may be one version old.
-    Cosmos,
-}
-
-impl Clock {
-    pub(super) const ALL: [Self; 19] = [
-        Self::Right,
-        Self::Date(40),
-        Self::Date(-40),
-        Self::Date(840),
-        Self::Date(-840),
-        Self::NoDate,
-        Self::Own(40),
-        Self::Own(-40),
-        Self::Own(840),
-        Self::Own(-840),
-        Self::Stepped(40, 0),
-        Self::Stepped(-40, 0),
-        Self::Stepped(840, 0),
-        Self::Stepped(-840, 0),
-        Self::Stepped(0, 40),
-        Self::Stepped(0, -40),
-        Self::Stepped(0, 840),
-        Self::Stepped(0, -840),
-        Self::Cosmos,
-    ];
-
-    /// Returns the kind of the fault.
-    pub(super) fn family(self) -> &'static str {
-        match self {
-            Self::Right => "right clocks",
-            Self::Date(_) | Self::NoDate => "wrong date",
-            Self::Own(_) => "wrong own clock",
-            Self::Stepped(..) => "own clock stepped",
-            Self::Cosmos => "Cosmos DB",
-        }
-    }
-}
-
-/// When the service receives a request whose response is lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Arrival {
-    AtOnce,
-    Never,
-    /// After this number of later requests of the call, within [`LATEST`].
-    After(u32),
-}
-
-/// What becomes of an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
-    Answered,
-    Reset(Arrival),
-    Fault(Arrival),
-    Busy,
-    Proxy(u16),
-    /// The credential is rejected and renewed.
-    Renewed,
-    /// A rejection in the form of the service that no row explains.
-    Unexplained(u16),
-    Refused,
-}
-use Arrival::{After, AtOnce, Never};
-use Fate::{Answered, Busy, Fault, Proxy, Refused, Renewed, Reset, Unexplained};
-
-/// The fates of the complete enumeration come first.
-const FATES: [Fate; 21] = [
-    Answered,
-    Reset(AtOnce),
-    Reset(Never),
-    Reset(After(1)),
-    Reset(After(2)),
-    Busy,
-    Proxy(404),
-    Proxy(412),
-    Proxy(403),
-    Renewed,
-    Unexplained(404),
-    Unexplained(412),
-    Refused,
-    Fault(AtOnce),
-    Fault(Never),
-    Fault(After(1)),
-    Fault(After(2)),
-    Reset(After(0)),
-    Reset(After(3)),
-    Proxy(409),
-    Proxy(400),
-];
-const COMPLETE_FATES: usize = 13;
-
-/// The bounds of the histories.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
-    pub(super) attempts: u32,
-    pub(super) changes: u32,
-    /// `false` for the fates of the complete enumeration.
-    pub(super) has_all_fates: bool,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -580,30 +471,5 @@ impl RetryPolicy for Shared {
         }
         let wait = Duration::from_millis(WAITS[world.choices.choose(WAITS.len())]);
         Decision::after(wait)
-    }
-}
-
-/// A credential that is renewed whenever the service rejects it.
-#[derive(Debug, Default)]
-pub(super) struct Renewable(std::sync::atomic::AtomicU64);
-
-impl Credential for Renewable {
-    fn authorize<'a>(
-        &'a self,
-        _: &'a mut Request<Bytes>,
-        _: &'a AuthorizationContext<'a>,
-    ) -> BoxFuture<'a, ClientResult<()>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn generation(&self) -> u64 {
-        self.0.load(std::sync::atomic::Ordering::Relaxed)
-    }
-
-    fn rejected(&self, failure: &AuthorizationFailure<'_>) -> Option<String> {
-        if failure.code().is_some() {
-            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        }
-        None
     }
 }
