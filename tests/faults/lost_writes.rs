@@ -28,63 +28,45 @@ use choices::Choices;
 use fates::{Bounds, Clock};
 use trial::{CLAIMS, Ended, paused};
 use view::Classes;
-use writes::{Answer, Write};
+use writes::Write;
 
-/// The counts of one kind of write.
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    histories: u64,
-    applied: u64,
-    not_applied: u64,
-    in_doubt: u64,
-    broken: [u64; 3],
-}
+/// The numbers of histories of one kind of write: all, then by what the caller was told, then by the claim they break.
+type Counts = [u64; 7];
 
 /// The results of an enumeration.
 #[derive(Debug, Default)]
 struct Results {
+    /// By the number of the write.
     counts: BTreeMap<usize, Counts>,
     classes: Classes,
-    /// The shortest history of each kind, clock and claim.
-    examples: BTreeMap<(usize, usize, &'static str), (Clock, Vec<u8>, String)>,
+    /// The simplest history by claim, write and kind of clock.
+    examples: BTreeMap<(usize, usize, &'static str), (Clock, Vec<u8>)>,
 }
 
 impl Results {
-    fn add(&mut self, (number, clock): (usize, Clock), ended: &Ended, has_classes: bool) {
+    fn add(&mut self, (number, clock): (usize, Clock), ended: &Ended) {
         let counts = self.counts.entry(number).or_default();
-        counts.histories += 1;
-        *match ended.answer {
-            Answer::Applied => &mut counts.applied,
-            Answer::NotApplied(_) => &mut counts.not_applied,
-            Answer::InDoubt(_) => &mut counts.in_doubt,
-        } += 1;
-        let taken = || ended.choices.taken();
-        for (claim, place) in &ended.broken {
-            counts.broken[*claim] += 1;
+        counts[0] += 1;
+        counts[1 + ended.answer.number()] += 1;
+        for (claim, _) in &ended.broken {
+            counts[4 + claim] += 1;
+            let taken = ended.choices.taken();
+            let cost = |taken: &[u8]| taken.iter().map(|choice| u32::from(*choice)).sum::<u32>();
             let key = (*claim, number, clock.family());
-            let known = self
+            if self
                 .examples
                 .get(&key)
-                .map(|(_, known, _)| known.iter().map(|c| u32::from(*c)).sum::<u32>());
-            let sum = taken().iter().map(|choice| u32::from(*choice)).sum::<u32>();
-            if known.is_none_or(|known| sum < known) {
-                self.examples.insert(key, (clock, taken(), place.clone()));
+                .is_none_or(|(_, known)| cost(&taken) < cost(known))
+            {
+                self.examples.insert(key, (clock, taken));
             }
-        }
-        if has_classes {
-            self.classes
-                .add((number, clock), ended.view.clone(), ended.is_applied, &ended.answer);
         }
     }
 
     fn extend(&mut self, other: Self) {
         for (number, counts) in other.counts {
             let sum = self.counts.entry(number).or_default();
-            sum.histories += counts.histories;
-            sum.applied += counts.applied;
-            sum.not_applied += counts.not_applied;
-            sum.in_doubt += counts.in_doubt;
-            (0..3).for_each(|claim| sum.broken[claim] += counts.broken[claim]);
+            sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
         self.classes.extend(other.classes);
         for (key, example) in other.examples {
@@ -93,33 +75,23 @@ impl Results {
     }
 
     fn broken(&self) -> u64 {
-        self.counts.values().flat_map(|counts| counts.broken).sum()
+        self.counts.values().flat_map(|counts| &counts[4..]).sum()
     }
 }
 
 impl fmt::Display for Results {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let writes = Write::all();
-        writeln!(
-            f,
-            "{:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>7}",
-            "histories", "Ok", "error", "in doubt", "C1", "C2", "C3"
-        )?;
+        let mut line = |values: [&dyn fmt::Display; 7], write: &dyn fmt::Display| {
+            values.iter().try_for_each(|value| write!(f, "{value:>9} "))?;
+            writeln!(f, " {write}")
+        };
+        line([&"histories", &"Ok", &"error", &"in doubt", &"C1", &"C2", &"C3"], &"")?;
+        let (writes, mut sum) = (Write::all(), Counts::default());
         for (number, counts) in &self.counts {
-            let Counts {
-                histories,
-                applied,
-                not_applied,
-                in_doubt,
-                broken: [c1, c2, c3],
-            } = counts;
-            let write = writes[*number];
-            writeln!(
-                f,
-                "{histories:9} {applied:9} {not_applied:9} {in_doubt:9} {c1:7} {c2:7} {c3:7}  {write}"
-            )?;
+            line(counts.each_ref().map(|count| count as _), &writes[*number])?;
+            sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
-        Ok(())
+        line(sum.each_ref().map(|count| count as _), &"all")
     }
 }
 
@@ -131,7 +103,7 @@ fn run(runtime: &Runtime, of: (Write, Clock), bounds: Bounds, choices: Choices, 
 /// Prints the simplest history of each broken claim.
 fn print_examples(results: &Results, bounds: Bounds) {
     let (runtime, _clock) = (paused(), replace_wall_clock(world::wall_clock));
-    for ((claim, number, _), (clock, taken, _)) in &results.examples {
+    for ((claim, number, _), (clock, taken)) in &results.examples {
         let of = (Write::all()[*number], *clock);
         let breaks = |taken: &[u8]| {
             let ended = run(&runtime, of, bounds, Choices::of(taken), false);
@@ -151,13 +123,13 @@ fn print_examples(results: &Results, bounds: Bounds) {
 }
 
 /// Runs all histories of these writes on two threads.
-fn enumerate(bounds: Bounds, of: impl Fn(&Write, Clock) -> bool + Sync) -> Results {
+fn enumerate(bounds: Bounds, of: impl Fn(&Write) -> bool) -> Results {
     let writes = Write::all();
     let all = writes
         .iter()
         .enumerate()
         .flat_map(|(number, write)| Clock::ALL.map(|clock| (number, *write, clock)));
-    let all: Vec<_> = all.filter(|(_, write, clock)| of(write, *clock)).collect();
+    let all: Vec<_> = all.filter(|(_, write, _)| of(write)).collect();
     let next = AtomicUsize::new(0);
     let work = || {
         let (runtime, _clock) = (paused(), replace_wall_clock(world::wall_clock));
@@ -166,7 +138,14 @@ fn enumerate(bounds: Bounds, of: impl Fn(&Write, Clock) -> bool + Sync) -> Resul
             let mut choices = Some(Choices::default());
             while let Some(taken) = choices {
                 let ended = run(&runtime, (*write, *clock), bounds, taken, false);
-                results.add((*number, *clock), &ended, true);
+                results.add((*number, *clock), &ended);
+                let Ended {
+                    view,
+                    answer,
+                    is_applied,
+                    ..
+                } = ended;
+                results.classes.add((*number, *clock), view, is_applied, &answer);
                 choices = ended.choices.following();
             }
         }
@@ -190,7 +169,7 @@ fn every_short_history_ends_with_the_truth() {
         has_all_fates: false,
     };
     let started = Instant::now();
-    let results = enumerate(bounds, |write, _| write.steps.len() == 1);
+    let results = enumerate(bounds, |write| write.steps.len() == 1);
     print_examples(&results, bounds);
     println!("{results}");
     println!("{}", results.classes.report(&Write::all()));
@@ -214,7 +193,7 @@ fn random_history_ends_with_the_truth() {
         let number = random.usize(..writes.len());
         let clock = Clock::ALL[random.usize(..Clock::ALL.len())];
         let ended = run(&runtime, (writes[number], clock), bounds, Choices::random(seed), false);
-        results.add((number, clock), &ended, false);
+        results.add((number, clock), &ended);
     }
     print_examples(&results, bounds);
     println!("{results}");

@@ -38,7 +38,9 @@ impl Choices {
 
     /// Returns one of the first `of` numbers; random choices are 0 in four of five cases.
     pub(super) fn choose_rare(&mut self, of: usize) -> usize {
-        let rare = |random: &mut Rng, of| if random.u8(..5) == 0 { random.u8(..of) } else { 0 };
+        let rare = |random: &mut Rng, of| {
+            if random.u8(..5) == 0 { random.u8(..of) } else { 0 }
+        };
         self.draw(of, rare)
     }
 

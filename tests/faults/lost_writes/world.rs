@@ -16,7 +16,7 @@ use super::choices::Choices;
 use super::fates::Arrival::{After, AtOnce};
 use super::fates::Fate::{Answered, Busy, Fault, Proxy, Refused, Renewed, Reset, Unexplained};
 use super::fates::{Bounds, COMPLETE_FATES, Clock, FATES};
-use super::service::{self, BASE, EXISTS, Form, KEYS, NOT_FOUND, NOT_MET, Operation, Row, Store};
+use super::service::{self, BASE, Cells, EXISTS, Form, KEYS, NOT_FOUND, NOT_MET, Operation, Row, Store, Verb};
 use super::view::{Clocks, Event, View};
 use super::writes::{AFTER, BEFORE, Write};
 
@@ -86,8 +86,8 @@ pub(super) struct World {
     sent: Vec<Operation>,
     /// The number of requests of the call that the service applied.
     pub(super) effects: u32,
-    /// `true` if the rows of the last read look as if the call wrote them.
-    pub(super) looks_own: bool,
+    /// The rows as they were last read.
+    pub(super) seen: [Option<Row>; 2],
     /// What the client read since its last attempt.
     read: Option<Shown>,
     /// `true` if the call has two effects for which `retries` has no reason.
@@ -137,7 +137,7 @@ impl World {
             changes: 0,
             sent: Vec::new(),
             effects: 0,
-            looks_own: false,
+            seen: [None, None],
             read: None,
             is_repeated: false,
             view: View::default(),
@@ -375,7 +375,12 @@ impl World {
             format!("read ({fate}): {}", shown.collect::<Vec<_>>().join(", "))
         });
         if !is_first {
-            self.judge(&rows);
+            for (row, stored) in &rows {
+                self.seen[*row] = stored.clone();
+            }
+            if self.shows_own() {
+                self.read = Some(Shown::Own);
+            }
             let clocks = Clocks {
                 now: now(),
                 own: wall_clock(),
@@ -386,30 +391,34 @@ impl World {
         Ok(form.read(&rows, is_query))
     }
 
-    /// Records what the rows of a read show of the call.
-    fn judge(&mut self, rows: &[(usize, Option<Row>)]) {
-        let written: Vec<_> = self
-            .sent
-            .iter()
-            .filter(|sent| sent.verb != service::Verb::Delete)
-            .collect();
-        let stored = |sent: &Operation| rows.iter().find(|(row, _)| *row == sent.row)?.1.as_ref();
+    fn written(&self) -> impl Iterator<Item = &Operation> {
+        self.sent.iter().filter(|sent| sent.verb != Verb::Delete)
+    }
+
+    /// Returns `true` if the rows that were read look as if the call wrote them.
+    pub(super) fn looks_own(&self) -> bool {
         // The service's clocks may differ by 30 s, and a date omits the fraction.
-        let looks_own = |sent: &&Operation| {
-            stored(sent).is_some_and(|row| row.cells == sent.cells && row.written > Some(-33_000_000))
-        };
-        let is_own = |sent: &&Operation| stored(sent).is_some_and(|row| row.is_own);
-        self.looks_own = self.write.shows_by_content() && written.iter().all(looks_own);
-        let is_shown = if self.write.has_id {
-            written.iter().any(is_own)
-        } else {
-            let mut deleted = self.sent.iter().filter(|sent| sent.verb == service::Verb::Delete);
-            let is_complete = written.iter().all(is_own) && deleted.all(|sent| stored(sent).is_none());
-            self.clock == Clock::Right && self.write.shows_by_content() && is_complete
-        };
-        if is_shown {
-            self.read = Some(Shown::Own);
+        let looks_own = |row: &Row, cells: &Cells| row.cells == *cells && row.written > Some(-33_000_000);
+        let mut written = self.written();
+        self.write.shows_by_content()
+            && written.all(|sent| {
+                self.seen[sent.row]
+                    .as_ref()
+                    .is_some_and(|row| looks_own(row, &sent.cells))
+            })
+    }
+
+    /// Returns `true` if the rows that were read show what the call wrote.
+    fn shows_own(&self) -> bool {
+        let is_own = |sent: &Operation| self.seen[sent.row].as_ref().is_some_and(|row| row.is_own);
+        if self.write.has_id {
+            return self.written().any(is_own);
         }
+        let is_as_sent = |sent: &Operation| match sent.verb {
+            Verb::Delete => self.seen[sent.row].is_none(),
+            _ => is_own(sent),
+        };
+        self.clock == Clock::Right && self.write.shows_by_content() && self.sent.iter().all(is_as_sent)
     }
 
     /// Chooses the time of a row of the start when it is first read.
@@ -444,7 +453,9 @@ fn status_of(code: &str) -> u16 {
 }
 
 fn show(row: Option<&Row>) -> String {
-    let Some(row) = row else { return "missing".into() };
+    let Some(row) = row else {
+        return "missing".into();
+    };
     let written = row
         .written
         .map_or_else(|| "before".into(), |at| format!("{:.1} s", at as f64 / 1e6));

@@ -103,28 +103,24 @@ pub(super) struct Write {
     pub(super) has_id: bool,
 }
 
-const fn kind(form: Form, steps: &'static [Step]) -> (Form, &'static [Step]) {
-    (form, steps)
-}
-
 /// The kinds of writes of one row, then of two.
 const KINDS: [(Form, &[Step]); 16] = [
-    kind(Form::Alone, &[Insert]),
-    kind(Form::Alone, &[InsertOrReplace]),
-    kind(Form::Alone, &[InsertOrMerge]),
-    kind(Form::Alone, &[Replace]),
-    kind(Form::Alone, &[Merge]),
-    kind(Form::Alone, &[ReplaceUnderEtag]),
-    kind(Form::Alone, &[MergeUnderEtag]),
-    kind(Form::Alone, &[Delete]),
-    kind(Form::Alone, &[DeleteUnderEtag]),
-    kind(Form::Modify, &[ReplaceUnderEtag]),
-    kind(Form::ModifyOrInsert, &[Insert]),
-    kind(Form::Batch, &[ReplaceUnderEtag, Insert]),
-    kind(Form::Batch, &[ReplaceUnderEtag, ReplaceUnderEtag]),
-    kind(Form::Batch, &[Delete, InsertOrReplace]),
-    kind(Form::Batch, &[InsertOrReplace, InsertOrMerge]),
-    kind(Form::Batch, &[DeleteUnderEtag, Insert]),
+    (Form::Alone, &[Insert]),
+    (Form::Alone, &[InsertOrReplace]),
+    (Form::Alone, &[InsertOrMerge]),
+    (Form::Alone, &[Replace]),
+    (Form::Alone, &[Merge]),
+    (Form::Alone, &[ReplaceUnderEtag]),
+    (Form::Alone, &[MergeUnderEtag]),
+    (Form::Alone, &[Delete]),
+    (Form::Alone, &[DeleteUnderEtag]),
+    (Form::Modify, &[ReplaceUnderEtag]),
+    (Form::ModifyOrInsert, &[Insert]),
+    (Form::Batch, &[ReplaceUnderEtag, Insert]),
+    (Form::Batch, &[ReplaceUnderEtag, ReplaceUnderEtag]),
+    (Form::Batch, &[Delete, InsertOrReplace]),
+    (Form::Batch, &[InsertOrReplace, InsertOrMerge]),
+    (Form::Batch, &[DeleteUnderEtag, Insert]),
 ];
 
 impl Write {
@@ -243,6 +239,15 @@ pub(super) enum Answer {
 }
 
 impl Answer {
+    /// Returns the position of the answer among the three.
+    pub(super) fn number(&self) -> usize {
+        match self {
+            Self::Applied => 0,
+            Self::NotApplied(_) => 1,
+            Self::InDoubt(_) => 2,
+        }
+    }
+
     pub(super) fn of_call(ended: &Result<()>) -> Self {
         match ended {
             Ok(()) => Self::Applied,
