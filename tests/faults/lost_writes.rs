@@ -100,8 +100,9 @@ fn run(runtime: &Runtime, of: (Write, Clock), bounds: Bounds, choices: Choices, 
     runtime.block_on(trial::run(of, bounds, choices, is_logged))
 }
 
-/// Prints the simplest history of each broken claim.
-fn print_examples(results: &Results, bounds: Bounds) {
+/// Returns the simplest history of each broken claim.
+fn examples(results: &Results, bounds: Bounds) -> String {
+    let mut text = String::new();
     let (runtime, _clock) = (paused(), replace_wall_clock(world::wall_clock));
     for ((claim, number, _), (clock, taken)) in &results.examples {
         let of = (Write::all()[*number], *clock);
@@ -111,15 +112,13 @@ fn print_examples(results: &Results, bounds: Bounds) {
         };
         let taken = choices::simplest(taken.clone(), breaks);
         let ended = run(&runtime, of, bounds, Choices::of(&taken), true);
-        let places: Vec<_> = ended
-            .broken
-            .iter()
-            .filter(|(broken, _)| broken == claim)
-            .map(|(_, place)| &**place)
-            .collect();
-        println!("\n{} ({}): {}, {:?}", CLAIMS[*claim], places.join(", "), of.0, of.1);
-        ended.log.iter().for_each(|line| println!("  {line}"));
+        let broken = ended.broken.iter().filter(|(broken, _)| broken == claim);
+        let places = broken.map(|(_, place)| &**place).collect::<Vec<_>>().join(", ");
+        text += &format!("\n{} ({places}): {}, {:?}\n", CLAIMS[*claim], of.0, of.1);
+        text += &ended.log.join("\n");
+        text += "\n";
     }
+    text
 }
 
 /// Runs all histories of these writes on two threads.
@@ -170,7 +169,7 @@ fn every_short_history_ends_with_the_truth() {
     };
     let started = Instant::now();
     let results = enumerate(bounds, |write| write.steps.len() == 1);
-    print_examples(&results, bounds);
+    println!("{}", examples(&results, bounds));
     println!("{results}");
     println!("{}", results.classes.report(&Write::all()));
     println!("{:.0?}", started.elapsed());
@@ -195,7 +194,7 @@ fn random_history_ends_with_the_truth() {
         let ended = run(&runtime, (writes[number], clock), bounds, Choices::random(seed), false);
         results.add((number, clock), &ended);
     }
-    print_examples(&results, bounds);
+    println!("{}", examples(&results, bounds));
     println!("{results}");
     assert_eq!(results.broken(), 0);
 }
