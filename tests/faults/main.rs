@@ -49,6 +49,7 @@ mod explored_programs;
 mod in_doubt;
 mod late_writes;
 mod longest_polls;
+mod lost_writes;
 mod modify;
 mod outages;
 mod page_schedules;
