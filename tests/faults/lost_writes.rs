@@ -3,11 +3,12 @@
 //!
 //! A history is a sequence of choices (`choices.rs`): the fate of each attempt, the writes of other clients, the reads,
 //! the waits and one wrong clock (`world.rs`). `service.rs` is the service, `writes.rs` has the kinds of writes, and
-//! `trial.rs` runs a history on the real client. `view.rs` groups the histories that look the same to the client: where
+//! `trial.rs` runs a history on the real client. `evidence.rs` has the ones that were found first, on the emulator. `view.rs` groups the histories that look the same to the client: where
 //! all of a group have one outcome, the client should say it.
 
 mod choices;
 mod emulator;
+mod evidence;
 mod fates;
 mod service;
 mod trial;
@@ -20,8 +21,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use azure_table_tests::promises::replace_wall_clock;
 use azure_table_tests::scenario::of_all;
-use azure_table_wire::value::clock::replace_wall_clock;
 use tokio::runtime::Runtime;
 
 use choices::Choices;

@@ -42,7 +42,6 @@ mod clock;
 mod closures;
 mod doubts;
 mod dropped;
-mod evidence;
 mod existing_rows;
 mod explorations;
 mod explored_programs;

@@ -113,7 +113,7 @@ pub const STEPS: [Step; 16] = [
         name: "mistakes",
         command: "tests/programs/explorations/mutants/run",
         marker: " | found",
-        cases: 63,
+        cases: 71,
     },
     Step {
         name: "mistakes-of-systems",

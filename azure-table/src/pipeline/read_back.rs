@@ -56,7 +56,7 @@ impl Pipeline {
         let read = match self.read_rows(&mut reading, &options, diagnostics).await {
             Ok(()) => {
                 let rules = self.endpoint.profile().rules();
-                let shown = reading.shown(&SentTime::here(attempts, reading.time()), rules.reads_may_lag);
+                let shown = reading.shown(&SentTime::here(attempts, &reading.time), rules.reads_may_lag);
                 let written = shown.written(&writes);
                 (shown.resolution, written)
             }

@@ -2,7 +2,7 @@
 
 use azure_table::{DynamicEntity, Emulator, TableServiceClient};
 
-use azure_table_wire::value::clock::replace_wall_clock;
+use azure_table_tests::promises::replace_wall_clock;
 
 use super::choices::Choices;
 use super::fates::{Bounds, Clock};

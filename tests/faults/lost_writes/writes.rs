@@ -259,11 +259,11 @@ impl Answer {
 
 /// The facts of a write in doubt, in this process or as another process reads them.
 pub(super) async fn resolve(service: &TableServiceClient, error: &Error, is_other_process: bool) -> Option<Answer> {
-    let mut doubt = error.doubt()?;
+    let mut doubt = error.in_doubt_write()?;
     if is_other_process {
         doubt = doubt.to_string().parse().unwrap();
     }
-    Some(match service.resolve_doubt(&doubt).await {
+    Some(match service.resolve(&doubt).await {
         Ok(Resolution::Applied) => Answer::Applied,
         Ok(Resolution::NotApplied) => Answer::NotApplied("resolved".into()),
         Ok(resolution) => Answer::InDoubt(format!("{resolution:?}")),

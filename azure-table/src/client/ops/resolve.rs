@@ -22,7 +22,7 @@ pub(crate) fn resolve(pipeline: &Arc<Pipeline>, write: &InDoubtWrite) -> Call<Re
             steps.call(request, |response, _| reading.receive(response)).await?;
         }
         let (sent, rules) = (
-            SentTime::stored(write, reading.time()),
+            SentTime::stored(write, &reading.time),
             steps.endpoint().profile().rules(),
         );
         Ok(reading.shown(&sent, rules.reads_may_lag).resolution)

@@ -47,13 +47,13 @@ fn run_and_make_table(
         let options = options.begun();
         let mut again = call.clone();
         let rules = pipeline.endpoint.profile().rules();
-        let is_missing = |end: &CallEnd| match end {
-            CallEnd::Responded(response) => batch_response::table_is_missing(response, again.operation, rules),
-            CallEnd::ReadBack(_) => false,
-        };
         let received = pipeline.run(&mut call, &options).await?;
-        let table = match &again.table {
-            Some(table) if is_missing(&received.end) => table,
+        let table = match (&again.table, &received.end) {
+            (Some(table), CallEnd::Responded(response))
+                if batch_response::table_is_missing(response, again.operation, rules) =>
+            {
+                table
+            }
             _ => return Ok(received),
         };
         let mut create = tables::create_if_not_exists(&pipeline.endpoint, table)?;

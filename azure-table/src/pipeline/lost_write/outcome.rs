@@ -51,7 +51,8 @@ pub(super) struct Reads {
 /// A batch is applied completely or not at all, so one row may decide.
 pub(super) fn outcome(rows: &[RowShows], reads: Reads) -> Resolution {
     let any = |wanted: AboutWrite| rows.iter().any(|row| row.about_write == wanted);
-    let (has_required_etag, has_older) = (any(AboutWrite::HasRequiredETag), any(AboutWrite::IsOlder));
+    let is_proven = any(AboutWrite::HasWriteId { is_unshared: true });
+    let has_required_etag = any(AboutWrite::HasRequiredETag);
     // Either an earlier call wrote that row, or a clock deceives. No clock outweighs an id.
     let is_contradicted = any(AboutWrite::HasWriteId { is_unshared: false }) && !has_required_etag;
     // An ETag that a row has lost never returns: it was lost before the write was sent, or while another row shows that
@@ -62,10 +63,7 @@ pub(super) fn outcome(rows: &[RowShows], reads: Reads) -> Resolution {
         AboutWrite::Nothing(why) => Some(why.clone()),
         _ => None,
     });
-    match (
-        any(AboutWrite::HasWriteId { is_unshared: true }),
-        has_required_etag || has_older,
-    ) {
+    match (is_proven, has_required_etag || any(AboutWrite::IsOlder)) {
         (true, _) => Resolution::Applied,
         (false, true) if reads.may_lag => {
             Resolution::unknown("its rows are unchanged, but reads of Cosmos DB may lag behind writes")

@@ -36,7 +36,7 @@ pub(crate) struct Reading<'a> {
     next: NextRead,
     responses: usize,
     stored: Vec<DynamicEntity>,
-    time: ReadTime,
+    pub(crate) time: ReadTime,
 }
 
 /// The next request of a reading.
@@ -130,19 +130,15 @@ impl<'a> Reading<'a> {
     }
 
     fn after_page(&self, from: Option<Continuation>) -> NextRead {
-        let left = || (0..self.rows.len()).filter(|index| self.find(*index).is_none());
+        let left: Vec<usize> = (0..self.rows.len())
+            .filter(|index| self.find(*index).is_none())
+            .collect();
         match from {
             None => NextRead::Done,
-            Some(_) if left().next().is_none() => NextRead::Done,
-            Some(_) if left().count() <= MAX_READS - self.responses => NextRead::Rows(left().collect()),
+            Some(_) if left.len() <= MAX_READS - self.responses => NextRead::Rows(left),
             Some(_) if self.responses == MAX_READS => NextRead::GaveUp,
             from => NextRead::Page(from),
         }
-    }
-
-    /// Returns the time of the last response.
-    pub(crate) fn time(&self) -> &ReadTime {
-        &self.time
     }
 
     /// Returns what the rows show about a write that was sent at this time.

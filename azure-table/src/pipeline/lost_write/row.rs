@@ -53,10 +53,7 @@ impl AboutWrite {
 /// Returns what a row shows about a write to it.
 pub(super) fn shows(partition_key: &str, write: &RowParts, row: ReadRow<'_>, sent: &SentTime) -> RowShows {
     let nothing = |why: &str| AboutWrite::Nothing(format!("the row {:?} {why}", (partition_key, &write.row_key)));
-    let has_required = |row: &DynamicEntity| match (&write.if_match, &row.etag) {
-        (Some(required), Some(stored)) => is_same_etag(required, stored),
-        _ => false,
-    };
+    let has_required = |row: &DynamicEntity| is_same_etag(write.if_match.as_ref(), row.etag.as_ref());
     let about_write = match row {
         ReadRow::Unread => nothing("was not read: too many other rows are stored before it"),
         ReadRow::Missing if write.is_delete => AboutWrite::IsDeleted,
@@ -90,15 +87,15 @@ fn about_other_version(write: &RowParts, row: &DynamicEntity, sent: &SentTime) -
              them",
         ),
         _ if write.write_id.is_some() => Err("has the id of another write, which may have come after this one"),
-        _ if sent.is_undated() => Err(
+        Age::Undated => Err(
             "has other content, which may be older or newer: no response showed the service's clock to another process",
         ),
         _ => Err("has other content, which may have been written after this write"),
     }
 }
 
-/// Compares two ETags. A user may have decoded the colons of a Timestamp in it.
-fn is_same_etag(a: &ETag, b: &ETag) -> bool {
-    let decoded = |etag: &ETag| etag.as_str().replace("%3A", ":").replace("%3a", ":");
-    a == b || decoded(a) == decoded(b)
+/// Compares two ETags, if there is one. A user may have decoded the colons of a Timestamp in it.
+fn is_same_etag(a: Option<&ETag>, b: Option<&ETag>) -> bool {
+    let decoded = |etag: Option<&ETag>| Some(etag?.as_str().replace("%3A", ":").replace("%3a", ":"));
+    a.is_some() && decoded(a) == decoded(b)
 }

@@ -18,7 +18,7 @@ use crate::pipeline::skew::shifted;
 /// rest is for the network, which may deliver a request after its connection was abandoned.
 ///
 /// Source: REST "Setting timeouts for Table service operations".
-pub(super) const MAX_IN_FLIGHT: Duration = Duration::from_secs(180);
+pub(crate) const MAX_IN_FLIGHT: Duration = Duration::from_secs(180);
 
 /// The largest difference between two clocks that are right: this machine's, and those of the service that write `Date`
 /// and Timestamps. It is an assumption; no source states one.
@@ -67,6 +67,24 @@ pub(super) enum Age {
     Within,
     /// The clocks do not show either, or it was last written later.
     Unclear,
+    /// No response showed the service's clock.
+    Undated,
+}
+
+fn before(at: SystemTime, elapsed: Duration) -> SystemTime {
+    at.checked_sub(elapsed).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+impl ByClock {
+    /// `None` if a time is impossible.
+    fn new(started: SystemTime, ended: SystemTime, tolerance: Duration) -> Option<Self> {
+        let (started, ended) = (started.try_into().ok()?, ended.try_into().ok()?);
+        Some(Self {
+            started,
+            ended,
+            tolerance,
+        })
+    }
 }
 
 impl SentTime {
@@ -78,24 +96,13 @@ impl SentTime {
         let LostAttempts { first_sent, last_ended } = attempts;
         let since = |at: ClockReading| read.received.monotonic.saturating_duration_since(at.monotonic);
         let by_wall = read.received.wall.duration_since(first_sent.wall).unwrap_or_default();
-        let clock = |start: SystemTime, end: SystemTime, tolerance| {
-            Some(ByClock {
-                started: DateTime::try_from(start).ok()?,
-                ended: DateTime::try_from(end).ok()?,
-                tolerance,
-            })
-        };
-        let before = |at: SystemTime, elapsed| at.checked_sub(elapsed).unwrap_or(SystemTime::UNIX_EPOCH);
-        let by_date = |date| {
-            let started = before(date, since(first_sent).max(by_wall) + DRIFT);
-            clock(started, before(date, since(last_ended)), DRIFT)
-        };
         let at_reading = |at: ClockReading| before(read.received.wall, since(at));
         let by_clocks = || {
+            let (date, elapsed) = (read.date?, since(first_sent).max(by_wall));
             Some(vec![
-                by_date(read.date?)?,
-                clock(first_sent.wall, last_ended.wall, TOLERANCE)?,
-                clock(at_reading(first_sent), at_reading(last_ended), TOLERANCE)?,
+                ByClock::new(before(date, elapsed + DRIFT), before(date, since(last_ended)), DRIFT)?,
+                ByClock::new(first_sent.wall, last_ended.wall, TOLERANCE)?,
+                ByClock::new(at_reading(first_sent), at_reading(last_ended), TOLERANCE)?,
             ])
         };
         Self {
@@ -110,28 +117,14 @@ impl SentTime {
             return Self::here(attempts, read);
         }
         let by_clocks = || {
-            let (own, ahead) = ((write.started, write.ended), write.ahead?);
-            let by_service = |at: DateTime| DateTime::try_from(shifted(at.try_into().ok()?, ahead)).ok();
-            let started = by_service(own.0)?;
+            let (started, ended) = (write.started.try_into().ok()?, write.ended.try_into().ok()?);
+            let by_service = |at: SystemTime| Some(shifted(at, write.ahead?));
             Some([
-                ByClock {
-                    started: started - DRIFT,
-                    ended: by_service(own.1)?,
-                    tolerance: DRIFT,
-                },
-                ByClock {
-                    started: own.0,
-                    ended: own.1,
-                    tolerance: TOLERANCE,
-                },
+                ByClock::new(before(by_service(started)?, DRIFT), by_service(ended)?, DRIFT)?,
+                ByClock::new(started, ended, TOLERANCE)?,
             ])
         };
-        let Some(by_clocks) = by_clocks() else {
-            return Self {
-                by_clocks: Vec::new(),
-                is_in_flight: true,
-            };
-        };
+        let by_clocks: Vec<ByClock> = by_clocks().into_iter().flatten().collect();
         // The time at which the read was sent, by the same two clocks.
         let took = read.received.monotonic.saturating_duration_since(read.sent);
         let sent = [read.date, Some(read.received.wall)].map(|now| DateTime::try_from(now?.checked_sub(took)?).ok());
@@ -139,14 +132,9 @@ impl SentTime {
             sent.is_some_and(|sent| sent >= clock.ended + MAX_IN_FLIGHT + DRIFT)
         };
         Self {
-            is_in_flight: !by_clocks.iter().zip(sent).all(is_over),
-            by_clocks: by_clocks.into(),
+            is_in_flight: by_clocks.is_empty() || !by_clocks.iter().zip(sent).all(is_over),
+            by_clocks,
         }
-    }
-
-    /// Returns `true` if no clock of the service is known.
-    pub(super) fn is_undated(&self) -> bool {
-        self.by_clocks.is_empty()
     }
 
     /// Returns the age of a row that was last written at this time.
@@ -156,9 +144,10 @@ impl SentTime {
             let latest = clock.ended + MAX_IN_FLIGHT + clock.tolerance;
             clock.started <= written + clock.tolerance && written <= latest
         };
-        match self.by_clocks.is_empty() {
-            false if self.by_clocks.iter().all(is_older) => Age::Older,
-            false if self.by_clocks.iter().all(is_within) => Age::Within,
+        match &*self.by_clocks {
+            [] => Age::Undated,
+            clocks if clocks.iter().all(is_older) => Age::Older,
+            clocks if clocks.iter().all(is_within) => Age::Within,
             _ => Age::Unclear,
         }
     }
@@ -210,7 +199,7 @@ mod tests {
 
     #[test]
     fn row_is_older_only_by_every_clock() {
-        use Age::{Older, Unclear, Within};
+        use Age::{Older, Unclear, Undated, Within};
         const RIGHT: [i64; 2] = [0, 0];
         #[rustfmt::skip]
         let table = [
@@ -237,8 +226,8 @@ mod tests {
             (0,    Some(0),    [25, 25],     Within),
             (0,    Some(0),    [-25, -25],   Within),
             // This machine's clock alone is no evidence.
-            (-200, None,       RIGHT,        Unclear),
-            (0,    None,       RIGHT,        Unclear),
+            (-200, None,       RIGHT,        Undated),
+            (0,    None,       RIGHT,        Undated),
         ];
         for (written, date, own, expected) in table {
             assert_eq!(age(written, date, own), expected, "{written} {date:?} {own:?}");

@@ -6,7 +6,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::value::clock::{self, Instant};
@@ -14,6 +13,7 @@ use azure_table_wire::value::clock::{self, Instant};
 use crate::client::batching::engine::composed_batch::{ComposedBatch, NextBatch};
 use crate::client::batching::engine::running_batch::BulkBatch;
 use crate::client::batching::partition::partition_queue::{BatchLimits, PartitionQueue, Queued};
+use crate::pipeline::lost_write::sent_time::MAX_IN_FLIGHT;
 use crate::write::batch::{BatchRule, ChangeSet};
 use crate::write::row_hash::RowHash;
 
@@ -28,9 +28,6 @@ pub(crate) enum PartialBatch {
 
 /// The number of operations after which a composed batch will probably be filled.
 const SOME_OPERATIONS: usize = 8;
-
-/// The time after which a lost request cannot arrive any more, as for a write in doubt.
-const MAX_IN_FLIGHT: Duration = Duration::from_secs(180);
 
 /// The waiting operations, and the rows in flight.
 pub(crate) struct Queue {

@@ -22,8 +22,8 @@ use http::Method;
 use http::header::{AUTHORIZATION, DATE, HeaderValue};
 use tokio::time::{Instant, sleep};
 
-use super::attempts::Renewed;
-use super::{faulty, once, table_of};
+use crate::attempts::Renewed;
+use crate::{faulty, once, table_of};
 
 /// The age of the rows, and the time after which a late write is applied.
 const LATE: Duration = Duration::from_secs(100);
