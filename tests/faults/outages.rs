@@ -118,7 +118,9 @@ async fn bulk_to_an_unreachable_service_ends_within_eight_seconds() {
 
 /// A service that answers 200 after 50 ms, or 500 while the rule is enabled.
 fn service() -> (Faults, AddedRule, TableServiceClient) {
-    let sound = Intercept::new(Canned::default(), |_, _| async { Ok(Response::default()) });
+    let sound = Intercept::new(Canned::default(), |_, _| async {
+        Ok(Response::new(r#"{"value":[]}"#.into()))
+    });
     let failing = Faults::new(sound);
     let down = failing.add(ResponseTemplate::new(500));
     down.disable();
