@@ -37,7 +37,7 @@ pub(super) enum AboutWrite {
     IsOlder,
     /// It has the written content, and was written while the write may have arrived.
     HasContent,
-    /// It is missing, and the write deletes it.
+    /// It is missing, and the write deletes any version of it.
     IsDeleted,
     /// It shows neither that the write was applied, nor that it was not. The text says why.
     Nothing(String),
@@ -56,7 +56,9 @@ pub(super) fn shows(partition_key: &str, write: &RowParts, row: ReadRow<'_>, sen
     let has_required = |row: &DynamicEntity| is_same_etag(write.if_match.as_ref(), row.etag.as_ref());
     let about_write = match row {
         ReadRow::Unread => nothing("was not read: too many other rows are stored before it"),
-        ReadRow::Missing if write.is_delete => AboutWrite::IsDeleted,
+        // Of two writers that delete one version, only one succeeds.
+        ReadRow::Missing if write.is_delete && write.if_match.is_none() => AboutWrite::IsDeleted,
+        ReadRow::Missing if write.is_delete => nothing("is missing, which does not show who deleted it"),
         ReadRow::Missing => nothing("is missing: it was never written, or it was deleted since"),
         ReadRow::Stored(row) if has_required(row) => AboutWrite::HasRequiredETag,
         ReadRow::Stored(row) => about_other_version(write, row, sent).unwrap_or_else(nothing),

@@ -340,3 +340,14 @@ fn rows_of_a_batch_are_read_as_one_range() {
     let filter = "PartitionKey eq 'p' and RowKey ge 'a' and RowKey le 'b'''";
     assert_eq!(request.filter.as_deref(), Some(filter));
 }
+
+/// Another client may have deleted the row and inserted the other one.
+#[test]
+fn content_does_not_prove_a_batch_that_deletes_under_an_etag() {
+    let delete = || TableOperation::delete::<DynamicEntity>(("p", "b"));
+    let insert = || TableOperation::insert(&entity("a", "1"));
+    let rows = [stored("a", "1", AFTER)];
+    assert_eq!(found(&[insert(), delete()], &rows), applied(&[Some("1"), None]));
+    let under_etag = [insert(), delete().if_match(ETag::new("W/\"1\""))];
+    assert_eq!(found(&under_etag, &rows), UNKNOWN);
+}
