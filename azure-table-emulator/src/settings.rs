@@ -183,6 +183,9 @@ impl PageEnds {
 /// Clients sign with the system's time. As in the service, a request older than 15 minutes by this clock is rejected.
 /// To test expiry, use a shared access signature, or set the clock close to the system's time.
 ///
+/// A client also compares this clock with the system's when it reads a lost write back. If they differ by over 30 s, it
+/// finds out less: only a write id or an ETag shows whether the write was applied.
+///
 /// ```
 /// use std::time::Duration;
 /// use azure_table::{DateTime, Emulator};

@@ -1,15 +1,11 @@
 //! Single writes of many tasks, sent in batches: a group commit.
 //!
 //! Defines [`Grouped`] and its [`GroupedError`]. The driver is a bulk over the queue of the writes. A bulk that ends
-//! early is followed by another one, also if it left writes behind one in doubt: its caller knows of that, so these are
-//! sent now.
+//! early is followed by another one.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::fmt;
-use std::mem;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
 
 use azure_table::bulk::LeftoverReason;
 use azure_table::{BulkOutcome, ETag, Error, TableClient, TableOperation};
@@ -24,9 +20,9 @@ use tokio::sync::{mpsc, oneshot};
 ///
 /// **Promise.** Each write has its own outcome, as in a [bulk](TableClient::bulk): a row that fails its batch is removed,
 /// and the others are sent again. Two writes to one row are applied in the order in which their futures were first
-/// polled; after a lost request that was repeated and may still arrive, the next write to its row waits for three minutes.
-/// An error that concerns no single row, such as `Forbidden` or a minute of throttling, also ends the waiting
-/// writes of other partitions. Later writes are sent again.
+/// polled: after a lost request that may still arrive, the next write to its row waits for 180 s. An error that
+/// concerns no single row, such as `Forbidden` or a minute of throttling, also ends the waiting writes of other
+/// partitions, and forgets which rows have a lost request. Later writes are sent again.
 ///
 /// **Cost.** One request for each batch. Throttled batches are sent again at a rate that adapts to the service.
 ///
@@ -102,19 +98,12 @@ impl Grouped {
 
 /// Sends the writes in one bulk after the other, until the queue is closed.
 async fn drive<E>(table: TableClient<E>, mut writes: mpsc::UnboundedReceiver<Write>) {
-    let mut again: VecDeque<Write> = VecDeque::new();
-    while !(again.is_empty() && writes.is_closed() && writes.is_empty()) {
-        let (mut first, is_ending) = (mem::take(&mut again), AtomicBool::new(false));
+    while !(writes.is_closed() && writes.is_empty()) {
         let callers = Mutex::new(HashMap::new());
         let lock = || callers.lock().unwrap_or_else(PoisonError::into_inner);
         let mut index = 0_u64;
         let operations = stream::poll_fn(|cx| {
-            let next = match first.pop_front() {
-                None if is_ending.load(Ordering::Relaxed) => Poll::Ready(None),
-                None => writes.poll_recv(cx),
-                write => Poll::Ready(write),
-            };
-            next.map(|write| {
+            writes.poll_recv(cx).map(|write| {
                 let Write { operation, caller } = write?;
                 lock().insert(index, caller);
                 index += 1;
@@ -123,32 +112,27 @@ async fn drive<E>(table: TableClient<E>, mut writes: mpsc::UnboundedReceiver<Wri
         });
         let bulk = table.bulk().max_failures(usize::MAX).write_stream(operations);
         let mut outcomes = bulk.outcomes();
-        let mut not_attempted = Vec::new();
+        let mut not_attempted: Vec<Caller> = Vec::new();
         while let Some(outcome) = outcomes.next().await {
-            let (index, result, left) = match outcome {
-                BulkOutcome::Applied(applied) => (applied.index(), Ok(applied.etag().cloned()), None),
-                BulkOutcome::Leftover(left) => (left.index(), Err(left.reason().clone()), left.into_operation()),
+            let (index, result) = match outcome {
+                BulkOutcome::Applied(applied) => (applied.index(), Ok(applied.etag().cloned())),
+                BulkOutcome::Leftover(left) => (left.index(), Err(left.reason().clone())),
                 _ => continue,
             };
             let Some(caller) = lock().remove(&index) else { continue };
-            match (result, left) {
-                (Err(LeftoverReason::NotAttempted), Some(operation)) => {
-                    is_ending.store(true, Ordering::Relaxed);
-                    not_attempted.push(Write { operation, caller });
-                }
+            match result {
+                Err(LeftoverReason::NotAttempted) => not_attempted.push(caller),
                 // The caller may be gone.
-                (result, _) => drop(caller.send(result.map_err(GroupedError::of))),
+                result => drop(caller.send(result.map_err(GroupedError::of))),
             }
         }
-        let Err(interrupted) = outcomes.finish() else {
-            again.extend(not_attempted);
-            continue;
-        };
-        // Another write may be in doubt, but not those that wait.
-        let error = interrupted.into_error();
-        let error = Arc::new(error.last_failure().unwrap_or(error));
-        for Write { caller, .. } in not_attempted {
-            drop(caller.send(Err(GroupedError::not_attempted(Arc::clone(&error)))));
+        if let Err(interrupted) = outcomes.finish() {
+            // Another write may be in doubt, but not those that wait.
+            let error = interrupted.into_error();
+            let error = Arc::new(error.last_failure().unwrap_or(error));
+            for caller in not_attempted {
+                drop(caller.send(Err(GroupedError::not_attempted(Arc::clone(&error)))));
+            }
         }
     }
 }

@@ -93,7 +93,8 @@ pub enum ErrorKind {
     /// An earlier attempt may be why a later one was rejected, so an error in doubt has no status and no code.
     /// [`Error::last_failure`] returns the rejection.
     ///
-    /// Read the entity before you repeat the write. If it was applied, the stored ETag has changed, and repeating it
+    /// Read the entity before you repeat the write. One that is unchanged or missing shows nothing for 180 s, because the
+    /// lost request may still arrive. If it was applied, the stored ETag has changed, and repeating it
     /// under the old one fails with a false `ConditionNotMet`. Store [`Error::in_doubt_write`] to find out later.
     InDoubt,
     /// An error of your own code: see [`Error::other`].

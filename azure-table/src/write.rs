@@ -2,7 +2,8 @@
 //!
 //! An entity is encoded once, by `encoded_operation`. `operation` and `batch` build requests of it, and
 //! `operation_request` adds the facts for the pipeline, which sends it. `table_result` and `batch_response` read the
-//! responses; `doubt` judges a write whose response was lost.
+//! responses; `pipeline/lost_write` decides what became of a write whose
+//! response was lost.
 
 pub(crate) mod batch;
 pub(crate) mod batch_body;

@@ -17,8 +17,8 @@ use azure_table_tests::intercept::Intercept;
 use bytes::Bytes;
 use http::{Method, Request};
 
-use super::closures::Decide;
 use super::{faulty, row, row_of, table, table_of};
+use azure_table_tests::closures::Decide;
 
 #[tokio::test(start_paused = true)]
 async fn policy_sees_the_elapsed_and_the_remaining_time_of_the_call() {

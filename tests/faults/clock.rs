@@ -8,8 +8,8 @@ use azure_table::telemetry::{Event, OperationContext};
 use azure_table::{CallOptions, DateTime, Emulator, ErrorKind, TableServiceClient};
 use azure_table_tests::canned::{Canned, Step};
 
-use super::closures::Observe;
 use super::{row, table};
+use azure_table_tests::closures::Observe;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 

@@ -24,8 +24,8 @@ use azure_table_tests::scenario::rejection;
 use bytes::Bytes;
 use http::Method;
 
-use super::closures::Observe;
 use super::{faulty, once, row};
+use azure_table_tests::closures::Observe;
 
 const KEY: (&str, &str) = ("b", "1");
 

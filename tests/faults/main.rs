@@ -39,7 +39,6 @@ mod batch_responses;
 mod bulk;
 mod bulk_rows;
 mod clock;
-mod closures;
 mod doubts;
 mod dropped;
 mod existing_rows;

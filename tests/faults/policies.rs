@@ -13,8 +13,8 @@ use azure_table::{
 use azure_table_tests::canned::{Canned, Step};
 use tokio::time::Instant;
 
-use super::closures::Decide;
 use super::{batch_response, row, table};
+use azure_table_tests::closures::Decide;
 
 const BUSY: &str = r#"{"odata.error":{"code":"ServerBusy","message":{"lang":"en-US","value":"Busy."}}}"#;
 const SECOND: Duration = Duration::from_secs(1);

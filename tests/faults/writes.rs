@@ -8,18 +8,18 @@ use azure_table::bulk::LeftoverReason;
 use azure_table::emulator::EmulatorClock;
 use azure_table::emulator::SeedEntities as _;
 use azure_table::telemetry::{Event, OperationContext};
-use azure_table::testing::{Fault, FaultRule, Faults};
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::{Delivery, TransportError};
 use azure_table::{
     CallOptions, DynamicEntity, ETag, Emulator, ErrorKind, Guid, TableClient, TableEntity, TableOperation,
     TableServiceClient,
 };
+use azure_table_tests::closures::Observe;
 use azure_table_tests::errors::kind_in_doubt;
 use azure_table_tests::intercept::Intercept;
 use bytes::Bytes;
 use http::StatusCode;
 
-use super::closures::Observe;
 use super::{faulty, once, row_of as row, table_of};
 
 /// The fate of a request that writes. Reads pass.
@@ -194,6 +194,25 @@ async fn real_conflict_stays_a_conflict() {
             let reported = (error.kind(), error.may_have_applied());
             assert_eq!(reported, (kind, false), "{fate:?}: {error}");
         }
+    }
+}
+
+/// The row shows that no attempt can have been applied, whatever became of them.
+#[tokio::test(start_paused = true)]
+async fn write_that_the_rows_rule_out_is_not_in_doubt() {
+    for fault in [
+        Fault::LoseRequest,
+        ResponseTemplate::new(500).code("InternalError").into(),
+    ] {
+        let clock = EmulatorClock::system();
+        let (faults, table, truth) = faulty(Emulator::new().shared_clock(clock.clone())).await;
+        clock.set(clock.now() - Duration::from_secs(60));
+        let old = truth.insert(&row("r", "old")).await.unwrap();
+        truth.replace(&row("r", "theirs")).await.unwrap();
+        clock.reset();
+        faults.add(FaultRule::new(fault.clone()).on_writes());
+        let error = table.replace(&row("r", "new")).if_match(old).await.unwrap_err();
+        assert!(!error.may_have_applied() && error.attempts() == 4, "{fault:?}: {error}");
     }
 }
 

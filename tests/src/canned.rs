@@ -9,6 +9,7 @@ use azure_table::{CallOptions, Credential, NoRetry, Result as ClientResult, Tabl
 use bytes::Bytes;
 use http::{Request, Response};
 
+pub mod closures;
 pub mod intercept;
 
 /// A connection string of an account that does not exist.

@@ -56,6 +56,6 @@ pub mod via_batch;
 
 #[cfg(feature = "suite")]
 pub use backend::Backend;
-pub use canned::intercept;
+pub use canned::{closures, intercept};
 #[cfg(feature = "suite")]
 pub use network::{Network, NetworkBuilder};

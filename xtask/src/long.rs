@@ -27,7 +27,7 @@ pub struct Step {
 }
 
 /// Every step, the cheapest first.
-pub const STEPS: [Step; 16] = [
+pub const STEPS: [Step; 17] = [
     Step {
         name: "kills",
         command: "cargo program durable -- kill 200",
@@ -84,6 +84,12 @@ pub const STEPS: [Step; 16] = [
         command: "env PROPTEST_CASES=1200000 cargo test --profile long -p azure-table-tests --no-default-features --features claims --test raw_bytes",
         marker: " ... ok",
         cases: 33,
+    },
+    Step {
+        name: "lost-writes",
+        command: "cargo test --profile long -p azure-table-tests --no-default-features --features claims --test faults -- --ignored --nocapture lost_writes",
+        marker: " histories of lost writes",
+        cases: 10_000_000,
     },
     Step {
         name: "operations",

@@ -171,15 +171,15 @@ impl Error {
     /// Returns `Some` for a write to rows, batches included, that [may have been applied](Self::may_have_applied).
     ///
     /// Returns `None` if the error is not in doubt, or concerns a table or the service. Also returns `None` if a bulk
-    /// stopped waiting for the request, at its `total_timeout` or in `finish`, or if a method that sends several writes
-    /// failed after it had written some.
+    /// stopped waiting for the request, at its `total_timeout` or in `finish`, or if a method failed because of another
+    /// error after it had written some of its rows.
     ///
-    /// If a method sends several writes, as patterns do, this is the one that failed: see its [`table`](InDoubtWrite::table)
-    /// and [`keys`](InDoubtWrite::keys).
+    /// If a method sends several writes, as patterns do, this is the one whose response was lost: see its
+    /// [`table`](InDoubtWrite::table) and [`keys`](InDoubtWrite::keys).
     pub fn in_doubt_write(&self) -> Option<InDoubtWrite> {
         let parts = self.parts();
-        let doubt = parts.in_doubt_write.clone().filter(|_| parts.may_have_applied)?;
-        let parts = doubt.downcast().ok()?;
+        let facts = parts.in_doubt_write.clone().filter(|_| parts.may_have_applied)?;
+        let parts = facts.downcast().ok()?;
         Some(InDoubtWrite { parts })
     }
 }

@@ -199,7 +199,7 @@ pub struct Completed<'a> {
     pub elapsed: Duration,
     /// The number of attempts.
     pub attempts: u32,
-    /// `true` if the response was lost, and the client read the rows back and found that the write was applied.
+    /// `true` if a response was lost, and the client read the rows back and found that the write was applied.
     pub is_read_back: bool,
     /// The HTTP status of the last response; for a failed batch, of the operation that failed. `None` if the write was
     /// read back.

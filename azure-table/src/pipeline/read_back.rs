@@ -3,7 +3,6 @@
 use azure_table_wire::error::Result;
 use azure_table_wire::error::diagnostics::{self, Diagnostics};
 use azure_table_wire::error::in_doubt_write::parts::{LostAttempts, RowParts};
-use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::transport::deadline::Deadline;
 
@@ -15,17 +14,8 @@ use crate::pipeline::lost_write::reading::Reading;
 use crate::pipeline::lost_write::sent_time::SentTime;
 use crate::pipeline::notifications::Notifications;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::retry::Failure;
 use crate::write::operation_request::OperationRequest;
 use crate::write::row_write::{RowWrite, WrittenRow};
-
-/// Returns `true` if the rows can show something about a write after this failure, if any.
-///
-/// A row that is missing does not show who deleted it.
-pub(super) fn is_worth_reading(call: &OperationRequest, failure: Option<Failure<'_>>) -> bool {
-    let only_deletes = call.rows.iter().all(|row| row.kind == OperationKind::Delete);
-    !only_deletes || !matches!(failure, None | Some(Failure::Response(404, _)))
-}
 
 impl Pipeline {
     /// Reads back a write of this call. Also returns the rows of an applied write.
@@ -63,6 +53,7 @@ impl Pipeline {
             // The caller may have no permission to read.
             Err(_) => (Resolution::unknown("the rows were not read"), Vec::new()),
         };
+        notifications.history.is_ruled_out = read.0 == Resolution::NotApplied;
         notifications.read_back(&read.0);
         read
     }

@@ -26,8 +26,7 @@ use crate::pipeline::notifications::Notifications;
 use crate::pipeline::observer::history::{CallHistory, CallResponse};
 use crate::pipeline::observer::trace::CallSpan;
 use crate::pipeline::options::CallOptions;
-use crate::pipeline::read_back::is_worth_reading;
-use crate::pipeline::retry::{Decision, FailedAttempt, Failure, RetryPolicy};
+use crate::pipeline::retry::{Decision, FailedAttempt, RetryPolicy};
 use crate::write::batch_response;
 use crate::write::operation_request::OperationRequest;
 
@@ -59,7 +58,7 @@ impl Pipeline {
         let in_doubt = options.get().earlier.filter(|_| call.effect == Effect::Write);
         if let Err(mut e) = prepared {
             if in_doubt.is_some() {
-                e = after_doubt(e, 0);
+                e = not_started_after(e, 0);
             }
             history.in_doubt = in_doubt;
             return Err(history.complete_write(e, &call.rows, started, &self.endpoint));
@@ -135,7 +134,7 @@ impl Pipeline {
 /// Names the earlier attempts in the error of one that was not sent. They left the write in doubt; `sent` of them are of
 /// this call.
 #[cold]
-fn after_doubt(mut error: Error, sent: u32) -> Error {
+fn not_started_after(mut error: Error, sent: u32) -> Error {
     let earlier = match sent {
         0 => "an earlier call".to_owned(),
         1 => "attempt 1".to_owned(),
@@ -166,7 +165,7 @@ impl Attempts<'_, '_> {
     /// Executes the steps that `next_step` decides, until the call ends.
     async fn run(mut self) -> Result<CallEnd> {
         if self.state.in_doubt.is_some()
-            && let Some(applied) = self.read_back(None).await
+            && let Some(applied) = self.read_back().await
         {
             return Ok(applied);
         }
@@ -174,7 +173,7 @@ impl Attempts<'_, '_> {
             let ended = match self.attempt().await {
                 Ok(ended) => ended,
                 Err(e) if self.state.in_doubt.is_some() => {
-                    return Err(after_doubt(e, self.notifications.history.attempts));
+                    return Err(not_started_after(e, self.notifications.history.attempts));
                 }
                 Err(e) => return Err(e),
             };
@@ -214,6 +213,7 @@ impl Attempts<'_, '_> {
     fn after_failure(&mut self, ended: AttemptEnd) -> BoxFuture<'_, Option<Result<CallEnd>>> {
         Box::pin(async move {
             let (next, is_ambiguous) = self.next(&ended);
+            self.notifications.history.is_ruled_out = false;
             if is_ambiguous {
                 let (earlier, started) = (self.state.in_doubt, ended.started);
                 self.state.in_doubt = Some(LostAttempts::followed_by(earlier, started, ended.elapsed));
@@ -230,7 +230,7 @@ impl Attempts<'_, '_> {
                 Next::AskPolicy | Next::ReadBack | Next::Fail => {}
             }
             if next.reads_back()
-                && let Some(applied) = self.read_back(ended.failure()).await
+                && let Some(applied) = self.read_back().await
             {
                 return Some(Ok(applied));
             }
@@ -238,15 +238,13 @@ impl Attempts<'_, '_> {
         })
     }
 
-    /// Reads back a write in doubt. Returns its end if it was applied. `failure` is the last attempt's, if any.
+    /// Reads back a write in doubt. Returns its end if it was applied.
     #[cold]
-    fn read_back<'f>(&'f mut self, failure: Option<Failure<'f>>) -> BoxFuture<'f, Option<CallEnd>> {
+    fn read_back(&mut self) -> BoxFuture<'_, Option<CallEnd>> {
         Box::pin(async move {
-            let attempts = self.state.in_doubt.filter(|_| is_worth_reading(self.call, failure))?;
+            let attempts = self.state.in_doubt?;
             let (call, limits, notifications) = (self.call, &self.limits, &mut *self.notifications);
-            let read = self
-                .pipeline
-                .read_back(call, self.options, limits, attempts, notifications);
+            let read = (self.pipeline).read_back(call, self.options, limits, attempts, notifications);
             match read.await {
                 (Resolution::Applied, rows) => {
                     self.retry.succeeded(self.state.attempt);

@@ -103,7 +103,7 @@ pub struct TableResult {
     /// The response was lost, and the stored row shows that the write was applied.
     is_read_back: bool,
     /// An earlier attempt of the write may still be applied.
-    may_recur: bool,
+    pub(crate) may_recur: bool,
     /// The entity as JSON, at minimal metadata.
     entity: Option<Bytes>,
     /// The RowKey of an operation of a batch.
@@ -224,10 +224,6 @@ impl TableResult {
     /// Returns this result of a write; `may_recur` if an earlier attempt may still be applied.
     pub(crate) fn after_attempts(self, may_recur: bool) -> Self {
         Self { may_recur, ..self }
-    }
-
-    pub(crate) fn may_recur(&self) -> bool {
-        self.may_recur
     }
 
     pub(crate) fn into_etag(self) -> Option<ETag> {

@@ -61,6 +61,7 @@ pub struct LostAttempts {
     pub first_sent: ClockReading,
     /// The end of the last.
     pub last_ended: ClockReading,
+    pub count: u32,
 }
 
 impl LostAttempts {
@@ -74,6 +75,7 @@ impl LostAttempts {
         Self {
             first_sent: earlier.map_or(own, |earlier| earlier.first_sent),
             last_ended,
+            count: 1 + earlier.map_or(0, |earlier| earlier.count),
         }
     }
 
@@ -82,6 +84,7 @@ impl LostAttempts {
         Self {
             first_sent: cmp::min_by_key(self.first_sent, other.first_sent, |at| at.monotonic),
             last_ended: cmp::max_by_key(self.last_ended, other.last_ended, |at| at.monotonic),
+            count: self.count + other.count,
         }
     }
 }

@@ -217,10 +217,12 @@ impl Engine {
                 return Poll::Ready(Some(settled));
             }
             let is_out_of_time = self.settings.total.poll_is_over(&mut self.end, cx);
-            if !is_out_of_time && self.announced.is_none() {
+            if !is_out_of_time {
                 self.queue.release(cx);
-                self.linger(cx);
-                self.start();
+                if self.announced.is_none() {
+                    self.linger(cx);
+                    self.start();
+                }
                 self.leave_behind();
             }
             let has_ended = self.finish(cx);
@@ -401,7 +403,7 @@ impl Engine {
             self.turn.spend(RESPONSE_UNITS);
             self.bytes_in_flight -= batch.bytes;
             self.queue.ended(&batch.partition_key, batch.rows.iter().copied());
-            self.queue.block(&batch);
+            self.queue.block(&batch, self.settings.failures == u64::MAX);
             self.take_in(batch);
             if let Some(error) = stopped {
                 if self.settings.total.ended(&error) {

@@ -157,8 +157,10 @@ impl<S: Spec> CallFuture<S> {
             started,
         } = received;
         let output = match end {
-            // Of a single attempt, nothing is in flight any more.
-            CallEnd::ReadBack(rows) => self.spec.read_back(rows, call.attempts > 1),
+            // Of a single lost attempt, nothing is in flight any more.
+            CallEnd::ReadBack(rows) => self
+                .spec
+                .read_back(rows, call.in_doubt.is_some_and(|lost| lost.count > 1)),
             CallEnd::Responded(response) => self.spec.read_response(response, call.in_doubt.is_some()),
         };
         if let Ok(output) = &output {

@@ -17,7 +17,12 @@ pub(crate) fn resolve(pipeline: &Arc<Pipeline>, write: &InDoubtWrite) -> Call<Re
     let write = write.clone();
     Call::steps(pipeline, OperationKind::Query, async move |steps| {
         let write = facts::resolvable(&write, steps.endpoint())?;
-        let mut reading = Reading::new(&write.table, &write.partition_key, &write.rows, steps.via_batch());
+        let mut reading = Reading::new(
+            &write.table,
+            &write.partition_key,
+            &write.rows,
+            steps.options.get().via_batch,
+        );
         while let Some(request) = reading.next_request(steps.endpoint()) {
             steps.call(request, |response, _| reading.receive(response)).await?;
         }

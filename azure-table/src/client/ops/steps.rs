@@ -27,7 +27,7 @@ pub(crate) type RunSteps<T> = Box<dyn FnOnce(Steps) -> BoxFuture<'static, Result
 /// The context of the steps of an operation.
 pub(crate) struct Steps {
     pipeline: Arc<Pipeline>,
-    options: CallOptions,
+    pub(crate) options: CallOptions,
     /// The timeout that was set on this call, not on the client or the table.
     pub(crate) own_timeout: Option<Duration>,
     /// Takes the text of the first request instead of sending it.
@@ -49,11 +49,6 @@ impl Steps {
 
     pub(crate) fn endpoint(&self) -> &Endpoint {
         &self.pipeline.endpoint
-    }
-
-    /// Returns `true` if operations on one entity are sent as batches.
-    pub(crate) fn via_batch(&self) -> bool {
-        self.options.get().via_batch
     }
 
     /// Lets the timeout limit all steps together, from now on.

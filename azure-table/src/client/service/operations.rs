@@ -215,13 +215,13 @@ impl TableServiceClient {
     /// The result is that of the table in [`retries`](crate::guide::retries#writes-in-doubt), because the call itself
     /// reads back in the same way:
     /// - `Applied`: a row has the write's id, or all rows have the written content since the write was sent.
-    /// - `NotApplied`: a row is older than the write, or still has the ETag that the write required. This is final 180 s
-    ///   after the error, when no request can be in flight any more. Never returned for Cosmos DB, whose reads may lag
-    ///   behind writes.
+    /// - `NotApplied`: a row is older than the write, or still has the ETag that the write required, and no request can
+    ///   arrive any more: from 180 s after the error on, a minute later in another process, or as soon as a row has lost
+    ///   the required ETag. It is final. Never returned for Cosmos DB, whose reads may lag behind writes.
     /// - `Unknown`: anything else.
     ///
     /// Another process cannot compare the clocks if no response came at all, or if this machine's clock was set during
-    /// the call. A write id can still show it that the write was applied, but nothing can show that it was not. Equal
+    /// the call. A write id can still show it that the write was applied, and a lost ETag that it was not. Equal
     /// content that another writer stored while the request was in flight counts as applied. See [`InDoubtWrite`] for an
     /// example.
     ///

@@ -57,7 +57,9 @@ pub(crate) fn of_call<'a>(
 /// Returns `true` if the wall clock was set during the attempts. Another process could then not tell which of its two
 /// times is right.
 fn was_clock_set(attempts: LostAttempts) -> bool {
-    let LostAttempts { first_sent, last_ended } = attempts;
+    let LostAttempts {
+        first_sent, last_ended, ..
+    } = attempts;
     let elapsed = last_ended.monotonic.saturating_duration_since(first_sent.monotonic);
     let expected = first_sent.wall.checked_add(elapsed).unwrap_or(first_sent.wall);
     seconds_between(expected, last_ended.wall).unsigned_abs() > DRIFT.as_secs()

@@ -72,8 +72,8 @@ pub(super) fn outcome(rows: &[RowShows], reads: Reads) -> Resolution {
             "some of its rows have its ids, which an earlier call with the same operations may have written",
         ),
         (false, true) if reads.is_in_flight && !is_ruled_out => Resolution::Unknown(format!(
-            "not applied so far, but a request may still be in flight: resolve it {} s after the error; another process \
-             cannot tell if no response came",
+            "not applied so far, but a request may still be in flight: resolve it {} s after the error, or a minute later in \
+             another process; that one cannot tell if no response came",
             MAX_IN_FLIGHT.as_secs()
         )),
         (false, true) => Resolution::NotApplied,

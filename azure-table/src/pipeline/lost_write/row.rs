@@ -58,8 +58,7 @@ pub(super) fn shows(partition_key: &str, write: &RowParts, row: ReadRow<'_>, sen
         ReadRow::Unread => nothing("was not read: too many other rows are stored before it"),
         // Of two writers that delete one version, only one succeeds.
         ReadRow::Missing if write.is_delete && write.if_match.is_none() => AboutWrite::IsDeleted,
-        ReadRow::Missing if write.is_delete => nothing("is missing, which does not show who deleted it"),
-        ReadRow::Missing => nothing("is missing: it was never written, or it was deleted since"),
+        ReadRow::Missing => nothing("is missing: another writer may have deleted it, or it was never written"),
         ReadRow::Stored(row) if has_required(row) => AboutWrite::HasRequiredETag,
         ReadRow::Stored(row) => about_other_version(write, row, sent).unwrap_or_else(nothing),
     };

@@ -93,7 +93,9 @@ impl SentTime {
     /// Only differences of the monotonic clock and of one wall clock are used. The monotonic clock stops while the
     /// machine sleeps, so the longer of the two counts as elapsed.
     pub(crate) fn here(attempts: LostAttempts, read: &ReadTime) -> Self {
-        let LostAttempts { first_sent, last_ended } = attempts;
+        let LostAttempts {
+            first_sent, last_ended, ..
+        } = attempts;
         let since = |at: ClockReading| read.received.monotonic.saturating_duration_since(at.monotonic);
         let by_wall = read.received.wall.duration_since(first_sent.wall).unwrap_or_default();
         let at_reading = |at: ClockReading| before(read.received.wall, since(at));
@@ -128,8 +130,9 @@ impl SentTime {
         // The time at which the read was sent, by the same two clocks.
         let took = read.received.monotonic.saturating_duration_since(read.sent);
         let sent = [read.date, Some(read.received.wall)].map(|now| DateTime::try_from(now?.checked_sub(took)?).ok());
+        // Both times of a clock may be those of two machines, or of two servers of the service.
         let is_over = |(clock, sent): (&ByClock, Option<DateTime>)| {
-            sent.is_some_and(|sent| sent >= clock.ended + MAX_IN_FLIGHT + DRIFT)
+            sent.is_some_and(|sent| sent >= clock.ended + MAX_IN_FLIGHT + 2 * TOLERANCE)
         };
         Self {
             is_in_flight: by_clocks.is_empty() || !by_clocks.iter().zip(sent).all(is_over),
@@ -188,6 +191,7 @@ mod tests {
         let attempts = LostAttempts {
             first_sent: at(0, own[0]),
             last_ended: at(0, own[0]),
+            count: 1,
         };
         let read = ReadTime {
             sent: monotonic + SECOND,

@@ -52,6 +52,8 @@ pub(crate) struct CallHistory {
     is_enclosed: bool,
     /// The attempts of a write that may have been applied, and the stored rows did not show whether they were.
     pub(crate) in_doubt: Option<LostAttempts>,
+    /// The rows showed, after the last attempt failed, that no attempt was or will be applied.
+    pub(crate) is_ruled_out: bool,
     /// The location of the last attempt.
     pub(crate) location: Location,
     pub(crate) diagnostics: Diagnostics,
@@ -71,6 +73,7 @@ impl CallHistory {
             advice: None,
             is_enclosed: call.is_enclosed,
             in_doubt: None,
+            is_ruled_out: false,
             location: call.location,
             diagnostics: Diagnostics::default(),
         }
@@ -126,7 +129,19 @@ impl CallHistory {
 
     /// Returns `true` if the write may have been applied although the call ends with this error.
     pub(crate) fn is_in_doubt_after(&self, error: &Error) -> bool {
-        self.effect == Effect::Write && (self.in_doubt.is_some() || error.may_have_applied() || leaves_open(error))
+        self.effect == Effect::Write && (self.in_doubt.is_some() || error.may_have_applied() || self.leaves_open(error))
+    }
+
+    /// Returns `true` if a response leaves a write in doubt.
+    ///
+    /// A rejection (4xx, `ServerBusy`, not implemented) means that the service did not apply it. A success that cannot
+    /// be read means that it did.
+    fn leaves_open(&self, error: &Error) -> bool {
+        match error.parts().status {
+            Some(200..=399) => true,
+            Some(408 | 500 | 502..) => !self.is_ruled_out && error.cause_kind() != ErrorKind::Throttled,
+            _ => false,
+        }
     }
 
     /// Completes an error of a call that writes these rows, so that the caller can resolve a write in doubt.
@@ -177,18 +192,6 @@ impl CallHistory {
         parts.headers = self.headers.clone();
         parts.diagnostics = self.diagnostics.clone();
         error
-    }
-}
-
-/// Returns `true` if a response leaves a write in doubt.
-///
-/// A rejection (4xx, `ServerBusy`, not implemented) means that the service did not apply it. A success that cannot be
-/// read means that it did.
-fn leaves_open(error: &Error) -> bool {
-    match error.parts().status {
-        Some(501) => false,
-        Some(status) => matches!(status, 200..=399 | 408 | 500..) && error.cause_kind() != ErrorKind::Throttled,
-        None => false,
     }
 }
 

@@ -319,8 +319,9 @@ impl Queue {
     }
 
     /// Blocks the rows of a batch that has ended, if an attempt of their operations has no result. Other operations wait
-    /// until that attempt cannot arrive any more, or are left behind if the first ones are in doubt.
-    pub(crate) fn block(&mut self, batch: &BulkBatch) {
+    /// until that attempt cannot arrive any more. They are left behind if the first ones are in doubt, unless it
+    /// `resumes` such rows.
+    pub(crate) fn block(&mut self, batch: &BulkBatch, resumes: bool) {
         let lost = batch.outcomes.take_lost();
         if lost.is_empty() {
             return;
@@ -328,7 +329,7 @@ impl Queue {
         let (key, mut late) = (Arc::clone(&batch.partition_key), Vec::new());
         let place = self.place(&key);
         for (index, is_in_doubt) in lost {
-            let row = batch.rows[index];
+            let (row, is_in_doubt) = (batch.rows[index], is_in_doubt && !resumes);
             self.partitions[place].queue.block(row, is_in_doubt);
             late.extend((!is_in_doubt).then_some(row));
         }

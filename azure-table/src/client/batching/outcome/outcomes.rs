@@ -1,5 +1,6 @@
 //! The outcomes of the operations of a write, which reports them while it runs.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use azure_table_wire::error::Error;
@@ -40,7 +41,7 @@ struct Kept {
     /// The operations that were sent and have no response.
     in_flight: Vec<usize>,
     /// The operations of which an attempt has no result.
-    lost: Vec<usize>,
+    lost: BTreeSet<usize>,
 }
 
 impl SharedOutcomes {
@@ -50,7 +51,7 @@ impl SharedOutcomes {
                 .map(|_| WriteOutcome::Left(LeftoverReason::NotAttempted))
                 .collect(),
             in_flight: Vec::new(),
-            lost: Vec::new(),
+            lost: BTreeSet::new(),
         })))
     }
 
@@ -83,9 +84,7 @@ impl SharedOutcomes {
     /// and the attempt may still arrive.
     pub(crate) fn take_lost(&self) -> Vec<(usize, bool)> {
         let kept = &mut *self.lock();
-        let mut lost = std::mem::take(&mut kept.lost);
-        lost.sort_unstable();
-        lost.dedup();
+        let lost = std::mem::take(&mut kept.lost);
         let outcomes = &kept.outcomes;
         let is_in_doubt = |index: usize| matches!(outcomes[index], WriteOutcome::Left(LeftoverReason::InDoubt(_)));
         lost.into_iter().map(|index| (index, is_in_doubt(index))).collect()
@@ -103,7 +102,7 @@ impl SharedOutcomes {
         }
     }
 
-    /// Reports operations that failed, or are in doubt unless a later request settles them.
+    /// Reports operations that failed, or are in doubt unless a later request decides.
     pub(crate) fn failed(&self, operations: &[usize], error: &Arc<Error>) {
         let kept = &mut *self.lock();
         if error.may_have_applied() {
@@ -117,7 +116,7 @@ impl SharedOutcomes {
     /// Reports a delete that found no row, after an earlier response was lost.
     pub(crate) fn gone(&self, operation: usize) {
         let kept = &mut *self.lock();
-        kept.lost.push(operation);
+        kept.lost.insert(operation);
         kept.outcomes[operation] = WriteOutcome::Gone;
     }
 }

@@ -1,7 +1,7 @@
 //! The operations of one partition that wait for their batch.
 //!
 //! Operations on one row are sent in sequence: never two in flight, and never two in a batch. Apart from that,
-//! operations of a partition keep their order. `bulk/queue.rs` decides the turns of the partitions.
+//! operations of a partition keep their order. `engine/queue.rs` decides the turns of the partitions.
 //!
 //! An operation waits for the batch of an earlier operation on the same row; all others may be sent. Any sequence of
 //! writes therefore ends as if sent one by one, which a property test verifies. An operation also waits while a lost

@@ -111,7 +111,7 @@ impl PartitionWrite {
             match result {
                 Ok(results) => {
                     self.max_operations = self.max_operations.saturating_mul(2);
-                    let may_recur = results.first().is_some_and(TableResult::may_recur) && !self.has_etag(&sent);
+                    let may_recur = results.first().is_some_and(|result| result.may_recur) && !self.has_etag(&sent);
                     self.outcomes.applied(&sent, results, may_recur);
                 }
                 Err(error) => {
@@ -213,7 +213,7 @@ impl PartitionWrite {
                         return None;
                     }
                 }
-                // Without a verdict of the service, nothing shows its limit.
+                // Without the service's response, nothing shows its limit.
                 Err(e) if e.status().is_none_or(|status| status >= 500) => {}
                 _ => rate.accepted(&self.partition_key, sent.len()),
             }
@@ -248,7 +248,7 @@ impl PartitionWrite {
     }
 
     /// Reports operations in doubt that are sent again. They stay in doubt if the write ends before that.
-    fn doubt(&mut self, sent: &[usize], error: Arc<Error>) {
+    fn keep_in_doubt(&mut self, sent: &[usize], error: Arc<Error>) {
         let attempts = error.in_doubt_write().and_then(|write| parts_of(&write).here);
         self.in_doubt
             .extend(sent.iter().copied().zip(attempts.into_iter().cycle()));
@@ -288,7 +288,7 @@ impl PartitionWrite {
                 }
             }
             RecoveryStep::SendAlone => {
-                self.doubt(&sent, Arc::new(error));
+                self.keep_in_doubt(&sent, Arc::new(error));
                 self.waiting.extend(sent.iter().map(|index| vec![*index]));
             }
             RecoveryStep::Halve => {

@@ -104,6 +104,9 @@ macro_rules! bulk_settings {
             /// One more ends the whole bulk with [`Interrupted`](crate::bulk::Interrupted), which holds the report.
             /// With 0, the first failure ends the bulk; with [`usize::MAX`], none does. The report holds each failed
             /// operation, unless you read the [`outcomes`](crate::bulk::BulkWrite::outcomes).
+            ///
+            /// Later operations on a row in doubt are not attempted, and count as failures. With `usize::MAX`, they wait
+            /// until no lost request can arrive any more, for 180 s, and are then sent.
             #[doc(alias = "on_error")]
             pub fn max_failures(mut self, most: usize) -> Self {
                 self.$($plan).+.settings.failures = most as u64;

@@ -42,9 +42,13 @@ type Found = (Option<bool>, Vec<WrittenRow>);
 const UNKNOWN: Found = (None, Vec::new());
 const NOT_APPLIED: Found = (Some(false), Vec::new());
 
+fn parts(writes: &[RowWrite<'_>]) -> Vec<RowParts> {
+    writes.iter().map(facts::of_row).collect()
+}
+
 /// Returns the outcome of writes whose rows were read as stored, with all of them if `has_all`.
 fn read(writes: &[RowWrite<'_>], stored: &[DynamicEntity], is_in_flight: bool, has_all: bool) -> Found {
-    let rows: Vec<RowParts> = writes.iter().map(facts::of_row).collect();
+    let rows = parts(writes);
     let mut reading = Reading::new("Things", "p", &rows, false);
     reading.stored = stored.to_vec();
     reading.next = if has_all { NextRead::Done } else { NextRead::GaveUp };
@@ -323,10 +327,21 @@ fn lost_etag_rules_out_a_batch_that_was_not_applied() {
     let (kept, lost) = (stored("a", "1", BEFORE), stored("b", "theirs", AFTER));
     let in_flight = |rows: &[DynamicEntity], has_all| read(&writes(&batch), rows, true, has_all);
     assert_eq!(in_flight(&[kept.clone(), lost], true), NOT_APPLIED);
-    assert_eq!(in_flight(&[kept.clone()], true), NOT_APPLIED, "deleted");
-    assert_eq!(in_flight(&[kept.clone()], false), UNKNOWN, "not read");
-    let both = [kept, stored("b", "1", BEFORE)];
+    assert_eq!(in_flight(std::slice::from_ref(&kept), true), NOT_APPLIED, "deleted");
+    assert_eq!(in_flight(std::slice::from_ref(&kept), false), UNKNOWN, "not read");
+    let both = [kept.clone(), stored("b", "1", BEFORE)];
     assert_eq!(in_flight(&both, true), UNKNOWN, "no row explains a rejection");
+    // The batch may have arrived between two responses.
+    let (parts, sent) = (parts(&writes(&batch)), sent(true));
+    for (responses, outcome) in [(1, Some(false)), (2, None)] {
+        let mut reading = Reading::new("Things", "p", &parts, false);
+        (reading.stored, reading.next, reading.responses) = (vec![kept.clone()], NextRead::Done, responses);
+        assert_eq!(
+            reading.shown(&sent, false).resolution.is_applied(),
+            outcome,
+            "{responses}"
+        );
+    }
 }
 
 #[test]
@@ -335,10 +350,16 @@ fn rows_of_a_batch_are_read_as_one_range() {
         TableOperation::insert(&entity("b'", "1")),
         TableOperation::delete::<DynamicEntity>(("p", "a")),
     ];
-    let rows: Vec<RowParts> = writes(&batch).iter().map(facts::of_row).collect();
+    let rows = parts(&writes(&batch));
     let request = Reading::new("Things", "p", &rows, false).query();
     let filter = "PartitionKey eq 'p' and RowKey ge 'a' and RowKey le 'b'''";
     assert_eq!(request.filter.as_deref(), Some(filter));
+
+    // The service orders keys by their UTF-16 code units.
+    let batch = ["\u{ff5e}", "\u{1f600}", "a"].map(|key| TableOperation::insert(&entity(key, "1")));
+    let rows = parts(&writes(&batch));
+    let filter = Reading::new("Things", "p", &rows, false).query().filter.unwrap();
+    assert!(filter.ends_with("RowKey ge 'a' and RowKey le '\u{ff5e}'"), "{filter}");
 }
 
 /// Another client may have deleted the row and inserted the other one.

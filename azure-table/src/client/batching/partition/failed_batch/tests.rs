@@ -9,7 +9,7 @@ use super::*;
 /// doubt, the kind of the operations, the next step.
 #[test]
 fn failed_batch_has_the_next_step_of_the_table() {
-    let (doubt, sure, deletes, writes) = (true, false, true, false);
+    let (in_doubt, sure, deletes, writes) = (true, false, true, false);
     #[rustfmt::skip]
     let table = [
         // The failed operation is removed. Without its index it is searched for.
@@ -22,23 +22,23 @@ fn failed_batch_has_the_next_step_of_the_table() {
         (Together, 3, Some(1), Row, sure,  writes,  Fail),
         (Together, 1, None,    Row, sure,  writes,  Fail),
         // Writes in doubt are not sent again.
-        (Removing, 3, Some(1), Row, doubt, writes,  Fail),
-        (Removing, 1, None,    Row, doubt, writes,  Fail),
-        (Together, 3, Some(1), Row, doubt, writes,  Fail),
+        (Removing, 3, Some(1), Row, in_doubt, writes,  Fail),
+        (Removing, 1, None,    Row, in_doubt, writes,  Fail),
+        (Together, 3, Some(1), Row, in_doubt, writes,  Fail),
         // Deletes in doubt are repeated, each alone.
-        (Removing, 3, Some(1), Row, doubt, deletes, SendAlone),
-        (Removing, 3, None,    Row, doubt, deletes, SendAlone),
-        (Removing, 1, None,    Row, doubt, deletes, Remove(0)),
-        (Together, 3, Some(1), Row, doubt, deletes, Fail),
+        (Removing, 3, Some(1), Row, in_doubt, deletes, SendAlone),
+        (Removing, 3, None,    Row, in_doubt, deletes, SendAlone),
+        (Removing, 1, None,    Row, in_doubt, deletes, Remove(0)),
+        (Together, 3, Some(1), Row, in_doubt, deletes, Fail),
         // Any other error would recur.
         (Removing, 3, Some(1), Any, sure,  writes,  Stop),
         (Together, 3, Some(1), Any, sure,  writes,  Stop),
         (Removing, 3, None,    Any, sure,  writes,  Stop),
         (Removing, 1, Some(0), Any, sure,  deletes, Stop),
-        (Removing, 3, None,    Any, doubt, writes,  FailAndStop),
-        (Removing, 3, Some(1), Any, doubt, deletes, FailAndStop),
+        (Removing, 3, None,    Any, in_doubt, writes,  FailAndStop),
+        (Removing, 3, Some(1), Any, in_doubt, deletes, FailAndStop),
         (Together, 3, None,    Any, sure,  writes,  Stop),
-        (Together, 3, None,    Any, doubt, writes,  FailAndStop),
+        (Together, 3, None,    Any, in_doubt, writes,  FailAndStop),
     ];
     for (recovery, operations, index, scope, in_doubt, only_deletes, next) in table {
         let failed = FailedBatch {

@@ -7,7 +7,7 @@ use azure_table::retry::{Decision, FailedAttempt};
 use azure_table::telemetry::{Event, Observer};
 
 /// Passes each event to a closure.
-pub(crate) struct Observe<F>(pub(crate) F);
+pub struct Observe<F>(pub F);
 
 impl<F: Fn(&Event<'_>) + Send + Sync + 'static> Observer for Observe<F> {
     fn on_event(&self, event: &Event<'_>) {
@@ -16,7 +16,7 @@ impl<F: Fn(&Event<'_>) + Send + Sync + 'static> Observer for Observe<F> {
 }
 
 /// Decides by a closure.
-pub(crate) struct Decide<F>(pub(crate) F);
+pub struct Decide<F>(pub F);
 
 impl<F: Fn(&FailedAttempt<'_>) -> Decision + Send + Sync + 'static> RetryPolicy for Decide<F> {
     fn decide(&self, failed: &FailedAttempt<'_>) -> Decision {
