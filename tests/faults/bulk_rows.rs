@@ -94,7 +94,7 @@ async fn bulk_without_valid_operations_sends_nothing(table: TableClient, faults:
 async fn lost_delete_is_repeated_once() {
     use OperationKind::{Batch, Delete, Query};
     let one = &[Delete, Query, Delete][..];
-    for (count, sent) in [(1, one), (2, &[Batch, Query, Batch, Delete, Delete])] {
+    for (count, sent) in [(1, one), (2, &[Batch, Query, Batch, Query, Delete, Delete])] {
         let (faults, table, truth) = faulty(Emulator::new()).await;
         let entities = rows(count);
         assert_eq!(truth.bulk().insert(&entities).await.unwrap().applied(), count);

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use azure_table_wire::error::in_doubt_write::parts::LostAttempts;
+use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::transport::Delivery;
 use azure_table_wire::value::location::Location;
 
@@ -118,6 +119,10 @@ pub(crate) fn classify(state: &CallState, failed: &FailedAttempt<'_>, is_renewed
         }
         // The response would be just as long again.
         Failure::Transport(Delivery::ResponseTooLong { .. }) if !failed.is_write() => Next::Fail,
+        // No row shows who deleted it.
+        Failure::Response(404, Some(_)) if state.in_doubt.is_some() && failed.operation == OperationKind::Delete => {
+            Next::Fail
+        }
         // An earlier attempt may have caused the rejection.
         Failure::Response(404 | 409 | 412, _) if state.in_doubt.is_some() => Next::ReadBack,
         _ => Next::AskPolicy,

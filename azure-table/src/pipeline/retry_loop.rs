@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use azure_table_wire::error::in_doubt_write::parts::LostAttempts;
-use azure_table_wire::error::operation_kind::Effect;
+use azure_table_wire::error::operation_kind::{Effect, OperationKind};
 use azure_table_wire::error::{Error, Result};
 use azure_table_wire::transport::BoxFuture;
 use azure_table_wire::value::clock::{self, Instant};
@@ -164,7 +164,9 @@ struct Attempts<'a, 'n> {
 impl Attempts<'_, '_> {
     /// Executes the steps that `next_step` decides, until the call ends.
     async fn run(mut self) -> Result<CallEnd> {
+        // A batch was read back before its deletes are sent alone.
         if self.state.in_doubt.is_some()
+            && self.call.operation != OperationKind::Delete
             && let Some(applied) = self.read_back().await
         {
             return Ok(applied);

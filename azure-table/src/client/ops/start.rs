@@ -48,13 +48,10 @@ fn run_and_make_table(
         let mut again = call.clone();
         let rules = pipeline.endpoint.profile().rules();
         let received = pipeline.run(&mut call, &options).await?;
-        let table = match (&again.table, &received.end) {
-            (Some(table), CallEnd::Responded(response))
-                if batch_response::table_is_missing(response, again.operation, rules) =>
-            {
-                table
-            }
-            _ => return Ok(received),
+        let is_missing = matches!(&received.end, CallEnd::Responded(response)
+            if batch_response::table_is_missing(response, again.operation, rules));
+        let Some(table) = again.table.as_deref().filter(|_| is_missing) else {
+            return Ok(received);
         };
         let mut create = tables::create_if_not_exists(&pipeline.endpoint, table)?;
         let options = options.within(&call);

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
@@ -39,7 +39,7 @@ pub(crate) fn of_call<'a>(
     let mut rows = rows.peekable();
     let partition_key = rows.peek()?.partition_key.to_owned();
     let (account, service) = endpoint.place();
-    let shows_clock = || diagnostics.attempts().iter().rev().find_map(seconds_ahead);
+    let ahead = diagnostics.attempts().iter().rev().find_map(seconds_ahead);
     Some(Arc::new(WriteParts {
         account: Some(account.to_owned()),
         service: Some(service.to_owned()),
@@ -49,7 +49,7 @@ pub(crate) fn of_call<'a>(
         rows: rows.map(|row| of_row(&row)).collect(),
         started: DateTime::try_from(attempts.first_sent.wall).ok()?,
         ended: DateTime::try_from(attempts.last_ended.wall).ok()?,
-        ahead: (!was_clock_set(attempts)).then(shows_clock).flatten(),
+        ahead: ahead.filter(|_| !was_clock_set(attempts)),
         here: Some(attempts),
     }))
 }
@@ -70,8 +70,10 @@ fn was_clock_set(attempts: LostAttempts) -> bool {
 /// A slow response says little about the clock, and one without an id may come from a proxy.
 fn seconds_ahead(attempt: &Attempt) -> Option<i64> {
     attempt.request_id().filter(|_| attempt.elapsed() <= MAX_ELAPSED)?;
-    let own: SystemTime = attempt.started_at() + attempt.elapsed();
-    Some(seconds_between(own, attempt.service_time()?))
+    Some(seconds_between(
+        attempt.started_at() + attempt.elapsed(),
+        attempt.service_time()?,
+    ))
 }
 
 /// Returns the facts about a write of a row.

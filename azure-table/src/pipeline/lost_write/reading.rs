@@ -42,10 +42,8 @@ pub(crate) struct Reading<'a> {
 /// The next request of a reading.
 enum NextRead {
     Page(Option<Continuation>),
-    /// One row after the other, the last one first.
+    /// One row after the other, the last one first. Empty if all rows were read.
     Rows(Vec<usize>),
-    /// All rows were read.
-    Done,
     /// Further rows may be stored.
     GaveUp,
 }
@@ -65,7 +63,7 @@ impl<'a> Reading<'a> {
             partition_key,
             rows,
             next: match rows {
-                [] => NextRead::Done,
+                [] => NextRead::Rows(Vec::new()),
                 [_] if by_key => NextRead::Rows(vec![0]),
                 _ => NextRead::Page(None),
             },
@@ -87,7 +85,7 @@ impl<'a> Reading<'a> {
                 let key = (self.partition_key, &*self.rows[*rows.last()?].row_key);
                 Some(get::request(endpoint, self.table, key, None, MetadataLevel::Minimal))
             }
-            NextRead::Done | NextRead::GaveUp => None,
+            NextRead::GaveUp => None,
         }
     }
 
@@ -102,7 +100,7 @@ impl<'a> Reading<'a> {
             received: ClockReading::now(),
             date: response::date(response.headers()),
         };
-        self.next = match std::mem::replace(&mut self.next, NextRead::Done) {
+        self.next = match std::mem::replace(&mut self.next, NextRead::GaveUp) {
             NextRead::Page(_) => {
                 let from = continuation::of(response.headers())?;
                 let rows = query::read_response(response, MetadataLevel::Minimal, |row| {
@@ -118,11 +116,7 @@ impl<'a> Reading<'a> {
                     self.stored
                         .extend(get::read_response(response, key, MetadataLevel::Minimal, false, read)?);
                 }
-                if rows.is_empty() {
-                    NextRead::Done
-                } else {
-                    NextRead::Rows(rows)
-                }
+                NextRead::Rows(rows)
             }
             ended => ended,
         };
@@ -134,7 +128,7 @@ impl<'a> Reading<'a> {
             .filter(|index| self.find(*index).is_none())
             .collect();
         match from {
-            None => NextRead::Done,
+            None => NextRead::Rows(Vec::new()),
             Some(_) if left.len() <= MAX_READS - self.responses => NextRead::Rows(left),
             Some(_) if self.responses == MAX_READS => NextRead::GaveUp,
             from => NextRead::Page(from),
@@ -145,7 +139,7 @@ impl<'a> Reading<'a> {
     pub(crate) fn shown(&self, sent: &SentTime, reads_may_lag: bool) -> Shown<'_> {
         let read = |index: usize| match (self.find(index), &self.next) {
             (Some(row), _) => ReadRow::Stored(row),
-            (None, NextRead::Done) => ReadRow::Missing,
+            (None, NextRead::Rows(_)) => ReadRow::Missing,
             (None, _) => ReadRow::Unread,
         };
         let shown: Vec<RowShows> = (self.rows.iter().enumerate())

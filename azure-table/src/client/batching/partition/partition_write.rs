@@ -312,8 +312,8 @@ impl PartitionWrite {
     /// Returns `true` if a request with these operations is applied once at most, because the first changes an ETag.
     fn has_etag(&self, sent: &[usize]) -> bool {
         let operations = self.operations.lock();
-        let has_etag = |index: &usize| operations[*index].row().is_some_and(|row| row.if_match.is_some());
-        sent.iter().any(has_etag)
+        sent.iter()
+            .any(|index| operations[*index].row().is_some_and(|row| row.if_match.is_some()))
     }
 
     fn is_delete(&self, index: usize) -> bool {

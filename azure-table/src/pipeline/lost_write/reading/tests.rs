@@ -51,7 +51,11 @@ fn read(writes: &[RowWrite<'_>], stored: &[DynamicEntity], is_in_flight: bool, h
     let rows = parts(writes);
     let mut reading = Reading::new("Things", "p", &rows, false);
     reading.stored = stored.to_vec();
-    reading.next = if has_all { NextRead::Done } else { NextRead::GaveUp };
+    reading.next = if has_all {
+        NextRead::Rows(Vec::new())
+    } else {
+        NextRead::GaveUp
+    };
     reading.responses = 1;
     let shown = reading.shown(&sent(is_in_flight), false);
     let written = shown.written(writes);
@@ -335,7 +339,7 @@ fn lost_etag_rules_out_a_batch_that_was_not_applied() {
     let (parts, sent) = (parts(&writes(&batch)), sent(true));
     for (responses, outcome) in [(1, Some(false)), (2, None)] {
         let mut reading = Reading::new("Things", "p", &parts, false);
-        (reading.stored, reading.next, reading.responses) = (vec![kept.clone()], NextRead::Done, responses);
+        (reading.stored, reading.next, reading.responses) = (vec![kept.clone()], NextRead::Rows(Vec::new()), responses);
         assert_eq!(
             reading.shown(&sent, false).resolution.is_applied(),
             outcome,
