@@ -119,7 +119,7 @@ pub const STEPS: [Step; 17] = [
         name: "mistakes",
         command: "tests/programs/explorations/mutants/run",
         marker: " | found",
-        cases: 71,
+        cases: 72,
     },
     Step {
         name: "mistakes-of-systems",
