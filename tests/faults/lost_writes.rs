@@ -132,7 +132,7 @@ fn enumerate(bounds: Bounds, of: impl Fn(&Write) -> bool) -> Results {
     let all: Vec<_> = all.filter(|(_, write, clock)| of(write) && matches!(clock, Clock::Right | Clock::NoDate | Clock::Cosmos | Clock::Date(40 | -840) | Clock::Own(40 | -840) | Clock::Stepped(40, 0) | Clock::Stepped(0, -40))).collect();
     let next = AtomicUsize::new(0);
     let work = || {
-        let (runtime, _clock) = (paused(), replace_wall_clock(world::wall_clock));
+        let (mut runtime, _clock) = (paused(), replace_wall_clock(world::wall_clock));
         let mut results = Results::default();
         while let Some((number, write, clock)) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
             let mut choices = Some(Choices::default());
@@ -147,6 +147,10 @@ fn enumerate(bounds: Bounds, of: impl Fn(&Write) -> bool) -> Results {
                 } = ended;
                 results.classes.add((*number, *clock), view, is_applied, &answer);
                 choices = ended.choices.following();
+                // tokio's timers become slow after two years, and a history takes some minutes of its clock.
+                if results.counts[number][0].is_multiple_of(1_000) {
+                    runtime = paused();
+                }
             }
         }
         results
