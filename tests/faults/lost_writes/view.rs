@@ -149,7 +149,6 @@ struct Class {
     applied: u32,
     not_applied: u32,
     in_doubt: u32,
-    definite: u32,
 }
 
 impl Class {
@@ -157,7 +156,6 @@ impl Class {
         self.applied += other.applied;
         self.not_applied += other.not_applied;
         self.in_doubt += other.in_doubt;
-        self.definite += other.definite;
     }
 
     fn has_one_outcome(self) -> bool {
@@ -176,7 +174,6 @@ impl Classes {
             applied: u32::from(is_applied),
             not_applied: u32::from(!is_applied),
             in_doubt: u32::from(matches!(answer, Answer::InDoubt(_))),
-            definite: u32::from(!matches!(answer, Answer::InDoubt(_))),
         };
         let key = (number, clock == Clock::Cosmos, view.finished());
         self.0.entry(key).or_default().add(class);
@@ -188,170 +185,90 @@ impl Classes {
         }
     }
 
-    /// Reports the classes whose histories have one outcome and end in doubt, by pattern.
+    /// Reports the classes whose histories have one outcome and end in doubt, by the reason.
     pub(super) fn report(&self, writes: &[Write]) -> Needless {
-        let mut coarse: HashMap<Features, Class> = HashMap::new();
-        for ((number, is_cosmos, view), class) in &self.0 {
-            coarse
-                .entry(features(&writes[*number], *is_cosmos, view))
-                .or_default()
-                .add(*class);
-        }
         let mut report = Needless {
             classes: self.0.len(),
-            mixed: self
-                .0
-                .values()
-                .filter(|class| class.in_doubt > 0 && class.definite > 0)
-                .count(),
             ..Needless::default()
         };
-        let mut patterns: HashMap<Features, Features> = HashMap::new();
         for ((number, is_cosmos, view), class) in &self.0 {
             report.in_doubt += usize::from(class.in_doubt > 0);
             if class.in_doubt == 0 || !class.has_one_outcome() {
                 continue;
             }
-            report.needless += 1;
-            let own = features(&writes[*number], *is_cosmos, view);
-            let pattern = patterns.entry(own.clone()).or_insert_with(|| general(&own, &coarse));
-            let outcome = if class.applied > 0 { "applied" } else { "not applied" };
-            let (classes, histories) = report.patterns.entry((outcome, pattern.clone())).or_default();
-            *classes += 1;
-            *histories += class.in_doubt;
+            match reason(*is_cosmos, view) {
+                Some(reason) => *report.named.entry(reason).or_default() += 1,
+                None => report
+                    .unnamed
+                    .push(format!("{}: {class:?} {:?}", writes[*number], view.seen)),
+            }
         }
         report
     }
 }
 
-/// The names of the features, in the order in which a pattern drops them.
-const NAMES: [&str; 9] = [
-    "write", "service", "id", "earlier", "row b", "time", "step", "flight", "last",
-];
-/// The parts of a view that a pattern may name. An empty one is irrelevant.
-type Features = [String; 10];
-
-fn features(write: &Write, is_cosmos: bool, view: &View) -> Features {
-    let attempts = view.seen.iter().filter_map(|seen| match seen {
-        Seeing::Attempt(event) => Some(format!("{event:?}")),
-        _ => None,
-    });
-    let mut earlier: Vec<String> = attempts.collect();
-    let last = earlier.pop().unwrap_or_default();
-    earlier.dedup();
-    let read = view.seen.iter().rev().find(|seen| !matches!(seen, Seeing::Attempt(_)));
-    let (mut flight, mut step, mut rows) = ("", "", ["no read".to_owned(), String::new()]);
-    let mut time = String::new();
-    match read {
-        Some(Seeing::FailedRead) => rows[0] = "read failed".into(),
-        Some(Seeing::Read {
-            is_in_flight,
-            is_step_visible,
-            rows: seen,
-        }) => {
-            flight = if *is_in_flight { "in flight" } else { "none in flight" };
-            step = if *is_step_visible { "step seen" } else { "no step" };
-            rows = seen.map(|seen| match seen {
-                Seen::NotRead => "-".into(),
-                Seen::Missing => "missing".into(),
-                Seen::Row { keeps_etag: true, .. } => "keeps the ETag".into(),
-                Seen::Row { has_id: true, .. } => "has the id".into(),
-                Seen::Row { has_content: true, .. } => "same content".into(),
-                Seen::Row { .. } => "other content".into(),
-            });
-            let ages = seen.iter().filter_map(|seen| match seen {
-                Seen::Row { ages, .. } => Some(format!("{:?}", ages.map(|age| age))),
-                _ => None,
-            });
-            time = ages.collect::<Vec<_>>().join(" ");
-        }
-        _ => {}
-    }
-    let [a, b] = rows;
-    let service = if is_cosmos { "Cosmos" } else { "Storage" };
-    let id = if write.has_id { "id" } else { "no id" };
-    let form = write.to_string().replace(" with write_id", "");
-    [
-        form,
-        service.into(),
-        id.into(),
-        earlier.join("+"),
-        b,
-        time,
-        step.into(),
-        flight.into(),
-        last,
-        a,
-    ]
-}
-
-/// Drops the features without which all histories of the pattern still have one outcome.
-fn general(own: &Features, coarse: &HashMap<Features, Class>) -> Features {
-    let decides = |pattern: &Features| {
-        let matching = coarse.iter().filter(|(features, _)| {
-            features
-                .iter()
-                .zip(pattern)
-                .all(|(feature, wanted)| wanted.is_empty() || feature == wanted)
-        });
-        let mut all = Class::default();
-        matching.for_each(|(_, class)| all.add(*class));
-        all.has_one_outcome()
+/// Returns why the client does not say the only outcome that the enumerated histories of a view have.
+fn reason(is_cosmos: bool, view: &View) -> Option<&'static str> {
+    let reads = || view.seen.iter().filter(|seen| !matches!(seen, Seeing::Attempt(_)));
+    let Some(Seeing::Read {
+        is_in_flight,
+        is_step_visible,
+        rows,
+    }) = reads().next_back()
+    else {
+        return Some("the rows were not read");
     };
-    let mut pattern = own.clone();
-    if !decides(&pattern) {
-        // Only the earlier reads decide.
-        pattern = Default::default();
-        pattern[0] = own[0].clone();
-        pattern[9] = format!("{} after earlier reads", own[9]);
-        return pattern;
-    }
-    for at in 0..pattern.len() {
-        let kept = std::mem::take(&mut pattern[at]);
-        if !decides(&pattern) {
-            pattern[at] = kept;
-        }
-    }
-    pattern
+    let ages = || {
+        rows.iter().filter_map(|row| match row {
+            Seen::Row { ages, .. } => Some(*ages),
+            _ => None,
+        })
+    };
+    Some(if is_cosmos {
+        "Cosmos DB: reads may lag by more than the one version of the bound"
+    } else if ages().flatten().any(|age| age == Age::NoClock) {
+        "no Date: this machine's clock alone is no evidence"
+    } else if *is_step_visible {
+        "this machine's clock was set: a machine that slept looks the same"
+    } else if ages().any(|[date, start, read]| date != start || start != read) {
+        "one clock is wrong: the client does not decide which"
+    } else if ages().flatten().any(|age| age == Age::Before) {
+        "right clocks may differ by 30 s"
+    } else if *is_in_flight {
+        "in flight: a request may arrive after more than the two others of the bound"
+    } else if reads().count() > 1 {
+        "several reads: another client may write more often than once, the bound"
+    } else {
+        return None;
+    })
 }
 
-/// The classes that end in doubt although all their histories have one outcome.
+/// The classes that end in doubt although all their enumerated histories have one outcome.
 #[derive(Debug, Default)]
 pub(super) struct Needless {
-    pub(super) classes: usize,
-    pub(super) in_doubt: usize,
-    /// Classes of which some histories end in doubt, so that the view omits something that the client uses.
-    pub(super) mixed: usize,
-    pub(super) needless: usize,
-    patterns: BTreeMap<(&'static str, Features), (u32, u32)>,
+    classes: usize,
+    in_doubt: usize,
+    /// Their number by the reason.
+    named: BTreeMap<&'static str, usize>,
+    /// Those without a reason.
+    pub(super) unnamed: Vec<String>,
 }
 
 impl fmt::Display for Needless {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            classes,
-            in_doubt,
-            mixed,
-            needless,
-            ..
-        } = self;
+        let needless = self.named.values().sum::<usize>() + self.unnamed.len();
+        let (classes, in_doubt) = (self.classes, self.in_doubt);
         writeln!(
             f,
-            "{classes} classes, {in_doubt} end in doubt, {needless} of them without need; {mixed} are mixed"
+            "{classes} classes, {in_doubt} end in doubt, {needless} with one outcome within the bound:"
         )?;
-        let mut patterns: Vec<_> = self.patterns.iter().collect();
-        patterns.sort_by_key(|(_, (classes, _))| std::cmp::Reverse(*classes));
-        for ((outcome, pattern), (classes, histories)) in patterns {
-            let named = pattern
-                .iter()
-                .zip(NAMES.iter().chain(&["row a"]))
-                .filter(|(value, _)| !value.is_empty());
-            let named = named
-                .map(|(value, name)| format!("{name}: {value}"))
-                .collect::<Vec<_>>()
-                .join("; ");
-            writeln!(f, "{classes:7} classes {histories:8} histories  {outcome:11}  {named}")?;
+        for (reason, classes) in &self.named {
+            writeln!(f, "{classes:7}  {reason}")?;
         }
-        Ok(())
+        writeln!(f, "{:7}  without a reason", self.unnamed.len())?;
+        self.unnamed
+            .iter()
+            .take(20)
+            .try_for_each(|view| writeln!(f, "         {view}"))
     }
 }
