@@ -107,7 +107,7 @@ fn response_and_rejection_are_classified_by_status_state_and_location() {
         (Replace,         in_doubt(),                         code(412, "UpdateConditionNotSatisfied"), false, ReadBack),
         (Merge,           in_doubt(),                         code(404, "ResourceNotFound"),        false, ReadBack),
         (InsertOrReplace, in_doubt(),                         code(404, "TableNotFound"),           false, ReadBack),
-        (Delete,          in_doubt(),                         code(404, "ResourceNotFound"),        false, ReadBack),
+        (Delete,          in_doubt(),                         code(404, "ResourceNotFound"),        false, Fail),
         (CreateTable,     in_doubt(),                         code(409, "TableAlreadyExists"),      false, ReadBack),
         (Insert,          in_doubt(),                         status(400),                          false, AskPolicy),
         (Insert,          in_doubt(),                         code(503, "ServerBusy"),              false, AskPolicy),
