@@ -10,7 +10,7 @@ use azure_table_wire::error::{Error, Result};
 use azure_table_wire::request::http_request::{PREFER, odata, set_json};
 use azure_table_wire::response;
 use bytes::Bytes;
-use http::header::{HeaderValue, LOCATION};
+use http::header::HeaderValue;
 use http::{Method, Response, StatusCode};
 
 use crate::write::operation_request::OperationRequest;
@@ -103,8 +103,9 @@ pub(crate) fn create_if_not_exists(endpoint: &Endpoint, table: &str) -> Result<O
 /// Reads the response to a create; `AlreadyExists` is an error here.
 pub(crate) fn created(response: Response<Bytes>) -> Result<()> {
     let response = response::expect(response, &[StatusCode::CREATED, StatusCode::NO_CONTENT])?;
-    // The service names the table in a header, in the body, or in both.
-    if response.headers().contains_key(LOCATION) {
+    // The service names the table in a header or in the body. Azurite only repeats the preference.
+    let has = |name| response.headers().contains_key(name);
+    if has("location") || has("preference-applied") {
         return Ok(());
     }
     response::json(&response).map(drop)
