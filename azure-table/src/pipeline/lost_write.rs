@@ -1,8 +1,8 @@
 //! Lost writes: what became of a write whose response was lost.
 //!
-//! The client reads the rows back (`read_back.rs`), compares them with what it sent, and looks the outcome up in a table: during the
-//! call, before it sends a write again or after a rejection that an earlier attempt may have caused; and later, for an
-//! [`InDoubtWrite`](crate::operation::InDoubtWrite) that a user stored.
+//! The client reads the rows back (`read_back.rs`), compares them with what it sent, and looks the outcome up in a
+//! table: during the call, before it sends a write again or after a rejection that an earlier attempt may have caused;
+//! and later, for an [`InDoubtWrite`](crate::operation::InDoubtWrite) that a user stored.
 //!
 //! | file | what it owns |
 //! |---|---|
