@@ -38,6 +38,8 @@ pub(crate) struct Entry {
     pub(crate) is_paced: bool,
     /// It mostly needs a row or a table that is missing.
     pub(crate) inserts: bool,
+    /// It creates its table if it is missing, and then sends its write again.
+    pub(crate) runs_twice: bool,
     pub(crate) choose: fn(&Given<'_>) -> Chosen,
 }
 
@@ -72,6 +74,7 @@ impl Entry {
             within: None,
             is_paced: false,
             inserts: false,
+            runs_twice: false,
             choose,
         }
     }
@@ -115,6 +118,8 @@ impl Entry {
         bulk: is_batch = true, is_paced = true;
         paced: is_paced = true;
         inserts: inserts = true;
+        /// An insert into a table that may be missing, and that it then creates.
+        creates_table: inserts = true, runs_twice = true, calls = 3;
     }
 }
 

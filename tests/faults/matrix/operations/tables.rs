@@ -103,14 +103,14 @@ pub(super) const ENTRIES: &[Entry] = entries! {
         })
     };
     "insert that creates its table" ["TableClient::create_missing_table"]
-    .on(Subject::Contents).inserts().calls(3) => |given| {
+    .on(Subject::Contents).creates_table() => |given| {
         first_write(given, |on, name, cell| async move {
             let table = on.named(&name).create_missing_table();
             Reported::done(table.insert(&cell).with(&on.call).await)
         })
     };
     "batch that creates its table" ["TableClient::create_missing_table"]
-    .on(Subject::Contents).inserts().batches().calls(3) => |given| {
+    .on(Subject::Contents).creates_table().batches() => |given| {
         first_write(given, |on, name, cell| async move {
             let mut batch = on.named(&name).create_missing_table().batch();
             batch.insert(&cell).unwrap();
@@ -118,7 +118,7 @@ pub(super) const ENTRIES: &[Entry] = entries! {
         })
     };
     "bulk that creates its table" ["TableClient::create_missing_table"]
-    .on(Subject::Contents).inserts().batches().calls(3).paced() => |given| {
+    .on(Subject::Contents).creates_table().batches().paced() => |given| {
         first_write(given, |on, name, cell| async move {
             let bulk = on.named(&name).create_missing_table().bulk().with(&on.call);
             bulk::reported_of_one(bulk.insert([cell]).await)
