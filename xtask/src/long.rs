@@ -89,7 +89,7 @@ pub const STEPS: [Step; 17] = [
         name: "lost-writes",
         command: "cargo test --profile long -p azure-table-tests --no-default-features --features claims --test faults -- --ignored --nocapture lost_writes",
         marker: " histories of lost writes",
-        cases: 1_000_000,
+        cases: 4_438_477,
     },
     Step {
         name: "operations",
