@@ -71,6 +71,11 @@ impl Failure {
         Self::of(self.code, self.text + text)
     }
 
+    /// Returns the error behind the counts of a command.
+    pub(crate) fn behind(self, counts: impl fmt::Display) -> Self {
+        Self::of(self.code, format!("{counts}: {}", self.text))
+    }
+
     pub(crate) fn code(&self) -> u8 {
         self.code
     }

@@ -10,7 +10,9 @@ mod command;
 mod connection;
 mod doubt;
 mod failure;
+mod files;
 mod interrupt;
+mod ledger;
 mod pair;
 mod place;
 mod position;
@@ -19,7 +21,6 @@ mod row_writer;
 mod rows;
 mod session;
 mod shape;
-mod tally;
 mod terminal;
 mod ui;
 mod value;
@@ -33,9 +34,9 @@ use serde_json::json;
 use crate::arguments::Arguments;
 use crate::connection::{AccountOptions, Connections};
 use crate::failure::Failure;
-use crate::place::AccountPlace;
+use crate::ledger::no_rows_left;
+use crate::place::{AccountPlace, SECRET, has_secret};
 use crate::session::Session;
-use crate::tally::left;
 use crate::terminal::say;
 
 #[tokio::main]
@@ -48,7 +49,7 @@ async fn main() -> ExitCode {
     let done = match Session::new(arguments.account, terminal) {
         Ok(session) => {
             let done = Box::pin(command::run(arguments.command, &session)).await;
-            done.and_then(|()| left(session.unread.take()))
+            done.and_then(|()| no_rows_left(session.unread.count()))
         }
         Err(failure) => Err(failure),
     };
@@ -64,9 +65,8 @@ async fn main() -> ExitCode {
 
 /// Prints the error of clap, or its help. It repeats words of the command line, but no secret.
 fn rejected(error: &clap::Error) -> ExitCode {
-    let text = error.to_string();
-    match ["sig=", "AccountKey="].iter().any(|secret| text.contains(secret)) {
-        true => say("error: a secret does not belong on the command line: write it to a file, and name it as @FILE"),
+    match std::env::args_os().any(|word| has_secret(&word.to_string_lossy())) {
+        true => say(format!("error: {SECRET}")),
         // Whoever closed the pipe has read enough.
         false => drop(error.print()),
     }

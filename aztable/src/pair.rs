@@ -44,11 +44,16 @@ impl Pair {
         self.identities(session)?;
         let sorted = |table| -> Done<_> {
             let (service, table) = session.connections.service_and_table(table)?;
-            let query = session.unread.skip(self.rows.query(&table)?);
-            Ok(sorted_rows(&service, query, session.interrupt.clone()))
+            Ok(sorted_rows(
+                &service,
+                self.rows.query(&table)?,
+                session.interrupt.clone(),
+            ))
         };
         let ignoring = move |(key, mut row): KeyedRow| {
-            row.properties.retain(|name, _| !ignored.contains(name));
+            if let Ok(row) = &mut row {
+                row.properties.retain(|name, _| !ignored.contains(name));
+            }
             (key, row)
         };
         Ok(compared(sorted(&self.from)?, sorted(&self.to)?, ignoring))

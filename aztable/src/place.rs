@@ -2,11 +2,64 @@
 //!
 //! Defines the texts, not the connections: see `connection.rs`.
 
+use std::ffi::OsStr;
 use std::fmt;
+use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use azure_table::TableName;
+use clap::builder::{TypedValueParser, ValueParserFactory};
+use clap::error::ErrorKind;
+use clap::{Arg, Command};
+
+/// The error of a secret on the command line, which is in the list of processes and in the history of the shell.
+pub(crate) const SECRET: &str =
+    "a secret does not belong on the command line: write it to a file, and name it as @FILE";
+
+/// Returns whether a word of the command line has a key or a signature.
+pub(crate) fn has_secret(word: &str) -> bool {
+    let lower = word.to_ascii_lowercase();
+    let marks = ["sig=", "sig%3d", "accountkey", "sharedaccesssignature"];
+    // A key is 64 bytes in base64.
+    let is_key = |part: &str| part.trim_end_matches('=').len() >= 86 && part.ends_with("==");
+    marks.iter().any(|mark| lower.contains(mark)) || word.split([';', ',', ' ']).any(is_key)
+}
+
+/// Reads the places of the command line. Its errors do not repeat what they were given.
+#[derive(Clone)]
+pub(crate) struct PlaceParser<T>(PhantomData<T>);
+
+impl<T: FromStr<Err = String> + Clone + Send + Sync + 'static> TypedValueParser for PlaceParser<T> {
+    type Value = T;
+
+    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
+        let place = value
+            .to_str()
+            .ok_or_else(|| "it is not UTF-8".to_owned())
+            .and_then(str::parse);
+        place.map_err(|why| {
+            let name = argument.map(ToString::to_string).unwrap_or_default();
+            clap::Error::raw(ErrorKind::ValueValidation, format!("invalid value for {name}: {why}\n")).with_cmd(command)
+        })
+    }
+}
+
+impl ValueParserFactory for AccountPlace {
+    type Parser = PlaceParser<Self>;
+
+    fn value_parser() -> Self::Parser {
+        PlaceParser(PhantomData)
+    }
+}
+
+impl ValueParserFactory for TablePlace {
+    type Parser = PlaceParser<Self>;
+
+    fn value_parser() -> Self::Parser {
+        PlaceParser(PhantomData)
+    }
+}
 
 /// An account, or a folder with tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,9 +91,7 @@ impl FromStr for AccountPlace {
             (3..=24).contains(&name.len()) && name.bytes().all(is_allowed)
         };
         match &place {
-            Self::Named(name) if name.contains("SharedAccessSignature") || name.contains("sig=") => {
-                Err("a secret does not belong on the command line: write it to a file, and name it as @FILE".into())
-            }
+            _ if has_secret(text) => Err(SECRET.into()),
             Self::Named(name) if !name.contains("://") && !is_name(name) => Err(
                 "an account is its name (3 to 24 lower-case letters and digits), the URL of its endpoint, @FILE or \
                  local:DIR"
@@ -133,7 +184,13 @@ mod tests {
 
     #[test]
     fn a_secret_is_rejected() {
-        let error = "https://contoso.table.core.windows.net/?sv=1&sig=abc/Quakes".parse::<TablePlace>();
-        assert!(error.unwrap_err().contains("@FILE"));
+        for text in [
+            "https://contoso.table.core.windows.net/?sv=1&SIG=abc/Quakes",
+            "AccountName=contoso;accountkey=abc==/Quakes",
+        ] {
+            assert!(text.parse::<TablePlace>().unwrap_err().contains("@FILE"), "{text}");
+        }
+        let key = format!("{}==", "a".repeat(86));
+        assert!(has_secret(&key) && has_secret(&format!("contoso;{key}")) && !has_secret("a=="));
     }
 }

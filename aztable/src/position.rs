@@ -3,8 +3,8 @@
 //! A position belongs to one job: account, table, filter and file. A hash of them is in the file, and a position of
 //! another job is an error.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Write as _};
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::failure::{Done, Failure, InFile as _, fail, usage};
+use crate::failure::{Done, InFile as _, fail, usage};
+use crate::files;
 
 /// The time between two positions that are stored.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -36,6 +37,8 @@ pub(crate) struct PositionFile {
     /// The state of a command with several parts, which is stored beside the position of a part.
     pub(crate) run: Value,
     saved: Option<Instant>,
+    /// An earlier run has stored a position.
+    pub(crate) is_resumed: bool,
 }
 
 impl PositionFile {
@@ -51,6 +54,7 @@ impl PositionFile {
             job: hexadecimal(&hash.finalize()),
             run: Value::Null,
             saved: None,
+            is_resumed: false,
         }
     }
 
@@ -74,7 +78,7 @@ impl PositionFile {
                 "{path}: a position of another account, table, filter or file: name another --position, or delete it"
             );
         }
-        self.run = stored.run;
+        (self.run, self.is_resumed) = (stored.run, true);
         serde_json::from_value(stored.position).in_file(&self.path).map(Some)
     }
 
@@ -106,9 +110,11 @@ impl PositionFile {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn check_writable(&self) -> Done<()> {
-        let new = with_ending(&self.path, ".new");
-        let written = create_private(&new).and_then(|_| Ok(fs::remove_file(&new)?));
-        written.map_err(|error| Failure::new(format!("no position can be stored: {error}: --position FILE")))
+        let failed = |error| format!("no position can be stored: {error}: name another --position FILE");
+        files::temporary(&self.path)
+            .map(drop)
+            .map_err(failed)
+            .in_file(&self.path)
     }
 
     /// Returns `true` if the last position was stored some time ago.
@@ -126,7 +132,7 @@ impl PositionFile {
             run: self.run.clone(),
             position: serde_json::to_value(position)?,
         };
-        replace_file(&self.path, &serde_json::to_vec(&stored)?)?;
+        files::replace(&self.path, &serde_json::to_vec(&stored)?)?;
         self.saved = Some(Instant::now());
         Ok(())
     }
@@ -136,61 +142,8 @@ impl PositionFile {
     /// # Errors
     /// The file cannot be deleted.
     pub(crate) fn delete(&self) -> Done<()> {
-        match fs::remove_file(&self.path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(Failure::of_file(&self.path, error)),
-            _ => Ok(()),
-        }
+        files::delete(&self.path)
     }
-}
-
-/// Creates a file that only the user can read.
-///
-/// # Errors
-/// The file cannot be created.
-pub(crate) fn create_private(path: &Path) -> Done<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let failed = |error| Failure::of_file(path, error);
-    let file = options.open(path).map_err(failed)?;
-    // An older file has other rights. A device keeps its own.
-    #[cfg(unix)]
-    if file.metadata().map_err(failed)?.is_file() {
-        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        file.set_permissions(private).map_err(failed)?;
-    }
-    Ok(file)
-}
-
-/// Replaces a file by a rename, after its contents are on the disk.
-///
-/// # Errors
-/// The file cannot be written.
-pub(crate) fn replace_file(path: &Path, contents: &[u8]) -> Done<()> {
-    let new = with_ending(path, ".new");
-    let mut file = create_private(&new)?;
-    let written = file.write_all(contents).and_then(|()| file.sync_all());
-    let renamed = written.and_then(|()| fs::rename(&new, path));
-    renamed.in_file(path)
-}
-
-/// Returns the path of a file that belongs to another one.
-pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.to_owned().into_os_string();
-    name.push(ending);
-    name.into()
-}
-
-/// Returns once the names of the files in a folder are on the disk.
-///
-/// # Errors
-/// The folder cannot be opened.
-pub(crate) fn sync_folder(path: &Path) -> Done<()> {
-    // Windows opens no folders, and needs no call.
-    #[cfg(unix)]
-    File::open(path).and_then(|folder| folder.sync_all()).in_file(path)?;
-    Ok(())
 }
 
 /// Returns a hash as text.

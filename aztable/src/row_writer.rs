@@ -1,6 +1,6 @@
 //! Writes the rows of a source to a table, and accounts for each of them.
 //!
-//! Outcomes arrive in any order; `row_writer/ledger.rs` assigns them to the pages of the source. The stored position is
+//! Outcomes arrive in any order; `row_writer/page_ledger.rs` assigns them to the pages of the source. The stored position is
 //! the end of a page. A resumed command repeats the rows behind it: upserts do no harm, and an insert of an equal row
 //! is "unchanged".
 
@@ -20,17 +20,19 @@ use serde_json::{Value, json};
 use tokio::time::MissedTickBehavior;
 
 use crate::doubt::was_applied;
-use crate::failure::{Done, Failure, Rejection, usage, with_causes};
+use crate::failure::{Done, Failure, usage, with_causes};
+use crate::files;
+use crate::ledger::{Ledger, Outcome, RowEnd};
 use crate::place::TablePlace;
 use crate::position::PositionFile;
-use crate::row_writer::ledger::{Ledger, Outcome, Stored};
+use crate::row_writer::page_ledger::{PageLedger, Stored};
 use crate::row_writer::rejects::Rejects;
 use crate::rows::equality::same_properties;
+use crate::rows::key_survey::KeySurvey;
 use crate::rows::unread::ReadRow;
 use crate::session::{Session, resumable};
-use crate::tally::Tally;
 
-pub(crate) mod ledger;
+pub(crate) mod page_ledger;
 mod rejects;
 
 /// The failed rows that are compared with the stored ones at the same time.
@@ -59,9 +61,7 @@ impl SendOptions {
     /// There is a file, or its folder is absent.
     pub(crate) fn check(&self) -> Done<()> {
         let Some(path) = &self.rejects else { return Ok(()) };
-        if path.exists() {
-            usage!("{} exists: name another file for --rejects", path.display());
-        }
+        files::check_writable(path, false, "name another file for --rejects")?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
             usage!("no folder {} for --rejects", folder.display());
@@ -122,16 +122,14 @@ pub(crate) enum Item {
     Write(TableOperation),
     /// An operation that cannot be built, and its row.
     Unbuilt(TableOperation, Value),
-    /// The target has the row already.
-    Unchanged,
-    /// A row that cannot be read, or must not be written.
-    Bad(Rejection),
+    /// A row that is not sent: the target has it already, or it cannot be read or must not be written.
+    Ended(RowEnd),
 }
 
 impl Item {
     /// Returns the insert or the upsert of a row that can be read.
     pub(crate) fn read(row: ReadRow, insert: bool) -> Self {
-        row.map_or_else(Self::Bad, |row| Self::row(row, insert))
+        row.map_or_else(|rejection| Self::Ended(Err(rejection)), |row| Self::row(row, insert))
     }
 
     /// Returns the insert of a row, or its upsert.
@@ -141,15 +139,26 @@ impl Item {
             true => TableOperation::insert(&row),
             false => TableOperation::insert_or_replace(&row),
         };
+        Self::write(operation, &row)
+    }
+
+    /// Returns a write. If it is rejected, `row` is what is left.
+    pub(crate) fn write(operation: TableOperation, row: impl Serialize) -> Self {
         match operation.keys() {
             Some(_) => Self::Write(operation),
-            None => Self::Unbuilt(operation, serde_json::to_value(&row).unwrap_or_default()),
+            None => Self::Unbuilt(operation, serde_json::to_value(row).unwrap_or_default()),
         }
     }
 }
 
-/// The rows of a page, and the position after them.
-pub(crate) type Page<P> = (Vec<Item>, P);
+/// The rows of a page.
+pub(crate) struct Page<P> {
+    /// The number of rows that were read.
+    pub(crate) read: usize,
+    pub(crate) items: Vec<Item>,
+    /// The position behind them.
+    pub(crate) position: P,
+}
 
 /// The target of rows.
 pub(crate) struct RowWriter<'s> {
@@ -159,13 +168,16 @@ pub(crate) struct RowWriter<'s> {
     sending: SendOptions,
     /// `None` for a command that begins again.
     pub(crate) position: Option<PositionFile>,
+    /// The keys that are written, of a source in which a key may stand twice.
+    pub(crate) keys: Option<Mutex<KeySurvey>>,
 }
 
 impl<'s> RowWriter<'s> {
     /// Asks, and then creates the folder and the table that the rows go to.
     ///
     /// # Errors
-    /// The user declines, no position can be stored, or the table cannot be created.
+    /// The user declines, no position can be stored, the table cannot be created, or it is gone since a position was
+    /// stored.
     pub(crate) async fn confirmed(
         session: &'s Session,
         plan: &str,
@@ -175,8 +187,14 @@ impl<'s> RowWriter<'s> {
     ) -> Done<Self> {
         session.confirm(plan)?;
         position.as_ref().map_or(Ok(()), PositionFile::check_writable)?;
-        session.connections.create_folder(&table.account)?;
-        session.table(table)?.create_table_if_not_exists().await?;
+        if position.as_ref().is_some_and(|position| position.is_resumed) {
+            if !session.connections.exists(&table.account) || !session.table(table)?.table_exists().await? {
+                usage!("{table} is gone since the position was stored: begin without --resume");
+            }
+        } else {
+            session.connections.create_folder(&table.account)?;
+            session.table(table)?.create_table_if_not_exists().await?;
+        }
         let writer = Self::open(session, table, sending)?;
         Ok(Self { position, ..writer })
     }
@@ -193,10 +211,11 @@ impl<'s> RowWriter<'s> {
             table,
             sending: sending.clone(),
             position: None,
+            keys: None,
         })
     }
 
-    /// Writes each row of a source as an item. Then the position is deleted.
+    /// Writes each row of a source as an item, prints the counts, and deletes the position.
     ///
     /// # Errors
     /// Rows are rejected, or the errors of [`write`](Self::write).
@@ -205,28 +224,48 @@ impl<'s> RowWriter<'s> {
         pages: impl Stream<Item = Done<(Vec<R>, P)>>,
         item: impl Fn(R) -> Item,
     ) -> Done<()> {
-        let items = pages.map_ok(|(rows, position)| (rows.into_iter().map(&item).collect(), position));
-        let tally = self.write(items, None).await?;
-        self.position.as_ref().map_or(Ok(()), PositionFile::delete)?;
-        tally.check()
+        let pages = pages.map_ok(|(rows, position)| Page {
+            read: rows.len(),
+            items: rows.into_iter().map(&item).collect(),
+            position,
+        });
+        let (ledger, mut done) = self.write(pages, None).await;
+        if done.is_ok() && ledger.is_final() {
+            done = self.position.as_ref().map_or(Ok(()), PositionFile::delete);
+        }
+        ledger.end(&self.session.terminal, done)
     }
 
-    /// Writes the rows of a source, prints the counts, and returns them: rows may be rejected.
+    /// Writes the rows of a source. Returns the counts: rows may be rejected.
     ///
     /// # Errors
     /// Other rows are left, a signal came, or the errors of the source and of the table.
-    pub(crate) async fn write<P>(&mut self, pages: impl Stream<Item = Done<Page<P>>>, total: Option<u64>) -> Done<Tally>
+    pub(crate) async fn write<P>(
+        &mut self,
+        pages: impl Stream<Item = Done<Page<P>>>,
+        total: Option<u64>,
+    ) -> (Ledger, Done<()>)
     where
         P: Serialize + DeserializeOwned,
     {
         let mut position = self.position.take();
-        let before = position.as_mut().map(PositionFile::load::<Option<Stored<P>>>);
-        let before = before.transpose()?.flatten().flatten();
-        let (tally, rejected) = before.map_or_else(Default::default, |before| (before.tally, before.rejects));
+        let before = position
+            .as_mut()
+            .map(PositionFile::load::<Option<Stored<P>>>)
+            .transpose();
+        let before = before.map(|before| before.flatten().flatten());
+        let (ledger, rejected) = match before {
+            Ok(before) => before.map_or_else(Default::default, |before| (before.ledger, before.rejects)),
+            Err(error) => return (Ledger::default(), Err(error)),
+        };
+        let rejects = match Rejects::open(self.session.terminal, self.sending.rejects.as_deref(), rejected) {
+            Ok(rejects) => rejects,
+            Err(error) => return (ledger, Err(error)),
+        };
         let book = Arc::new(Mutex::new(Book {
-            ledger: Ledger::new(tally),
+            ledger: PageLedger::new(ledger),
             position,
-            rejects: Rejects::open(self.session.terminal, self.sending.rejects.as_deref(), rejected)?,
+            rejects,
         }));
         let this = &*self;
         this.session.interrupt.wait_for_position();
@@ -267,8 +306,8 @@ impl<'s> RowWriter<'s> {
                     let Some(ended) = ended else { break None };
                     let mut book = lock(&book);
                     let ended = ended.into_iter().try_for_each(|ended| {
-                        let (sent, outcome) = ended?;
-                        book.ledger.end(sent, outcome);
+                        let (sent, end) = ended?;
+                        book.ledger.end(sent, end);
                         Ok(())
                     });
                     if let Err(error) = ended {
@@ -299,44 +338,42 @@ impl<'s> RowWriter<'s> {
                 LeftoverReason::NotAttempted => Outcome::NotAttempted,
                 _ => Outcome::InDoubt,
             };
-            book.ledger.end(left.index(), outcome);
+            book.ledger.end(left.index(), Ok(outcome));
         }
-        book.ledger.end_untaken(taken.load(Ordering::Relaxed));
-        let done = this.finish(&mut book, stopped.or(error));
+        let taken = taken.load(Ordering::Relaxed);
+        let ended = this.finish(&mut book, stopped.or(error), taken);
         self.position = book.position.take();
-        done
+        ended
     }
 
-    /// Prints the counts. An error names the position that is stored.
-    fn finish<P: Serialize>(&self, book: &mut Book<P>, error: Option<Failure>) -> Done<Tally> {
+    /// Returns the counts. An error names the position that is stored.
+    fn finish<P: Serialize>(&self, book: &mut Book<P>, error: Option<Failure>, taken: u64) -> (Ledger, Done<()>) {
+        let is_cut_off = error.is_some() || self.session.interrupt.is_set();
+        if is_cut_off {
+            book.ledger.end_untaken(taken);
+        }
         let saved = book.save();
-        let mut tally = book.ledger.total();
-        let unread = self.session.unread.take();
-        (tally.read, tally.rejected) = (tally.read + unread, tally.rejected + unread);
+        let ledger = book.ledger.total(is_cut_off);
         let written = book.rejects.write(book.ledger.take_rejected());
-        // The counts are printed even if the disk is full.
-        tally.print(&self.session.terminal);
-        let error = match error.or_else(|| saved.and(written).err()) {
-            Some(error) => error,
-            None if self.session.interrupt.is_set() => Session::interrupted(tally.read),
-            None if tally.in_doubt + tally.not_attempted > 0 => Failure::new("rows are left"),
-            None => return Ok(tally),
+        let done = match error.or_else(|| saved.and(written).err()) {
+            Some(error) => Err(error),
+            None if self.session.interrupt.is_set() => Err(Session::interrupted(ledger.ended())),
+            None if ledger.is_final() => Ok(()),
+            None => ledger.check(),
         };
-        Err(match &book.position {
+        let done = done.map_err(|error| match &book.position {
             Some(position) => resumable(error, position.path()),
             None => error,
-        })
+        });
+        (ledger, done)
     }
 
     /// Returns the outcome of a row that was sent, and its number.
-    async fn outcome(&self, outcome: BulkOutcome) -> Done<(u64, Outcome)> {
+    async fn outcome(&self, outcome: BulkOutcome) -> Done<(u64, RowEnd)> {
         match outcome {
             BulkOutcome::Applied(applied) => {
-                let outcome = match applied.kind() {
-                    OperationKind::Delete => Outcome::Deleted,
-                    _ => Outcome::Written,
-                };
-                Ok((applied.index(), outcome))
+                let end = Ok(self.applied(applied.kind(), applied.keys()));
+                Ok((applied.index(), end))
             }
             // Each row has such a future: a small one, if it is applied.
             BulkOutcome::Leftover(leftover) => Ok((leftover.index(), Box::pin(self.outcome_of(leftover)).await?)),
@@ -344,41 +381,52 @@ impl<'s> RowWriter<'s> {
         }
     }
 
-    async fn outcome_of(&self, leftover: Leftover) -> Done<Outcome> {
+    /// Returns the outcome of a write that was applied.
+    fn applied(&self, kind: OperationKind, keys: (&str, &str)) -> Outcome {
+        match (kind, &self.keys) {
+            (OperationKind::Delete, _) => Outcome::Deleted,
+            (_, Some(written)) if !lock(written).add(keys) => Outcome::Superseded,
+            _ => Outcome::Written,
+        }
+    }
+
+    async fn outcome_of(&self, leftover: Leftover) -> Done<RowEnd> {
         let operation = leftover.operation();
         let kind = operation.map(TableOperation::kind);
         match leftover.reason() {
-            LeftoverReason::InDoubt(error) => Ok(match was_applied(&self.service, error).await {
-                Some(true) if kind == Some(OperationKind::Delete) => Outcome::Deleted,
-                Some(true) => Outcome::Written,
-                Some(false) => Outcome::NotAttempted,
-                None => Outcome::InDoubt,
-            }),
+            LeftoverReason::InDoubt(error) => {
+                let keys = operation.and_then(TableOperation::keys).unwrap_or_default();
+                Ok(Ok(match was_applied(&self.service, error).await {
+                    Some(true) => kind.map_or(Outcome::Written, |kind| self.applied(kind, keys)),
+                    Some(false) => Outcome::NotAttempted,
+                    None => Outcome::InDoubt,
+                }))
+            }
             LeftoverReason::Rejected(error) => {
                 let row = operation.and_then(TableOperation::entity);
                 // An earlier run, or another program, has done what this one wants.
                 match (kind, error.kind(), &row) {
-                    (Some(OperationKind::Delete), ErrorKind::NotFound, _) => return Ok(Outcome::Deleted),
+                    (Some(OperationKind::Delete), ErrorKind::NotFound, _) => return Ok(Ok(Outcome::Deleted)),
                     (Some(OperationKind::Insert), ErrorKind::AlreadyExists, Some(row)) => {
                         let stored = self.table.get((&row.partition_key, &row.row_key)).await?;
                         if stored.is_some_and(|stored| same_properties(&stored, row)) {
-                            return Ok(Outcome::Unchanged);
+                            return Ok(Ok(Outcome::Unchanged));
                         }
                     }
                     _ => {}
                 }
                 let keys = operation.and_then(TableOperation::keys);
                 let row = row.map_or_else(|| Ok(json!(keys)), serde_json::to_value)?;
-                Ok(Outcome::Rejected(row, with_causes(&**error)))
+                Ok(Err((row, with_causes(&**error))))
             }
-            _ => Ok(Outcome::NotAttempted),
+            _ => Ok(Ok(Outcome::NotAttempted)),
         }
     }
 }
 
 /// The state that the source and the outcomes of a run change.
 struct Book<P> {
-    ledger: Ledger<P>,
+    ledger: PageLedger<P>,
     position: Option<PositionFile>,
     rejects: Rejects,
 }
@@ -394,6 +442,6 @@ impl<P: Serialize> Book<P> {
     }
 }
 
-fn lock<T>(shared: &Arc<Mutex<T>>) -> MutexGuard<'_, T> {
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,6 +14,7 @@ pub(crate) mod equality;
 pub(crate) mod file_format;
 pub(crate) mod json;
 pub(crate) mod json_lines;
+pub(crate) mod key_survey;
 pub(crate) mod named_columns;
 pub(crate) mod open_rows;
 pub(crate) mod parquet_reader;

@@ -87,7 +87,9 @@ pub(crate) fn resumable(error: Failure, position: &Path) -> Failure {
     if !position.exists() {
         return error;
     }
-    let mut words: Vec<String> = std::env::args().map(quoted).collect();
+    let mut words: Vec<String> = std::env::args_os()
+        .map(|word| quoted(word.to_string_lossy().into_owned()))
+        .collect();
     let is_resume = |word: &String| word == "--resume" || word.starts_with("--resume=");
     if !words.iter().any(is_resume) {
         // Before the words that are no options, whatever they are.

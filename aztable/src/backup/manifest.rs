@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::{Done, Failure, InFile as _};
-use crate::position::{hexadecimal, replace_file, sync_folder};
+use crate::files::{self, sync_folder};
+use crate::position::hexadecimal;
+use crate::terminal::counted;
 
 /// The file of a manifest in the folder of its backup.
 const NAME: &str = "manifest.json";
@@ -131,8 +133,16 @@ impl Manifest {
         let manifest = serde_json::to_value(self)?;
         let stored = json!({ "sha256": checksum(&manifest), "manifest": manifest });
         sync_folder(folder)?;
-        replace_file(&folder.join(NAME), &serde_json::to_vec_pretty(&stored)?)?;
+        files::replace(&folder.join(NAME), &serde_json::to_vec_pretty(&stored)?)?;
         sync_folder(folder)
+    }
+}
+
+/// Says how many rows a backup lacks, because they could not be read.
+pub(crate) fn lacks(rows: u64) -> String {
+    match rows {
+        0 => String::new(),
+        rows => format!(", without {} that could not be read", counted(rows, "row")),
     }
 }
 

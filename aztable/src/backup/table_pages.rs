@@ -5,7 +5,7 @@ use futures_util::stream::{self, BoxStream, StreamExt as _, TryStreamExt as _};
 
 use crate::failure::{Done, Failure};
 use crate::rows::sorted::{is_ordered, sorted_rows};
-use crate::rows::unread::{ReadRow, read_rows};
+use crate::rows::unread::{ReadRow, read_row};
 use crate::session::Session;
 
 /// The rows of a page of sorted rows.
@@ -22,10 +22,9 @@ pub(crate) fn table_pages(
     session: &Session,
 ) -> BoxStream<'static, Done<TablePage>> {
     if !is_ordered(service) {
-        let query = session.unread.skip(table.query());
-        let rows = sorted_rows(service, query, session.interrupt.clone()).try_chunks(PAGE);
+        let rows = sorted_rows(service, table.query(), session.interrupt.clone()).try_chunks(PAGE);
         return rows
-            .map_ok(|rows| (rows.into_iter().map(|(_, row)| Ok(row)).collect(), None))
+            .map_ok(|rows| (rows.into_iter().map(|(_, row)| row).collect(), None))
             .map_err(|error| error.1)
             .boxed();
     }
@@ -37,7 +36,10 @@ pub(crate) fn table_pages(
         let page = pages.try_next().await.map_err(Failure::from)?;
         Ok(page.map(|page| {
             let next = page.continuation().clone();
-            ((read_rows(page.into_items()), Some(next)), pages)
+            (
+                (page.into_items().into_iter().map(read_row).collect(), Some(next)),
+                pages,
+            )
         }))
     });
     pages.boxed()

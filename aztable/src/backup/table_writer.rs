@@ -11,9 +11,12 @@ use crate::backup::manifest::{Base, FileEntry, TableEntry};
 use crate::backup::sorted_lines::{KeyLine, Keyed as _, SortedLines, compare, not_in_order};
 use crate::backup::stored_backup::StoredBackup;
 use crate::failure::{Done, fail};
+use crate::ledger::{Ledger, Outcome};
 use crate::rows::appended_file::AppendedFile;
 use crate::rows::compression::Compression;
 use crate::rows::json_lines;
+use crate::rows::unread::ReadRow;
+use crate::terminal::Terminal;
 
 /// The most characters of a table's name in the names of its files.
 const NAME: usize = 63;
@@ -22,6 +25,7 @@ const NAME: usize = 63;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct TablePosition {
     pub(crate) entry: TableEntry,
+    pub(crate) ledger: Ledger,
     pub(crate) next: Option<Continuation>,
 }
 
@@ -45,7 +49,11 @@ impl TablePosition {
             rows_file: FileEntry::new(format!("{stem}.rows.jsonl.zst")),
             keys_file: FileEntry::new(format!("{stem}.keys.jsonl.zst")),
         };
-        Self { entry, next: None }
+        Self {
+            entry,
+            ledger: Ledger::default(),
+            next: None,
+        }
     }
 }
 
@@ -66,11 +74,8 @@ impl<'f> TableWriter<'f> {
     /// A file, or the keys of the base, cannot be read.
     pub(crate) fn open(folder: &'f Path, position: TablePosition, base: Option<&StoredBackup>) -> Done<Self> {
         let file = |entry: &FileEntry| {
-            let path = folder.join(&entry.name);
-            match position.next {
-                None => AppendedFile::create(&path, Compression::Zstandard),
-                Some(_) => AppendedFile::resume(&path, Compression::Zstandard, entry.bytes),
-            }
+            let length = position.next.as_ref().map_or(0, |_| entry.bytes);
+            AppendedFile::open(&folder.join(&entry.name), Compression::Zstandard, length)
         };
         let (rows, keys) = (file(&position.entry.rows_file)?, file(&position.entry.keys_file)?);
         let base = base.map(|base| base.keys(&position.entry.table));
@@ -88,16 +93,28 @@ impl<'f> TableWriter<'f> {
         &self.position.entry
     }
 
-    /// Counts rows that cannot be read.
-    pub(crate) fn reject(&mut self, rows: u64) {
-        self.position.entry.rejected += rows;
-    }
-
-    /// Adds a row: its key, and itself if the base has not this version of it.
+    /// Adds the rows of a page. Those that cannot be read are printed and counted.
     ///
     /// # Errors
     /// The rows are not in the order of the keys, or the keys of the base cannot be read.
-    pub(crate) fn add(&mut self, row: DynamicEntity) -> Done<()> {
+    pub(crate) fn add_page(&mut self, rows: Vec<ReadRow>, terminal: &Terminal) -> Done<()> {
+        self.position.ledger.read(rows.len());
+        for row in rows {
+            let outcome = match row {
+                Ok(row) => self.add(row)?,
+                Err(rejection) => {
+                    terminal.rejected(&rejection);
+                    self.position.entry.rejected += 1;
+                    Outcome::Rejected
+                }
+            };
+            self.position.ledger.count(outcome, 1);
+        }
+        Ok(())
+    }
+
+    /// Adds a row: its key, and itself if the base has not this version of it.
+    fn add(&mut self, row: DynamicEntity) -> Done<Outcome> {
         let (partition, key) = (row.partition_key.clone(), row.row_key.clone());
         let line = KeyLine(partition, key, row.etag.clone(), row.timestamp);
         if let Some(last) = &self.last
@@ -107,14 +124,15 @@ impl<'f> TableWriter<'f> {
         }
         let stored = self.base.as_mut().map(|base| base.seek(line.key()));
         let stored = stored.transpose()?.flatten();
-        if stored.is_none_or(|stored| stored.etag().is_none() || stored.etag() != line.etag()) {
+        let is_new = stored.is_none_or(|stored| stored.etag().is_none() || stored.etag() != line.etag());
+        if is_new {
             self.position.entry.stored_bytes += json_lines::write(&mut self.rows, &row)?;
             self.position.entry.stored_rows += 1;
         }
         json_lines::write(&mut self.keys, &line)?;
         self.position.entry.rows += 1;
         self.last = Some(line);
-        Ok(())
+        Ok(if is_new { Outcome::Written } else { Outcome::Unchanged })
     }
 
     /// Writes all rows to the disk. Returns the position behind them.
@@ -130,17 +148,17 @@ impl<'f> TableWriter<'f> {
         Ok(self.position.clone())
     }
 
-    /// Writes the last rows to the disk. Returns the entry of the table.
+    /// Writes the last rows to the disk. Returns the entry of the table, and the counts of its rows.
     ///
     /// # Errors
     /// A file cannot be written.
-    pub(crate) fn finish(mut self) -> Done<TableEntry> {
+    pub(crate) fn finish(mut self) -> Done<(TableEntry, Ledger)> {
         self.flush(None)?;
         let mut entry = self.position.entry;
         entry.rows_file = FileEntry::of(self.folder, &entry.rows_file.name)?;
         entry.keys_file = FileEntry::of(self.folder, &entry.keys_file.name)?;
         entry.end = DateTime::now();
-        Ok(entry)
+        Ok((entry, self.position.ledger))
     }
 }
 

@@ -17,12 +17,11 @@ use crate::backup::stored_backup::{StoredBackup, names};
 use crate::backup::table_pages::table_pages;
 use crate::backup::table_writer::{TablePosition, TableWriter};
 use crate::failure::{Done, Failure, InFile as _, usage};
+use crate::ledger::Ledger;
 use crate::place::AccountPlace;
 use crate::position::PositionFile;
 use crate::rows::read_ahead::read_ahead;
-use crate::rows::unread::readable;
 use crate::session::{Session, resumable};
-use crate::tally::Tally;
 
 /// The file of the position in the folder of an unfinished backup.
 pub(crate) const POSITION: &str = "position.json";
@@ -61,6 +60,8 @@ struct Position {
     /// The number of tables that are done.
     done: usize,
     current: Option<TablePosition>,
+    /// The rows of the tables that are done.
+    ledger: Ledger,
 }
 
 impl Backup {
@@ -78,6 +79,11 @@ impl Backup {
             usage!("{folder}: it has backups of {other}: name another folder for {account}");
         }
         let now = DateTime::now();
+        // `restore` takes the latest one by these times.
+        if let Some(latest) = earlier.last().filter(|latest| latest.manifest.end > now) {
+            let (name, end) = (latest.name(), latest.manifest.end);
+            usage!("this machine's clock is at {now}, the backup {name} ended at {end}: set the clock");
+        }
         // Names sort as their times do: with three digits of milliseconds, whatever they are.
         let (seconds, milliseconds) = (now.unix_millis().div_euclid(1_000), now.unix_millis().rem_euclid(1_000));
         let second = DateTime::from_unix_seconds(seconds).to_string().replace(':', "-");
@@ -98,6 +104,7 @@ impl Backup {
                     tables: self.names(&service).await?,
                     done: 0,
                     current: None,
+                    ledger: Ledger::default(),
                 }
             }
         };
@@ -107,21 +114,15 @@ impl Backup {
             stored.save(&position)?;
         }
         let read = self.read(session, &service, &folder, &earlier, &mut stored, &mut position);
-        read.await.map_err(|error| resumable(error, &path))?;
+        if let Err(error) = read.await {
+            return position.ledger.end(&session.terminal, Err(resumable(error, &path)));
+        }
         position.manifest.end = DateTime::now();
         position.manifest.store(&folder)?;
         stored.delete()?;
         let name = &position.manifest.name;
         session.terminal.either(json!({ "backup": name }), name)?;
-        let mut tally = Tally::default();
-        for entry in &position.manifest.tables {
-            tally.read += entry.rows + entry.rejected;
-            tally.written += entry.stored_rows;
-            tally.unchanged += entry.rows - entry.stored_rows;
-            tally.rejected += entry.rejected;
-        }
-        tally.print(&session.terminal);
-        tally.check()
+        position.ledger.end(&session.terminal, Ok(()))
     }
 
     /// Checks that no backup in the folder is unfinished.
@@ -145,7 +146,11 @@ impl Backup {
         };
         names.sort();
         names.dedup();
-        for table in names.iter().filter(|_| !self.tables.is_empty()) {
+        for (place, table) in names.iter().enumerate().filter(|_| !self.tables.is_empty()) {
+            let mut others = names.iter().skip(place + 1);
+            if let Some(other) = others.find(|other| other.eq_ignore_ascii_case(table)) {
+                usage!("{table} and {other} may be one table: name it once");
+            }
             if !service.dynamic_table(table)?.table_exists().await? {
                 usage!("no such table: {table}");
             }
@@ -233,11 +238,7 @@ impl Backup {
             let entry = loop {
                 let (rows, next) = match pages.try_next().await {
                     Ok(Some(page)) => page,
-                    Ok(None) => {
-                        // Those of rows that were sorted first.
-                        writer.reject(session.unread.take());
-                        break Some(writer.finish()?);
-                    }
+                    Ok(None) => break Some(writer.finish()?),
                     // Another program has deleted the table since the tables were listed.
                     Err(_) if self.tables.is_empty() && !client.table_exists().await? => break None,
                     // Rows that are read to be sorted have no position.
@@ -246,10 +247,7 @@ impl Backup {
                     }
                     Err(error) => return Err(error),
                 };
-                let mut rejected = 0;
-                let rows = readable(rows, &session.terminal, &mut rejected);
-                rows.into_iter().try_for_each(|row| writer.add(row))?;
-                writer.reject(rejected);
+                writer.add_page(rows, &session.terminal)?;
                 let rows = before + writer.entry().rows;
                 progress.set(rows);
                 let stop = session.interrupt.is_set();
@@ -262,7 +260,10 @@ impl Backup {
                 }
             };
             match entry {
-                Some(entry) => position.manifest.tables.push(entry),
+                Some((entry, ledger)) => {
+                    position.manifest.tables.push(entry);
+                    position.ledger.add(&ledger);
+                }
                 None => session.note(&format!("{table} was deleted meanwhile: left out")),
             }
             let cost = session.connections.meter.total();

@@ -7,8 +7,9 @@ use futures_util::TryStreamExt as _;
 use serde_json::json;
 
 use crate::failure::{Done, Failure};
+use crate::ledger::no_rows_left;
 use crate::pair::Pair;
-use crate::rows::compared::Counts;
+use crate::rows::compared::{Compared, Counts};
 use crate::session::Session;
 
 #[derive(Args)]
@@ -27,7 +28,7 @@ impl Diff {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let counts = print(session, &self.pair, self.ignore, self.limit).await?;
         match counts.different() {
-            0 => Ok(()),
+            0 => no_rows_left(counts.rejected),
             different => Err(Failure::new(format!("{different} rows differ"))),
         }
     }
@@ -46,6 +47,9 @@ pub(crate) async fn print(session: &Session, pair: &Pair, ignored: Vec<String>, 
         counts.add(&row);
         read += 1;
         session.advance(&mut progress, read)?;
+        if let Compared::Unreadable(rejection) = &row {
+            terminal.rejected(rejection);
+        }
         match row.json() {
             None => {}
             Some(json) if terminal.json => terminal.result(json)?,

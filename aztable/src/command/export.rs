@@ -4,7 +4,7 @@
 //! file. Any file is `FILE.part` until it is complete: then a rename replaces the old one.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 
@@ -14,22 +14,22 @@ use futures_util::TryStreamExt as _;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
-use crate::failure::{Done, Failure, InFile as _, usage};
+use crate::failure::{Done, Failure, InFile as _};
+use crate::files::{self, is_stream, open_to_write, with_ending};
+use crate::ledger::{Ledger, Outcome};
 use crate::place::TablePlace;
-use crate::position::{PositionFile, create_private, with_ending};
+use crate::position::PositionFile;
 use crate::row_selection::RowSelection;
 use crate::rows::appended_file::AppendedFile;
 use crate::rows::columns::Columns;
 use crate::rows::compression::{Compression, open};
 use crate::rows::csv_writer::CsvWriter;
-use crate::rows::file_format::{FileFormat, RowForm, is_pipe};
+use crate::rows::file_format::{FileFormat, RowForm};
 use crate::rows::json_lines::{self, JsonLines};
 use crate::rows::parquet_writer::ParquetWriter;
 use crate::rows::read_ahead::scanned_pages;
 use crate::rows::row_source::each_row;
-use crate::rows::unread::readable;
 use crate::session::{Session, resumable};
-use crate::tally::Tally;
 
 /// The compression of rows from which a file with columns is made.
 const COMPRESSION: Compression = Compression::Zstandard;
@@ -47,7 +47,9 @@ property of two types has the columns Age:Edm.Int32 and Age:Edm.String.
 
 Both need the columns of all rows: the rows are first written to FILE.rows.jsonl.zst, which is deleted at the end.
 
-FILE is FILE.part until it is complete. Then it replaces an older one.";
+FILE is FILE.part until it is complete. Then it replaces an older one, or the one behind a link.";
+
+const NOT_OURS: &str = "no position says that this program wrote it: move it away";
 
 #[derive(Args)]
 #[command(after_help = AFTER_HELP)]
@@ -78,17 +80,19 @@ pub(crate) struct Export {
 /// The position of an export.
 #[derive(Serialize, Deserialize, Default)]
 struct Position {
-    rows: u64,
-    rejected: u64,
+    ledger: Ledger,
     bytes: u64,
     scan: ScanPosition,
     /// All rows are in the file of the scan.
     is_read: bool,
+    /// The length of the complete file, which is about to replace an older one.
+    complete: Option<u64>,
 }
 
 impl Export {
-    pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let is_pipe = is_pipe(&self.file);
+    pub(crate) async fn run(mut self, session: &Session) -> Done<()> {
+        self.file = files::behind_links(&files::or_standard(self.file, &io::stdout()))?;
+        let is_pipe = is_stream(&self.file);
         let format = FileFormat::of(&self.file, self.format)?;
         let (scanned, _folder) = self.scanned(format.form, is_pipe)?;
         let account = session.connections.described(&self.table.account)?;
@@ -100,9 +104,9 @@ impl Export {
         let job = [&*account, name.as_str(), &selected, &columns, &file_name, system, &form];
         let mut stored = PositionFile::new(&path, &job);
         let mut position: Position = stored.resumed(self.resume.is_some())?.unwrap_or_default();
-        let may_replace = self.overwrite || self.resume.is_some();
-        if !is_pipe && !may_replace && self.file.exists() {
-            usage!("{file_name} exists: add --overwrite");
+        files::check_writable(&self.file, self.overwrite || stored.is_resumed, "add --overwrite")?;
+        for file in [self.part(), scanned.clone()] {
+            files::check_writable(&file, stored.is_resumed, NOT_OURS)?;
         }
         session.note(&format!("export {selected} of {name} at {account}"));
         let mut done = Ok(());
@@ -114,24 +118,19 @@ impl Export {
             let read = self.read(session, &scanned, compression, &mut stored, &mut position);
             done = read.await;
         }
-        let done = done.and_then(|()| self.finish(session, format, &scanned, position.rows));
-        done.map_err(|error| resumable(error, &path))?;
+        let done = done.and_then(|()| self.finish(session, format, &scanned, &mut stored, &mut position));
+        if let Err(error) = done {
+            return position.ledger.end(&session.terminal, Err(resumable(error, &path)));
+        }
         stored.delete()?;
         // Behind the position, which needs them.
         if format.form != RowForm::JsonLines {
             fs::remove_file(&scanned).in_file(&scanned)?;
         }
-        if position.rows == 0 && !self.rows.is_everything() {
+        if position.ledger.ended() == 0 && !self.rows.is_everything() {
             session.note(&format!("no rows: {selected}"));
         }
-        let tally = Tally {
-            read: position.rows + position.rejected,
-            written: position.rows,
-            rejected: position.rejected,
-            ..Tally::default()
-        };
-        tally.print(&session.terminal);
-        tally.check()
+        position.ledger.end(&session.terminal, Ok(()))
     }
 
     /// Appends the rows of the table, from the position on.
@@ -152,23 +151,35 @@ impl Export {
         session.interrupt.wait_for_position();
         let mut progress = session.progress(None);
         let mut page = pages.try_next().await?;
-        let mut file = AppendedFile::resume(scanned, compression, position.bytes)?;
+        // From now on, files beside the target are ours.
+        self.store(stored, position)?;
+        let mut file = AppendedFile::open(scanned, compression, position.bytes)?;
         while let Some((rows, scan)) = page {
-            for mut row in readable(rows, &session.terminal, &mut position.rejected) {
-                if !self.system {
-                    (row.etag, row.timestamp) = (None, None);
-                }
-                json_lines::write(&mut file, &row)?;
-                position.rows += 1;
+            position.ledger.read(rows.len());
+            for row in rows {
+                let outcome = match row {
+                    Err(rejection) => {
+                        session.terminal.rejected(&rejection);
+                        Outcome::Rejected
+                    }
+                    Ok(mut row) => {
+                        if !self.system {
+                            (row.etag, row.timestamp) = (None, None);
+                        }
+                        json_lines::write(&mut file, &row)?;
+                        Outcome::Written
+                    }
+                };
+                position.ledger.count(outcome, 1);
             }
             position.scan = scan;
-            progress.set(position.rows);
+            progress.set(position.ledger.ended());
             let stop = session.interrupt.is_set();
             if stop || stored.is_due() {
                 self.save(&mut file, stored, position)?;
             }
             if stop {
-                return Err(Session::interrupted(position.rows));
+                return Err(Session::interrupted(position.ledger.ended()));
             }
             page = pages.try_next().await?;
         }
@@ -180,27 +191,55 @@ impl Export {
     fn save(&self, file: &mut AppendedFile, stored: &mut PositionFile, position: &mut Position) -> Done<()> {
         file.flush()?;
         position.bytes = file.length();
-        match is_pipe(&self.file) {
+        self.store(stored, position)
+    }
+
+    fn store(&self, stored: &mut PositionFile, position: &Position) -> Done<()> {
+        match is_stream(&self.file) {
             true => Ok(()),
-            false => stored.save(&*position),
+            false => stored.save(position),
         }
     }
 
     /// Writes the file from the rows of the scan. It can be repeated.
-    fn finish(&self, session: &Session, format: FileFormat, scanned: &Path, rows: u64) -> Done<()> {
+    fn finish(
+        &self,
+        session: &Session,
+        format: FileFormat,
+        scanned: &Path,
+        stored: &mut PositionFile,
+        position: &mut Position,
+    ) -> Done<()> {
         let part = self.part();
-        if format.form != RowForm::JsonLines && !self.write_columns(session, format, scanned, &part, rows)? {
-            return Err(Session::interrupted(rows));
+        let is_new = position.complete.is_none();
+        if is_new {
+            let rows = position.ledger.of(Outcome::Written);
+            if format.form != RowForm::JsonLines && !self.write_columns(session, format, scanned, &part, rows)? {
+                return Err(Session::interrupted(rows));
+            }
         }
-        if part != self.file && (part.exists() || !self.file.exists()) {
-            fs::rename(&part, &self.file).in_file(&self.file)?;
+        if is_stream(&self.file) {
+            return Ok(());
         }
-        Ok(())
+        let length = |file: &Path| file.metadata().map(|found| found.len()).ok();
+        if is_new {
+            position.complete = length(&part);
+            stored.save(&*position)?;
+        }
+        match (length(&part), length(&self.file)) {
+            (Some(found), _) if position.complete == Some(found) => fs::rename(&part, &self.file).in_file(&self.file),
+            // A run that was killed has renamed it.
+            (None, Some(found)) if !is_new && position.complete == Some(found) => Ok(()),
+            _ => Err(Failure::of_file(
+                &part,
+                "it was changed or deleted: begin without --resume",
+            )),
+        }
     }
 
     /// Names the file until it is complete.
     fn part(&self) -> PathBuf {
-        match is_pipe(&self.file) {
+        match is_stream(&self.file) {
             true => self.file.clone(),
             false => with_ending(&self.file, ".part"),
         }
@@ -242,7 +281,7 @@ impl Export {
         Ok(is_read
             && match format.form {
                 RowForm::Parquet => {
-                    let file = create_private(new)?;
+                    let file = open_to_write(new, 0)?;
                     let mut parquet = ParquetWriter::new(file, columns).map_err(failed)?;
                     let is_whole = each_row(source()?, session, rows, |row| parquet.add(row).map_err(failed))?;
                     let file = parquet.end().map_err(failed)?;
@@ -250,7 +289,7 @@ impl Export {
                     is_whole
                 }
                 _ => {
-                    let file = AppendedFile::create(new, format.compression)?;
+                    let file = AppendedFile::open(new, format.compression, 0)?;
                     let mut csv = CsvWriter::new(file, columns)?;
                     let is_whole = each_row(source()?, session, rows, |row| csv.add(row))?;
                     csv.end()?;

@@ -1,24 +1,26 @@
 //! `import`: the rows of a file in a table, resumable.
 
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use clap::Args;
 use futures_util::stream;
 use indicatif::HumanBytes;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
-use crate::failure::{Done, InFile as _, fail};
+use crate::failure::{Done, InFile as _, usage};
+use crate::files::{is_stream, or_standard};
 use crate::place::TablePlace;
+use crate::position::hexadecimal;
 use crate::row_writer::{Item, RowWriter, WriteOptions};
-use crate::rows::file_format::{FileFormat, RowForm, is_pipe};
+use crate::rows::file_format::{FileFormat, RowForm};
+use crate::rows::key_survey::KeySurvey;
 use crate::rows::open_rows::open_rows;
 use crate::rows::read_ahead::read_ahead;
-use crate::rows::row_source::{ColumnOptions, PAGE};
+use crate::rows::row_source::{ColumnOptions, PAGE, RowSource};
+use crate::rows::unread::ReadRow;
 use crate::session::Session;
-
-/// The bytes of a file by which its position knows it.
-const BEGIN: u64 = 64 << 10;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -29,8 +31,9 @@ CSV: types are those of the header (Age:Edm.Int32, as export writes it), of a co
 Explorer), of --type, or those that all cells of a column show: 0010, +49 and 1.10 are texts. Columns ETag and \
 Timestamp are left out. Of the CSV of AzCopy 7, types are those that the cells show: its *.schema.csv is not read.
 
-Of rows with the same key the last one stays. A CSV file of another program is searched for them first; from a pipe, \
-which is read once, the later ones are rejected.
+Of rows with the same key the last one stays, and the others count as superseded. A CSV or Parquet file of another \
+program is searched for them first, and not imported if it has any; from a pipe, which is read once, the later ones are \
+rejected. Keys take up to 40 bytes of memory for each row.
 
 JSON: an array of rows, rows one after the other, or responses of the service, with odata.type members.
 
@@ -55,19 +58,48 @@ pub(crate) struct Import {
     options: WriteOptions,
 }
 
+/// The rows of a file that are read, and a hash of them: a file that has changed there has another one.
+#[derive(PartialEq, Serialize, Deserialize, Default)]
+struct Position {
+    rows: u64,
+    sha256: String,
+}
+
+/// Reads a file, and knows the position behind each page.
+struct Source {
+    file: Box<dyn RowSource>,
+    rows: u64,
+    hash: Sha256,
+}
+
+impl Source {
+    fn read(&mut self, most: u64) -> Done<Vec<ReadRow>> {
+        let rows = self.file.read(usize::try_from(most).unwrap_or(PAGE).min(PAGE))?;
+        self.rows += rows.len() as u64;
+        for row in &rows {
+            self.hash.update(serde_json::to_vec(row)?);
+        }
+        Ok(rows)
+    }
+
+    fn position(&self) -> Position {
+        Position {
+            rows: self.rows,
+            sha256: hexadecimal(&self.hash.clone().finalize()),
+        }
+    }
+}
+
 impl Import {
-    pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let is_pipe = is_pipe(&self.file);
+    pub(crate) async fn run(mut self, session: &Session) -> Done<()> {
+        self.file = or_standard(self.file, &io::stdin());
+        let is_pipe = is_stream(&self.file);
         let format = FileFormat::of(&self.file, self.format)?;
         let account = session.connections.described(&self.table.account)?;
-        let (length, begin) = match is_pipe {
-            true => (0, Vec::new()),
-            false => begin(&self.file).in_file(&self.file)?,
-        };
         let file_name = self.file.display().to_string();
         let name = if is_pipe { "stdin" } else { &*file_name };
-        // The number of rows belongs to this file as it is, and to the meaning of its columns.
-        let columns = format!("{:?} {:?} {length} {begin:?}", format.form, self.columns);
+        // The number of rows belongs to the meaning of the columns.
+        let columns = format!("{:?} {:?}", format.form, self.columns);
         let job = [
             &*account,
             &self.table.to_string(),
@@ -75,39 +107,37 @@ impl Import {
             if self.insert { "insert" } else { "" },
             &columns,
         ];
-        let (position, before) = self.options.position::<u64>(&format!("{name}.position"), &job)?;
-        let mut source = open_rows(&self.file, format, &self.columns)?;
+        let (position, before) = self.options.position::<Position>(&format!("{name}.position"), &job)?;
+        let file = open_rows(&self.file, format, &self.columns)?;
         let mode = if self.insert { "insert" } else { "insert or replace" };
-        let size = (!is_pipe).then(|| format!(" ({})", HumanBytes(length)));
-        let (size, table, types) = (size.unwrap_or_default(), &self.table, source.plan());
+        let size = match is_pipe {
+            true => String::new(),
+            false => format!(" ({})", HumanBytes(self.file.metadata().in_file(&self.file)?.len())),
+        };
+        let (table, types) = (&self.table, file.plan());
         let plan = format!("{mode} the rows of {file_name}{size} in {table} at {account}{types}");
-        let writer = RowWriter::confirmed(session, &plan, &self.table, &self.options.sending, Some(position)).await?;
-        let mut left = before;
-        while left > 0 {
-            let rows = source.read(usize::try_from(left).unwrap_or(PAGE).min(PAGE))?;
-            if rows.is_empty() {
-                fail!("{file_name}: {left} rows less than its position: the file has changed");
-            }
-            left -= rows.len() as u64;
-        }
-        let pages = stream::try_unfold((source, before), move |(mut source, rows)| async move {
-            // A pipe may be slow: the requests go on.
-            let read = tokio::task::block_in_place(|| source.read(PAGE))?;
+        let (rows, hash) = (0, Sha256::new());
+        let (mut source, mut keys) = (Source { file, rows, hash }, KeySurvey::default());
+        while source.rows < before.rows {
+            let read = source.read(before.rows - source.rows)?;
             if read.is_empty() {
-                return Ok(None);
+                break;
             }
-            let rows = rows + read.len() as u64;
-            Ok(Some(((read, rows), (source, rows))))
+            for row in read.into_iter().flatten() {
+                keys.add((&row.partition_key, &row.row_key));
+            }
+        }
+        if position.is_resumed && source.position() != before {
+            usage!("{file_name}: its rows have changed since the position was stored: begin without --resume");
+        }
+        let mut writer = RowWriter::confirmed(session, &plan, table, &self.options.sending, Some(position)).await?;
+        writer.keys = Some(keys.into());
+        let pages = stream::try_unfold(source, |mut source| async move {
+            // A pipe may be slow: the requests go on.
+            let read = tokio::task::block_in_place(|| source.read(PAGE as u64))?;
+            Ok((!read.is_empty()).then(|| ((read, source.position()), source)))
         });
         let item = move |row| Item::read(row, self.insert);
         writer.write_rows(read_ahead(pages), item).await
     }
-}
-
-/// Returns the length of a file, and its first bytes: another file has others.
-fn begin(path: &Path) -> io::Result<(u64, Vec<u8>)> {
-    let (file, mut begin) = (File::open(path)?, Vec::new());
-    let length = file.metadata()?.len();
-    file.take(BEGIN).read_to_end(&mut begin)?;
-    Ok((length, begin))
 }

@@ -13,13 +13,14 @@ use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::backup::manifest::TableEntry;
+use crate::backup::manifest::{TableEntry, lacks};
 use crate::backup::merged_rows::MergedRows;
 use crate::backup::sorted_lines::KeyLine;
 use crate::backup::stored_backup::StoredBackup;
 use crate::failure::{Done, Failure, fail, usage};
+use crate::ledger::{Ledger, Outcome};
 use crate::place::{AccountPlace, TablePlace};
-use crate::row_writer::ledger::Stored;
+use crate::row_writer::page_ledger::Stored;
 use crate::row_writer::{Item, Page, RowWriter, WriteOptions};
 use crate::rows::equality::same_properties;
 use crate::rows::read_ahead::read_ahead;
@@ -28,6 +29,8 @@ use crate::session::{Session, resumable};
 const ABSENT: &str = "a backup is restored into absent tables";
 /// The rows between two positions.
 const PAGE: usize = 1_000;
+/// The rows behind a position that are held in memory: more than a killed run had in flight.
+const BEHIND: usize = 50_000;
 
 #[derive(Args)]
 pub(crate) struct Restore {
@@ -59,6 +62,8 @@ struct Run {
     backup: Option<String>,
     /// The tables that this restore creates so far. Rows of the last one may be missing.
     tables: Vec<String>,
+    /// The rows of those that are done.
+    ledger: Ledger,
     /// The tables of which rows are left.
     left: Vec<String>,
     /// The length of the file of rejected rows.
@@ -96,8 +101,9 @@ impl Restore {
         }
         let (name, start, end) = (backup.name(), backup.manifest.start, backup.manifest.end);
         let rows = HumanCount(chains.iter().map(|(_, entry, _)| entry.rows).sum());
+        let lacks = lacks(chains.iter().map(|(_, entry, _)| entry.rejected).sum());
         session.confirm(&format!(
-            "restore {} tables with {rows} rows of the backup {name}, read from {start} to {end}, into {account}\n\
+            "restore {} tables with {rows} rows of the backup {name}, read from {start} to {end}, into {account}{lacks}\n\
              the service sets new ETags and Timestamps",
             chains.len()
         ))?;
@@ -126,19 +132,26 @@ impl Restore {
             stored.save(&begin)?;
             let mut writer = RowWriter::open(session, &target, &self.options.sending)?;
             writer.position = Some(stored.clone());
-            let tally = writer
-                .write(pages(merged, begin.source, written), Some(entry.rows))
-                .await?;
-            if let Err(error) = tally.check() {
+            let pages = pages(merged, begin.source, written);
+            let (mut ledger, done) = writer.write(pages, Some(entry.rows)).await;
+            // The backup lacks them.
+            ledger.read(entry.rejected as usize);
+            ledger.count(Outcome::Rejected, entry.rejected);
+            run.ledger.add(&ledger);
+            if done.is_err() {
+                return run.ledger.end(&session.terminal, done);
+            }
+            if let Err(error) = ledger.check() {
                 run.left.push(format!("{}: {error}", entry.table));
             }
             run.rejects = self.options.sending.rejected();
         }
         stored.delete()?;
-        match run.left.is_empty() {
+        let done = match run.left.is_empty() {
             true => Ok(()),
-            false => fail!("{}", run.left.join("; ")),
-        }
+            false => Err(Failure::new(run.left.join("; "))),
+        };
+        run.ledger.end(&session.terminal, done)
     }
 
     /// Checks that each table has a name of its own in the account.
@@ -199,7 +212,8 @@ async fn behind(table: &TableClient<DynamicEntity>, last: Option<KeyLine>) -> Do
         let later = format!("PartitionKey eq '{partition}' and RowKey gt '{row}'");
         query = query.filter(Filter::raw(format!("PartitionKey gt '{partition}' or ({later})")));
     }
-    let rows = query.all().await?.into_iter();
+    // Rows beyond are compared one by one, if another program has written so many.
+    let rows = query.limit(BEHIND).all().await?.into_iter();
     Ok(rows
         .map(|row| ((row.partition_key.clone(), row.row_key.clone()), row))
         .collect())
@@ -210,19 +224,21 @@ fn pages(merged: MergedRows, before: u64, written: Written) -> impl Stream<Item 
     let begin = (merged, before, written);
     read_ahead(stream::try_unfold(
         begin,
-        |(mut merged, mut rows, mut written)| async move {
-            let mut items = Vec::with_capacity(PAGE);
-            while items.len() < PAGE
+        |(mut merged, rows, mut written)| async move {
+            let (mut items, mut read) = (Vec::with_capacity(PAGE), 0);
+            while read < PAGE
                 && let Some(row) = merged.next()?
             {
                 let stored = written.remove(&(row.partition_key.clone(), row.row_key.clone()));
+                read += 1;
                 items.push(match stored.is_some_and(|stored| same_properties(&stored, &row)) {
-                    true => Item::Unchanged,
+                    true => Item::Ended(Ok(Outcome::Unchanged)),
                     false => Item::row(row, true),
                 });
             }
-            rows += items.len() as u64;
-            Ok((!items.is_empty()).then_some(((items, rows), (merged, rows, written))))
+            let position = rows + read as u64;
+            let page = Page { read, items, position };
+            Ok((read > 0).then_some((page, (merged, position, written))))
         },
     ))
 }

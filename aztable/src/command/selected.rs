@@ -102,16 +102,17 @@ impl Selected {
         writer.position = Some(file);
         let keys = query.select_names(["PartitionKey", "RowKey"]);
         let pages = scanned_pages(&service, keys, position);
-        let item = move |row: ReadRow| row.map_or_else(Item::Bad, |row| operation(row, &values));
+        let item =
+            move |row: ReadRow| row.map_or_else(|rejection| Item::Ended(Err(rejection)), |row| operation(row, &values));
         writer.write_rows(pages, item).await
     }
 }
 
 /// Returns the write of a row: a merge of the values, or a deletion without any.
 pub(crate) fn operation(row: DynamicEntity, values: &DynamicEntity) -> Item {
+    let key = json!([row.partition_key, row.row_key]);
     let Some(etag) = row.etag else {
-        let key = json!([row.partition_key, row.row_key]);
-        return Item::Bad((key, "it has no ETag: another program may have changed it".into()));
+        return Item::Ended(Err((key, "it has no ETag: another program may have changed it".into())));
     };
     let operation = match values.properties.is_empty() {
         true => TableOperation::delete::<DynamicEntity>((row.partition_key, row.row_key)),
@@ -121,7 +122,7 @@ pub(crate) fn operation(row: DynamicEntity, values: &DynamicEntity) -> Item {
             ..values.clone()
         }),
     };
-    Item::Write(operation.if_match(etag))
+    Item::write(operation.if_match(etag), key)
 }
 
 #[cfg(test)]
@@ -136,7 +137,7 @@ mod tests {
         };
         let mut values = DynamicEntity::default();
         for _ in ["delete", "merge"] {
-            let Item::Bad((key, why)) = operation(row(None), &values) else {
+            let Item::Ended(Err((key, why))) = operation(row(None), &values) else {
                 panic!("it is written")
             };
             assert_eq!((key, why.contains("no ETag")), (json!(["p", "r"]), true));

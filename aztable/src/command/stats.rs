@@ -46,10 +46,16 @@ impl Stats {
         let (mut rows, mut bytes) = (0, 0);
         let mut partitions = Partitions::default();
         let mut sizes = [0_u64; 64];
-        let query = session.unread.skip(self.rows.query(&table)?);
-        let mut read = sorted_rows(&service, query, session.interrupt.clone());
+        let mut read = sorted_rows(&service, self.rows.query(&table)?, session.interrupt.clone());
         let mut progress = session.progress(None);
         while let Some((_, row)) = read.try_next().await? {
+            let row = match row {
+                Ok(row) => row,
+                Err(rejection) => {
+                    session.unread.add(&rejection);
+                    continue;
+                }
+            };
             let size = row_size(&row);
             rows += 1;
             bytes += size;

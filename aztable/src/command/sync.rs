@@ -2,9 +2,6 @@
 //!
 //! Both are compared, and only rows that differ are written. It has no position: the same command does the rest.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use azure_table::DynamicEntity;
 use clap::Args;
 use futures_util::TryStreamExt as _;
@@ -12,6 +9,7 @@ use futures_util::TryStreamExt as _;
 use crate::command::diff::print;
 use crate::command::selected::operation;
 use crate::failure::Done;
+use crate::ledger::{Outcome, no_rows_left};
 use crate::pair::Pair;
 use crate::row_writer::{Item, RowWriter, SendOptions};
 use crate::rows::compared::Compared;
@@ -39,7 +37,8 @@ pub(crate) struct Sync {
 impl Sync {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         if self.dry_run {
-            return print(session, &self.pair, Vec::new(), PRINTED).await.map(drop);
+            let counts = print(session, &self.pair, Vec::new(), PRINTED).await?;
+            return no_rows_left(counts.rejected);
         }
         self.pair.identities(session)?;
         let extra = if self.delete { "delete" } else { "keep" };
@@ -51,26 +50,18 @@ impl Sync {
             session.described(&self.pair.from)?,
         );
         self.options.check()?;
-        let mut writer = RowWriter::confirmed(session, &plan, &self.pair.to, &self.options, None).await?;
-        let kept = Arc::new(AtomicU64::new(0));
-        let (count, delete) = (Arc::clone(&kept), self.delete);
+        let writer = RowWriter::confirmed(session, &plan, &self.pair.to, &self.options, None).await?;
+        let delete = self.delete;
         let item = move |row| match row {
-            Compared::Equal => Some(Item::Unchanged),
-            Compared::Missing(row) | Compared::Changed(row, _) => Some(Item::row(row, false)),
-            Compared::Extra(row) if delete => Some(operation(row, &DynamicEntity::default())),
-            Compared::Extra(_) => {
-                count.fetch_add(1, Ordering::Relaxed);
-                None
-            }
+            Compared::Equal => Item::Ended(Ok(Outcome::Unchanged)),
+            Compared::Missing(row) | Compared::Changed(row, _) => Item::row(row, false),
+            Compared::Extra(row) if delete => operation(row, &DynamicEntity::default()),
+            Compared::Extra(_) => Item::Ended(Ok(Outcome::Kept)),
+            // The first table may have a row of this key.
+            Compared::Unreadable(rejection) => Item::Ended(Err(rejection)),
         };
         let rows = self.pair.compared(session, Vec::new())?;
         let pages = rows.try_chunks(PAGE).map_err(|error| error.1);
-        let pages = pages.map_ok(move |rows| (rows.into_iter().filter_map(&item).collect(), ()));
-        let written = writer.write(pages, None).await;
-        match kept.load(Ordering::Relaxed) {
-            0 => {}
-            kept => session.note(&format!("{kept} other rows are kept: --delete deletes them")),
-        }
-        written?.check()
+        writer.write_rows(pages.map_ok(|rows| (rows, ())), item).await
     }
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::json;
 
-use crate::backup::manifest::Manifest;
+use crate::backup::manifest::{Manifest, lacks};
 use crate::backup::stored_backup::{StoredBackup, names};
 use crate::backup::verification::verify;
 use crate::failure::{Done, Failure, fail};
@@ -20,7 +20,7 @@ pub(crate) struct VerifyBackup {
 
 impl VerifyBackup {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let (mut backups, mut tables, mut problems) = (0_u64, 0_u64, 0_u64);
+        let (mut backups, mut tables, mut problems, mut missing) = (0_u64, 0_u64, 0_u64, 0_u64);
         let mut report = |backup: &str, failure: Failure| {
             problems += 1;
             let json = json!({ "backup": backup, "problem": failure.to_string() });
@@ -37,6 +37,10 @@ impl VerifyBackup {
                     backups += 1;
                     for entry in &backup.manifest.tables {
                         tables += 1;
+                        missing += entry.rejected;
+                        if entry.rejected > 0 {
+                            session.note(&format!("{name}: {}{}", entry.table, lacks(entry.rejected)));
+                        }
                         if let Err(failure) = verify(&backup, entry) {
                             report(&name, failure)?;
                         }
@@ -45,9 +49,10 @@ impl VerifyBackup {
             }
         }
         let checked = format!("{} backups, {} tables", HumanCount(backups), HumanCount(tables));
-        match problems {
-            0 if backups == 0 => return Err(Failure::of_file(&self.folder, "it has no backups")),
-            0 => session.note(&format!("{checked}: undamaged")),
+        match (problems, missing) {
+            (0, _) if backups == 0 => return Err(Failure::of_file(&self.folder, "it has no backups")),
+            (0, 0) => session.note(&format!("{checked}: undamaged")),
+            (0, missing) => fail!("{checked}: undamaged{}", lacks(missing)),
             _ => fail!("{checked}: {problems} problems"),
         }
         Ok(())
@@ -73,7 +78,8 @@ impl Backups {
                 let size = HumanBytes(entry.rows_file.bytes + entry.keys_file.bytes);
                 let (table, base) = (entry.table, entry.base.map(|base| format!("since {}", base.backup)));
                 let base = base.unwrap_or("full".into());
-                let line = format!("{name}  {table}  {rows} rows, {stored} stored in {size}, {base}");
+                let lacks = lacks(entry.rejected);
+                let line = format!("{name}  {table}  {rows} rows, {stored} stored in {size}, {base}{lacks}");
                 session.terminal.result(line)?;
             }
         }

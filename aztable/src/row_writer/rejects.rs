@@ -27,7 +27,7 @@ pub(super) struct Rejects {
 
 impl Rejects {
     pub(super) fn open(terminal: Terminal, path: Option<&Path>, settled: u64) -> Done<Self> {
-        let file = path.map(|path| AppendedFile::resume(path, Compression::None, settled));
+        let file = path.map(|path| AppendedFile::open(path, Compression::None, settled));
         let file = file.transpose()?;
         Ok(Self {
             terminal,

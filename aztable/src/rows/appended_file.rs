@@ -1,11 +1,11 @@
 //! A file that grows by appends, which are on the disk before their position is stored.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Done, InFile as _, fail};
-use crate::position::create_private;
+use crate::failure::Done;
+use crate::files::open_to_write;
 use crate::rows::compression::Compression;
 
 /// A file, or the standard output. Bytes that are written wait for the next append.
@@ -19,44 +19,20 @@ pub(crate) struct AppendedFile {
 }
 
 impl AppendedFile {
-    /// Creates a file, or opens the standard output for `-`.
+    /// Opens a file that is ours up to a length, or the standard output for `-`.
     ///
     /// # Errors
-    /// The file cannot be created.
-    pub(crate) fn create(path: &Path, compression: Compression) -> Done<Self> {
+    /// The errors of [`open_to_write`].
+    pub(crate) fn open(path: &Path, compression: Compression, length: u64) -> Done<Self> {
         let is_file = path.as_os_str() != "-";
-        let file = is_file.then(|| create_private(path)).transpose()?;
-        Ok(Self::at(path, compression, file, 0))
-    }
-
-    fn at(path: &Path, compression: Compression, file: Option<File>, length: u64) -> Self {
-        Self {
+        let file = is_file.then(|| open_to_write(path, length)).transpose()?;
+        Ok(Self {
             path: path.to_owned(),
             compression,
             file,
             waiting: Vec::new(),
             length,
-        }
-    }
-
-    /// Opens a file that was written up to a length. Cuts off what a crash left behind it. Without a length, the file
-    /// is created.
-    ///
-    /// # Errors
-    /// The file is shorter: it was moved or changed since.
-    pub(crate) fn resume(path: &Path, compression: Compression, length: u64) -> Done<Self> {
-        if length == 0 {
-            return Self::create(path, compression);
-        }
-        let mut file = OpenOptions::new().write(true).open(path).in_file(path)?;
-        let found = file.metadata().in_file(path)?.len();
-        if found < length {
-            let path = path.display();
-            fail!("{path}: {found} bytes, its position is {length}: bring the file back, or delete the position");
-        }
-        file.set_len(length).in_file(path)?;
-        file.seek(SeekFrom::End(0)).in_file(path)?;
-        Ok(Self::at(path, compression, Some(file), length))
+        })
     }
 
     /// Returns the length after the last append.

@@ -12,8 +12,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::failure::Done;
+use crate::failure::Rejection;
 use crate::rows::equality::{same_properties, same_value};
 use crate::rows::sorted::KeyedRow;
+use crate::rows::unread::ReadRow;
 use crate::value::short_name;
 
 /// A row of two places, the source and the target.
@@ -22,10 +24,12 @@ pub(crate) enum Compared {
     Equal,
     /// The target lacks it.
     Missing(DynamicEntity),
-    /// Both have it, and they differ.
-    Changed(DynamicEntity, DynamicEntity),
+    /// Both have it, and they differ, or that of the target cannot be read.
+    Changed(DynamicEntity, ReadRow),
     /// The source lacks it.
     Extra(DynamicEntity),
+    /// The only one, or that of the source, cannot be read: nothing is known about it but its key.
+    Unreadable(Rejection),
 }
 
 /// Compares the rows of a source and a target after `seen` has changed both.
@@ -54,10 +58,13 @@ pub(crate) fn compared(
         };
         Ok(match (one, other) {
             (None, None) => None,
-            (Some((_, row)), None) => Some((Compared::Missing(row), both)),
-            (None, Some((_, row))) => Some((Compared::Extra(row), both)),
-            (Some((_, one)), Some((_, other))) if same_properties(&one, &other) => Some((Compared::Equal, both)),
-            (Some((_, one)), Some((_, other))) => Some((Compared::Changed(one, other), both)),
+            (Some((_, row)), None) => Some((row.map_or_else(Compared::Unreadable, Compared::Missing), both)),
+            (None, Some((_, row))) => Some((row.map_or_else(Compared::Unreadable, Compared::Extra), both)),
+            (Some((_, Err(rejection))), _) => Some((Compared::Unreadable(rejection), both)),
+            (Some((_, Ok(one))), Some((_, Ok(other)))) if same_properties(&one, &other) => {
+                Some((Compared::Equal, both))
+            }
+            (Some((_, Ok(one))), Some((_, other))) => Some((Compared::Changed(one, other), both)),
         })
     })
 }
@@ -66,7 +73,7 @@ impl Compared {
     /// Returns the mark and the name of a difference, and its row.
     fn difference(&self) -> Option<(char, &'static str, &DynamicEntity)> {
         match self {
-            Self::Equal => None,
+            Self::Equal | Self::Unreadable(_) => None,
             Self::Missing(row) => Some(('-', "missing", row)),
             Self::Extra(row) => Some(('+', "extra", row)),
             Self::Changed(row, _) => Some(('~', "changed", row)),
@@ -79,7 +86,7 @@ impl Compared {
         let mut json = json!({
             "difference": difference, "partition_key": row.partition_key, "row_key": row.row_key,
         });
-        if let Self::Changed(one, other) = self {
+        if let Self::Changed(one, Ok(other)) = self {
             let changes =
                 changes(one, other).map(|(name, from, to)| (name.to_owned(), json!({ "from": from, "to": to })));
             json["properties"] = changes.collect::<serde_json::Map<_, _>>().into();
@@ -95,7 +102,11 @@ impl fmt::Display for Compared {
             return Ok(());
         };
         write!(f, "{mark} {:?} {:?}", row.partition_key, row.row_key)?;
-        let Self::Changed(one, other) = self else { return Ok(()) };
+        let (one, other) = match self {
+            Self::Changed(one, Ok(other)) => (one, other),
+            Self::Changed(_, Err((_, why))) => return write!(f, "\n    {why}"),
+            _ => return Ok(()),
+        };
         let text = |value: Option<&EdmValue>| match value {
             None => "absent".into(),
             Some(EdmValue::String(text)) => format!("{text:?}"),
@@ -124,6 +135,8 @@ pub(crate) struct Counts {
     pub(crate) missing: u64,
     pub(crate) changed: u64,
     pub(crate) extra: u64,
+    /// Rows that cannot be read: neither equal nor different.
+    pub(crate) rejected: u64,
 }
 
 impl Counts {
@@ -133,6 +146,7 @@ impl Counts {
             Compared::Missing(_) => &mut self.missing,
             Compared::Changed(..) => &mut self.changed,
             Compared::Extra(_) => &mut self.extra,
+            Compared::Unreadable(_) => &mut self.rejected,
         };
         *count += 1;
     }
@@ -146,6 +160,10 @@ impl Counts {
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [equal, missing, changed, extra] = [self.equal, self.missing, self.changed, self.extra].map(HumanCount);
-        write!(f, "{equal} equal, {missing} missing, {changed} changed, {extra} extra")
+        write!(f, "{equal} equal, {missing} missing, {changed} changed, {extra} extra")?;
+        match self.rejected {
+            0 => Ok(()),
+            rejected => write!(f, ", {} rejected", HumanCount(rejected)),
+        }
     }
 }

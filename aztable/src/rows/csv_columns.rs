@@ -6,7 +6,7 @@ use csv::{Position, StringRecord};
 use crate::failure::{Done, usage};
 use crate::rows::csv_writer;
 use crate::rows::named_columns::{Name, Use, uses};
-use crate::rows::row_source::{ColumnOptions, is_digits};
+use crate::rows::row_source::ColumnOptions;
 use crate::value::{type_named, value_of};
 
 /// The types that cells can show, the narrowest first.
@@ -38,8 +38,6 @@ struct CsvColumn {
     header: String,
     usage: Use,
     source: TypeSource,
-    /// The least and the greatest length of the cells, while all are digits.
-    digits: Option<[usize; 2]>,
 }
 
 /// The columns of a CSV file.
@@ -82,7 +80,6 @@ impl CsvColumns {
                 header: header.to_owned(),
                 usage,
                 source,
-                digits: Some([usize::MAX, 0]),
             });
         }
         let breaks = headers.iter().map(|header| header.matches('\n').count());
@@ -115,24 +112,10 @@ impl CsvColumns {
         })
     }
 
-    /// Returns lines for the columns of keys whose numbers have different lengths: a struct would not find them.
-    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
-        self.columns.iter().filter_map(|column| {
-            let is_key = matches!(column.usage, Use::PartitionKey | Use::RowKey);
-            let [least, most] = column.digits.filter(|_| is_key)?;
-            let name = &column.header;
-            let text = "has digits of different lengths, and a number of a Rust struct has zeros before them";
-            (least < most).then(|| format!("\n  warning: {name} {text}: --pad {name}=10 for u32, {name}=20 for u64"))
-        })
-    }
-
     /// Drops the types that the cells of a row do not have. A type may not change the text of the file: `0010`, `+49`
     /// and `1.10` are no numbers.
     pub(crate) fn narrow(&mut self, record: &StringRecord) {
         for (column, cell) in self.columns.iter_mut().zip(record) {
-            let key = self.options.key(&column.header, cell);
-            let lengths = column.digits.filter(|_| is_digits(&key));
-            column.digits = lengths.map(|[least, most]| [least.min(key.len()), most.max(key.len())]);
             if let TypeSource::Cells(fitting) = &mut column.source
                 && !cell.is_empty()
             {

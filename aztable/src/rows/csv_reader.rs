@@ -1,21 +1,19 @@
 //! Reads CSV: our own, that of Storage Explorer, and files without types.
 //!
 //! A file that is no export of ours is read twice: first for the types that all its cells show, and for rows with equal
-//! keys, of which the later would replace the earlier. A pipe is read once, and such a row of it is rejected. Keys take
-//! up to 40 bytes of memory for each row.
+//! keys, of which the later would replace the earlier. A pipe is read once, and such a row of it is rejected.
 
-use std::collections::HashSet;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use csv::{ErrorKind, Reader, StringRecord};
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 
-use crate::failure::{Done, Failure, InFile as _, usage};
+use crate::failure::{Done, Failure, InFile as _, fail, usage};
+use crate::files::is_stream;
 use crate::rows::compression::{Compression, open};
 use crate::rows::csv_columns::CsvColumns;
-use crate::rows::file_format::is_pipe;
+use crate::rows::key_survey::{ADVICE, KeySurvey};
 use crate::rows::row_source::{ColumnOptions, RowSource};
 use crate::rows::unread::ReadRow;
 
@@ -28,28 +26,8 @@ pub(crate) struct CsvReader {
     columns: CsvColumns,
     record: StringRecord,
     /// The keys of a pipe so far.
-    keys: Option<Keys>,
-}
-
-/// Hashes of keys.
-#[derive(Default)]
-struct Keys(HashSet<[u8; 16]>);
-
-impl Keys {
-    /// Adds the key of a row.
-    ///
-    /// # Errors
-    /// An earlier row has it.
-    fn add(&mut self, columns: &CsvColumns, record: &StringRecord) -> Result<(), String> {
-        let (key, line) = (columns.keys(record), columns.line(record));
-        let hash = Sha256::digest(format!("{key:?}"));
-        let mut half = [0; 16];
-        half.copy_from_slice(&hash[..16]);
-        match self.0.insert(half) {
-            true => Ok(()),
-            false => Err(format!("line {line} has the key {key:?} of an earlier line")),
-        }
-    }
+    keys: Option<KeySurvey>,
+    warnings: String,
 }
 
 impl CsvReader {
@@ -61,15 +39,19 @@ impl CsvReader {
         let mut records = Reader::from_reader(open(&path, compression)?);
         let headers = records.headers().cloned().in_file(&path)?;
         let mut columns = CsvColumns::new(&headers, records.position().line(), options)?;
-        let is_pipe = is_pipe(&path);
+        let is_pipe = is_stream(&path);
         if let Some((column, _)) = columns.untyped().next().filter(|_| is_pipe) {
             usage!("{column} has no type, and a pipe is read once: --type {column}=…, or import a file");
         }
-        if !is_pipe && !columns.is_export() {
-            survey(&path, compression, &mut columns)?;
+        let mut keys = (!columns.is_export()).then(|| KeySurvey::new(options)).transpose()?;
+        let mut warnings = String::new();
+        if let Some(mut keys) = keys.take_if(|_| !is_pipe) {
+            survey(&path, compression, &mut columns, &mut keys)?;
+            warnings = keys.warnings();
         }
         Ok(Self {
-            keys: (is_pipe && !columns.is_export()).then(Keys::default),
+            keys,
+            warnings,
             path,
             records,
             columns,
@@ -87,7 +69,7 @@ impl RowSource for CsvReader {
                 Ok(true) => {
                     let record = &self.record;
                     let keys = self.keys.as_mut();
-                    let is_new = keys.map_or(Ok(()), |keys| keys.add(&self.columns, record));
+                    let is_new = keys.map_or(Ok(()), |keys| new_key(keys, &self.columns, record));
                     rows.push(is_new.and_then(|()| self.columns.row(record)).map_err(|why| {
                         let cells: Vec<_> = record.iter().collect();
                         (json!({ "text": cells.join(",") }), why)
@@ -102,7 +84,7 @@ impl RowSource for CsvReader {
     fn plan(&self) -> String {
         let types = self.columns.untyped();
         let types = types.map(|(column, edm_type)| format!("\n  {column} {edm_type}"));
-        types.chain(self.columns.warnings()).collect()
+        types.chain([self.warnings.clone()]).collect()
     }
 }
 
@@ -118,19 +100,32 @@ fn unreadable(path: &Path, error: csv::Error) -> Done<String> {
 }
 
 /// Reads the file once for types and keys. Records that cannot be read are rejected when they are imported.
-fn survey(path: &Path, compression: Compression, columns: &mut CsvColumns) -> Done<()> {
+fn survey(path: &Path, compression: Compression, columns: &mut CsvColumns, keys: &mut KeySurvey) -> Done<()> {
     let mut records = Reader::from_reader(open(path, compression)?);
-    let (mut record, mut keys) = (StringRecord::new(), Keys::default());
+    let mut record = StringRecord::new();
     loop {
         match records.read_record(&mut record) {
             Ok(false) => return Ok(()),
             Ok(true) => {
                 columns.narrow(&record);
-                let is_new = keys.add(columns, &record);
-                let advice = "name other columns with --keys A,B";
-                is_new.map_err(|why| Failure::of_file(path, format!("{why}: {advice}")))?;
+                if let Err(why) = new_key(keys, columns, &record) {
+                    fail!("{}: {why}: {ADVICE}", path.display());
+                }
             }
             Err(error) => drop(unreadable(path, error)?),
         }
+    }
+}
+
+/// # Errors
+/// An earlier row has the key.
+fn new_key(keys: &mut KeySurvey, columns: &CsvColumns, record: &StringRecord) -> Result<(), String> {
+    let key = columns.keys(record);
+    match keys.add((&key.0, &key.1)) {
+        true => Ok(()),
+        false => Err(format!(
+            "line {} has the key {key:?} of an earlier line",
+            columns.line(record)
+        )),
     }
 }

@@ -1,11 +1,11 @@
 //! The format of a file, by the ending of its name.
 
-use std::fs::Metadata;
 use std::path::Path;
 
 use clap::ValueEnum;
 
 use crate::failure::{Done, usage};
+use crate::files::is_stream;
 use crate::rows::compression::Compression;
 
 /// The form of the rows.
@@ -29,12 +29,6 @@ pub(crate) struct FileFormat {
     pub(crate) compression: Compression,
 }
 
-/// Returns whether a file is read or written once, from its begin to its end: the standard streams, devices, pipes.
-pub(crate) fn is_pipe(path: &Path) -> bool {
-    let is_other = |found: Metadata| !found.is_file() && !found.is_dir();
-    path.as_os_str() == "-" || path.starts_with("/dev") || path.metadata().is_ok_and(is_other)
-}
-
 impl FileFormat {
     /// Returns the format of a file. `form` is what the user names, if the ending does not tell.
     ///
@@ -55,7 +49,7 @@ impl FileFormat {
                     path.display()
                 );
             }
-            _ if is_pipe(path) => Some(RowForm::JsonLines),
+            _ if is_stream(path) => Some(RowForm::JsonLines),
             _ => None,
         };
         let Some(form) = form.or(by_ending) else {

@@ -1,7 +1,7 @@
 //! JSON that is not one row a line: an array of rows, rows one after the other, or responses of the service, which
 //! AzCopy 7 wrote.
 //!
-//! An object with an array `value` is a response, whose array has the rows.
+//! An object with an array `value` is a response, whose array has the rows. Its other members are left out.
 
 use std::io::{self, BufRead, ErrorKind};
 use std::path::PathBuf;
@@ -15,23 +15,26 @@ use crate::rows::unread::ReadRow;
 pub(crate) struct Json {
     path: PathBuf,
     reader: Box<dyn BufRead + Send>,
-    /// The arrays that are open: a file that was cut off leaves one.
-    open: i64,
+    /// The arrays that are open, and whether each is that of a response: a file that was cut off leaves one.
+    open: Vec<bool>,
 }
 
 impl Json {
     pub(crate) fn new(path: PathBuf, reader: Box<dyn BufRead + Send>) -> Self {
-        Self { path, reader, open: 0 }
+        let open = Vec::new();
+        Self { path, reader, open }
     }
 
     /// Reads the text of the next row: an object with balanced braces. Returns `None` at the end.
     fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
         let (mut text, mut depth, mut in_string, mut is_escaped) = (Vec::new(), 0, false, false);
+        // Behind the array of a response.
+        let mut is_rest = false;
         loop {
             let bytes = self.reader.fill_buf()?;
             if bytes.is_empty() {
-                return match (self.open, text.is_empty()) {
-                    (0, true) => Ok(None),
+                return match (self.open.is_empty(), text.is_empty()) {
+                    (true, true) => Ok(None),
                     _ => Err(ErrorKind::UnexpectedEof.into()),
                 };
             }
@@ -43,14 +46,19 @@ impl Json {
                     _ if in_string => {}
                     b'{' => depth += 1,
                     b'[' if depth == 0 || depth == 1 && is_after_value(&text) => {
-                        self.open += 1;
-                        (depth, text) = (0, Vec::new());
+                        self.open.push(depth == 1);
+                        (depth, text, is_rest) = (0, Vec::new(), false);
                         continue;
                     }
                     b'}' if depth > 0 => depth -= 1,
-                    // Between rows, and behind the array of a response.
-                    b']' if depth == 0 => self.open -= 1,
-                    b',' | b'}' | b'\xef' | b'\xbb' | b'\xbf' if depth == 0 => {}
+                    b']' if depth == 0 && !self.open.is_empty() => {
+                        is_rest = self.open.pop() == Some(true);
+                        if is_rest {
+                            (depth, text) = (1, vec![b'{']);
+                        }
+                        continue;
+                    }
+                    b',' | b'\xef' | b'\xbb' | b'\xbf' if depth == 0 => {}
                     _ if depth == 0 && !byte.is_ascii_whitespace() => {
                         return Err(io::Error::new(
                             ErrorKind::InvalidData,
@@ -61,6 +69,9 @@ impl Json {
                 }
                 if depth > 0 || byte == b'}' && !text.is_empty() {
                     text.push(byte);
+                }
+                if depth == 0 && is_rest {
+                    (text, is_rest) = (Vec::new(), false);
                 }
                 if depth == 0 && !text.is_empty() {
                     self.reader.consume(index + 1);

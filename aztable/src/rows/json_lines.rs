@@ -23,7 +23,7 @@ pub(crate) fn write(lines: &mut impl Write, value: &impl Serialize) -> Done<u64>
     Ok(line.len() as u64)
 }
 
-/// Reads up to `most` rows. Empty lines are none. An empty result is the end.
+/// Reads up to `most` rows. Empty lines are none, and a byte order mark is no part of a line. An empty result is the end.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -34,10 +34,10 @@ pub(crate) fn read(reader: &mut impl BufRead, most: usize) -> std::io::Result<Ve
         if reader.read_until(b'\n', &mut line)? == 0 {
             break;
         }
-        if line.trim_ascii().is_empty() {
-            continue;
+        let text = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line).trim_ascii();
+        if !text.is_empty() {
+            rows.push(parsed(text));
         }
-        rows.push(parsed(line.trim_ascii()));
     }
     Ok(rows)
 }

@@ -11,7 +11,8 @@ use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 use serde_json::json;
 
-use crate::failure::{Done, Failure, InFile as _};
+use crate::failure::{Done, Failure, InFile as _, fail};
+use crate::rows::key_survey::{ADVICE, KeySurvey};
 use crate::rows::named_columns::{Name, Use, uses};
 use crate::rows::parquet_writer::{FINE, HEADERS, UNIX_EPOCH};
 use crate::rows::row_source::{ColumnOptions, RowSource};
@@ -32,14 +33,35 @@ pub(crate) struct ParquetReader {
     options: ColumnOptions,
     columns: Vec<ParquetColumn>,
     number: u64,
+    warnings: String,
 }
 
 impl ParquetReader {
-    /// Opens a file.
+    /// Opens a file. One of another program is read twice: first for rows with equal keys.
     ///
     /// # Errors
-    /// The file cannot be read, or has other columns than a table can have.
+    /// The file cannot be read, has other columns than a table can have, or rows with equal keys.
     pub(crate) fn open(path: PathBuf, options: &ColumnOptions) -> Done<Self> {
+        let (mut reader, is_export) = Self::begin(path.clone(), options)?;
+        if !is_export {
+            let mut keys = KeySurvey::new(options)?;
+            while let Some(row) = reader.read(1)?.pop() {
+                if let Ok(row) = row
+                    && !keys.add((&row.partition_key, &row.row_key))
+                {
+                    let (path, number) = (path.display(), reader.number);
+                    let key = (row.partition_key, row.row_key);
+                    fail!("{path}: row {number} has the key {key:?} of an earlier row: {ADVICE}");
+                }
+            }
+            reader = Self::begin(path, options)?.0;
+            reader.warnings = keys.warnings();
+        }
+        Ok(reader)
+    }
+
+    /// Opens a file, and says whether this program has written it.
+    fn begin(path: PathBuf, options: &ColumnOptions) -> Done<(Self, bool)> {
         let file = File::open(&path).in_file(&path)?;
         let file = SerializedFileReader::new(file).in_file(&path)?;
         let metadata = file.metadata().file_metadata();
@@ -71,13 +93,15 @@ impl ParquetReader {
                 has_fine: false,
             });
         }
-        Ok(Self {
+        let reader = Self {
             path,
             rows: RowIter::from_file_into(Box::new(file)),
             columns,
             options: options.clone(),
             number: 0,
-        })
+            warnings: String::new(),
+        };
+        Ok((reader, is_export))
     }
 
     fn row(&self, row: Row) -> ReadRow {
@@ -93,11 +117,15 @@ impl ParquetReader {
                 let key = |value: Option<EdmValue>, absent| {
                     Ok::<_, String>(self.options.key(name, &value.ok_or(absent)?.to_string()))
                 };
+                let mut is_twice = false;
                 match (&column.usage, value) {
                     (Use::PartitionKey, value) => entity.partition_key = key(value, "no PartitionKey")?,
                     (Use::RowKey, value) => entity.row_key = key(value, "no RowKey")?,
-                    (Use::Property(name), Some(value)) => drop(entity.insert(name, value)),
+                    (Use::Property(name), Some(value)) => is_twice = entity.insert(name, value).is_some(),
                     _ => {}
+                }
+                if is_twice {
+                    return Err(format!("{name} has two values"));
                 }
             }
             Ok(entity)
@@ -123,6 +151,10 @@ impl RowSource for ParquetReader {
             rows.push(self.row(row));
         }
         Ok(rows)
+    }
+
+    fn plan(&self) -> String {
+        self.warnings.clone()
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::failure::Done;
 use crate::rows::sorted::scan;
-use crate::rows::unread::{ReadRow, read_rows};
+use crate::rows::unread::{ReadRow, read_row};
 
 /// The pages that are read ahead.
 const PAGES: usize = 4;
@@ -45,7 +45,10 @@ pub(crate) fn scanned_pages(
     let scan = scan(service, query.lenient()).resume_from(from).stream();
     read_ahead(stream::try_unfold(scan, |mut scan| async move {
         let rows = scan.try_next_page().await?;
-        Ok(rows.map(|rows| ((read_rows(rows), scan.position().clone()), scan)))
+        Ok(rows.map(|rows| {
+            let rows = rows.into_iter().map(read_row).collect();
+            ((rows, scan.position().clone()), scan)
+        }))
     }))
 }
 

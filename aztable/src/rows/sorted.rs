@@ -10,12 +10,13 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Seek as _, SeekFrom, Write as _};
 use std::sync::Arc;
 
-use azure_table::query::Scan;
+use azure_table::query::{BadRow, Scan};
 use azure_table::{DynamicEntity, Profile, TableQuery, TableServiceClient};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt as _, TryStreamExt as _};
 
 use crate::failure::{Done, Failure, fail};
 use crate::interrupt::Interrupt;
+use crate::rows::unread::{ReadRow, read_row};
 
 /// The bytes of rows that are sorted in memory.
 const RUN: usize = 12 << 20;
@@ -32,22 +33,26 @@ const ORDERED: [&str; 3] = [".table.core.", ".table.storage.azure.net", "://127.
 /// The key of a row. Its order is that of the service.
 pub(crate) type Key = azure_table::Key<DynamicEntity>;
 
-/// A row, and its key.
-pub(crate) type KeyedRow = (Key, DynamicEntity);
+/// A key, and its row if it can be read.
+pub(crate) type KeyedRow = (Key, ReadRow);
 
 /// Returns the rows of a query in key order, each key once, with ETag and Timestamp.
 ///
 /// The query may read the whole table. A query with `select_names` yields the named properties only.
 ///
-/// Yields an error if the service fails, or does not keep its order, or if a signal comes while rows are sorted.
+/// Yields an error if the service fails, or does not keep its order, if the keys of a row cannot be read, or if a signal
+/// comes while rows are sorted.
 pub(crate) fn sorted_rows(
     service: &TableServiceClient,
     query: TableQuery<DynamicEntity>,
     interrupt: Interrupt,
 ) -> BoxStream<'static, Done<KeyedRow>> {
-    let query = query.allow_table_scan();
+    let query = query.allow_table_scan().lenient();
     match is_ordered(service) {
-        true => in_order(query.prefetch(PREFETCH).stream().map_err(Failure::from)).boxed(),
+        true => {
+            let rows = query.prefetch(PREFETCH).stream();
+            in_order(rows.map_ok(read_row).map_err(Failure::from)).boxed()
+        }
         false => stream::once(sort(scan(service, query), interrupt, RUN))
             .try_flatten()
             .boxed(),
@@ -68,13 +73,19 @@ pub(crate) fn is_ordered(service: &TableServiceClient) -> bool {
     service.profile() == Profile::Storage && ORDERED.iter().any(|part| service.endpoint().contains(part))
 }
 
-fn keyed(row: DynamicEntity) -> Done<KeyedRow> {
-    let key = Key::from_text(row.partition_key.clone(), row.row_key.clone())?;
-    Ok((key, row))
+fn keyed(row: ReadRow) -> Done<KeyedRow> {
+    let (partition, key) = match &row {
+        Ok(row) => (row.partition_key.clone(), row.row_key.clone()),
+        Err((keys, why)) => {
+            let unknown = |_| Failure::new(format!("a row whose keys cannot be read: {why}"));
+            serde_json::from_value(keys.clone()).map_err(unknown)?
+        }
+    };
+    Ok((Key::from_text(partition, key)?, row))
 }
 
 /// Checks the order, on which a merge relies.
-fn in_order(rows: impl Stream<Item = Done<DynamicEntity>>) -> impl Stream<Item = Done<KeyedRow>> {
+fn in_order(rows: impl Stream<Item = Done<ReadRow>>) -> impl Stream<Item = Done<KeyedRow>> {
     let mut last: Option<Key> = None;
     rows.map(move |row| {
         let row = keyed(row?)?;
@@ -88,7 +99,7 @@ fn in_order(rows: impl Stream<Item = Done<DynamicEntity>>) -> impl Stream<Item =
 
 /// Sorts the rows of a scan in runs of `most` bytes, and returns their merge.
 async fn sort(
-    rows: Scan<DynamicEntity>,
+    rows: Scan<DynamicEntity, Result<DynamicEntity, BadRow>>,
     interrupt: Interrupt,
     most: usize,
 ) -> Done<BoxStream<'static, Done<KeyedRow>>> {
@@ -102,9 +113,10 @@ async fn sort(
             ));
         }
         for row in page {
+            let (key, row) = keyed(read_row(row))?;
             let line = serde_json::to_vec(&row)?.into_boxed_slice();
             bytes += ROW + line.len();
-            run.push((Key::from_text(row.partition_key, row.row_key)?, line));
+            run.push((key, line));
         }
         if bytes >= most {
             merge.add(&file, std::mem::take(&mut run))?;
@@ -142,7 +154,7 @@ impl Read for Run {
 /// The first row of each run that is not merged yet.
 #[derive(Default)]
 struct Merge {
-    runs: Vec<(BufReader<Run>, Option<DynamicEntity>)>,
+    runs: Vec<(BufReader<Run>, Option<ReadRow>)>,
     least: BinaryHeap<Reverse<(Key, usize)>>,
     last: Option<Key>,
 }
@@ -219,14 +231,10 @@ mod tests {
 
     async fn keys(rows: BoxStream<'static, Done<KeyedRow>>) -> Vec<(String, String)> {
         let rows: Vec<_> = rows.try_collect().await.unwrap();
-        assert!(
-            rows.iter()
-                .all(|(_, row)| row.etag.is_some() && row.timestamp.is_some())
-        );
-        assert!(rows.iter().all(|(_, row)| row.properties.contains_key("Value")));
-        rows.into_iter()
-            .map(|(_, row)| (row.partition_key, row.row_key))
-            .collect()
+        let rows: Vec<_> = rows.into_iter().map(|(_, row)| row.unwrap()).collect();
+        assert!(rows.iter().all(|row| row.etag.is_some() && row.timestamp.is_some()));
+        assert!(rows.iter().all(|row| row.properties.contains_key("Value")));
+        rows.into_iter().map(|row| (row.partition_key, row.row_key)).collect()
     }
 
     #[tokio::test]
@@ -245,9 +253,13 @@ mod tests {
             .await,
             expected
         );
-        let of_many_runs = sort(scan(&service, query), Interrupt::listen(Terminal::default()), 1_000)
-            .await
-            .unwrap();
+        let of_many_runs = sort(
+            scan(&service, query.lenient()),
+            Interrupt::listen(Terminal::default()),
+            1_000,
+        )
+        .await
+        .unwrap();
         assert_eq!(keys(of_many_runs).await, expected);
     }
 
@@ -258,9 +270,10 @@ mod tests {
         let file = Arc::new(tempfile::tempfile().unwrap());
         let mut merge = Merge::default();
         for _ in 0..2 {
-            let run = rows
-                .iter()
-                .map(|row| (keyed(row.clone()).unwrap().0, serde_json::to_vec(row).unwrap().into()));
+            let run = rows.iter().map(|row| {
+                let row = Ok(row.clone());
+                (keyed(row.clone()).unwrap().0, serde_json::to_vec(&row).unwrap().into())
+            });
             merge.add(&file, run.collect()).unwrap();
         }
         (0..2).for_each(|run| merge.advance(run).unwrap());
@@ -270,7 +283,7 @@ mod tests {
 
     #[tokio::test]
     async fn rows_out_of_order_are_an_error() {
-        let rows = ["b", "a"].map(|key| Ok(DynamicEntity::new("p", key)));
+        let rows = ["b", "a"].map(|key| Ok(Ok(DynamicEntity::new("p", key))));
         let rows: Vec<_> = in_order(stream::iter(rows)).collect().await;
         assert!(rows[1].as_ref().unwrap_err().to_string().contains("not in key order"));
     }

@@ -1,7 +1,7 @@
 //! Rows that a table has and the program cannot hold, such as a text with half of a surrogate pair.
 //!
-//! They are rejected with their keys. A command with a position reads them as items of their pages, so that its
-//! position counts them. Others skip them, and a run that has skipped one is not done.
+//! They are rejected with their keys. A command that moves or compares rows reads them as items among the others. One
+//! that only shows rows skips them, and is not done if it has skipped one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,20 +21,9 @@ fn rejection(bad: &BadRow) -> Rejection {
     (json!(bad.error().entity()), with_causes(bad.error()))
 }
 
-/// Returns the rows of a page, of which some may be unreadable.
-pub(crate) fn read_rows(page: Vec<Result<DynamicEntity, BadRow>>) -> Vec<ReadRow> {
-    page.into_iter().map(|row| row.map_err(|bad| rejection(&bad))).collect()
-}
-
-/// Returns the rows that can be read. Prints and counts the others.
-pub(crate) fn readable(rows: Vec<ReadRow>, terminal: &Terminal, rejected: &mut u64) -> Vec<DynamicEntity> {
-    let mut reject = |rejection| {
-        terminal.rejected(&rejection);
-        *rejected += 1;
-    };
-    rows.into_iter()
-        .filter_map(|row| row.map_err(&mut reject).ok())
-        .collect()
+/// Returns a row of a table, or its rejection.
+pub(crate) fn read_row(row: Result<DynamicEntity, BadRow>) -> ReadRow {
+    row.map_err(|bad| rejection(&bad))
 }
 
 /// The number of rows that were skipped.
@@ -53,14 +42,17 @@ impl Unread {
     /// Skips the rows of a query that cannot be read, and prints their keys.
     pub(crate) fn skip(&self, query: TableQuery<DynamicEntity>) -> TableQuery<DynamicEntity> {
         let skipped = self.clone();
-        query.skip_bad_rows(move |bad| {
-            skipped.terminal.rejected(&rejection(bad));
-            skipped.count.fetch_add(1, Ordering::Relaxed);
-        })
+        query.skip_bad_rows(move |bad| skipped.add(&rejection(bad)))
     }
 
-    /// Takes the number of rows since the last call.
-    pub(crate) fn take(&self) -> u64 {
-        self.count.swap(0, Ordering::Relaxed)
+    /// Prints the key of a row, and counts it.
+    pub(crate) fn add(&self, rejection: &Rejection) {
+        self.terminal.rejected(rejection);
+        self.count.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns the number of rows that were skipped.
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
     }
 }

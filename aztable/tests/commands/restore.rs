@@ -136,12 +136,14 @@ async fn restore_asks_before_it_creates_a_folder_and_reads_a_folder_that_it_cann
     let restore = ["restore", "backups", "--into", "local:new"];
     folder.run(&restore).failed(2);
     assert!(!folder.file("new").exists());
-    // As in a folder that cannot be written.
-    let position = "backups/restore.position";
-    fs::create_dir(folder.file(&format!("{position}.new"))).unwrap();
     let restore = [&restore[..], &["--yes"]].concat();
-    let error = folder.run(&restore).failed(1);
-    assert!(error.contains(position) && error.contains("--position"), "{error}");
+    let error = folder
+        .run(&[&restore[..], &["--position", "absent/position"]].concat())
+        .failed(1);
+    assert!(
+        error.contains("absent/position") && error.contains("--position"),
+        "{error}"
+    );
     assert_eq!(folder.run(&["ls", "local:new"]).output, "");
     folder
         .run(&[&restore[..], &["--position", "elsewhere"]].concat())

@@ -1,5 +1,6 @@
 //! The promises that hold in every case, whatever the client retries.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use azure_table::service::Creation;
@@ -20,6 +21,8 @@ pub(crate) const MAX_ATTEMPTS_WITHOUT_RETRIES: u32 = 3;
 const LATENESS: Duration = Duration::from_millis(10);
 /// The time of a bulk: its batches in sequence, and its wait for a service that throttles.
 const TIME_OF_BULK: Duration = Duration::from_secs(600);
+/// The time for which a bulk holds back the next write of a row after a lost request.
+const HELD_BACK: Duration = Duration::from_secs(180);
 
 /// A broken promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -266,7 +269,7 @@ impl Case<'_> {
         let calls = if entry.times_each { entry.calls } else { 1 };
         let time = match (entry.within, entry.is_paced) {
             (Some(time), _) => time + LATENESS,
-            (None, true) => TIME_OF_BULK,
+            (None, true) => TIME_OF_BULK + HELD_BACK * self.repeated_rows(),
             (None, false) => (TIMEOUT + LATENESS) * calls,
         };
         if self.elapsed > time {
@@ -300,6 +303,13 @@ impl Case<'_> {
         } else {
             Ok(())
         }
+    }
+
+    /// Returns the number of writes of a bulk that follow one on the same row.
+    fn repeated_rows(&self) -> u32 {
+        let Promise::Each(writes) = self.promise else { return 0 };
+        let rows: BTreeSet<_> = writes.iter().map(Write::row).collect();
+        (writes.len() - rows.len()) as u32
     }
 
     fn check_story(&self, entry: &Entry) -> Result<(), Broken> {

@@ -11,24 +11,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::failure::Rejection;
+use crate::ledger::{Ledger, Outcome, RowEnd};
 use crate::row_writer::{Item, Page};
-use crate::tally::Tally;
-
-/// The outcome of a row.
-pub(super) enum Outcome {
-    Written,
-    Deleted,
-    Unchanged,
-    Rejected(Value, String),
-    InDoubt,
-    NotAttempted,
-}
 
 /// The position of a source, and the counts of the rows before it.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Stored<P> {
     pub(crate) source: P,
-    pub(crate) tally: Tally,
+    pub(crate) ledger: Ledger,
     /// The length of the file of rejected rows.
     pub(crate) rejects: u64,
 }
@@ -36,8 +26,12 @@ pub(crate) struct Stored<P> {
 impl<P> Stored<P> {
     /// The begin of a source.
     pub(crate) fn begin(source: P, rejects: u64) -> Self {
-        let tally = Tally::default();
-        Self { source, tally, rejects }
+        let ledger = Ledger::default();
+        Self {
+            source,
+            ledger,
+            rejects,
+        }
     }
 }
 
@@ -47,7 +41,7 @@ struct Account<P> {
     first: u64,
     /// The number of its rows that have no outcome yet.
     open: u64,
-    counts: Tally,
+    counts: Ledger,
     rejected: Vec<Rejection>,
     /// The rows whose operations cannot be built, by their numbers: their outcomes lack them.
     unbuilt: BTreeMap<u64, Value>,
@@ -55,32 +49,20 @@ struct Account<P> {
 }
 
 impl<P> Account<P> {
-    fn count(&mut self, outcome: Outcome) {
-        self.counts.read += 1;
-        let count = match outcome {
-            Outcome::Written => &mut self.counts.written,
-            Outcome::Deleted => &mut self.counts.deleted,
-            Outcome::Unchanged => &mut self.counts.unchanged,
-            Outcome::Rejected(row, why) => {
-                self.rejected.push((row, why));
-                &mut self.counts.rejected
-            }
-            Outcome::InDoubt => &mut self.counts.in_doubt,
-            Outcome::NotAttempted => &mut self.counts.not_attempted,
-        };
-        *count += 1;
-    }
-
-    fn is_repeated(&self) -> bool {
-        self.counts.in_doubt + self.counts.not_attempted > 0
+    fn count(&mut self, end: RowEnd) {
+        let outcome = end.unwrap_or_else(|rejection| {
+            self.rejected.push(rejection);
+            Outcome::Rejected
+        });
+        self.counts.count(outcome, 1);
     }
 }
 
 /// The accounts of all pages.
-pub(super) struct Ledger<P> {
+pub(super) struct PageLedger<P> {
     sent: u64,
     pages: VecDeque<Account<P>>,
-    settled: Tally,
+    settled: Ledger,
     position: Option<P>,
     /// Rejected rows of settled pages, since they were last taken.
     pub(super) rejected: Vec<Rejection>,
@@ -88,14 +70,14 @@ pub(super) struct Ledger<P> {
     pub(super) repeated: Vec<Rejection>,
 }
 
-impl<P> Ledger<P> {
+impl<P> PageLedger<P> {
     /// Takes the rejected rows that no file has, those of settled pages first.
     pub(super) fn take_rejected(&mut self) -> [Vec<Rejection>; 2] {
         [std::mem::take(&mut self.rejected), std::mem::take(&mut self.repeated)]
     }
 
     /// Begins after the rows that an earlier run has counted.
-    pub(super) fn new(settled: Tally) -> Self {
+    pub(super) fn new(settled: Ledger) -> Self {
         Self {
             sent: 0,
             pages: VecDeque::new(),
@@ -107,45 +89,45 @@ impl<P> Ledger<P> {
     }
 
     /// Adds a page. Returns the operations to send.
-    pub(super) fn add(&mut self, (items, position): Page<P>) -> Vec<TableOperation> {
-        let mut operations = Vec::with_capacity(items.len());
-        let mut page = Account {
+    pub(super) fn add(&mut self, page: Page<P>) -> Vec<TableOperation> {
+        let mut operations = Vec::with_capacity(page.items.len());
+        let mut account = Account {
             first: self.sent,
             open: 0,
-            counts: Tally::default(),
+            counts: Ledger::default(),
             rejected: Vec::new(),
             unbuilt: BTreeMap::new(),
-            position,
+            position: page.position,
         };
-        for item in items {
+        account.counts.read(page.read);
+        for item in page.items {
             match item {
                 Item::Write(operation) => operations.push(operation),
                 Item::Unbuilt(operation, row) => {
-                    page.unbuilt.insert(self.sent + operations.len() as u64, row);
+                    account.unbuilt.insert(self.sent + operations.len() as u64, row);
                     operations.push(operation);
                 }
-                Item::Unchanged => page.count(Outcome::Unchanged),
-                Item::Bad((row, why)) => page.count(Outcome::Rejected(row, why)),
+                Item::Ended(end) => account.count(end),
             }
         }
-        page.open = operations.len() as u64;
-        self.sent += page.open;
-        self.pages.push_back(page);
+        account.open = operations.len() as u64;
+        self.sent += account.open;
+        self.pages.push_back(account);
         self.settle();
         operations
     }
 
     /// Counts the outcome of a row by its number among those that were sent.
-    pub(super) fn end(&mut self, sent: u64, mut outcome: Outcome) {
+    pub(super) fn end(&mut self, sent: u64, mut end: RowEnd) {
         let after = self.pages.partition_point(|page| page.first <= sent);
         let Some(page) = after.checked_sub(1).and_then(|index| self.pages.get_mut(index)) else {
             return;
         };
-        if let (Outcome::Rejected(row, _), Some(unbuilt)) = (&mut outcome, page.unbuilt.remove(&sent)) {
+        if let (Err((row, _)), Some(unbuilt)) = (&mut end, page.unbuilt.remove(&sent)) {
             *row = unbuilt;
         }
         page.open -= 1;
-        page.count(outcome);
+        page.count(end);
         if page.open == 0 {
             self.settle();
         }
@@ -153,13 +135,13 @@ impl<P> Ledger<P> {
 
     /// Counts the rows that the bulk did not take from their page before it stopped.
     pub(super) fn end_untaken(&mut self, taken: u64) {
-        (taken..self.sent).for_each(|sent| self.end(sent, Outcome::NotAttempted));
+        (taken..self.sent).for_each(|sent| self.end(sent, Ok(Outcome::NotAttempted)));
     }
 
     fn settle(&mut self) {
         while self.pages.front().is_some_and(|page| page.open == 0) {
             let Some(mut page) = self.pages.pop_front() else { return };
-            if !page.is_repeated() {
+            if page.counts.is_final() {
                 self.settled.add(&page.counts);
                 self.rejected.append(&mut page.rejected);
                 self.position = Some(page.position);
@@ -180,21 +162,25 @@ impl<P> Ledger<P> {
     /// Returns the position to store, or `None` if the source has not passed one.
     pub(super) fn stored(&self, rejects: u64) -> Option<Stored<&P>> {
         let source = self.position.as_ref()?;
-        let tally = self.settled.clone();
-        Some(Stored { source, tally, rejects })
+        let ledger = self.settled.clone();
+        Some(Stored {
+            source,
+            ledger,
+            rejects,
+        })
     }
 
     /// Returns the number of rows that have an outcome.
     pub(super) fn counted(&self) -> u64 {
-        self.settled.read + self.pages.iter().map(|page| page.counts.read).sum::<u64>()
+        self.settled.ended() + self.pages.iter().map(|page| page.counts.ended()).sum::<u64>()
     }
 
-    /// Returns the counts of all rows. Rows without an outcome are in doubt.
-    pub(super) fn total(&mut self) -> Tally {
+    /// Returns the counts of all rows. Those of a run that was cut off are in doubt if they have no outcome.
+    pub(super) fn total(&mut self, is_cut_off: bool) -> Ledger {
         let mut total = self.settled.clone();
         for page in &mut self.pages {
-            for _ in 0..std::mem::take(&mut page.open) {
-                page.count(Outcome::InDoubt);
+            if is_cut_off {
+                page.counts.count(Outcome::InDoubt, std::mem::take(&mut page.open));
             }
             total.add(&page.counts);
             self.repeated.append(&mut page.rejected);
@@ -214,84 +200,108 @@ mod tests {
     }
 
     fn bad() -> Item {
-        Item::Bad((Value::Null, "no row".into()))
+        Item::Ended(Err((Value::Null, "no row".into())))
     }
 
-    fn source(ledger: &Ledger<u64>) -> Option<u64> {
+    fn unchanged() -> Item {
+        Item::Ended(Ok(Outcome::Unchanged))
+    }
+
+    fn page(items: Vec<Item>, position: u64) -> Page<u64> {
+        Page {
+            read: items.len(),
+            items,
+            position,
+        }
+    }
+
+    fn source(ledger: &PageLedger<u64>) -> Option<u64> {
         ledger.stored(0).map(|stored| *stored.source)
     }
 
     #[test]
     fn a_page_settles_after_all_pages_before_it() {
-        let mut ledger = Ledger::new(Tally::default());
+        let mut ledger = PageLedger::new(Ledger::default());
         for position in 1..=4 {
             // The third page sends no row.
             let items = if position == 3 {
-                vec![Item::Unchanged]
+                vec![unchanged()]
             } else {
-                vec![Item::Unchanged, write(), bad(), write()]
+                vec![unchanged(), write(), bad(), write()]
             };
-            ledger.add((items, position));
+            ledger.add(page(items, position));
         }
         for sent in [5, 4, 3, 1, 2] {
-            ledger.end(sent, Outcome::Written);
+            ledger.end(sent, Ok(Outcome::Written));
             assert_eq!(source(&ledger), None, "{sent}");
         }
         assert!(ledger.rejected.is_empty());
-        ledger.end(0, Outcome::Written);
+        ledger.end(0, Ok(Outcome::Written));
         assert_eq!(source(&ledger), Some(4));
-        let counts = ledger.total();
         assert_eq!(
-            (counts.read, counts.written, counts.unchanged, counts.rejected),
-            (13, 6, 4, 3)
+            ledger.total(true).to_string(),
+            "13 read, 6 written, 4 unchanged, 3 rejected"
         );
         assert_eq!(ledger.rejected.len(), 3);
     }
 
     #[test]
     fn a_row_in_doubt_keeps_later_pages_from_settling() {
-        let mut ledger = Ledger::new(Tally::default());
+        let mut ledger = PageLedger::new(Ledger::default());
         for position in 1..=100 {
-            ledger.add((vec![write(), bad()], position));
+            ledger.add(page(vec![write(), bad()], position));
         }
         for sent in 0..100 {
-            ledger.end(sent, if sent == 1 { Outcome::InDoubt } else { Outcome::Written });
+            ledger.end(sent, Ok(if sent == 1 { Outcome::InDoubt } else { Outcome::Written }));
         }
         assert_eq!((source(&ledger), ledger.pages.len()), (Some(1), 1));
-        let total = ledger.total();
         assert_eq!(
-            (total.read, total.written, total.rejected, total.in_doubt),
-            (200, 99, 100, 1)
+            ledger.total(true).to_string(),
+            "200 read, 99 written, 100 rejected, 1 in doubt"
         );
-        assert_eq!(ledger.stored(0).unwrap().tally.read, 2);
+        assert_eq!(ledger.stored(0).unwrap().ledger.ended(), 2);
         assert_eq!((ledger.rejected.len(), ledger.repeated.len()), (1, 99));
     }
 
     #[test]
     fn rows_that_are_not_sent_take_no_memory() {
-        let mut ledger = Ledger::new(Tally::default());
+        let mut ledger = PageLedger::new(Ledger::default());
         for position in 0..10_000 {
-            ledger.add(((0..1_000).map(|_| Item::Unchanged).collect(), position));
+            ledger.add(page((0..1_000).map(|_| unchanged()).collect(), position));
             assert_eq!(ledger.pages.capacity().min(8), ledger.pages.capacity());
         }
-        assert_eq!((ledger.total().unchanged, source(&ledger)), (10_000_000, Some(9_999)));
+        let total = ledger.total(true).of(Outcome::Unchanged);
+        assert_eq!((total, source(&ledger)), (10_000_000, Some(9_999)));
     }
 
     #[test]
     fn rows_that_the_bulk_did_not_take_are_not_attempted() {
-        let mut ledger = Ledger::new(Tally::default());
-        ledger.add((vec![write(), write(), write()], 1));
-        ledger.end(0, Outcome::Written);
+        let mut ledger = PageLedger::new(Ledger::default());
+        ledger.add(page(vec![write(), write(), write()], 1));
+        ledger.end(0, Ok(Outcome::Written));
         ledger.end_untaken(2);
-        let total = ledger.total();
-        assert_eq!((total.written, total.in_doubt, total.not_attempted), (1, 1, 1));
+        let total = ledger.total(true).to_string();
+        assert_eq!(total, "3 read, 1 written, 1 in doubt, 1 not attempted");
     }
 
     #[test]
     fn rows_without_an_outcome_are_in_doubt() {
-        let mut ledger = Ledger::new(Tally::default());
-        ledger.add((vec![write(), write()], 1));
-        ledger.end(0, Outcome::Written);
-        assert_eq!(ledger.total().in_doubt, 1);
+        let mut ledger = PageLedger::new(Ledger::default());
+        ledger.add(page(vec![write(), write()], 1));
+        ledger.end(0, Ok(Outcome::Written));
+        assert_eq!(ledger.total(false).to_string(), "2 read, 1 written");
+        assert_eq!(ledger.total(true).to_string(), "2 read, 1 written, 1 in doubt");
+    }
+
+    #[test]
+    fn page_that_has_lost_a_row_does_not_settle() {
+        let mut ledger = PageLedger::new(Ledger::default());
+        ledger.add(Page {
+            read: 2,
+            ..page(vec![unchanged()], 1)
+        });
+        assert_eq!(source(&ledger), None);
+        let ended = ledger.total(false).end(&crate::terminal::Terminal::default(), Ok(()));
+        assert!(ended.unwrap_err().to_string().contains("a fault of aztable"));
     }
 }
