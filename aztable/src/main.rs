@@ -25,10 +25,11 @@ mod terminal;
 mod ui;
 mod value;
 
+use std::error::Error as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use serde_json::json;
 
 use crate::arguments::Arguments;
@@ -65,10 +66,13 @@ async fn main() -> ExitCode {
 
 /// Prints the error of clap, or its help. It repeats words of the command line, but no secret.
 fn rejected(error: &clap::Error) -> ExitCode {
-    match std::env::args_os().any(|word| has_secret(&word.to_string_lossy())) {
-        true => say(format!("error: {SECRET}")),
+    let has_secret = std::env::args_os().any(|word| has_secret(&word.to_string_lossy()));
+    match (error.source(), error.get(ContextKind::InvalidArg)) {
+        _ if has_secret => say(format!("error: {SECRET}")),
+        // Without the value, whatever it is.
+        (Some(why), Some(argument)) => say(format!("error: {argument}: {why}")),
         // Whoever closed the pipe has read enough.
-        false => drop(error.print()),
+        _ => drop(error.print()),
     }
     let is_alone = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     let connections = || Connections::new(AccountOptions::default());

@@ -2,16 +2,11 @@
 //!
 //! Defines the texts, not the connections: see `connection.rs`.
 
-use std::ffi::OsStr;
 use std::fmt;
-use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use azure_table::TableName;
-use clap::builder::{TypedValueParser, ValueParserFactory};
-use clap::error::ErrorKind;
-use clap::{Arg, Command};
 
 /// The error of a secret on the command line, which is in the list of processes and in the history of the shell.
 pub(crate) const SECRET: &str =
@@ -24,41 +19,6 @@ pub(crate) fn has_secret(word: &str) -> bool {
     // A key is 64 bytes in base64.
     let is_key = |part: &str| part.trim_end_matches('=').len() >= 86 && part.ends_with("==");
     marks.iter().any(|mark| lower.contains(mark)) || word.split([';', ',', ' ']).any(is_key)
-}
-
-/// Reads the places of the command line. Its errors do not repeat what they were given.
-#[derive(Clone)]
-pub(crate) struct PlaceParser<T>(PhantomData<T>);
-
-impl<T: FromStr<Err = String> + Clone + Send + Sync + 'static> TypedValueParser for PlaceParser<T> {
-    type Value = T;
-
-    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
-        let place = value
-            .to_str()
-            .ok_or_else(|| "it is not UTF-8".to_owned())
-            .and_then(str::parse);
-        place.map_err(|why| {
-            let name = argument.map(ToString::to_string).unwrap_or_default();
-            clap::Error::raw(ErrorKind::ValueValidation, format!("invalid value for {name}: {why}\n")).with_cmd(command)
-        })
-    }
-}
-
-impl ValueParserFactory for AccountPlace {
-    type Parser = PlaceParser<Self>;
-
-    fn value_parser() -> Self::Parser {
-        PlaceParser(PhantomData)
-    }
-}
-
-impl ValueParserFactory for TablePlace {
-    type Parser = PlaceParser<Self>;
-
-    fn value_parser() -> Self::Parser {
-        PlaceParser(PhantomData)
-    }
 }
 
 /// An account, or a folder with tables.

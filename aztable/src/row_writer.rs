@@ -27,7 +27,7 @@ use crate::place::TablePlace;
 use crate::position::PositionFile;
 use crate::row_writer::page_ledger::{PageLedger, Stored};
 use crate::row_writer::rejects::Rejects;
-use crate::rows::equality::same_properties;
+use crate::rows::compared::same_properties;
 use crate::rows::key_survey::KeySurvey;
 use crate::rows::unread::ReadRow;
 use crate::session::{Session, resumable};
@@ -229,39 +229,31 @@ impl<'s> RowWriter<'s> {
             items: rows.into_iter().map(&item).collect(),
             position,
         });
-        let (ledger, mut done) = self.write(pages, None).await;
+        let (ledger, mut done) = self.write(pages, None).await?;
         if done.is_ok() && ledger.is_final() {
             done = self.position.as_ref().map_or(Ok(()), PositionFile::delete);
         }
         ledger.end(&self.session.terminal, done)
     }
 
-    /// Writes the rows of a source. Returns the counts: rows may be rejected.
+    /// Writes the rows of a source. Returns the counts, and the error of the source or the table, of a signal, or of rows
+    /// that are left and not rejected.
     ///
     /// # Errors
-    /// Other rows are left, a signal came, or the errors of the source and of the table.
+    /// The position or the file of rejected rows cannot be opened.
     pub(crate) async fn write<P>(
         &mut self,
         pages: impl Stream<Item = Done<Page<P>>>,
         total: Option<u64>,
-    ) -> (Ledger, Done<()>)
+    ) -> Done<(Ledger, Done<()>)>
     where
         P: Serialize + DeserializeOwned,
     {
         let mut position = self.position.take();
-        let before = position
-            .as_mut()
-            .map(PositionFile::load::<Option<Stored<P>>>)
-            .transpose();
-        let before = before.map(|before| before.flatten().flatten());
-        let (ledger, rejected) = match before {
-            Ok(before) => before.map_or_else(Default::default, |before| (before.ledger, before.rejects)),
-            Err(error) => return (Ledger::default(), Err(error)),
-        };
-        let rejects = match Rejects::open(self.session.terminal, self.sending.rejects.as_deref(), rejected) {
-            Ok(rejects) => rejects,
-            Err(error) => return (ledger, Err(error)),
-        };
+        let before = position.as_mut().map(PositionFile::load::<Option<Stored<P>>>);
+        let before = before.transpose()?.flatten().flatten();
+        let (ledger, rejected) = before.map_or_else(Default::default, |before| (before.ledger, before.rejects));
+        let rejects = Rejects::open(self.session.terminal, self.sending.rejects.as_deref(), rejected)?;
         let book = Arc::new(Mutex::new(Book {
             ledger: PageLedger::new(ledger),
             position,
@@ -343,7 +335,7 @@ impl<'s> RowWriter<'s> {
         let taken = taken.load(Ordering::Relaxed);
         let ended = this.finish(&mut book, stopped.or(error), taken);
         self.position = book.position.take();
-        ended
+        Ok(ended)
     }
 
     /// Returns the counts. An error names the position that is stored.

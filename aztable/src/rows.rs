@@ -10,7 +10,6 @@ pub(crate) mod compression;
 pub(crate) mod csv_columns;
 pub(crate) mod csv_reader;
 pub(crate) mod csv_writer;
-pub(crate) mod equality;
 pub(crate) mod file_format;
 pub(crate) mod json;
 pub(crate) mod json_lines;

@@ -22,7 +22,7 @@ use crate::ledger::{Ledger, Outcome};
 use crate::place::{AccountPlace, TablePlace};
 use crate::row_writer::page_ledger::Stored;
 use crate::row_writer::{Item, Page, RowWriter, WriteOptions};
-use crate::rows::equality::same_properties;
+use crate::rows::compared::same_properties;
 use crate::rows::read_ahead::read_ahead;
 use crate::session::{Session, resumable};
 
@@ -133,7 +133,7 @@ impl Restore {
             let mut writer = RowWriter::open(session, &target, &self.options.sending)?;
             writer.position = Some(stored.clone());
             let pages = pages(merged, begin.source, written);
-            let (mut ledger, done) = writer.write(pages, Some(entry.rows)).await;
+            let (mut ledger, done) = writer.write(pages, Some(entry.rows)).await?;
             // The backup lacks them.
             ledger.read(entry.rejected as usize);
             ledger.count(Outcome::Rejected, entry.rejected);

@@ -18,6 +18,7 @@ mod guide;
 mod import;
 #[cfg(unix)]
 mod kills;
+mod lost_rows;
 mod program;
 #[cfg(unix)]
 mod restore;
