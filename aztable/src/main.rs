@@ -8,7 +8,6 @@ mod arguments;
 mod backup;
 mod command;
 mod connection;
-mod doubt;
 mod failure;
 mod files;
 mod interrupt;

@@ -4,6 +4,7 @@
 //! the end of a page. A resumed command repeats the rows behind it: upserts do no harm, and an insert of an equal row
 //! is "unchanged".
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +20,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::MissedTickBehavior;
 
-use crate::doubt::was_applied;
 use crate::failure::{Done, Failure, usage, with_causes};
 use crate::files;
 use crate::ledger::{Ledger, Outcome, RowEnd};
@@ -28,9 +28,8 @@ use crate::position::PositionFile;
 use crate::row_writer::page_ledger::{PageLedger, Stored};
 use crate::row_writer::rejects::Rejects;
 use crate::rows::compared::same_properties;
-use crate::rows::key_survey::KeySurvey;
 use crate::rows::unread::ReadRow;
-use crate::session::{Session, resumable};
+use crate::session::{Session, resumable, was_applied};
 
 pub(crate) mod page_ledger;
 mod rejects;
@@ -119,9 +118,13 @@ impl WriteOptions {
 
 /// A row of a source.
 pub(crate) enum Item {
-    Write(TableOperation),
-    /// An operation that cannot be built, and its row.
-    Unbuilt(TableOperation, Value),
+    Write {
+        operation: TableOperation,
+        /// The row of an operation that cannot be built.
+        unbuilt: Option<Value>,
+        /// An earlier row of the source has its key.
+        is_repeated: bool,
+    },
     /// A row that is not sent: the target has it already, or it cannot be read or must not be written.
     Ended(RowEnd),
 }
@@ -144,10 +147,23 @@ impl Item {
 
     /// Returns a write. If it is rejected, `row` is what is left.
     pub(crate) fn write(operation: TableOperation, row: impl Serialize) -> Self {
-        match operation.keys() {
-            Some(_) => Self::Write(operation),
-            None => Self::Unbuilt(operation, serde_json::to_value(row).unwrap_or_default()),
+        let unbuilt = match operation.keys() {
+            Some(_) => None,
+            None => Some(serde_json::to_value(row).unwrap_or_default()),
+        };
+        Self::Write {
+            operation,
+            unbuilt,
+            is_repeated: false,
         }
+    }
+
+    /// Says whether an earlier row of the source has the key of this one.
+    pub(crate) fn repeated(mut self, yes: bool) -> Self {
+        if let Self::Write { is_repeated, .. } = &mut self {
+            *is_repeated = yes;
+        }
+        self
     }
 }
 
@@ -168,8 +184,8 @@ pub(crate) struct RowWriter<'s> {
     sending: SendOptions,
     /// `None` for a command that begins again.
     pub(crate) position: Option<PositionFile>,
-    /// The keys that are written, of a source in which a key may stand twice.
-    pub(crate) keys: Option<Mutex<KeySurvey>>,
+    /// The keys of rejected rows, of which the next row of the source supersedes none.
+    rejected: Mutex<HashSet<(String, String)>>,
 }
 
 impl<'s> RowWriter<'s> {
@@ -211,7 +227,7 @@ impl<'s> RowWriter<'s> {
             table,
             sending: sending.clone(),
             position: None,
-            keys: None,
+            rejected: Mutex::default(),
         })
     }
 
@@ -373,12 +389,13 @@ impl<'s> RowWriter<'s> {
         }
     }
 
-    /// Returns the outcome of a write that was applied.
+    /// Returns the outcome of a write that was applied. It superseded another one if the source has its key twice.
     fn applied(&self, kind: OperationKind, keys: (&str, &str)) -> Outcome {
-        match (kind, &self.keys) {
-            (OperationKind::Delete, _) => Outcome::Deleted,
-            (_, Some(written)) if !lock(written).add(keys) => Outcome::Superseded,
-            _ => Outcome::Written,
+        let mut rejected = lock(&self.rejected);
+        match kind {
+            OperationKind::Delete => Outcome::Deleted,
+            _ if !rejected.is_empty() && rejected.remove(&(keys.0.to_owned(), keys.1.to_owned())) => Outcome::Written,
+            _ => Outcome::Superseded,
         }
     }
 
@@ -408,6 +425,9 @@ impl<'s> RowWriter<'s> {
                     _ => {}
                 }
                 let keys = operation.and_then(TableOperation::keys);
+                if let Some((partition, row)) = keys {
+                    lock(&self.rejected).insert((partition.to_owned(), row.to_owned()));
+                }
                 let row = row.map_or_else(|| Ok(json!(keys)), serde_json::to_value)?;
                 Ok(Err((row, with_causes(&**error))))
             }

@@ -1,8 +1,10 @@
 //! The parts that every command uses: connections, the terminal, signals.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
-use azure_table::{DynamicEntity, TableClient};
+use azure_table::operation::Resolution;
+use azure_table::{DynamicEntity, Error, TableClient, TableServiceClient};
 
 use crate::connection::{AccountOptions, Connections};
 use crate::failure::{Done, Failure};
@@ -87,23 +89,36 @@ pub(crate) fn resumable(error: Failure, position: &Path) -> Failure {
     if !position.exists() {
         return error;
     }
-    let mut words: Vec<String> = std::env::args_os()
-        .map(|word| quoted(word.to_string_lossy().into_owned()))
-        .collect();
+    let mut words: Vec<String> = std::env::args_os().map(|word| quoted(&word)).collect();
     let is_resume = |word: &String| word == "--resume" || word.starts_with("--resume=");
     if !words.iter().any(is_resume) {
         // Before the words that are no options, whatever they are.
         let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-        words.insert(end, format!("--resume={}", quoted(position.display().to_string())));
+        words.insert(end, format!("--resume={}", quoted(position.as_os_str())));
     }
     error.with(&format!("; this goes on:\n  {}", words.join(" ")))
 }
 
 /// Quotes a word for a shell, if it needs that.
-fn quoted(word: String) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word,
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+fn quoted(word: &OsStr) -> String {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./:=@,+%".contains(byte);
+    let bytes = word.as_encoded_bytes();
+    match word.to_str() {
+        Some(word) if !word.is_empty() && bytes.iter().all(is_plain) => word.to_owned(),
+        Some(word) => format!("'{}'", word.replace('\'', "'\\''")),
+        None => {
+            let octal: String = bytes.iter().map(|byte| format!("\\{byte:03o}")).collect();
+            format!("\"$(printf '{octal}')\"")
+        }
+    }
+}
+
+/// Returns whether a write in doubt was applied, as far as its rows show it: `None` if they do not.
+pub(crate) async fn was_applied(service: &TableServiceClient, error: &Error) -> Option<bool> {
+    let doubt = error.in_doubt_write()?;
+    match service.resolve(&doubt).await {
+        Ok(Resolution::Applied) => Some(true),
+        Ok(Resolution::NotApplied) => Some(false),
+        _ => None,
     }
 }

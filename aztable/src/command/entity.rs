@@ -4,11 +4,10 @@ use azure_table::{DynamicEntity, ETag, TableOperation};
 use clap::Args;
 use serde_json::json;
 
-use crate::doubt::was_applied;
 use crate::failure::{Done, Failure, fail};
 use crate::place::TablePlace;
 use crate::rows::printed_rows::{Form, PrintedRows};
-use crate::session::Session;
+use crate::session::{Session, was_applied};
 use crate::value;
 
 /// The key of a row.

@@ -3,13 +3,14 @@
 use std::io;
 use std::path::PathBuf;
 
+use azure_table::DynamicEntity;
 use clap::Args;
 use futures_util::stream;
 use indicatif::HumanBytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::failure::{Done, InFile as _, usage};
+use crate::failure::{Done, InFile as _, fail, usage};
 use crate::files::{is_stream, or_standard};
 use crate::place::TablePlace;
 use crate::position::hexadecimal;
@@ -33,7 +34,7 @@ Timestamp are left out. Of the CSV of AzCopy 7, types are those that the cells s
 
 Of rows with the same key the last one stays, and the others count as superseded. A CSV or Parquet file of another \
 program is searched for them first, and not imported if it has any; from a pipe, which is read once, the later ones are \
-rejected. Keys take up to 40 bytes of memory for each row.
+rejected. Keys of a pipe, or of a file that is not in key order, take up to 40 bytes of memory for each row.
 
 JSON: an array of rows, rows one after the other, or responses of the service, with odata.type members.
 
@@ -65,21 +66,52 @@ struct Position {
     sha256: String,
 }
 
-/// Reads a file, and knows the position behind each page.
+/// Reads a file, and knows the position behind each page, and which rows have the key of an earlier one.
 struct Source {
+    open: Box<dyn Fn() -> Done<Box<dyn RowSource>> + Send>,
     file: Box<dyn RowSource>,
     rows: u64,
     hash: Sha256,
+    /// The greatest key of a file in key order, which has each key once and needs no memory for them.
+    last: (String, String),
+    keys: Option<KeySurvey>,
 }
 
 impl Source {
-    fn read(&mut self, most: u64) -> Done<Vec<ReadRow>> {
+    fn read(&mut self, most: u64) -> Done<Vec<(ReadRow, bool)>> {
         let rows = self.file.read(usize::try_from(most).unwrap_or(PAGE).min(PAGE))?;
-        self.rows += rows.len() as u64;
-        for row in &rows {
-            self.hash.update(serde_json::to_vec(row)?);
+        let mut read = Vec::with_capacity(rows.len());
+        for row in rows {
+            self.hash.update(serde_json::to_vec(&row)?);
+            let is_repeated = row.as_ref().map_or(Ok(false), |row| self.is_repeated(row))?;
+            self.rows += 1;
+            read.push((row, is_repeated));
         }
-        Ok(rows)
+        Ok(read)
+    }
+
+    fn is_repeated(&mut self, row: &DynamicEntity) -> Done<bool> {
+        let key = (&*row.partition_key, &*row.row_key);
+        if self.keys.is_none() {
+            if self.rows == 0 || key > (&self.last.0, &self.last.1) {
+                self.last = (key.0.to_owned(), key.1.to_owned());
+                return Ok(false);
+            }
+            let mut earlier = (self.open)()?;
+            let (mut keys, mut rows) = (KeySurvey::default(), 0);
+            while rows < self.rows {
+                let read = earlier.read(PAGE.min((self.rows - rows) as usize))?;
+                if read.is_empty() {
+                    fail!("the file has become shorter while it was read");
+                }
+                rows += read.len() as u64;
+                for row in read.iter().flatten() {
+                    keys.add((&row.partition_key, &row.row_key));
+                }
+            }
+            self.keys = Some(keys);
+        }
+        Ok(self.keys.as_mut().is_some_and(|keys| !keys.add(key)))
     }
 
     fn position(&self) -> Position {
@@ -116,28 +148,28 @@ impl Import {
         };
         let (table, types) = (&self.table, file.plan());
         let plan = format!("{mode} the rows of {file_name}{size} in {table} at {account}{types}");
-        let (rows, hash) = (0, Sha256::new());
-        let (mut source, mut keys) = (Source { file, rows, hash }, KeySurvey::default());
-        while source.rows < before.rows {
-            let read = source.read(before.rows - source.rows)?;
-            if read.is_empty() {
-                break;
-            }
-            for row in read.into_iter().flatten() {
-                keys.add((&row.partition_key, &row.row_key));
-            }
-        }
+        let columns = self.columns.clone();
+        let path = self.file.clone();
+        let mut source = Source {
+            open: Box::new(move || open_rows(&path, format, &columns)),
+            file,
+            rows: 0,
+            hash: Sha256::new(),
+            last: Default::default(),
+            // A pipe is read once.
+            keys: is_pipe.then(KeySurvey::default),
+        };
+        while source.rows < before.rows && !source.read(before.rows - source.rows)?.is_empty() {}
         if position.is_resumed && source.position() != before {
             usage!("{file_name}: its rows have changed since the position was stored: begin without --resume");
         }
-        let mut writer = RowWriter::confirmed(session, &plan, table, &self.options.sending, Some(position)).await?;
-        writer.keys = Some(keys.into());
+        let writer = RowWriter::confirmed(session, &plan, table, &self.options.sending, Some(position)).await?;
         let pages = stream::try_unfold(source, |mut source| async move {
             // A pipe may be slow: the requests go on.
             let read = tokio::task::block_in_place(|| source.read(PAGE as u64))?;
             Ok((!read.is_empty()).then(|| ((read, source.position()), source)))
         });
-        let item = move |row| Item::read(row, self.insert);
+        let item = move |(row, is_repeated)| Item::read(row, self.insert).repeated(is_repeated);
         writer.write_rows(read_ahead(pages), item).await
     }
 }

@@ -141,7 +141,7 @@ mod tests {
                 panic!("it is written")
             };
             assert_eq!((key, why.contains("no ETag")), (json!(["p", "r"]), true));
-            assert!(matches!(operation(row(Some("W/1")), &values), Item::Write(_)));
+            assert!(matches!(operation(row(Some("W/1")), &values), Item::Write { .. }));
             values.insert("A", 1_i32);
         }
     }

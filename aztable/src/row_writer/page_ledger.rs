@@ -4,7 +4,7 @@
 //! count for good, and the source may resume behind it. A row in doubt or not attempted keeps its page and all later
 //! ones from settling: a resumed command repeats them. Memory depends on the pages in flight, not on the rows.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use azure_table::TableOperation;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,8 @@ struct Account<P> {
     rejected: Vec<Rejection>,
     /// The rows whose operations cannot be built, by their numbers: their outcomes lack them.
     unbuilt: BTreeMap<u64, Value>,
+    /// The numbers of rows whose keys earlier rows have.
+    repeated: BTreeSet<u64>,
     position: P,
 }
 
@@ -97,14 +99,20 @@ impl<P> PageLedger<P> {
             counts: Ledger::default(),
             rejected: Vec::new(),
             unbuilt: BTreeMap::new(),
+            repeated: BTreeSet::new(),
             position: page.position,
         };
         account.counts.read(page.read);
         for item in page.items {
             match item {
-                Item::Write(operation) => operations.push(operation),
-                Item::Unbuilt(operation, row) => {
-                    account.unbuilt.insert(self.sent + operations.len() as u64, row);
+                Item::Write {
+                    operation,
+                    unbuilt,
+                    is_repeated,
+                } => {
+                    let sent = self.sent + operations.len() as u64;
+                    account.unbuilt.extend(unbuilt.map(|row| (sent, row)));
+                    account.repeated.extend(is_repeated.then_some(sent));
                     operations.push(operation);
                 }
                 Item::Ended(end) => account.count(end),
@@ -125,6 +133,9 @@ impl<P> PageLedger<P> {
         };
         if let (Err((row, _)), Some(unbuilt)) = (&mut end, page.unbuilt.remove(&sent)) {
             *row = unbuilt;
+        }
+        if end == Ok(Outcome::Superseded) && !page.repeated.contains(&sent) {
+            end = Ok(Outcome::Written);
         }
         page.open -= 1;
         page.count(end);
@@ -196,7 +207,7 @@ mod tests {
     use super::*;
 
     fn write() -> Item {
-        Item::Write(TableOperation::delete::<DynamicEntity>(("p", "r")))
+        Item::write(TableOperation::delete::<DynamicEntity>(("p", "r")), ())
     }
 
     fn bad() -> Item {

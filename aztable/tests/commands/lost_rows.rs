@@ -1,17 +1,23 @@
 //! Rows that a run must not lose or delete in silence, and files and tables that are not its own.
 
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Stdio;
 use std::sync::Arc;
+use std::time::Duration;
 
+use azure_table::emulator::ServiceModel;
 use azure_table::{DynamicEntity, Emulator};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use crate::program::Folder;
+use serde_json::Value;
+
 use crate::program::server::{Halves, Server};
+use crate::program::{Folder, Ran};
 
 const ROW: &str = "{\"PartitionKey\":\"p\",\"RowKey\":\"1\"}\n";
 
@@ -99,13 +105,13 @@ fn file_that_a_shell_redirects_is_a_stream() {
 }
 
 /// Interrupts an import after its first position.
-async fn interrupted(server: &Server, arguments: &[&str]) -> crate::program::Ran {
+async fn interrupted(server: &Server, arguments: &[&str]) -> Ran {
     let ran = server
         .stopped("-INT", arguments, "insert", async || {
             let position = server.folder.file("rows.jsonl.position");
             let copied = server.folder.file("Rows-to-Copy.position");
             while !position.exists() && !copied.exists() {
-                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+                tokio::time::sleep(Duration::from_millis(5)).await;
             }
         })
         .await;
@@ -231,7 +237,7 @@ fn backup_is_not_made_behind_the_time_of_the_latest() {
         .unwrap()
         .path();
     let manifest = manifest.join("manifest.json");
-    let stored: serde_json::Value = serde_json::from_slice(&std::fs::read(&manifest).unwrap()).unwrap();
+    let stored: Value = serde_json::from_slice(&std::fs::read(&manifest).unwrap()).unwrap();
     let mut contents = stored["manifest"].clone();
     contents["end"] = "2999-01-01T00:00:00Z".into();
     let sha256 = <sha2::Sha256 as sha2::Digest>::digest(contents.to_string());
@@ -275,44 +281,60 @@ fn export_takes_over_no_file_of_another_program() {
     assert!(!folder.file("nothing.jsonl").exists());
 }
 
+/// Interrupts an export to a file with a name that is not UTF-8.
 #[tokio::test(flavor = "multi_thread")]
 async fn resumed_export_needs_the_part_that_it_has_written() {
-    let server = Server::start(Emulator::new()).await;
+    let slow = ServiceModel::new().read_latency(Duration::from_millis(200));
+    let server = Server::start(Emulator::new().service_model(slow)).await;
     let table = server.table("Rows").await;
-    let rows = (0..30_000).map(|number| DynamicEntity::new("p", format!("{number:05}")));
+    let rows = (0..20_000).map(|number| DynamicEntity::new("p", format!("{number:05}")));
     table.bulk().insert(rows).await.unwrap().ensure_no_leftovers().unwrap();
-    server.folder.write("rows.csv", "old\n");
-    let position = server.folder.file("rows.csv.position");
-    let export = ["export", "Rows", "rows.csv", "--overwrite"];
-    // The position of a run that was killed before its rename.
-    let mut child = server
-        .command(&export)
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    while !std::fs::read_to_string(&position).is_ok_and(|text| {
-        text.contains("\"complete\":1")
-            || text.contains("\"complete\":2")
-            || text.contains("\"complete\":3")
-            || text.contains("\"complete\":4")
-    }) {
-        if child.try_wait().unwrap().is_some() {
-            return;
-        }
+    let path = |ending: &str| {
+        let name = [b"f\xff.jsonl", ending.as_bytes()].concat();
+        server.folder.path().join(OsString::from_vec(name))
+    };
+    let position = path(".position");
+    let export = |options: &[&OsStr]| {
+        let mut command = server.command(&["export", "Rows"]);
+        command.arg(path("")).arg("--overwrite").args(options);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let child = export(&[]);
+    while !path(".part").metadata().is_ok_and(|part| part.len() > 0) {
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    if !server.folder.file("rows.csv.part").exists() {
-        return;
-    }
-    std::fs::remove_file(server.folder.file("rows.csv.part")).unwrap();
-    let resume = [&export[..], &["--resume", "rows.csv.position"]].concat();
-    let error = server.run(&resume).await.failed(1);
+    let id = child.id().to_string();
     assert!(
-        error.contains("rows.csv.part") && error.contains("begin without --resume"),
-        "{error}"
+        std::process::Command::new("kill")
+            .args(["-INT", &id])
+            .status()
+            .unwrap()
+            .success()
     );
-    assert_eq!(server.folder.read("rows.csv"), "old\n");
+    let stopped = Ran::from(child.wait_with_output().unwrap());
+    assert!(stopped.code == 130 && stopped.error.contains("--resume"), "{stopped:?}");
+    let before = std::fs::read(&position).unwrap();
+    let part = std::fs::read(path(".part")).unwrap();
+    let resumed = server.resumed(&stopped).await;
+    assert!(
+        resumed.code == 0 && resumed.error.contains("20,000 written"),
+        "{resumed:?}"
+    );
+    std::fs::write(&position, before).unwrap();
+    std::fs::write(path(".part"), part).unwrap();
+    // As after a kill before the rename.
+    let mut stored: Value = serde_json::from_slice(&std::fs::read(&position).unwrap()).unwrap();
+    stored["position"]["is_read"] = true.into();
+    std::fs::write(&position, stored.to_string()).unwrap();
+    std::fs::remove_file(path(".part")).unwrap();
+    std::fs::write(path(""), "old").unwrap();
+    let resume = ["--resume".as_ref(), position.as_os_str()];
+    let resumed = Ran::from(export(&resume).wait_with_output().unwrap());
+    assert!(
+        resumed.code == 1 && resumed.error.contains("changed or deleted"),
+        "{resumed:?}"
+    );
+    assert_eq!(std::fs::read_to_string(path("")).unwrap(), "old");
 }
 
 #[test]
@@ -334,26 +356,6 @@ fn secret_in_any_case_is_not_repeated() {
         assert!(!format!("{ran:?}").contains("Secret"), "{arguments:?}: {ran:?}");
         assert!(ran.error.contains("@FILE"), "{ran:?}");
     }
-}
-
-#[test]
-fn names_of_files_need_not_be_utf8() {
-    let folder = one_row();
-    let file = std::ffi::OsString::from_vec(b"f\xff.jsonl".to_vec());
-    let run = |arguments: &[&str]| {
-        let mut command = folder.command(arguments);
-        crate::program::Ran::from(command.arg(&file).args(["--local", "tables"]).output().unwrap())
-    };
-    assert_eq!(run(&["export", "Rows"]).code, 0);
-    assert_eq!(std::fs::read_to_string(folder.path().join(&file)).unwrap(), ROW);
-    folder.write("full.jsonl", ROW.repeat(3));
-    // Each error that prints the command has its words.
-    let mut command = folder.command(&["import"]);
-    command
-        .arg(&file)
-        .args(["Rows", "--local", "tables", "--yes", "--insert"]);
-    let ran = crate::program::Ran::from(command.output().unwrap());
-    assert_eq!(ran.code, 0, "{ran:?}");
 }
 
 #[test]
@@ -389,6 +391,14 @@ fn equal_keys_of_a_file_are_counted() {
     assert!(ran.error.contains("4 read, 2 written, 2 superseded"), "{}", ran.error);
     let got = folder.done(&["get", "Rows", "p", "1", "--json"]).output;
     assert!(got.contains("\"N\":3"), "{got}");
+    // The second one has no row to supersede, if the first is rejected.
+    let long = format!(
+        "{{\"PartitionKey\":\"p\",\"RowKey\":\"1\",\"N\":\"{}\"}}\n",
+        "x".repeat(40_000)
+    );
+    folder.write("rows.jsonl", long + &row(4) + &row(5));
+    let error = folder.local(&["import", "rows.jsonl", "New", "--yes"]).failed(1);
+    assert!(error.contains("3 read, 1 written, 1 superseded, 1 rejected"), "{error}");
 }
 
 #[tokio::test]

@@ -182,6 +182,23 @@ async fn operations_that_cannot_be_sent_are_rejected_leftovers() {
 }
 
 #[tokio::test]
+async fn row_beyond_a_limit_is_rejected_if_it_is_sent_alone() {
+    let service = TableServiceClient::from_transport(Emulator::new());
+    let table = service.dynamic_table("Rows").unwrap();
+    table.create_table().await.unwrap();
+    let row = |partition: &str, text: usize| {
+        let mut row = DynamicEntity::new(partition, "1");
+        row.insert("Text", "x".repeat(text));
+        row
+    };
+    let rows = [row("a", 40_000), row("a", 1), row("b", 1)];
+    let report = table.bulk().insert_or_replace(rows).await.unwrap();
+    assert_eq!(counts(&report), [2, 1, 0, 0]);
+    let error = report.leftovers()[0].error().unwrap();
+    assert_contains(error, "`Text`: the text has 40000 UTF-16 units");
+}
+
+#[tokio::test]
 async fn leftovers_can_be_stored_elsewhere() {
     let (_, table, truth) = readings().await;
     truth.insert(&row("a", 1)).await.unwrap();
