@@ -42,8 +42,6 @@ impl ErrorScope {
             ErrorKind::ConditionNotMet | ErrorKind::AlreadyExists | ErrorKind::NotFound | ErrorKind::Rejected => {
                 Self::Row
             }
-            // The client has rejected the row.
-            ErrorKind::InvalidInput if error.status().is_none() && error.entity().is_some() => Self::Row,
             // Not `TableBeingDeleted`.
             ErrorKind::Conflict if error.parts().code.iter().all(|code| !code.starts_with("Table")) => Self::Row,
             _ => Self::Any,

@@ -137,8 +137,12 @@ impl PartitionWrite {
 
     /// Returns as many of these operations as fit into one batch. The others wait. A single operation has no batch.
     fn compose(&mut self, mut indices: Vec<usize>, composed: Option<Submission>) -> (Vec<usize>, Option<Submission>) {
-        if indices.len() == 1 {
-            return (indices, None);
+        if let [index] = *indices {
+            let checked = self.operations.lock()[index].check_for(self.pipeline.endpoint.profile());
+            let Err(error) = checked else { return (indices, None) };
+            let error = error.in_operation(self.operations.lock()[index].kind(), Some(self.table.as_str()));
+            self.outcomes.failed(&indices, &Arc::new(error));
+            return (Vec::new(), None);
         }
         if composed
             .as_ref()
