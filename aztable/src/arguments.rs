@@ -17,8 +17,16 @@ Examples:
 Tables are named TABLE, ACCOUNT/TABLE, @FILE/TABLE (a file with a connection string or the URL of a SAS) or \
 local:DIR/TABLE (tables in a folder).
 
-Exit codes: 0 if everything is done, 1 if something failed, differs or is left, 2 if the command line cannot be used, \
-130 after a signal, 141 if the reader of its output has closed the pipe. `ui` ends with 0 after Ctrl-C.";
+Exit codes:
+  0    done         every row that was read is in the target, or was there
+  1    failed       an error, rows that differ, or rows that are left: rejected, in doubt or not attempted
+  2    usage        the command line cannot be used, and nothing was written
+  130  interrupted  a signal; a long command prints the one that goes on (`ui` ends with 0)
+  141  closed       the reader of the output has closed the pipe
+
+A run that moves rows ends with one line of counts, behind `error:` if it failed, also with --quiet. Each row that is \
+read has one of the outcomes: written, unchanged (the target had it), superseded (written, instead of an earlier row of \
+the file with its key), deleted, kept (only the target has it), rejected, in doubt, not attempted.";
 
 /// Tables of Azure Storage and Cosmos DB: query, export, import, copy, compare, back up.
 #[derive(Parser)]
