@@ -7,24 +7,35 @@ mod access;
 mod pages;
 mod problem;
 mod row;
-mod site;
 mod tables;
 
-pub(crate) use site::Site;
-
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::http::header;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
+use azure_table::TableServiceClient;
 
 use crate::failure::Done;
 use crate::ui::access::Access;
 
 /// The bytes of a form: a row of 2 MiB, of which a form makes up to three times as many.
 const FORM: usize = 8 << 20;
+
+/// The account, and what the page shows of it.
+pub(crate) struct Site {
+    pub(crate) account: String,
+    pub(crate) service: TableServiceClient,
+    pub(crate) log: Arc<Mutex<VecDeque<String>>>,
+    pub(crate) is_read_only: bool,
+    /// The price of 10,000 requests.
+    pub(crate) price: Option<f64>,
+}
+
+type Shared = State<Arc<Site>>;
 
 /// Returns the routes, and the token that opens them.
 ///

@@ -62,8 +62,7 @@ impl Ui {
         session.terminal.either(json!({ "url": url }), &url)?;
         session.note("until Ctrl-C; whoever has this address can use the tables");
         session.interrupt.wait_for_position();
-        let interrupt = session.interrupt.clone();
-        let stopped = async move { interrupt.set().await };
+        let stopped = session.interrupt.clone().set();
         Ok(axum::serve(listener, routes).with_graceful_shutdown(stopped).await?)
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::failure::{Done, Failure};
 use crate::ui::pages;
-use crate::ui::problem::Problem;
+use crate::ui::problem::{Problem, Shown};
 
 const CONTENT_SECURITY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
      form-action 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
@@ -71,20 +71,18 @@ impl Access {
 
 /// Rejects requests for other hosts and from other sites, and protects each response.
 pub(super) async fn check_site(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
-    let mut response = match access.is_own_site(request.method(), request.headers()) {
+    let response = match access.is_own_site(request.method(), request.headers()) {
         true => next.run(request).await,
         false => Problem(StatusCode::FORBIDDEN, "this address is not the page's own".into()).into_response(),
     };
-    for (name, value) in [
+    let headers = [
         (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         // Without a referrer, browsers send forms with the origin `null`.
         (header::REFERRER_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
-    ] {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    response
+    ];
+    (headers, response).into_response()
 }
 
 /// Shows the door instead of a page, without a session.
@@ -96,14 +94,11 @@ pub(super) async fn check_session(State(access): State<Arc<Access>>, request: Re
 }
 
 /// Exchanges the token for the cookie.
-pub(super) async fn session(State(access): State<Arc<Access>>, token: String) -> Response {
+pub(super) async fn session(State(access): State<Arc<Access>>, token: String) -> Shown {
     if !access.is_token(&token) {
-        return Problem(
-            StatusCode::UNAUTHORIZED,
-            "this is not the address that aztable printed".into(),
-        )
-        .into_response();
+        let text = "this is not the address that aztable printed";
+        return Err(Problem(StatusCode::UNAUTHORIZED, text.into()));
     }
     let cookie = format!("{}={token}; HttpOnly; SameSite=Strict; Path=/", access.cookie);
-    (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }

@@ -6,8 +6,8 @@ use azure_table::query::QueryPlan;
 use maud::{DOCTYPE, Markup, html};
 use serde::{Deserialize, Serialize};
 
-use crate::ui::site::Site;
-use crate::value::SHORT_NAMES;
+use crate::ui::Site;
+use crate::value::{SHORT_NAMES, shortened};
 
 /// The cells of a table show so much of a value.
 const SHOWN: usize = 120;
@@ -154,30 +154,19 @@ fn row_table(table: &str, rows: &[DynamicEntity]) -> Markup {
                 tbody {
                     @for row in rows {
                         tr {
-                            td { a href=(row_address(table, &row.partition_key, &row.row_key)) {
-                                (named(&row.partition_key))
-                            } }
-                            td { a href=(row_address(table, &row.partition_key, &row.row_key)) { (named(&row.row_key)) } }
+                            @let address = row_address(table, &row.partition_key, &row.row_key);
+                            // A link needs a text.
+                            @for key in [&*row.partition_key, &row.row_key] {
+                                td { a href=(address) { (if key.is_empty() { "(empty)" } else { key }) } }
+                            }
                             @for name in &names {
-                                td { @if let Some(value) = row.get(name) { (start_of(&value.to_string())) } }
+                                td { @if let Some(value) = row.get(name) { (shortened(&value.to_string(), SHOWN)) } }
                             }
                         }
                     }
                 }
             } }
         }
-    }
-}
-
-/// A link needs a text.
-fn named(key: &str) -> &str {
-    if key.is_empty() { "(empty)" } else { key }
-}
-
-fn start_of(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }
 
