@@ -61,13 +61,12 @@ impl Connections {
             None => usage!("--{option} takes @FILE: a secret does not belong on the command line"),
         };
         let connection_string = std::env::var(CONNECTION_STRING).ok().filter(|text| !text.is_empty());
-        let AccountOptions {
-            account,
-            connection_string: secret,
-            sas_url,
-            local,
-        } = options;
-        let default = match (account, secret, sas_url, local) {
+        let default = match (
+            options.account,
+            options.connection_string,
+            options.sas_url,
+            options.local,
+        ) {
             (Some(place), ..) => place,
             (_, Some(text), ..) => file("connection-string", text)?,
             (_, _, Some(url), _) => file("sas-url", url)?,
@@ -112,20 +111,11 @@ impl Connections {
         if let Some(service) = opened.get(&name) {
             return Ok(service.clone());
         }
-        let service = self
-            .open(place)?
-            .application_id(concat!("aztable/", env!("CARGO_PKG_VERSION")));
+        let application = concat!("aztable/", env!("CARGO_PKG_VERSION"));
+        let service = self.open(place)?.application_id(application);
         let service = service.observer(self.meter.clone());
         opened.insert(name, service.clone());
         Ok(service)
-    }
-
-    /// Opens the account that the options or the environment name.
-    ///
-    /// # Errors
-    /// The errors of [`service`](Self::service).
-    pub(crate) fn default_service(&self) -> Done<TableServiceClient> {
-        self.service(&AccountPlace::Default)
     }
 
     fn open(&self, place: &AccountPlace) -> Done<TableServiceClient> {
@@ -200,10 +190,7 @@ impl Connections {
     pub(crate) fn described(&self, place: &AccountPlace) -> Done<String> {
         match self.effective(place) {
             AccountPlace::Folder(path) => Ok(format!("local:{}", path.display())),
-            place => {
-                let service = self.service(place)?;
-                Ok(service.endpoint().trim_end_matches('/').to_owned())
-            }
+            place => Ok(self.service(place)?.endpoint().trim_end_matches('/').to_owned()),
         }
     }
 }

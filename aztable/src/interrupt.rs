@@ -58,14 +58,12 @@ async fn signal() -> bool {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-            return tokio::signal::ctrl_c().await.is_ok();
-        };
-        tokio::select! {
-            interrupted = tokio::signal::ctrl_c() => interrupted.is_ok(),
-            terminated = terminate.recv() => terminated.is_some(),
+        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
+            return tokio::select! {
+                interrupted = tokio::signal::ctrl_c() => interrupted.is_ok(),
+                terminated = terminate.recv() => terminated.is_some(),
+            };
         }
     }
-    #[cfg(not(unix))]
     tokio::signal::ctrl_c().await.is_ok()
 }

@@ -1,11 +1,8 @@
 //! The rows that a command selects: `--partition`, `--prefix`, `--filter`.
 
-use azure_table::filter::AccessPath;
 use azure_table::{DynamicEntity, Filter, KeyPrefix, Result, TableClient, TableQuery};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-
-use crate::failure::{Done, usage};
 
 /// A selection of rows.
 #[derive(Args, Clone, Debug, Default)]
@@ -40,10 +37,7 @@ impl RowSelection {
     pub(crate) fn query(&self, table: &TableClient<DynamicEntity>) -> Result<TableQuery<DynamicEntity>> {
         let mut query = table.query();
         match (&self.partition, &self.prefix) {
-            (Some(partition), Some(prefix)) => {
-                let prefix = KeyPrefix::from_text(partition.clone(), prefix.clone())?;
-                query = query.key_prefix(prefix);
-            }
+            (Some(partition), Some(prefix)) => query = query.key_prefix(KeyPrefix::from_text(partition, prefix)?),
             (Some(partition), None) => query = query.partition(partition),
             (None, _) => {}
         }
@@ -62,14 +56,9 @@ impl RowSelection {
 
     /// Returns the selection as text, for plans and positions.
     pub(crate) fn text(&self) -> String {
-        let parts = [
-            ("partition", &self.partition),
-            ("prefix", &self.prefix),
-            ("filter", &self.filter),
-        ];
-        let named = parts
-            .iter()
-            .filter_map(|(name, value)| Some(format!("{name} {:?}", value.as_ref()?)));
+        let values = [&self.partition, &self.prefix, &self.filter];
+        let named = ["partition", "prefix", "filter"].into_iter().zip(values);
+        let named = named.filter_map(|(name, value)| Some(format!("{name} {:?}", value.as_ref()?)));
         match named.collect::<Vec<_>>().join(", ") {
             text if text.is_empty() => "all rows".into(),
             text => text,
@@ -84,15 +73,4 @@ fn not_blank(text: &str) -> std::result::Result<String, &'static str> {
         true => Err("it is blank: leave out --filter for all rows"),
         false => Ok(text.to_owned()),
     }
-}
-
-/// Checks that a query does not read the whole table by mistake.
-///
-/// # Errors
-/// It does.
-pub(crate) fn reject_scan(query: &TableQuery<DynamicEntity>) -> Done<()> {
-    if query.plan()?.path() == AccessPath::TableScan {
-        usage!("this filter reads the whole table: name a --partition, or add --scan");
-    }
-    Ok(())
 }

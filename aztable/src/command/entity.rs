@@ -54,8 +54,7 @@ impl Get {
             false => get.select_names(self.select).await?,
         };
         let Some(row) = row else {
-            let (partition, row) = (self.key.partition, self.key.row);
-            fail!("no row ({partition:?}, {row:?})");
+            fail!("no row {:?}", (self.key.partition, self.key.row));
         };
         let mut rows = PrintedRows::new(Form::of(&session.terminal, Form::Properties), Vec::new())?;
         rows.add(row)?;
