@@ -39,9 +39,6 @@ pub(crate) struct AccountOptions {
 /// The variable with the connection string of the account.
 const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
 
-/// An account and its table.
-type Opened = (TableServiceClient, TableClient<DynamicEntity>);
-
 /// The connections of a run.
 pub(crate) struct Connections {
     default: AccountPlace,
@@ -104,7 +101,11 @@ impl Connections {
     pub(crate) fn service(&self, place: &AccountPlace) -> Done<TableServiceClient> {
         let place = self.effective(place);
         let name = match place {
-            AccountPlace::Folder(path) => canonical(path)?,
+            AccountPlace::Folder(path) if !path.exists() => {
+                let path = path.display();
+                fail!("{path}: no such folder: `aztable create local:{path}/TABLE` creates it");
+            }
+            AccountPlace::Folder(path) => path.canonicalize().in_file(path)?.display().to_string(),
             place => place.to_string(),
         };
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -134,13 +135,11 @@ impl Connections {
                         return Ok(service);
                     }
                 }
-                let endpoint = match name.contains("://") {
-                    true => name.clone(),
-                    false => format!("https://{name}.table.core.windows.net"),
-                };
+                let storage = format!("https://{name}.table.core.windows.net");
+                let endpoint = if name.contains("://") { name } else { &storage };
                 let credential =
                     DeveloperToolsCredential::new(None).map_err(|error| Failure::new(with_causes(&error)))?;
-                Ok(TableServiceClient::new(&endpoint, EntraCredential::new(credential))?)
+                Ok(TableServiceClient::new(endpoint, EntraCredential::new(credential))?)
             }
             AccountPlace::File(path) => from_secret(path),
             AccountPlace::Folder(path) => {
@@ -154,7 +153,10 @@ impl Connections {
     ///
     /// # Errors
     /// The errors of [`service`](Self::service).
-    pub(crate) fn service_and_table(&self, place: &TablePlace) -> Done<Opened> {
+    pub(crate) fn service_and_table(
+        &self,
+        place: &TablePlace,
+    ) -> Done<(TableServiceClient, TableClient<DynamicEntity>)> {
         let service = self.service(&place.account)?;
         let table = service.dynamic_table(&place.table)?;
         Ok((service, table))
@@ -193,14 +195,6 @@ impl Connections {
             place => Ok(self.service(place)?.endpoint().trim_end_matches('/').to_owned()),
         }
     }
-}
-
-fn canonical(path: &Path) -> Done<String> {
-    if !path.exists() {
-        let path = path.display();
-        fail!("{path}: no such folder: `aztable create local:{path}/TABLE` creates it");
-    }
-    Ok(path.canonicalize().in_file(path)?.display().to_string())
 }
 
 /// Returns the full path of a folder, even if it is not there yet.

@@ -69,8 +69,6 @@ impl RowSelection {
 /// # Errors
 /// A text is blank: the service takes such a filter for none.
 fn not_blank(text: &str) -> std::result::Result<String, &'static str> {
-    match text.trim().is_empty() {
-        true => Err("it is blank: leave out --filter for all rows"),
-        false => Ok(text.to_owned()),
-    }
+    let filter = Some(text.to_owned()).filter(|text| !text.trim().is_empty());
+    filter.ok_or("it is blank: leave out --filter for all rows")
 }

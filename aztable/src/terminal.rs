@@ -172,17 +172,13 @@ impl Progress {
             });
             return self.terminal.event("progress", &members);
         }
-        let text = format!(
-            "{} rows, {}, {} rows/s, {} requests{}",
-            HumanCount(rows),
-            HumanBytes(cost.bytes_sent + cost.bytes_received),
-            HumanCount(rate as u64),
-            HumanCount(cost.requests),
-            match cost.throttled {
-                0 => String::new(),
-                throttled => format!(", {throttled} throttled"),
-            }
-        );
+        let throttled = match cost.throttled {
+            0 => String::new(),
+            throttled => format!(", {throttled} throttled"),
+        };
+        let [rows, rate, requests] = [rows, rate as u64, cost.requests].map(HumanCount);
+        let bytes = HumanBytes(cost.bytes_sent + cost.bytes_received);
+        let text = format!("{rows} rows, {bytes}, {rate} rows/s, {requests} requests{throttled}");
         let elapsed = HumanDuration(self.bar.elapsed());
         match self.bar.is_hidden() {
             true => self.terminal.note(&format!("{elapsed} {text}")),

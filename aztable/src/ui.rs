@@ -1,11 +1,10 @@
-//! The page of `aztable ui`: its routes and their state.
+//! The page of `aztable ui`: its routes, their state and their errors.
 //!
 //! `access.rs` decides who may use it, `tables.rs` and `row.rs` read and write, `pages.rs` has the HTML, in which all
 //! text of the account is escaped.
 
 mod access;
 mod pages;
-mod problem;
 mod row;
 mod tables;
 
@@ -14,12 +13,13 @@ use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use azure_table::TableServiceClient;
+use azure_table::{Error, ErrorKind, TableServiceClient};
 
-use crate::failure::Done;
+use crate::failure::{Done, with_causes};
 use crate::ui::access::Access;
 
 /// The bytes of a form: a row of 2 MiB, of which a form makes up to three times as many.
@@ -64,4 +64,29 @@ pub(crate) fn router(site: Site, port: u16) -> Done<(Router, String)> {
         .layer(DefaultBodyLimit::max(FORM))
         .layer(from_fn_with_state(access, access::check_site));
     Ok((routes, token))
+}
+
+/// An error as a page.
+struct Problem(StatusCode, String);
+
+/// A page, or the problem in its place.
+type Shown = Result<Response, Problem>;
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let status = match error.kind() {
+            ErrorKind::InvalidInput => StatusCode::BAD_REQUEST,
+            ErrorKind::NotFound | ErrorKind::TableNotFound => StatusCode::NOT_FOUND,
+            ErrorKind::AlreadyExists | ErrorKind::Conflict => StatusCode::CONFLICT,
+            ErrorKind::Forbidden | ErrorKind::Unauthenticated => StatusCode::FORBIDDEN,
+            _ => StatusCode::BAD_GATEWAY,
+        };
+        Self(status, with_causes(&error))
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        (self.0, pages::problem(self.0, &self.1)).into_response()
+    }
 }

@@ -67,11 +67,8 @@ pub(crate) fn property(text: &str) -> Done<(String, EdmValue)> {
     let Some((name, value)) = text.split_once('=') else {
         usage!("{text:?} has no `=`: Name=text or Name:int32=7");
     };
-    let (name, edm_type) = match name.split_once(':') {
-        Some((name, edm_type)) => (name, type_named(edm_type)?),
-        None => (name, EdmType::String),
-    };
-    Ok((name.to_owned(), value_of(edm_type, value)?))
+    let (name, edm_type) = name.split_once(':').unwrap_or((name, "string"));
+    Ok((name.to_owned(), value_of(type_named(edm_type)?, value)?))
 }
 
 /// Returns an entity of keys and properties as they stand on the command line.

@@ -53,21 +53,15 @@ impl Query {
         // The first rows of a table are a page, not a scan.
         let is_first_page = self.rows.is_everything() && limit.is_some_and(|limit| limit <= PAGE);
         let plan = query.plan()?;
-        let is_scan = plan.path() == AccessPath::TableScan;
-        if is_scan && !self.scan && !is_first_page {
+        if plan.path() == AccessPath::TableScan && !self.scan && !is_first_page {
             usage!("this filter reads the whole table: name a --partition, or add --scan");
         }
-        let path = match is_first_page {
-            true => "the first page".into(),
-            false => plan.path().to_string(),
-        };
+        let path = plan.path().to_string();
+        let path = if is_first_page { "the first page" } else { &*path };
         let (requests, text) = (counted(plan.requests() as u64, "request"), plan.request_text());
         let request = text.lines().next().unwrap_or_default();
         let text = format!("plan: {path}, {requests} and one more for each {PAGE} rows\n  {request}");
         session.note(&text);
-        if is_scan {
-            query = query.allow_table_scan();
-        }
         if self.count {
             let count = query.count().await?;
             return session.terminal.either(json!({ "count": count }), count);

@@ -60,10 +60,8 @@ macro_rules! restricted {
         let sas = $expiry.into_iter().fold($sas, |sas, expiry| sas.expiry(expiry));
         let sas = $options.start.into_iter().fold(sas, |sas, start| sas.start(start));
         let sas = $options.ip.iter().fold(sas, |sas, ip| sas.ip(ip));
-        match $options.allow_http || !$service.endpoint().starts_with("https") {
-            true => sas,
-            false => sas.https_only(),
-        }
+        let is_http = $options.allow_http || !$service.endpoint().starts_with("https");
+        if is_http { sas } else { sas.https_only() }
     }};
 }
 
@@ -82,11 +80,9 @@ impl Sas {
         if let Some(Action::Show { file }) = &self.show {
             return show(file, session);
         }
-        let expiry = match (self.expiry, self.hours, &self.policy) {
-            (Some(expiry), ..) => Some(expiry),
-            (None, None, Some(_)) => None,
-            (None, hours, _) => Some(DateTime::now() + Duration::from_secs(3_600 * u64::from(hours.unwrap_or(1)))),
-        };
+        let hours = self.hours.or(self.policy.is_none().then_some(1));
+        let end = hours.map(|hours| DateTime::now() + Duration::from_secs(3_600 * u64::from(hours)));
+        let expiry = self.expiry.or(end);
         let url = match &self.table {
             Some(table) => self.of_table(table, expiry, session).await?,
             None => self.of_account(expiry, session)?,
@@ -116,12 +112,9 @@ impl Sas {
         if let Some(letters) = &self.permissions {
             sas = sas.permissions(letters.parse()?);
         }
-        if let Some(policy) = &self.policy {
-            sas = sas.policy(policy);
-        }
-        if let Some(partition) = &self.partition {
-            sas = sas.first(partition, "").last(partition, "");
-        }
+        let partition = self.partition.iter();
+        let sas = partition.fold(sas, |sas, partition| sas.first(partition, "").last(partition, ""));
+        let sas = self.policy.iter().fold(sas, |sas, policy| sas.policy(policy));
         if service.account_key().is_some() {
             return Ok(table.sas_url(&sas)?);
         }
@@ -133,10 +126,9 @@ impl Sas {
 
 /// Says what signs, if this account does not.
 fn needs_key(error: azure_table::Error) -> Failure {
+    let text = "only an account key or Entra ID signs: use a connection string with a key; for a table also --account";
     match error.kind() {
-        ErrorKind::Unsupported => Failure::new(
-            "only an account key or Entra ID signs: use a connection string with a key; for a table also --account",
-        ),
+        ErrorKind::Unsupported => Failure::new(text),
         _ => error.into(),
     }
 }

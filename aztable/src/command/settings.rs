@@ -90,14 +90,12 @@ impl Properties {
 
 /// Returns the settings that are set.
 fn json(properties: &ServiceProperties) -> Value {
-    let logging = properties.logging.as_ref().map(|logging| {
-        let (read, write, delete) = (logging.read, logging.write, logging.delete);
-        json!({ "read": read, "write": write, "delete": delete, "keep_days": logging.retention_days })
-    });
+    let logging = properties.logging.as_ref().map(
+        |log| json!({ "read": log.read, "write": log.write, "delete": log.delete, "keep_days": log.retention_days }),
+    );
     let metrics = |metrics: &Option<Metrics>| {
         let metrics = metrics.as_ref()?;
-        let (enabled, apis) = (metrics.enabled, metrics.include_apis);
-        Some(json!({ "enabled": enabled, "apis": apis, "keep_days": metrics.retention_days }))
+        Some(json!({ "enabled": metrics.enabled, "apis": metrics.include_apis, "keep_days": metrics.retention_days }))
     };
     let cors = properties.cors.as_ref();
     let all = [
@@ -106,9 +104,8 @@ fn json(properties: &ServiceProperties) -> Value {
         ("minute_metrics", metrics(&properties.minute_metrics)),
         ("cors", cors.map(|rules| rules.iter().map(rule_json).collect())),
     ];
-    all.into_iter()
-        .filter_map(|(name, value)| Some((name, value?)))
-        .collect()
+    let set = all.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    set.collect()
 }
 
 fn rule_json(rule: &CorsRule) -> Value {

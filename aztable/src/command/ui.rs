@@ -42,11 +42,9 @@ impl Ui {
             lines.push_front(line.to_owned());
             lines.truncate(LOG);
         });
-        let mut service = session.connections.service(&place)?;
-        service = service.with(&CallOptions::new().policy(http_log));
-        if self.read_only {
-            service = service.read_only();
-        }
+        let service = session.connections.service(&place)?;
+        let service = service.with(&CallOptions::new().policy(http_log));
+        let service = if self.read_only { service.read_only() } else { service };
         let listener = TcpListener::bind(("127.0.0.1", self.port)).await?;
         let port = listener.local_addr()?.port();
         let site = Site {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, BufWriter, IntoInnerError, Seek as _, Stdout, Write as _};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Seek as _, Stdout, Write as _};
 
 use azure_table::DynamicEntity;
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
@@ -87,19 +87,21 @@ impl PrintedRows {
     /// # Errors
     /// The standard output is closed.
     pub(crate) fn end(mut self) -> Done<()> {
-        let columns = match self.columns.is_empty() {
-            true => self.names.into_iter().collect(),
-            false => self.columns,
-        };
-        if self.form == Form::Table && !self.rows.is_empty() {
-            return print_table(header(&columns), self.rows.iter().map(|row| cells(&columns, row)));
+        if self.columns.is_empty() {
+            self.columns = self.names.into_iter().collect();
         }
-        if let Some(waiting) = self.waiting {
-            let mut file = waiting.into_inner().map_err(IntoInnerError::into_error)?;
-            file.rewind()?;
-            self.csv.write_record(header(&columns))?;
-            for row in BufReader::new(file).lines() {
-                self.csv.write_record(cells(&columns, &serde_json::from_str(&row?)?))?;
+        if self.form == Form::Table && !self.rows.is_empty() {
+            return print_table(
+                header(&self.columns),
+                self.rows.iter().map(|row| cells(&self.columns, row)),
+            );
+        }
+        if let Some(mut waiting) = self.waiting {
+            waiting.rewind()?;
+            self.csv.write_record(header(&self.columns))?;
+            for row in BufReader::new(waiting.get_ref()).lines() {
+                self.csv
+                    .write_record(cells(&self.columns, &serde_json::from_str(&row?)?))?;
             }
         }
         Ok(self.csv.flush()?)
@@ -140,7 +142,7 @@ fn properties(row: &DynamicEntity) -> Done<()> {
         ("PartitionKey", Some(row.partition_key.clone())),
         ("RowKey", Some(row.row_key.clone())),
         ("Timestamp", row.timestamp.map(|timestamp| timestamp.to_string())),
-        ("ETag", row.etag.as_ref().map(|etag| etag.as_str().to_owned())),
+        ("ETag", row.etag.as_ref().map(ToString::to_string)),
     ];
     let properties = row.properties.iter().map(|(name, value)| {
         let name = format!("{name}:{}", short_name(value.edm_type()));
@@ -148,8 +150,7 @@ fn properties(row: &DynamicEntity) -> Done<()> {
     });
     let system = system.into_iter().map(|(name, value)| Some((name.to_owned(), value?)));
     let lines: Vec<_> = system.flatten().chain(properties).collect();
-    let width = lines.iter().map(|(name, _)| name.chars().count()).max();
-    let width = width.unwrap_or_default();
+    let width = lines.iter().map(|line| line.0.chars().count()).max().unwrap_or(0);
     for (name, value) in lines {
         writeln!(io::stdout(), "{name:<width$}  {}", escaped(&value))?;
     }

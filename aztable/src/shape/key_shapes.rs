@@ -55,10 +55,8 @@ fn words(key: &str) -> String {
         rest = rest.get(length..).unwrap_or_default();
         words.push(part);
     }
-    match words.is_empty() {
-        true => "empty".into(),
-        false => words.join(" "),
-    }
+    let words = words.join(" ");
+    if words.is_empty() { "empty".into() } else { words }
 }
 
 /// Returns whether a text begins with a form, of which `d` is a digit and `x` a hexadecimal one, and ends there or goes

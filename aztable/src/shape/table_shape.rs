@@ -96,11 +96,8 @@ impl TableShape {
 
     /// Returns the shape for programs.
     pub(crate) fn json(&self, is_sample: bool) -> Value {
-        let keys = |shapes: &KeyShapes| -> Vec<Value> {
-            let shapes = shapes.in_words().into_iter();
-            let json = |(shape, rows)| json!({ "shape": shape, "rows": rows });
-            shapes.map(json).collect()
-        };
+        let key = |(shape, rows): (String, u64)| json!({ "shape": shape, "rows": rows });
+        let keys = |shapes: &KeyShapes| shapes.in_words().into_iter().map(key).collect::<Value>();
         let property = |(name, property): (&String, &PropertyShape)| {
             let types = property.types.iter();
             let types: BTreeMap<_, _> = types.map(|(edm_type, rows)| (short_name(*edm_type), rows)).collect();

@@ -15,8 +15,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::{Done, Failure};
-use crate::ui::pages;
-use crate::ui::problem::{Problem, Shown};
+use crate::ui::{Problem, Shown, pages};
 
 const CONTENT_SECURITY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
      form-action 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";

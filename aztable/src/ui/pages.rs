@@ -223,7 +223,19 @@ fn row_form(site: &Site, table: &str, form: &RowForm, button: &str) -> Markup {
                 input type="hidden" name="etag" value=(form.etag);
             }
             h2 { "Properties" }
-            @for property in form.properties.iter().chain([&blank]) { (property_fields(property)) }
+            @for property in form.properties.iter().chain([&blank]) {
+                div.property {
+                    input name="name" value=(property.name) placeholder="new property" aria-label="name";
+                    select name="type" aria-label="type" {
+                        @for (name, _) in SHORT_NAMES { option selected[name == property.edm_type] { (name) } }
+                    }
+                    // HTML drops the first line break.
+                    textarea name="value" rows="1" aria-label="value" { "\n" (property.value) }
+                    @if !property.name.is_empty() {
+                        label { input type="checkbox" name="remove" value="yes"; "remove" }
+                    }
+                }
+            }
             div.buttons {
                 @if !site.is_read_only {
                     button { (button) }
@@ -234,22 +246,6 @@ fn row_form(site: &Site, table: &str, form: &RowForm, button: &str) -> Markup {
                         }
                     }
                 }
-            }
-        }
-    }
-}
-
-fn property_fields(property: &Property) -> Markup {
-    html! {
-        div.property {
-            input name="name" value=(property.name) placeholder="new property" aria-label="name";
-            select name="type" aria-label="type" {
-                @for (name, _) in SHORT_NAMES { option selected[name == property.edm_type] { (name) } }
-            }
-            // HTML drops the first line break.
-            textarea name="value" rows="1" aria-label="value" { "\n" (property.value) }
-            @if !property.name.is_empty() {
-                label { input type="checkbox" name="remove" value="yes"; "remove" }
             }
         }
     }

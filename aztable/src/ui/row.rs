@@ -9,8 +9,7 @@ use serde::Deserialize;
 
 use crate::failure::with_causes;
 use crate::ui::pages::{self, Property, RowForm};
-use crate::ui::problem::{Problem, Shown};
-use crate::ui::{Shared, Site};
+use crate::ui::{Problem, Shared, Shown, Site};
 use crate::value::{short_name, type_named, value_of};
 
 #[derive(Deserialize)]

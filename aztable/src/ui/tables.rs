@@ -9,8 +9,7 @@ use azure_table::{DynamicEntity, Page, TableQuery};
 
 use crate::row_selection::RowSelection;
 use crate::ui::pages::{self, Typed};
-use crate::ui::problem::{Problem, Shown};
-use crate::ui::{Shared, Site};
+use crate::ui::{Problem, Shared, Shown, Site};
 
 /// The rows of a page.
 const PAGE: usize = 50;
