@@ -39,6 +39,9 @@ pub(crate) struct AccountOptions {
 /// The variable with the connection string of the account.
 const CONNECTION_STRING: &str = "AZURE_STORAGE_CONNECTION_STRING";
 
+/// An account and its table.
+type Opened = (TableServiceClient, TableClient<DynamicEntity>);
+
 /// The connections of a run.
 pub(crate) struct Connections {
     default: AccountPlace,
@@ -153,10 +156,7 @@ impl Connections {
     ///
     /// # Errors
     /// The errors of [`service`](Self::service).
-    pub(crate) fn service_and_table(
-        &self,
-        place: &TablePlace,
-    ) -> Done<(TableServiceClient, TableClient<DynamicEntity>)> {
+    pub(crate) fn service_and_table(&self, place: &TablePlace) -> Done<Opened> {
         let service = self.service(&place.account)?;
         let table = service.dynamic_table(&place.table)?;
         Ok((service, table))

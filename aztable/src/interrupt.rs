@@ -56,14 +56,11 @@ impl Interrupt {
 /// Waits for a signal. Returns `false` if signals cannot be received.
 async fn signal() -> bool {
     #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            return tokio::select! {
-                interrupted = tokio::signal::ctrl_c() => interrupted.is_ok(),
-                terminated = terminate.recv() => terminated.is_some(),
-            };
-        }
+    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        return tokio::select! {
+            interrupted = tokio::signal::ctrl_c() => interrupted.is_ok(),
+            terminated = terminate.recv() => terminated.is_some(),
+        };
     }
     tokio::signal::ctrl_c().await.is_ok()
 }

@@ -21,12 +21,11 @@ pub(crate) struct RowSelection {
 impl RowSelection {
     /// Returns the selection of a form, in which an empty text is no condition.
     pub(crate) fn from_texts(partition: &str, prefix: &str, filter: &str) -> Self {
-        let [partition, prefix, filter] =
-            [partition, prefix, filter].map(|text| (!text.is_empty()).then(|| text.to_owned()));
+        let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         Self {
-            partition: partition.or_else(|| prefix.as_ref().map(|_| String::new())),
-            prefix,
-            filter,
+            partition: some(partition).or(some(prefix).map(|_| String::new())),
+            prefix: some(prefix),
+            filter: some(filter),
         }
     }
 
@@ -59,10 +58,8 @@ impl RowSelection {
         let values = [&self.partition, &self.prefix, &self.filter];
         let named = ["partition", "prefix", "filter"].into_iter().zip(values);
         let named = named.filter_map(|(name, value)| Some(format!("{name} {:?}", value.as_ref()?)));
-        match named.collect::<Vec<_>>().join(", ") {
-            text if text.is_empty() => "all rows".into(),
-            text => text,
-        }
+        let text = named.collect::<Vec<_>>().join(", ");
+        if text.is_empty() { "all rows".into() } else { text }
     }
 }
 

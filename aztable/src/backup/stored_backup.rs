@@ -119,9 +119,8 @@ impl StoredBackup {
     /// # Errors
     /// The base is absent, damaged or another one.
     pub(crate) fn base(&self, table: &str) -> Done<Option<Self>> {
-        let Some(base) = self.table(table).and_then(|entry| entry.base.as_ref()) else {
-            return Ok(None);
-        };
+        let base = self.table(table).and_then(|entry| entry.base.as_ref());
+        let Some(base) = base else { return Ok(None) };
         let parent = self.folder.parent().unwrap_or(&self.folder);
         let found = Self::open(parent, &base.backup);
         let found = found.map_err(|error| Failure::new(format!("the base of {}: {error}", self.name())))?;

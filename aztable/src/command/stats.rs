@@ -51,9 +51,8 @@ impl Stats {
         let mut read = sorted_rows(&service, self.rows.query(&table)?, session.interrupt.clone());
         let mut progress = session.progress(None);
         while let Some((_, row)) = read.try_next().await? {
-            let Ok(row) = row.inspect_err(|rejection| session.unread.add(rejection)) else {
-                continue;
-            };
+            let row = row.inspect_err(|rejection| session.unread.add(rejection));
+            let Ok(row) = row else { continue };
             let size = row_size(&row);
             rows += 1;
             bytes += size;
@@ -82,10 +81,9 @@ impl Stats {
         let (partitions, requests) = (counted(count, "partition"), counted(requests, "request"));
         let line = format!("{read}, {size}, {partitions}, {requests}");
         session.terminal.result(line)?;
-        for (what, price) in [("a month of storage", month), ("reading the table once", scan)] {
-            if let Some(price) = price {
-                session.terminal.result(format!("{what}: {price:.4}"))?;
-            }
+        let prices = [("a month of storage", month), ("reading the table once", scan)];
+        for (what, price) in prices.into_iter().filter_map(|(what, price)| Some((what, price?))) {
+            session.terminal.result(format!("{what}: {price:.4}"))?;
         }
         if rows == 0 {
             return Ok(());

@@ -61,10 +61,8 @@ impl ParquetWriter {
         let (mut fields, mut headers) = (Vec::new(), Vec::new());
         for column in &columns {
             // A property of two types has two columns.
-            let name = match counts.get(column.name.as_str()) {
-                Some(1) => column.name.clone(),
-                _ => column.header(),
-            };
+            let is_alone = counts.get(column.name.as_str()) == Some(&1);
+            let name = if is_alone { column.name.clone() } else { column.header() };
             fields.push(field(&name, column.edm_type)?);
             headers.push(column.header());
             if column.has_fine_times {
@@ -101,11 +99,10 @@ impl ParquetWriter {
         for (column, value) in values(&self.columns, row) {
             add(value.as_deref());
             if column.has_fine_times {
-                let digits = value.as_deref().map(|value| match value {
-                    EdmValue::DateTime(time) => EdmValue::Int32((time.ticks() % 10) as i32),
-                    _ => EdmValue::Int32(0),
-                });
-                add(digits.as_ref());
+                match value.as_deref() {
+                    Some(EdmValue::DateTime(time)) => add(Some(&EdmValue::Int32((time.ticks() % 10) as i32))),
+                    _ => add(None),
+                }
             }
         }
         match self.waiting >= ROW_GROUP {

@@ -64,8 +64,7 @@ pub(crate) fn source(table: &str, name: Option<String>, shape: &TableShape, is_s
     });
     let name = name.unwrap_or_else(|| format!("{}Row", table.to_upper_camel_case()));
     lines.push("#[derive(Clone, Debug, PartialEq, TableEntity)]".into());
-    lines.push(format!("#[table(name = {table:?}{rename_all})]"));
-    lines.push(format!("pub struct {name} {{"));
+    lines.push(format!("#[table(name = {table:?}{rename_all})]\npub struct {name} {{"));
     for (key, shapes) in [("partition_key", &shape.partition_keys), ("row_key", &shape.row_keys)] {
         lines.push(format!("    // {}", words(shapes)));
         lines.push(format!("    #[table({key})]\n    pub {key}: String,"));
@@ -86,8 +85,7 @@ pub(crate) fn source(table: &str, name: Option<String>, shape: &TableShape, is_s
         lines.extend(mixed.iter().map(|mixed| format!("    // {mixed}")));
         lines.push("    #[table(extra)]\n    pub others: BTreeMap<String, EdmValue>,".into());
     }
-    lines.push("}".into());
-    lines.join("\n")
+    lines.join("\n") + "\n}"
 }
 
 /// Returns the type that reads values of all these types, or `None` if only an `EdmValue` does.

@@ -15,7 +15,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::{Done, Failure};
-use crate::ui::{Problem, Shown, pages};
+use crate::ui::pages::{self, Problem, Shown};
 
 const CONTENT_SECURITY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
      form-action 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
@@ -29,16 +29,16 @@ pub(super) struct Access {
 
 impl Access {
     /// Returns the access by a new token, and the token.
-    pub(super) fn new(port: u16) -> Done<(Self, String)> {
+    pub(super) fn new(port: u16) -> Done<(Arc<Self>, String)> {
         let mut bytes = [0; 24];
         getrandom::fill(&mut bytes).map_err(|error| Failure::new(format!("no random numbers: {error}")))?;
         let token = URL_SAFE_NO_PAD.encode(bytes);
-        let access = Self {
+        let access = Arc::new(Self {
             token: Sha256::digest(&token).into(),
             hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")],
             // Cookies of all ports of a host are one.
             cookie: format!("aztable-{port}"),
-        };
+        });
         Ok((access, token))
     }
 

@@ -8,8 +8,8 @@ use azure_table::{DynamicEntity, ETag, EdmValue, Error, ErrorKind, TableClient};
 use serde::Deserialize;
 
 use crate::failure::with_causes;
-use crate::ui::pages::{self, Property, RowForm};
-use crate::ui::{Problem, Shared, Shown, Site};
+use crate::ui::pages::{self, Problem, Property, RowForm, Shown};
+use crate::ui::site::{Shared, Site};
 use crate::value::{short_name, type_named, value_of};
 
 #[derive(Deserialize)]

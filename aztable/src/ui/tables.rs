@@ -8,8 +8,8 @@ use azure_table::filter::AccessPath;
 use azure_table::{DynamicEntity, Page, TableQuery};
 
 use crate::row_selection::RowSelection;
-use crate::ui::pages::{self, Typed};
-use crate::ui::{Problem, Shared, Shown, Site};
+use crate::ui::pages::{self, Problem, Shown, Typed};
+use crate::ui::site::{Shared, Site};
 
 /// The rows of a page.
 const PAGE: usize = 50;
