@@ -34,12 +34,12 @@ impl RowSelection {
     /// # Errors
     /// A key is not allowed, or the filter leaves a quote or a parenthesis open.
     pub(crate) fn query(&self, table: &TableClient<DynamicEntity>) -> Result<TableQuery<DynamicEntity>> {
-        let mut query = table.query();
-        match (&self.partition, &self.prefix) {
-            (Some(partition), Some(prefix)) => query = query.key_prefix(KeyPrefix::from_text(partition, prefix)?),
-            (Some(partition), None) => query = query.partition(partition),
-            (None, _) => {}
-        }
+        let query = table.query();
+        let mut query = match (&self.partition, &self.prefix) {
+            (Some(partition), Some(prefix)) => query.key_prefix(KeyPrefix::from_text(partition, prefix)?),
+            (Some(partition), None) => query.partition(partition),
+            (None, _) => query,
+        };
         if let Some(filter) = &self.filter {
             query = query.filter(Filter::raw(filter.as_str()));
         }

@@ -10,14 +10,10 @@ use crate::rows::row_source::ColumnOptions;
 use crate::value::{type_named, value_of};
 
 /// The types that cells can show, the narrowest first.
-const SHOWN: [EdmType; 6] = [
-    EdmType::Int32,
-    EdmType::Int64,
-    EdmType::Double,
-    EdmType::Boolean,
-    EdmType::DateTime,
-    EdmType::Guid,
-];
+const SHOWN: [EdmType; 6] = {
+    use EdmType::{Boolean, DateTime, Double, Guid, Int32, Int64};
+    [Int32, Int64, Double, Boolean, DateTime, Guid]
+};
 
 /// The source of the type of a cell.
 #[derive(Debug)]
@@ -107,10 +103,9 @@ impl CsvColumns {
     /// Drops the types that the cells of a row do not have. A type may not change the text of the file: `0010`, `+49`
     /// and `1.10` are no numbers.
     pub(crate) fn narrow(&mut self, record: &StringRecord) {
-        for (column, cell) in self.columns.iter_mut().zip(record) {
-            if let TypeSource::Cells(fitting) = &mut column.source
-                && !cell.is_empty()
-            {
+        let cells = self.columns.iter_mut().zip(record);
+        for (column, cell) in cells.filter(|(_, cell)| !cell.is_empty()) {
+            if let TypeSource::Cells(fitting) = &mut column.source {
                 fitting.retain(|edm_type| value_of(*edm_type, cell).is_ok_and(|value| is_same(&value, cell)));
             }
         }

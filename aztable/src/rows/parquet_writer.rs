@@ -32,7 +32,7 @@ pub(crate) const FINE: &str = "@100ns";
 /// The values of a column that wait for the end of their row group.
 #[derive(Clone, Default)]
 struct Chunk {
-    /// Numbers, bits of doubles, or the ends of values in `bytes`.
+    /// Numbers, bits of doubles, or the lengths of values in `bytes`.
     numbers: Vec<i64>,
     bytes: Vec<u8>,
     /// For each row, whether it has a value.
@@ -148,27 +148,26 @@ impl Chunk {
             EdmValue::Int64(value) => *value,
             EdmValue::Double(value) => value.to_bits().cast_signed(),
             EdmValue::DateTime(time) => (time.ticks() - UNIX_EPOCH).div_euclid(10),
-            EdmValue::String(text) => self.end_of(text.as_bytes()),
-            EdmValue::Guid(guid) => self.end_of(&guid.0),
-            EdmValue::Binary(bytes) => self.end_of(bytes),
+            EdmValue::String(text) => self.add_bytes(text.as_bytes()),
+            EdmValue::Guid(guid) => self.add_bytes(&guid.0),
+            EdmValue::Binary(bytes) => self.add_bytes(bytes),
         };
         self.numbers.push(number);
         self.bytes.len() - before + size_of::<i64>() + size_of::<i16>()
     }
 
-    fn end_of(&mut self, bytes: &[u8]) -> i64 {
+    fn add_bytes(&mut self, bytes: &[u8]) -> i64 {
         self.bytes.extend_from_slice(bytes);
-        self.bytes.len() as i64
+        bytes.len() as i64
     }
 
     /// Writes the values, and forgets them.
     fn write(&mut self, mut column: SerializedColumnWriter<'_>) -> Result<()> {
         let all = ByteArray::from(std::mem::take(&mut self.bytes));
         let mut start = 0;
-        let slice = |end| {
-            let slice = all.slice(start, end as usize - start);
-            start = end as usize;
-            slice
+        let slice = |length: i64| {
+            start += length as usize;
+            all.slice(start - length as usize, length as usize)
         };
         let (numbers, levels) = (self.numbers.drain(..), &self.levels);
         let double = |number: i64| f64::from_bits(number.cast_unsigned());
