@@ -61,13 +61,12 @@ impl Connections {
             None => usage!("--{option} takes @FILE: a secret does not belong on the command line"),
         };
         let connection_string = std::env::var(CONNECTION_STRING).ok().filter(|text| !text.is_empty());
-        let AccountOptions {
-            account,
-            connection_string: secret,
-            sas_url,
-            local,
-        } = options;
-        let default = match (account, secret, sas_url, local) {
+        let default = match (
+            options.account,
+            options.connection_string,
+            options.sas_url,
+            options.local,
+        ) {
             (Some(place), ..) => place,
             (_, Some(text), ..) => file("connection-string", text)?,
             (_, _, Some(url), _) => file("sas-url", url)?,
@@ -105,27 +104,22 @@ impl Connections {
     pub(crate) fn service(&self, place: &AccountPlace) -> Done<TableServiceClient> {
         let place = self.effective(place);
         let name = match place {
-            AccountPlace::Folder(path) => canonical(path)?,
+            AccountPlace::Folder(path) if !path.exists() => {
+                let path = path.display();
+                fail!("{path}: no such folder: `aztable create local:{path}/TABLE` creates it");
+            }
+            AccountPlace::Folder(path) => path.canonicalize().in_file(path)?.display().to_string(),
             place => place.to_string(),
         };
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(service) = opened.get(&name) {
             return Ok(service.clone());
         }
-        let service = self
-            .open(place)?
-            .application_id(concat!("aztable/", env!("CARGO_PKG_VERSION")));
+        let application = concat!("aztable/", env!("CARGO_PKG_VERSION"));
+        let service = self.open(place)?.application_id(application);
         let service = service.observer(self.meter.clone());
         opened.insert(name, service.clone());
         Ok(service)
-    }
-
-    /// Opens the account that the options or the environment name.
-    ///
-    /// # Errors
-    /// The errors of [`service`](Self::service).
-    pub(crate) fn default_service(&self) -> Done<TableServiceClient> {
-        self.service(&AccountPlace::Default)
     }
 
     fn open(&self, place: &AccountPlace) -> Done<TableServiceClient> {
@@ -144,13 +138,11 @@ impl Connections {
                         return Ok(service);
                     }
                 }
-                let endpoint = match name.contains("://") {
-                    true => name.clone(),
-                    false => format!("https://{name}.table.core.windows.net"),
-                };
+                let storage = format!("https://{name}.table.core.windows.net");
+                let endpoint = if name.contains("://") { name } else { &storage };
                 let credential =
                     DeveloperToolsCredential::new(None).map_err(|error| Failure::new(with_causes(&error)))?;
-                Ok(TableServiceClient::new(&endpoint, EntraCredential::new(credential))?)
+                Ok(TableServiceClient::new(endpoint, EntraCredential::new(credential))?)
             }
             AccountPlace::File(path) => from_secret(path),
             AccountPlace::Folder(path) => {
@@ -200,20 +192,9 @@ impl Connections {
     pub(crate) fn described(&self, place: &AccountPlace) -> Done<String> {
         match self.effective(place) {
             AccountPlace::Folder(path) => Ok(format!("local:{}", path.display())),
-            place => {
-                let service = self.service(place)?;
-                Ok(service.endpoint().trim_end_matches('/').to_owned())
-            }
+            place => Ok(self.service(place)?.endpoint().trim_end_matches('/').to_owned()),
         }
     }
-}
-
-fn canonical(path: &Path) -> Done<String> {
-    if !path.exists() {
-        let path = path.display();
-        fail!("{path}: no such folder: `aztable create local:{path}/TABLE` creates it");
-    }
-    Ok(path.canonicalize().in_file(path)?.display().to_string())
 }
 
 /// Returns the full path of a folder, even if it is not there yet.

@@ -56,16 +56,11 @@ impl Interrupt {
 /// Waits for a signal. Returns `false` if signals cannot be received.
 async fn signal() -> bool {
     #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-            return tokio::signal::ctrl_c().await.is_ok();
-        };
-        tokio::select! {
+    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        return tokio::select! {
             interrupted = tokio::signal::ctrl_c() => interrupted.is_ok(),
             terminated = terminate.recv() => terminated.is_some(),
-        }
+        };
     }
-    #[cfg(not(unix))]
     tokio::signal::ctrl_c().await.is_ok()
 }

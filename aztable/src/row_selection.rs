@@ -1,11 +1,8 @@
 //! The rows that a command selects: `--partition`, `--prefix`, `--filter`.
 
-use azure_table::filter::AccessPath;
 use azure_table::{DynamicEntity, Filter, KeyPrefix, Result, TableClient, TableQuery};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-
-use crate::failure::{Done, usage};
 
 /// A selection of rows.
 #[derive(Args, Clone, Debug, Default)]
@@ -24,12 +21,11 @@ pub(crate) struct RowSelection {
 impl RowSelection {
     /// Returns the selection of a form, in which an empty text is no condition.
     pub(crate) fn from_texts(partition: &str, prefix: &str, filter: &str) -> Self {
-        let [partition, prefix, filter] =
-            [partition, prefix, filter].map(|text| (!text.is_empty()).then(|| text.to_owned()));
+        let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         Self {
-            partition: partition.or_else(|| prefix.as_ref().map(|_| String::new())),
-            prefix,
-            filter,
+            partition: some(partition).or(some(prefix).map(|_| String::new())),
+            prefix: some(prefix),
+            filter: some(filter),
         }
     }
 
@@ -38,15 +34,12 @@ impl RowSelection {
     /// # Errors
     /// A key is not allowed, or the filter leaves a quote or a parenthesis open.
     pub(crate) fn query(&self, table: &TableClient<DynamicEntity>) -> Result<TableQuery<DynamicEntity>> {
-        let mut query = table.query();
-        match (&self.partition, &self.prefix) {
-            (Some(partition), Some(prefix)) => {
-                let prefix = KeyPrefix::from_text(partition.clone(), prefix.clone())?;
-                query = query.key_prefix(prefix);
-            }
-            (Some(partition), None) => query = query.partition(partition),
-            (None, _) => {}
-        }
+        let query = table.query();
+        let mut query = match (&self.partition, &self.prefix) {
+            (Some(partition), Some(prefix)) => query.key_prefix(KeyPrefix::from_text(partition, prefix)?),
+            (Some(partition), None) => query.partition(partition),
+            (None, _) => query,
+        };
         if let Some(filter) = &self.filter {
             query = query.filter(Filter::raw(filter.as_str()));
         }
@@ -62,37 +55,17 @@ impl RowSelection {
 
     /// Returns the selection as text, for plans and positions.
     pub(crate) fn text(&self) -> String {
-        let parts = [
-            ("partition", &self.partition),
-            ("prefix", &self.prefix),
-            ("filter", &self.filter),
-        ];
-        let named = parts
-            .iter()
-            .filter_map(|(name, value)| Some(format!("{name} {:?}", value.as_ref()?)));
-        match named.collect::<Vec<_>>().join(", ") {
-            text if text.is_empty() => "all rows".into(),
-            text => text,
-        }
+        let values = [&self.partition, &self.prefix, &self.filter];
+        let named = ["partition", "prefix", "filter"].into_iter().zip(values);
+        let named = named.filter_map(|(name, value)| Some(format!("{name} {:?}", value.as_ref()?)));
+        let text = named.collect::<Vec<_>>().join(", ");
+        if text.is_empty() { "all rows".into() } else { text }
     }
 }
 
 /// # Errors
 /// A text is blank: the service takes such a filter for none.
 fn not_blank(text: &str) -> std::result::Result<String, &'static str> {
-    match text.trim().is_empty() {
-        true => Err("it is blank: leave out --filter for all rows"),
-        false => Ok(text.to_owned()),
-    }
-}
-
-/// Checks that a query does not read the whole table by mistake.
-///
-/// # Errors
-/// It does.
-pub(crate) fn reject_scan(query: &TableQuery<DynamicEntity>) -> Done<()> {
-    if query.plan()?.path() == AccessPath::TableScan {
-        usage!("this filter reads the whole table: name a --partition, or add --scan");
-    }
-    Ok(())
+    let filter = Some(text.to_owned()).filter(|text| !text.trim().is_empty());
+    filter.ok_or("it is blank: leave out --filter for all rows")
 }

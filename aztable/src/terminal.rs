@@ -48,14 +48,11 @@ impl Terminal {
 
     /// Prints an event for programs: `{"event": name, …}`.
     pub(crate) fn event(&self, name: &str, members: &Value) {
-        if !self.json {
-            return;
+        if self.json {
+            let mut event = members.clone();
+            event["event"] = name.into();
+            say(event);
         }
-        let mut event = json!({ "event": name });
-        if let (Some(event), Some(members)) = (event.as_object_mut(), members.as_object()) {
-            event.extend(members.clone());
-        }
-        say(event);
     }
 
     /// Prints a line of results.
@@ -71,10 +68,7 @@ impl Terminal {
     /// # Errors
     /// The standard output is closed.
     pub(crate) fn either(&self, json: Value, text: impl std::fmt::Display) -> Done<()> {
-        match self.json {
-            true => self.result(json),
-            false => self.result(text),
-        }
+        self.result(if self.json { json.to_string() } else { text.to_string() })
     }
 
     /// Prints what a command is about to write, and asks whether to go on.
@@ -104,28 +98,17 @@ impl Terminal {
 
     /// Starts to show the progress of a command, of `total` rows if that is known.
     pub(crate) fn progress(&self, total: Option<u64>, meter: &CostMeter) -> Progress {
-        let bar = match !self.quiet && !self.json && io::stderr().is_terminal() {
-            false => ProgressBar::hidden(),
-            true => {
-                let template = match total {
-                    Some(_) => "{bar:30} {percent}% {msg}, {eta} left",
-                    None => "{spinner} {msg}",
-                };
-                let style = ProgressStyle::with_template(template);
-                let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
-                match style {
-                    Ok(style) => bar.with_style(style),
-                    Err(_) => bar,
-                }
-            }
+        let style = |template| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = match total {
+            _ if self.quiet || self.json || !io::stderr().is_terminal() => ProgressBar::hidden(),
+            Some(total) => ProgressBar::new(total).with_style(style("{bar:30} {percent}% {msg}, {eta} left")),
+            None => ProgressBar::new_spinner().with_style(style("{spinner} {msg}")),
         };
-        let now = Instant::now();
         Progress {
             terminal: *self,
             bar,
             meter: meter.clone(),
-            started: now,
-            last: now,
+            last: Instant::now(),
             first: None,
         }
     }
@@ -156,7 +139,6 @@ pub(crate) struct Progress {
     terminal: Terminal,
     bar: ProgressBar,
     meter: CostMeter,
-    started: Instant,
     last: Instant,
     /// The rows before the start, if the command resumes: they do not count for the rate.
     first: Option<u64>,
@@ -180,7 +162,7 @@ impl Progress {
 
     fn show(&self) {
         let rows = self.bar.position();
-        let seconds = self.started.elapsed().as_secs_f64().max(0.001);
+        let seconds = self.bar.elapsed().as_secs_f64().max(0.001);
         let rate = rows.saturating_sub(self.first.unwrap_or_default()) as f64 / seconds;
         let cost = self.meter.total();
         if self.terminal.json && !self.terminal.quiet {
@@ -190,18 +172,14 @@ impl Progress {
             });
             return self.terminal.event("progress", &members);
         }
-        let text = format!(
-            "{} rows, {}, {} rows/s, {} requests{}",
-            HumanCount(rows),
-            HumanBytes(cost.bytes_sent + cost.bytes_received),
-            HumanCount(rate as u64),
-            HumanCount(cost.requests),
-            match cost.throttled {
-                0 => String::new(),
-                throttled => format!(", {throttled} throttled"),
-            }
-        );
-        let elapsed = HumanDuration(self.started.elapsed());
+        let throttled = match cost.throttled {
+            0 => String::new(),
+            throttled => format!(", {throttled} throttled"),
+        };
+        let [rows, rate, requests] = [rows, rate as u64, cost.requests].map(HumanCount);
+        let bytes = HumanBytes(cost.bytes_sent + cost.bytes_received);
+        let text = format!("{rows} rows, {bytes}, {rate} rows/s, {requests} requests{throttled}");
+        let elapsed = HumanDuration(self.bar.elapsed());
         match self.bar.is_hidden() {
             true => self.terminal.note(&format!("{elapsed} {text}")),
             false => self.bar.set_message(text),

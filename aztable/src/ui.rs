@@ -5,7 +5,6 @@
 
 mod access;
 mod pages;
-mod problem;
 mod row;
 mod site;
 mod tables;
@@ -32,7 +31,6 @@ const FORM: usize = 8 << 20;
 /// The system has no random numbers.
 pub(crate) fn router(site: Site, port: u16) -> Done<(Router, String)> {
     let (access, token) = Access::new(port)?;
-    let access = Arc::new(access);
     let style = ([(header::CONTENT_TYPE, "text/css")], include_str!("ui/style.css"));
     let script = ([(header::CONTENT_TYPE, "text/javascript")], include_str!("ui/page.js"));
     let open = Router::new()

@@ -23,19 +23,25 @@ pub(crate) const SHORT_NAMES: [(&str, EdmType); 8] = [
 /// No type has the name.
 pub(crate) fn type_named(name: &str) -> Done<EdmType> {
     let short = SHORT_NAMES.iter().find(|(short, _)| short.eq_ignore_ascii_case(name));
-    let Some(found) = short.map(|(_, ty)| *ty).or_else(|| EdmType::from_name(name)) else {
-        usage!(
-            "no type {name:?}: {} or Edm.…",
-            SHORT_NAMES.map(|(short, _)| short).join(", ")
-        );
-    };
-    Ok(found)
+    let found = short.map(|(_, ty)| *ty).or_else(|| EdmType::from_name(name));
+    found.ok_or_else(|| {
+        let names = SHORT_NAMES.map(|(short, _)| short).join(", ");
+        Failure::usage(format!("no type {name:?}: {names} or Edm.…"))
+    })
 }
 
 /// Returns the short name of a type.
 pub(crate) fn short_name(edm_type: EdmType) -> &'static str {
     let found = SHORT_NAMES.iter().find(|(_, ty)| *ty == edm_type);
     found.map_or(edm_type.name(), |(name, _)| *name)
+}
+
+/// Returns the beginning of a value, up to a number of characters.
+pub(crate) fn shortened(value: &str, most: usize) -> String {
+    match value.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &value[..end]),
+        None => value.to_owned(),
+    }
 }
 
 /// Returns the value of a type that a text is: the form in which values are printed.
@@ -61,11 +67,8 @@ pub(crate) fn property(text: &str) -> Done<(String, EdmValue)> {
     let Some((name, value)) = text.split_once('=') else {
         usage!("{text:?} has no `=`: Name=text or Name:int32=7");
     };
-    let (name, edm_type) = match name.split_once(':') {
-        Some((name, edm_type)) => (name, type_named(edm_type)?),
-        None => (name, EdmType::String),
-    };
-    Ok((name.to_owned(), value_of(edm_type, value)?))
+    let (name, edm_type) = name.split_once(':').unwrap_or((name, "string"));
+    Ok((name.to_owned(), value_of(type_named(edm_type)?, value)?))
 }
 
 /// Returns an entity of keys and properties as they stand on the command line.

@@ -44,7 +44,7 @@ impl MergedRows {
         for file in &mut self.files {
             if file.seek(key.key())?.is_some() {
                 let row = file.take()?;
-                if row.as_ref().and_then(|row| row.etag()) != key.etag() {
+                if row.as_ref().and_then(|row| row.etag.as_ref()) != key.etag() {
                     fail!("the row {:?} has another ETag than its key", key.key());
                 }
                 return Ok(row);

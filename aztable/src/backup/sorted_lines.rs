@@ -1,7 +1,7 @@
 //! The files of a backup: a JSON value a line, in the order of the keys.
 
 use std::cmp::Ordering;
-use std::io::BufRead;
+use std::io::{self, BufRead};
 use std::path::{Path, PathBuf};
 
 use azure_table::{DateTime, DynamicEntity, ETag};
@@ -23,26 +23,23 @@ pub(crate) struct KeyLine(
 /// A row, or its key.
 pub(crate) trait Keyed: DeserializeOwned {
     fn key(&self) -> (&str, &str);
-    fn etag(&self) -> Option<&ETag>;
+}
+
+impl KeyLine {
+    pub(crate) fn etag(&self) -> Option<&ETag> {
+        self.2.as_ref()
+    }
 }
 
 impl Keyed for KeyLine {
     fn key(&self) -> (&str, &str) {
         (&self.0, &self.1)
     }
-
-    fn etag(&self) -> Option<&ETag> {
-        self.2.as_ref()
-    }
 }
 
 impl Keyed for DynamicEntity {
     fn key(&self) -> (&str, &str) {
         (&self.partition_key, &self.row_key)
-    }
-
-    fn etag(&self) -> Option<&ETag> {
-        self.etag.as_ref()
     }
 }
 
@@ -108,11 +105,10 @@ impl<T: Keyed> SortedLines<T> {
 
     fn advance(&mut self) -> Done<()> {
         self.line.clear();
-        let failed = |error: &dyn std::fmt::Display| Failure::of_file(&self.path, format!("damaged: {error}"));
-        self.next = match self.reader.read_until(b'\n', &mut self.line) {
-            Ok(0) => None,
-            Ok(_) => Some(serde_json::from_slice(&self.line).map_err(|error| failed(&error))?),
-            Err(error) => return Err(failed(&error)),
+        let damaged = |error: io::Error| Failure::of_file(&self.path, format!("damaged: {error}"));
+        self.next = match self.reader.read_until(b'\n', &mut self.line).map_err(damaged)? {
+            0 => None,
+            _ => Some(serde_json::from_slice(&self.line).map_err(|error| damaged(error.into()))?),
         };
         Ok(())
     }

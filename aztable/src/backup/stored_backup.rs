@@ -101,10 +101,8 @@ impl StoredBackup {
     /// # Errors
     /// It cannot be read.
     pub(crate) fn keys(&self, table: &str) -> Done<Option<SortedLines<KeyLine>>> {
-        let path = |entry: &TableEntry| self.folder.join(&entry.keys_file.name);
-        self.table(table)
-            .map(|entry| SortedLines::open(&path(entry)))
-            .transpose()
+        let open = |entry: &TableEntry| SortedLines::open(&self.folder.join(&entry.keys_file.name));
+        self.table(table).map(open).transpose()
     }
 
     /// Opens the file with the rows of a table.
@@ -112,10 +110,8 @@ impl StoredBackup {
     /// # Errors
     /// It cannot be read.
     pub(crate) fn rows(&self, table: &str) -> Done<Option<SortedLines<DynamicEntity>>> {
-        let path = |entry: &TableEntry| self.folder.join(&entry.rows_file.name);
-        self.table(table)
-            .map(|entry| SortedLines::open(&path(entry)))
-            .transpose()
+        let open = |entry: &TableEntry| SortedLines::open(&self.folder.join(&entry.rows_file.name));
+        self.table(table).map(open).transpose()
     }
 
     /// Opens the base of a table of this backup.
@@ -123,19 +119,16 @@ impl StoredBackup {
     /// # Errors
     /// The base is absent, damaged or another one.
     pub(crate) fn base(&self, table: &str) -> Done<Option<Self>> {
-        let Some(base) = self.table(table).and_then(|entry| entry.base.as_ref()) else {
-            return Ok(None);
-        };
+        let base = self.table(table).and_then(|entry| entry.base.as_ref());
+        let Some(base) = base else { return Ok(None) };
         let parent = self.folder.parent().unwrap_or(&self.folder);
         let found = Self::open(parent, &base.backup);
         let found = found.map_err(|error| Failure::new(format!("the base of {}: {error}", self.name())))?;
-        match found.sha256 == base.sha256 && found.table(table).is_some() {
-            true => Ok(Some(found)),
-            false => Err(Failure::of_file(
-                &found.folder,
-                format!("it is another backup than the base of {}", self.name()),
-            )),
+        if found.sha256 != base.sha256 || found.table(table).is_none() {
+            let path = found.folder.display();
+            fail!("{path}: it is another backup than the base of {}", self.name());
         }
+        Ok(Some(found))
     }
 
     /// Checks the files of a table.
@@ -144,10 +137,8 @@ impl StoredBackup {
     /// One of them is damaged.
     pub(crate) fn verify_files(&self, table: &str) -> Done<()> {
         let files = self.table(table).map(|entry| [&entry.keys_file, &entry.rows_file]);
-        files
-            .into_iter()
-            .flatten()
-            .try_for_each(|file| file.verify(&self.folder))
+        let mut files = files.into_iter().flatten();
+        files.try_for_each(|file| file.verify(&self.folder))
     }
 
     /// Checks a table before another backup is based on this one: its keys, and that its chain is there.
@@ -155,12 +146,10 @@ impl StoredBackup {
     /// # Errors
     /// A file is absent or damaged. `--full` needs none.
     pub(crate) fn verify_as_base(&self, table: &str) -> Done<()> {
-        let keys = self
-            .table(table)
-            .map_or(Ok(()), |entry| entry.keys_file.verify(&self.folder));
-        let checked = keys.and_then(|()| self.chain(table));
-        checked.map_err(|error| Failure::new(format!("{error}: `--full` backs up without a base")))?;
-        Ok(())
+        let entry = self.table(table);
+        let keys = entry.map_or(Ok(()), |entry| entry.keys_file.verify(&self.folder));
+        let checked = keys.and_then(|()| self.chain(table)).map(drop);
+        checked.map_err(|error| Failure::new(format!("{error}: `--full` backs up without a base")))
     }
 
     /// Returns the number of backups that have the rows of a table, of which `all` has the others.
@@ -192,13 +181,10 @@ pub(crate) fn names(folder: &Path) -> Done<Vec<String>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.in_file(folder)?,
     };
-    let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry.in_file(folder)?;
-        if entry.path().is_dir() {
-            names.push(entry.file_name().to_string_lossy().into_owned());
-        }
-    }
+    let entries = entries.collect::<Result<Vec<_>, _>>().in_file(folder)?;
+    let folders = entries.iter().filter(|entry| entry.path().is_dir());
+    let names = folders.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<_> = names.collect();
     names.sort();
     Ok(names)
 }

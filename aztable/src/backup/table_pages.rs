@@ -28,18 +28,14 @@ pub(crate) fn table_pages(
             .map_err(|error| error.1)
             .boxed();
     }
-    let mut query = table.query().allow_table_scan().prefetch(1);
-    if let Some(from) = from {
-        query = query.resume_from(from);
-    }
+    let query = table.query().allow_table_scan().prefetch(1);
+    let query = query.resume_from(from.unwrap_or_default());
     let pages = stream::try_unfold(query.lenient().pages(), |mut pages| async move {
         let page = pages.try_next().await.map_err(Failure::from)?;
         Ok(page.map(|page| {
             let next = page.continuation().clone();
-            (
-                (page.into_items().into_iter().map(read_row).collect(), Some(next)),
-                pages,
-            )
+            let rows = page.into_items().into_iter().map(read_row).collect();
+            ((rows, Some(next)), pages)
         }))
     });
     pages.boxed()

@@ -168,21 +168,16 @@ impl Backup {
     fn plan(&self, position: &Position, account: &str, folder: &Path, earlier: &[StoredBackup]) -> String {
         let (count, folder) = (position.tables.len(), folder.display());
         let mut text = format!("back up {count} tables of {account} to {folder}\n");
-        let (mut rows, mut requests, mut unknown) = (0, 0, 0);
         for table in &position.tables {
-            let kind = match self.base(table, earlier) {
-                Some(base) => format!("what has changed since {}", base.name()),
-                None => "all rows".into(),
-            };
-            let _ = writeln!(text, "  {table}: {kind}");
-            match earlier.iter().rev().find_map(|backup| backup.table(table)) {
-                Some(entry) => {
-                    rows += entry.rows;
-                    requests += entry.rows / PAGE + 1;
-                }
-                None => unknown += 1,
-            }
+            let base = self.base(table, earlier);
+            let changes = base.map(|base| format!("what has changed since {}", base.name()));
+            let _ = writeln!(text, "  {table}: {}", changes.as_deref().unwrap_or("all rows"));
         }
+        let latest = |table: &String| earlier.iter().rev().find_map(|backup| backup.table(table));
+        let known: Vec<_> = position.tables.iter().filter_map(latest).collect();
+        let rows = known.iter().map(|entry| entry.rows).sum();
+        let requests = known.iter().map(|entry| entry.rows / PAGE + 1).sum();
+        let unknown = count - known.len();
         text += &format!("Timestamps are not indexed: this reads all rows, with a request for each {PAGE}");
         if requests > 0 {
             let price = requests as f64 / 10_000.0 * self.price;

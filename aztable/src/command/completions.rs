@@ -38,8 +38,7 @@ impl Man {
         let Some(folder) = self.all else {
             return Ok(clap_mangen::Man::new(Arguments::command()).render(&mut io::stdout())?);
         };
-        let written =
-            fs::create_dir_all(&folder).and_then(|()| clap_mangen::generate_to(Arguments::command(), &folder));
-        written.in_file(&folder)
+        fs::create_dir_all(&folder).in_file(&folder)?;
+        clap_mangen::generate_to(Arguments::command(), &folder).in_file(&folder)
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::failure::{Done, Failure, fail};
 use crate::place::TablePlace;
-use crate::rows::printed_rows::{Form, PrintedRows};
+use crate::rows::printed_rows::print_properties;
 use crate::session::{Session, was_applied};
 use crate::value;
 
@@ -48,17 +48,15 @@ impl Get {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let table = session.table(&self.key.table)?;
         let get = table.get((&self.key.partition, &self.key.row));
-        let row: Option<DynamicEntity> = match self.select.is_empty() {
-            true => get.await?,
-            false => get.select_names(self.select).await?,
+        let is_whole = self.select.is_empty();
+        let get = if is_whole { get } else { get.select_names(self.select) };
+        let Some(row) = get.await? else {
+            fail!("no row {:?}", (self.key.partition, self.key.row));
         };
-        let Some(row) = row else {
-            let (partition, row) = (self.key.partition, self.key.row);
-            fail!("no row ({partition:?}, {row:?})");
-        };
-        let mut rows = PrintedRows::new(Form::of(&session.terminal, Form::Properties), Vec::new())?;
-        rows.add(row)?;
-        rows.end()
+        if session.terminal.json {
+            return session.terminal.result(serde_json::to_string(&row)?);
+        }
+        print_properties(&row)
     }
 }
 

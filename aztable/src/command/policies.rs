@@ -101,20 +101,17 @@ impl Policy {
 
 fn print(policies: &[StoredAccessPolicy], session: &Session) -> Done<()> {
     let time = |time: Option<DateTime>| time.map(|time| time.to_string());
-    let lines = policies.iter().map(|policy| {
+    let mut lines = policies.iter().map(|policy| {
         let permissions = policy.permissions.map(|letters| letters.to_string());
-        let parts = [permissions, time(policy.start), time(policy.expiry)];
-        (policy.id.clone(), parts)
+        let name = Some(policy.id.clone());
+        [name, permissions, time(policy.start), time(policy.expiry)]
     });
     if session.terminal.json {
-        return lines.into_iter().try_for_each(|(name, [permissions, start, expiry])| {
+        return lines.try_for_each(|[name, permissions, start, expiry]| {
             let json = json!({ "name": name, "permissions": permissions, "start": start, "expiry": expiry });
             session.terminal.result(json)
         });
     }
-    let lines = lines.map(|(name, parts)| {
-        let parts = parts.map(|part| part.unwrap_or_else(|| "(signature)".into()));
-        [name].into_iter().chain(parts)
-    });
+    let lines = lines.map(|line| line.map(|part| part.unwrap_or_else(|| "(signature)".into())));
     print_table(["Policy", "Permissions", "Start", "Expiry"], lines)
 }

@@ -4,9 +4,9 @@ use azure_table::filter::AccessPath;
 use clap::Args;
 use serde_json::json;
 
-use crate::failure::Done;
+use crate::failure::{Done, usage};
 use crate::place::TablePlace;
-use crate::row_selection::{RowSelection, reject_scan};
+use crate::row_selection::RowSelection;
 use crate::rows::printed_rows::{Form, PrintedRows};
 use crate::session::Session;
 use crate::terminal::counted;
@@ -52,21 +52,16 @@ impl Query {
         let mut query = session.unread.skip(self.rows.query(&table)?);
         // The first rows of a table are a page, not a scan.
         let is_first_page = self.rows.is_everything() && limit.is_some_and(|limit| limit <= PAGE);
-        if !self.scan && !is_first_page {
-            reject_scan(&query)?;
-        }
         let plan = query.plan()?;
-        let path = match is_first_page {
-            true => "the first page".into(),
-            false => plan.path().to_string(),
-        };
+        if plan.path() == AccessPath::TableScan && !self.scan && !is_first_page {
+            usage!("this filter reads the whole table: name a --partition, or add --scan");
+        }
+        let path = plan.path().to_string();
+        let path = if is_first_page { "the first page" } else { &*path };
         let (requests, text) = (counted(plan.requests() as u64, "request"), plan.request_text());
         let request = text.lines().next().unwrap_or_default();
         let text = format!("plan: {path}, {requests} and one more for each {PAGE} rows\n  {request}");
         session.note(&text);
-        if plan.path() == AccessPath::TableScan {
-            query = query.allow_table_scan();
-        }
         if self.count {
             let count = query.count().await?;
             return session.terminal.either(json!({ "count": count }), count);

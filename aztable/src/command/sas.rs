@@ -1,16 +1,15 @@
 //! `sas`: makes a shared access signature, or explains one.
 
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 use azure_table::auth::{AccountPermissions, AccountResources, SasUrl};
 use azure_table::{AccountSas, DateTime, ErrorKind, SasToken, TableSas};
 use clap::{Args, Subcommand, value_parser};
-use serde_json::json;
+use serde_json::Value;
 
 use crate::failure::{Done, Failure, InFile as _, usage};
-use crate::place::TablePlace;
+use crate::place::{AccountPlace, TablePlace};
 use crate::session::Session;
 
 #[derive(Args)]
@@ -61,10 +60,8 @@ macro_rules! restricted {
         let sas = $expiry.into_iter().fold($sas, |sas, expiry| sas.expiry(expiry));
         let sas = $options.start.into_iter().fold(sas, |sas, start| sas.start(start));
         let sas = $options.ip.iter().fold(sas, |sas, ip| sas.ip(ip));
-        match $options.allow_http || !$service.endpoint().starts_with("https") {
-            true => sas,
-            false => sas.https_only(),
-        }
+        let is_http = $options.allow_http || !$service.endpoint().starts_with("https");
+        if is_http { sas } else { sas.https_only() }
     }};
 }
 
@@ -83,11 +80,9 @@ impl Sas {
         if let Some(Action::Show { file }) = &self.show {
             return show(file, session);
         }
-        let expiry = match (self.expiry, self.hours, &self.policy) {
-            (Some(expiry), ..) => Some(expiry),
-            (None, None, Some(_)) => None,
-            (None, hours, _) => Some(DateTime::now() + Duration::from_secs(3_600 * u64::from(hours.unwrap_or(1)))),
-        };
+        let hours = self.hours.or(self.policy.is_none().then_some(1));
+        let end = hours.map(|hours| DateTime::now() + Duration::from_secs(3_600 * u64::from(hours)));
+        let expiry = self.expiry.or(end);
         let url = match &self.table {
             Some(table) => self.of_table(table, expiry, session).await?,
             None => self.of_account(expiry, session)?,
@@ -102,10 +97,10 @@ impl Sas {
     }
 
     fn of_account(&self, expiry: Option<DateTime>, session: &Session) -> Done<SasUrl> {
-        let service = session.connections.default_service()?;
+        let service = session.connections.service(&AccountPlace::Default)?;
         let letters = self.permissions.as_deref().unwrap_or_default();
-        let permissions: AccountPermissions = letters.parse().map_err(usage)?;
-        let resources: AccountResources = self.resources.parse().map_err(usage)?;
+        let permissions: AccountPermissions = letters.parse()?;
+        let resources: AccountResources = self.resources.parse()?;
         let sas = AccountSas::new(permissions, resources, DateTime::now());
         let url = service.sas_url(&restricted!(sas, self, expiry, service));
         url.map_err(needs_key)
@@ -115,14 +110,11 @@ impl Sas {
         let (service, table) = session.connections.service_and_table(table)?;
         let mut sas = restricted!(TableSas::new(table.name()), self, expiry, service);
         if let Some(letters) = &self.permissions {
-            sas = sas.permissions(letters.parse().map_err(usage)?);
+            sas = sas.permissions(letters.parse()?);
         }
-        if let Some(policy) = &self.policy {
-            sas = sas.policy(policy);
-        }
-        if let Some(partition) = &self.partition {
-            sas = sas.first(partition, "").last(partition, "");
-        }
+        let partition = self.partition.iter();
+        let sas = partition.fold(sas, |sas, partition| sas.first(partition, "").last(partition, ""));
+        let sas = self.policy.iter().fold(sas, |sas, policy| sas.policy(policy));
         if service.account_key().is_some() {
             return Ok(table.sas_url(&sas)?);
         }
@@ -132,16 +124,11 @@ impl Sas {
     }
 }
 
-fn usage(error: azure_table::Error) -> Failure {
-    Failure::usage(error.to_string())
-}
-
 /// Says what signs, if this account does not.
 fn needs_key(error: azure_table::Error) -> Failure {
+    let text = "only an account key or Entra ID signs: use a connection string with a key; for a table also --account";
     match error.kind() {
-        ErrorKind::Unsupported => Failure::new(
-            "only an account key or Entra ID signs: use a connection string with a key; for a table also --account",
-        ),
+        ErrorKind::Unsupported => Failure::new(text),
         _ => error.into(),
     }
 }
@@ -150,10 +137,8 @@ fn needs_key(error: azure_table::Error) -> Failure {
 fn show(file: &str, session: &Session) -> Done<()> {
     let text = match (file, file.strip_prefix('@')) {
         ("-", _) => io::read_to_string(io::stdin())?,
-        (_, Some(path)) => std::fs::read_to_string(path).in_file(Path::new(path))?,
-        _ => {
-            usage!("`sas show` takes @FILE or -: a signature does not belong on the command line");
-        }
+        (_, Some(path)) => std::fs::read_to_string(path).in_file(path.as_ref())?,
+        _ => usage!("`sas show` takes @FILE or -: a signature does not belong on the command line"),
     };
     let text = text.trim();
     let (token, endpoint) = match text.contains("://") {
@@ -161,16 +146,12 @@ fn show(file: &str, session: &Session) -> Done<()> {
         false => (SasToken::new(text)?, None),
     };
     let parts = token.parts();
-    let keys = |end: Option<(String, String)>| end.map(|(partition, row)| format!("({partition:?}, {row:?})"));
-    let time = |time: Option<DateTime>| time.map(|time| time.to_string());
     let now = DateTime::now();
-    let is_expired = parts.expiry.map(|expiry| expiry <= now);
-    let is_early = parts.start.is_some_and(|start| start > now);
-    let state = match (is_expired, is_early) {
-        (Some(true), _) => "expired",
-        (_, true) => "not valid yet",
-        (Some(false), _) => "valid, if its key is",
-        (None, _) => "valid until its policy says",
+    let state = match (parts.start, parts.expiry) {
+        (_, Some(expiry)) if expiry <= now => "expired",
+        (Some(start), _) if start > now => "not valid yet",
+        (_, Some(_)) => "valid, if its key is",
+        (_, None) => "valid until its policy says",
     };
     let protocol = if parts.https_only { "https" } else { "https or http" };
     let lines = [
@@ -181,24 +162,20 @@ fn show(file: &str, session: &Session) -> Done<()> {
         ("resources", Some(parts.resources)),
         ("services", Some(parts.services)),
         ("policy", parts.policy),
-        ("start", time(parts.start)),
-        ("expiry", time(parts.expiry)),
-        ("first row", keys(parts.from)),
-        ("last row", keys(parts.to)),
+        ("start", parts.start.map(|start| start.to_string())),
+        ("expiry", parts.expiry.map(|expiry| expiry.to_string())),
+        ("first row", parts.from.map(|keys| format!("{keys:?}"))),
+        ("last row", parts.to.map(|keys| format!("{keys:?}"))),
         ("address", parts.ip),
         ("protocol", Some(protocol.to_owned())),
         ("delegated by", parts.delegated_by),
         ("version", parts.version),
     ];
-    let some = |value: Option<String>| value.filter(|value| !value.is_empty());
-    let lines = lines.into_iter().filter_map(|(name, value)| Some((name, some(value)?)));
+    let lines = lines.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let mut lines = lines.filter(|(_, value)| !value.is_empty());
     if session.terminal.json {
-        let members = lines.map(|(name, value)| (name.replace(' ', "_"), value.into()));
-        let members: serde_json::Map<_, _> = members.collect();
-        return session.terminal.result(json!(members));
+        let members = lines.map(|(name, value)| (name.replace(' ', "_"), value));
+        return session.terminal.result(members.collect::<Value>());
     }
-    for (name, value) in lines {
-        session.terminal.result(format!("{name:<12}  {value}"))?;
-    }
-    Ok(())
+    lines.try_for_each(|(name, value)| session.terminal.result(format!("{name:<12}  {value}")))
 }

@@ -53,7 +53,7 @@ struct Rule {
 
 impl Cors {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let service = session.connections.default_service()?;
+        let service = session.connections.service(&AccountPlace::Default)?;
         let mut rules = service.properties().await?.cors.unwrap_or_default();
         match self.action {
             CorsAction::Show => {
@@ -83,30 +83,29 @@ pub(crate) struct Properties {}
 
 impl Properties {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let service = session.connections.default_service()?;
+        let service = session.connections.service(&AccountPlace::Default)?;
         session.terminal.result(json(&service.properties().await?))
     }
 }
 
 /// Returns the settings that are set.
 fn json(properties: &ServiceProperties) -> Value {
-    let logging = properties.logging.as_ref().map(|logging| {
-        let (read, write, delete) = (logging.read, logging.write, logging.delete);
-        json!({ "read": read, "write": write, "delete": delete, "keep_days": logging.retention_days })
-    });
+    let logging = properties.logging.as_ref().map(
+        |log| json!({ "read": log.read, "write": log.write, "delete": log.delete, "keep_days": log.retention_days }),
+    );
     let metrics = |metrics: &Option<Metrics>| {
         let metrics = metrics.as_ref()?;
-        let (enabled, apis) = (metrics.enabled, metrics.include_apis);
-        Some(json!({ "enabled": enabled, "apis": apis, "keep_days": metrics.retention_days }))
+        Some(json!({ "enabled": metrics.enabled, "apis": metrics.include_apis, "keep_days": metrics.retention_days }))
     };
-    let (hours, minutes) = (metrics(&properties.hour_metrics), metrics(&properties.minute_metrics));
     let cors = properties.cors.as_ref();
-    let cors = cors.map(|rules| rules.iter().map(rule_json).collect::<Value>());
-    let mut all = json!({ "logging": logging, "hour_metrics": hours, "minute_metrics": minutes, "cors": cors });
-    if let Some(members) = all.as_object_mut() {
-        members.retain(|_, value| !value.is_null());
-    }
-    all
+    let all = [
+        ("logging", logging),
+        ("hour_metrics", metrics(&properties.hour_metrics)),
+        ("minute_metrics", metrics(&properties.minute_metrics)),
+        ("cors", cors.map(|rules| rules.iter().map(rule_json).collect())),
+    ];
+    let set = all.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    set.collect()
 }
 
 fn rule_json(rule: &CorsRule) -> Value {

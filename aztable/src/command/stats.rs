@@ -1,5 +1,7 @@
 //! `stats`: the rows, bytes and partitions of a table, and its price.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use futures_util::TryStreamExt as _;
 use indicatif::{HumanBytes, HumanCount};
@@ -45,24 +47,17 @@ impl Stats {
         let (service, table) = session.connections.service_and_table(&self.table)?;
         let (mut rows, mut bytes) = (0, 0);
         let mut partitions = Partitions::default();
-        let mut sizes = [0_u64; 64];
+        let mut sizes = BTreeMap::<u32, u64>::new();
         let mut read = sorted_rows(&service, self.rows.query(&table)?, session.interrupt.clone());
         let mut progress = session.progress(None);
         while let Some((_, row)) = read.try_next().await? {
-            let row = match row {
-                Ok(row) => row,
-                Err(rejection) => {
-                    session.unread.add(&rejection);
-                    continue;
-                }
-            };
+            let row = row.inspect_err(|rejection| session.unread.add(rejection));
+            let Ok(row) = row else { continue };
             let size = row_size(&row);
             rows += 1;
             bytes += size;
             partitions.add(&row.partition_key, size);
-            if let Some(rows) = sizes.get_mut(size.ilog2() as usize) {
-                *rows += 1;
-            }
+            *sizes.entry(size.ilog2()).or_default() += 1;
             session.advance(&mut progress, rows)?;
         }
         drop(progress);
@@ -72,11 +67,10 @@ impl Stats {
         let month = self.price_per_gb.map(|price| price * bytes as f64 / f64::from(1 << 30));
         let scan = self.price_per_10k_requests;
         let scan = scan.map(|price| price * requests as f64 / 10_000.0);
-        let range = |power: usize| (1_u64 << power, 1_u64 << (power + 1));
-        let sizes = sizes.into_iter().enumerate().filter(|(_, rows)| *rows > 0);
+        let sizes = sizes.iter().map(|(power, rows)| (1_u64 << power, *rows));
         if session.terminal.json {
-            let size = |(power, rows)| json!({ "from": range(power).0, "below": range(power).1, "rows": rows });
-            let sizes: Vec<_> = sizes.map(size).collect();
+            let sizes = sizes.map(|(from, rows)| json!({ "from": from, "below": 2 * from, "rows": rows }));
+            let sizes: Vec<_> = sizes.collect();
             return session.terminal.result(json!({
                 "rows": rows, "bytes": bytes, "partitions": count, "requests": requests,
                 "largest_by_rows": by_rows, "largest_by_bytes": by_bytes, "sizes": sizes, "price_of_month": month,
@@ -87,39 +81,31 @@ impl Stats {
         let (partitions, requests) = (counted(count, "partition"), counted(requests, "request"));
         let line = format!("{read}, {size}, {partitions}, {requests}");
         session.terminal.result(line)?;
-        if let Some(month) = month {
-            session.terminal.result(format!("a month of storage: {month:.4}"))?;
-        }
-        if let Some(scan) = scan {
-            session.terminal.result(format!("reading the table once: {scan:.4}"))?;
+        let prices = [("a month of storage", month), ("reading the table once", scan)];
+        for (what, price) in prices.into_iter().filter_map(|(what, price)| Some((what, price?))) {
+            session.terminal.result(format!("{what}: {price:.4}"))?;
         }
         if rows == 0 {
             return Ok(());
         }
         let share = |part: u64, of: u64| format!("{:.1} %", 100.0 * part as f64 / of as f64);
-        let of_rows = |partition: &Partition| share(partition.rows, rows);
-        let of_bytes = |partition: &Partition| share(partition.bytes, bytes);
-        session.terminal.result("")?;
-        let lines = |largest: Vec<Partition>, share: &dyn Fn(&Partition) -> String| {
-            let line = |partition: Partition| {
-                let share = share(&partition);
-                let (rows, bytes) = (HumanCount(partition.rows), HumanBytes(partition.bytes));
-                [partition.partition_key, rows.to_string(), bytes.to_string(), share]
-            };
-            largest.into_iter().map(line).collect::<Vec<_>>()
+        let line = |share: String, partition: Partition| {
+            let (rows, bytes) = (HumanCount(partition.rows), HumanBytes(partition.bytes));
+            [partition.partition_key, rows.to_string(), bytes.to_string(), share]
         };
-        print_table(["Most rows", "Rows", "Bytes", "Of rows"], lines(by_rows, &of_rows))?;
         session.terminal.result("")?;
-        print_table(["Most bytes", "Rows", "Bytes", "Of bytes"], lines(by_bytes, &of_bytes))?;
-        let sizes: Vec<_> = sizes.collect();
-        let most = sizes.iter().map(|(_, rows)| *rows).max().unwrap_or(1);
+        let lines = by_rows.into_iter().map(|part| line(share(part.rows, rows), part));
+        print_table(["Most rows", "Rows", "Bytes", "Of rows"], lines)?;
         session.terminal.result("")?;
-        let line = |(power, of_size): &(usize, u64)| {
-            let (from, below) = range(*power);
+        let lines = by_bytes.into_iter().map(|part| line(share(part.bytes, bytes), part));
+        print_table(["Most bytes", "Rows", "Bytes", "Of bytes"], lines)?;
+        session.terminal.result("")?;
+        let most = sizes.clone().map(|(_, rows)| rows).max().unwrap_or(1);
+        let line = |(from, of_size): (u64, u64)| {
             let bar = "█".repeat((of_size * BAR).div_ceil(most) as usize);
-            let size = format!("{} to {}", HumanBytes(from), HumanBytes(below));
-            [size, HumanCount(*of_size).to_string(), share(*of_size, rows), bar]
+            let size = format!("{} to {}", HumanBytes(from), HumanBytes(2 * from));
+            [size, HumanCount(of_size).to_string(), share(of_size, rows), bar]
         };
-        print_table(["Size of a row", "Rows", "Of rows", ""], sizes.iter().map(line))
+        print_table(["Size of a row", "Rows", "Of rows", ""], sizes.map(line))
     }
 }

@@ -24,10 +24,7 @@ pub(crate) struct List {
 impl List {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let service = session.connections.service(&self.place.unwrap_or_default())?;
-        let mut tables = service.list_tables();
-        if let Some(prefix) = self.prefix {
-            tables = tables.starting_with(prefix);
-        }
+        let tables = service.list_tables().starting_with(self.prefix.unwrap_or_default());
         let mut names = tables.stream();
         while let Some(name) = names.try_next().await? {
             session.terminal.either(json!({ "table": name }), name)?;

@@ -42,11 +42,9 @@ impl Ui {
             lines.push_front(line.to_owned());
             lines.truncate(LOG);
         });
-        let mut service = session.connections.service(&place)?;
-        service = service.with(&CallOptions::new().policy(http_log));
-        if self.read_only {
-            service = service.read_only();
-        }
+        let service = session.connections.service(&place)?;
+        let service = service.with(&CallOptions::new().policy(http_log));
+        let service = if self.read_only { service.read_only() } else { service };
         let listener = TcpListener::bind(("127.0.0.1", self.port)).await?;
         let port = listener.local_addr()?.port();
         let site = Site {
@@ -62,8 +60,7 @@ impl Ui {
         session.terminal.either(json!({ "url": url }), &url)?;
         session.note("until Ctrl-C; whoever has this address can use the tables");
         session.interrupt.wait_for_position();
-        let interrupt = session.interrupt.clone();
-        let stopped = async move { interrupt.set().await };
+        let stopped = session.interrupt.clone().set();
         Ok(axum::serve(listener, routes).with_graceful_shutdown(stopped).await?)
     }
 }

@@ -26,10 +26,8 @@ impl Column {
 
     /// Returns the name, and the type of a property.
     pub(crate) fn header(&self) -> String {
-        match self.is_property() {
-            true => format!("{}:{}", self.name, self.edm_type),
-            false => self.name.clone(),
-        }
+        let typed = format!("{}:{}", self.name, self.edm_type);
+        if self.is_property() { typed } else { self.name.clone() }
     }
 }
 

@@ -10,14 +10,10 @@ use crate::rows::row_source::ColumnOptions;
 use crate::value::{type_named, value_of};
 
 /// The types that cells can show, the narrowest first.
-const SHOWN: [EdmType; 6] = [
-    EdmType::Int32,
-    EdmType::Int64,
-    EdmType::Double,
-    EdmType::Boolean,
-    EdmType::DateTime,
-    EdmType::Guid,
-];
+const SHOWN: [EdmType; 6] = {
+    use EdmType::{Boolean, DateTime, Double, Guid, Int32, Int64};
+    [Int32, Int64, Double, Boolean, DateTime, Guid]
+};
 
 /// The source of the type of a cell.
 #[derive(Debug)]
@@ -26,9 +22,9 @@ enum TypeSource {
     Header(EdmType),
     /// The command line.
     Named(EdmType),
-    /// A cell of the same row, in the column `Age@type` of Storage Explorer. Some of its versions name a type in the
-    /// first row only: it is that of the rows without one.
-    Beside { column: usize, last: EdmType },
+    /// A cell of the same row, in the column `Age@type` of Storage Explorer: the number of that column, and the last
+    /// type in it. Some versions name a type in the first row only: it is that of the rows without one.
+    Beside(usize, EdmType),
     /// All cells: the types whose text each of them is. Text if none is left.
     Cells(Vec<EdmType>),
 }
@@ -67,20 +63,14 @@ impl CsvColumns {
             let source = match (name.edm_type, named, place(&format!("{header}@type"))) {
                 (_, Some((_, edm_type)), _) => TypeSource::Named(*edm_type),
                 (Some(edm_type), ..) => TypeSource::Header(edm_type),
-                (.., Some(column)) => TypeSource::Beside {
-                    column,
-                    last: EdmType::String,
-                },
+                (.., Some(column)) => TypeSource::Beside(column, EdmType::String),
                 _ => TypeSource::Cells(SHOWN.to_vec()),
             };
             if header.strip_suffix("@type").and_then(place).is_some() {
                 usage = Use::Ignored;
             }
-            columns.push(CsvColumn {
-                header: header.to_owned(),
-                usage,
-                source,
-            });
+            let header = header.to_owned();
+            columns.push(CsvColumn { header, usage, source });
         }
         let breaks = headers.iter().map(|header| header.matches('\n').count());
         let uncounted = (breaks.sum::<usize>() as u64 + 2).saturating_sub(next);
@@ -104,21 +94,18 @@ impl CsvColumns {
 
     /// Returns the columns whose types only their cells show.
     pub(crate) fn untyped(&self) -> impl Iterator<Item = (&str, EdmType)> {
-        self.columns.iter().filter_map(|column| match column.usage {
-            Use::Property(_) if matches!(column.source, TypeSource::Cells(_)) => {
-                Some((column.header.as_str(), column.source.edm_type()))
-            }
-            _ => None,
-        })
+        let is_property = |column: &&CsvColumn| matches!(column.usage, Use::Property(_));
+        let is_untyped = |column: &&CsvColumn| matches!(column.source, TypeSource::Cells(_));
+        let untyped = self.columns.iter().filter(is_property).filter(is_untyped);
+        untyped.map(|column| (column.header.as_str(), column.source.edm_type()))
     }
 
     /// Drops the types that the cells of a row do not have. A type may not change the text of the file: `0010`, `+49`
     /// and `1.10` are no numbers.
     pub(crate) fn narrow(&mut self, record: &StringRecord) {
-        for (column, cell) in self.columns.iter_mut().zip(record) {
-            if let TypeSource::Cells(fitting) = &mut column.source
-                && !cell.is_empty()
-            {
+        let cells = self.columns.iter_mut().zip(record);
+        for (column, cell) in cells.filter(|(_, cell)| !cell.is_empty()) {
+            if let TypeSource::Cells(fitting) = &mut column.source {
                 fitting.retain(|edm_type| value_of(*edm_type, cell).is_ok_and(|value| is_same(&value, cell)));
             }
         }
@@ -151,9 +138,7 @@ impl CsvColumns {
             let Use::Property(name) = &column.usage else { continue };
             let value = column.source.value(cell, record);
             let value = value.map_err(|failure| format!("line {line}, {}: {failure}", column.header))?;
-            if let Some(value) = value
-                && row.insert(name, value).is_some()
-            {
+            if value.is_some_and(|value| row.insert(name, value).is_some()) {
                 return Err(format!("line {line}: {name} has two values"));
             }
         }
@@ -165,13 +150,13 @@ impl TypeSource {
     fn edm_type(&self) -> EdmType {
         match self {
             Self::Cells(fitting) => fitting.first().copied().unwrap_or(EdmType::String),
-            Self::Header(edm_type) | Self::Named(edm_type) | Self::Beside { last: edm_type, .. } => *edm_type,
+            Self::Header(edm_type) | Self::Named(edm_type) | Self::Beside(_, edm_type) => *edm_type,
         }
     }
 
     fn value(&mut self, cell: &str, record: &StringRecord) -> Done<Option<EdmValue>> {
         let mut is_named = false;
-        if let Self::Beside { column, last } = self
+        if let Self::Beside(column, last) = self
             && let Some(name) = record.get(*column).filter(|name| !name.is_empty())
         {
             *last = EdmType::from_name(&format!("Edm.{name}")).map_or_else(|| type_named(name), Ok)?;

@@ -54,18 +54,12 @@ impl CsvWriter {
 
 /// Returns the cell of a value: its text, unless the cell would look absent.
 fn cell(text: String) -> String {
-    match is_pairs(&text) {
-        true => text + EMPTY,
-        false => text,
-    }
+    if is_pairs(&text) { text + EMPTY } else { text }
 }
 
 /// Returns the value of a cell that is not empty.
 pub(crate) fn value(cell: &str) -> &str {
-    match is_pairs(cell) {
-        true => cell.strip_suffix(EMPTY).unwrap_or(cell),
-        false => cell,
-    }
+    cell.strip_suffix(EMPTY).filter(|_| is_pairs(cell)).unwrap_or(cell)
 }
 
 fn is_pairs(text: &str) -> bool {

@@ -50,27 +50,23 @@ pub(crate) fn uses(names: &[Name], options: &ColumnOptions) -> Done<Vec<Use>> {
     let mut uses = Vec::with_capacity(names.len());
     for name in names {
         let text = &name.text;
-        let is_partition = text == partition;
-        if is_partition || text == row {
-            let (partition, row) = (Use::PartitionKey, Use::RowKey);
-            let key = if is_partition { partition } else { row };
-            if uses.contains(&key) {
-                usage!("two columns are {text:?}");
+        let is_in_property = |c: &char| c.is_alphanumeric() || *c == '_';
+        let usage = match text.as_str() {
+            key if key == partition => Use::PartitionKey,
+            key if key == row => Use::RowKey,
+            // Names that the file gives with types are properties as they are.
+            typed if name.edm_type.is_some() => Use::Property(typed.to_owned()),
+            "ETag" | "Timestamp" => Use::Ignored,
+            untyped => Use::Property(untyped.chars().filter(is_in_property).collect()),
+        };
+        if let Use::Property(property) = &usage {
+            if let Some(other) = properties.insert((property.clone(), name.edm_type), text) {
+                usage!("the columns {other:?} and {text:?} become one property: rename one of them");
             }
-            uses.push(key);
-            continue;
+        } else if usage != Use::Ignored && uses.contains(&usage) {
+            usage!("two columns are {text:?}");
         }
-        if name.edm_type.is_none() && matches!(text.as_str(), "ETag" | "Timestamp") {
-            uses.push(Use::Ignored);
-            continue;
-        }
-        let property: String = text.chars().filter(|c| c.is_alphanumeric() || *c == '_').collect();
-        // Names that the file gives with types are properties as they are.
-        let property = name.edm_type.map_or(property, |_| text.clone());
-        if let Some(other) = properties.insert((property.clone(), name.edm_type), text) {
-            usage!("the columns {other:?} and {text:?} become one property: rename one of them");
-        }
-        uses.push(Use::Property(property));
+        uses.push(usage);
     }
     Ok(uses)
 }

@@ -10,9 +10,8 @@ use std::sync::Arc;
 
 use azure_table::{DynamicEntity, EdmType, EdmValue};
 use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
-use parquet::data_type::{
-    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FixedLenByteArrayType, Int32Type, Int64Type,
-};
+use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
+use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -31,9 +30,9 @@ pub(crate) const HEADERS: &str = "aztable.columns";
 pub(crate) const FINE: &str = "@100ns";
 
 /// The values of a column that wait for the end of their row group.
+#[derive(Clone, Default)]
 struct Chunk {
-    physical: Physical,
-    /// Numbers, bits of doubles, or the ends of values in `bytes`.
+    /// Numbers, bits of doubles, or the lengths of values in `bytes`.
     numbers: Vec<i64>,
     bytes: Vec<u8>,
     /// For each row, whether it has a value.
@@ -44,8 +43,8 @@ struct Chunk {
 pub(crate) struct ParquetWriter {
     file: SerializedFileWriter<File>,
     columns: Vec<Column>,
-    /// For each column its values, and the digits of times behind the microseconds.
-    chunks: Vec<(Chunk, Option<Chunk>)>,
+    /// The values of each column, and behind those of some columns the digits of times behind the microseconds.
+    chunks: Vec<Chunk>,
     waiting: usize,
 }
 
@@ -59,23 +58,19 @@ impl ParquetWriter {
         for column in &columns {
             *counts.entry(column.name.as_str()).or_insert(0) += 1;
         }
-        let (mut fields, mut chunks, mut headers) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut fields, mut headers) = (Vec::new(), Vec::new());
         for column in &columns {
-            let (physical, logical) = types(column.edm_type);
             // A property of two types has two columns.
-            let name = match counts.get(column.name.as_str()) {
-                Some(1) => column.name.clone(),
-                _ => column.header(),
-            };
-            fields.push(field(&name, physical, logical)?);
+            let is_alone = counts.get(column.name.as_str()) == Some(&1);
+            let name = if is_alone { column.name.clone() } else { column.header() };
+            fields.push(field(&name, column.edm_type)?);
             headers.push(column.header());
-            let fine = column.has_fine_times.then(|| Chunk::new(Physical::INT32));
-            if fine.is_some() {
-                fields.push(field(&format!("{name}{FINE}"), Physical::INT32, None)?);
+            if column.has_fine_times {
+                fields.push(field(&format!("{name}{FINE}"), EdmType::Int32)?);
                 headers.push(format!("{}{FINE}", column.name));
             }
-            chunks.push((Chunk::new(physical), fine));
         }
+        let chunks = vec![Chunk::default(); fields.len()];
         let schema = Type::group_type_builder("row").with_fields(fields).build()?;
         // The metadata of all row groups is in memory until the end: without pages it is small.
         let properties = WriterProperties::builder()
@@ -99,14 +94,15 @@ impl ParquetWriter {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn add(&mut self, row: &DynamicEntity) -> Result<()> {
-        for ((_, value), (chunk, fine)) in values(&self.columns, row).zip(&mut self.chunks) {
-            self.waiting += chunk.add(value.as_deref());
-            if let Some(fine) = fine {
-                let digits = value.as_deref().map(|value| match value {
-                    EdmValue::DateTime(time) => EdmValue::Int32((time.ticks() % 10) as i32),
-                    _ => EdmValue::Int32(0),
-                });
-                self.waiting += fine.add(digits.as_ref());
+        let mut chunks = self.chunks.iter_mut();
+        let mut add = |value: Option<&EdmValue>| self.waiting += chunks.next().map_or(0, |chunk| chunk.add(value));
+        for (column, value) in values(&self.columns, row) {
+            add(value.as_deref());
+            if column.has_fine_times {
+                match value.as_deref() {
+                    Some(EdmValue::DateTime(time)) => add(Some(&EdmValue::Int32((time.ticks() % 10) as i32))),
+                    _ => add(None),
+                }
             }
         }
         match self.waiting >= ROW_GROUP {
@@ -129,8 +125,7 @@ impl ParquetWriter {
     /// Writes the rows that wait as a row group.
     fn write(&mut self) -> Result<()> {
         let mut group = self.file.next_row_group()?;
-        let chunks = self.chunks.iter_mut();
-        for chunk in chunks.flat_map(|(chunk, fine)| std::iter::once(chunk).chain(fine)) {
+        for chunk in &mut self.chunks {
             if let Some(column) = group.next_column()? {
                 chunk.write(column)?;
             }
@@ -142,15 +137,6 @@ impl ParquetWriter {
 }
 
 impl Chunk {
-    fn new(physical: Physical) -> Self {
-        Self {
-            physical,
-            numbers: Vec::new(),
-            bytes: Vec::new(),
-            levels: Vec::new(),
-        }
-    }
-
     /// Adds the value of a row. Returns its memory.
     fn add(&mut self, value: Option<&EdmValue>) -> usize {
         self.levels.push(value.is_some().into());
@@ -162,41 +148,40 @@ impl Chunk {
             EdmValue::Int64(value) => *value,
             EdmValue::Double(value) => value.to_bits().cast_signed(),
             EdmValue::DateTime(time) => (time.ticks() - UNIX_EPOCH).div_euclid(10),
-            EdmValue::String(text) => self.end_of(text.as_bytes()),
-            EdmValue::Guid(guid) => self.end_of(&guid.0),
-            EdmValue::Binary(bytes) => self.end_of(bytes),
+            EdmValue::String(text) => self.add_bytes(text.as_bytes()),
+            EdmValue::Guid(guid) => self.add_bytes(&guid.0),
+            EdmValue::Binary(bytes) => self.add_bytes(bytes),
         };
         self.numbers.push(number);
         self.bytes.len() - before + size_of::<i64>() + size_of::<i16>()
     }
 
-    fn end_of(&mut self, bytes: &[u8]) -> i64 {
+    fn add_bytes(&mut self, bytes: &[u8]) -> i64 {
         self.bytes.extend_from_slice(bytes);
-        self.bytes.len() as i64
+        bytes.len() as i64
     }
 
     /// Writes the values, and forgets them.
     fn write(&mut self, mut column: SerializedColumnWriter<'_>) -> Result<()> {
         let all = ByteArray::from(std::mem::take(&mut self.bytes));
         let mut start = 0;
-        let slice = |end| {
-            let slice = all.slice(start, end as usize - start);
-            start = end as usize;
-            slice
+        let slice = |length: i64| {
+            start += length as usize;
+            all.slice(start - length as usize, length as usize)
         };
         let (numbers, levels) = (self.numbers.drain(..), &self.levels);
-        match self.physical {
-            Physical::BOOLEAN => write::<BoolType>(&mut column, numbers.map(|number| number != 0), levels),
-            Physical::INT32 => write::<Int32Type>(&mut column, numbers.map(|number| number as i32), levels),
-            Physical::INT64 => write::<Int64Type>(&mut column, numbers, levels),
-            Physical::DOUBLE => {
-                let doubles = numbers.map(|number| f64::from_bits(number.cast_unsigned()));
-                write::<DoubleType>(&mut column, doubles, levels)
+        let double = |number: i64| f64::from_bits(number.cast_unsigned());
+        match column.untyped() {
+            ColumnWriter::BoolColumnWriter(column) => write(column, numbers.map(|number| number != 0), levels),
+            ColumnWriter::Int32ColumnWriter(column) => write(column, numbers.map(|number| number as i32), levels),
+            ColumnWriter::Int64ColumnWriter(column) => write(column, numbers, levels),
+            ColumnWriter::DoubleColumnWriter(column) => write(column, numbers.map(double), levels),
+            ColumnWriter::ByteArrayColumnWriter(column) => write(column, numbers.map(slice), levels),
+            ColumnWriter::FixedLenByteArrayColumnWriter(column) => {
+                write(column, numbers.map(slice).map(Into::into), levels)
             }
-            Physical::FIXED_LEN_BYTE_ARRAY => {
-                write::<FixedLenByteArrayType>(&mut column, numbers.map(slice).map(Into::into), levels)
-            }
-            _ => write::<ByteArrayType>(&mut column, numbers.map(slice), levels),
+            // No EDM type is written as these.
+            ColumnWriter::Int96ColumnWriter(_) | ColumnWriter::FloatColumnWriter(_) => Ok(0),
         }?;
         self.levels.clear();
         column.close()
@@ -204,26 +189,16 @@ impl Chunk {
 }
 
 fn write<T: DataType>(
-    column: &mut SerializedColumnWriter<'_>,
+    column: &mut ColumnWriterImpl<'_, T>,
     values: impl Iterator<Item = T::T>,
     levels: &[i16],
-) -> Result<()> {
-    let values: Vec<_> = values.collect();
-    column.typed::<T>().write_batch(&values, Some(levels), None)?;
-    Ok(())
+) -> Result<usize> {
+    column.write_batch(&values.collect::<Vec<_>>(), Some(levels), None)
 }
 
-fn field(name: &str, physical: Physical, logical: Option<LogicalType>) -> Result<TypePtr> {
-    let is_fixed = physical == Physical::FIXED_LEN_BYTE_ARRAY;
-    let length = if is_fixed { 16 } else { -1 };
-    let field = Type::primitive_type_builder(name, physical).with_logical_type(logical);
-    let field = field.with_repetition(Repetition::OPTIONAL).with_length(length);
-    Ok(Arc::new(field.build()?))
-}
-
-/// Returns the physical type of a column, and what it means.
-fn types(edm_type: EdmType) -> (Physical, Option<LogicalType>) {
-    match edm_type {
+/// Returns the field of a column: its physical type, and what it means.
+fn field(name: &str, edm_type: EdmType) -> Result<TypePtr> {
+    let (physical, logical) = match edm_type {
         EdmType::String => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         EdmType::Boolean => (Physical::BOOLEAN, None),
         EdmType::Int32 => (Physical::INT32, None),
@@ -232,5 +207,9 @@ fn types(edm_type: EdmType) -> (Physical, Option<LogicalType>) {
         EdmType::DateTime => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::MICROS))),
         EdmType::Guid => (Physical::FIXED_LEN_BYTE_ARRAY, Some(LogicalType::Uuid)),
         EdmType::Binary => (Physical::BYTE_ARRAY, None),
-    }
+    };
+    let length = if edm_type == EdmType::Guid { 16 } else { -1 };
+    let field = Type::primitive_type_builder(name, physical).with_logical_type(logical);
+    let field = field.with_repetition(Repetition::OPTIONAL).with_length(length);
+    Ok(Arc::new(field.build()?))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, BufWriter, IntoInnerError, Seek as _, Stdout, Write as _};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Seek as _, Stdout, Write as _};
 
 use azure_table::DynamicEntity;
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
@@ -20,7 +20,6 @@ pub(crate) enum Form {
     Table,
     Csv,
     JsonLines,
-    Properties,
 }
 
 impl Form {
@@ -77,7 +76,6 @@ impl PrintedRows {
             (Form::Csv, Some(file)) => drop(json_lines::write(file, &row)?),
             (Form::Csv, None) => self.csv.write_record(cells(&self.columns, &row))?,
             (Form::JsonLines, _) => writeln!(io::stdout(), "{}", serde_json::to_string(&row)?)?,
-            (Form::Properties, _) => properties(&row)?,
         }
         Ok(())
     }
@@ -87,18 +85,17 @@ impl PrintedRows {
     /// # Errors
     /// The standard output is closed.
     pub(crate) fn end(mut self) -> Done<()> {
-        let columns = match self.columns.is_empty() {
-            true => self.names.into_iter().collect(),
-            false => self.columns,
-        };
+        if self.columns.is_empty() {
+            self.columns = self.names.into_iter().collect();
+        }
+        let columns = self.columns;
         if self.form == Form::Table && !self.rows.is_empty() {
             return print_table(header(&columns), self.rows.iter().map(|row| cells(&columns, row)));
         }
-        if let Some(waiting) = self.waiting {
-            let mut file = waiting.into_inner().map_err(IntoInnerError::into_error)?;
-            file.rewind()?;
+        if let Some(mut waiting) = self.waiting {
+            waiting.rewind()?;
             self.csv.write_record(header(&columns))?;
-            for row in BufReader::new(file).lines() {
+            for row in BufReader::new(waiting.get_ref()).lines() {
                 self.csv.write_record(cells(&columns, &serde_json::from_str(&row?)?))?;
             }
         }
@@ -135,21 +132,18 @@ pub(crate) fn print_table<T: Into<String>, L: IntoIterator<Item = String>>(
 }
 
 /// Prints a row with the type of each property, as `set` takes it.
-fn properties(row: &DynamicEntity) -> Done<()> {
-    let system = [
-        ("PartitionKey", Some(row.partition_key.clone())),
-        ("RowKey", Some(row.row_key.clone())),
-        ("Timestamp", row.timestamp.map(|timestamp| timestamp.to_string())),
-        ("ETag", row.etag.as_ref().map(|etag| etag.as_str().to_owned())),
-    ];
-    let properties = row.properties.iter().map(|(name, value)| {
-        let name = format!("{name}:{}", short_name(value.edm_type()));
-        (name, value.to_string())
-    });
-    let system = system.into_iter().map(|(name, value)| Some((name.to_owned(), value?)));
-    let lines: Vec<_> = system.flatten().chain(properties).collect();
-    let width = lines.iter().map(|(name, _)| name.chars().count()).max();
-    let width = width.unwrap_or_default();
+///
+/// # Errors
+/// The standard output is closed.
+pub(crate) fn print_properties(row: &DynamicEntity) -> Done<()> {
+    let mut lines = vec![("PartitionKey".to_owned(), row.partition_key.clone())];
+    lines.push(("RowKey".to_owned(), row.row_key.clone()));
+    lines.extend(row.timestamp.map(|time| ("Timestamp".to_owned(), time.to_string())));
+    lines.extend(row.etag.as_ref().map(|etag| ("ETag".to_owned(), etag.to_string())));
+    for (name, value) in &row.properties {
+        lines.push((format!("{name}:{}", short_name(value.edm_type())), value.to_string()));
+    }
+    let width = lines.iter().map(|line| line.0.chars().count()).max().unwrap_or(0);
     for (name, value) in lines {
         writeln!(io::stdout(), "{name:<width$}  {}", escaped(&value))?;
     }

@@ -39,26 +39,20 @@ fn words(key: &str) -> String {
     let (mut words, mut rest) = (Vec::new(), key);
     while let Some(first) = rest.chars().next() {
         let word = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
-        let (part, length) = if words.len() + 1 == MOST_PARTS {
-            ("text".to_owned(), rest.len())
-        } else if has_form(rest, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") {
-            ("GUID".to_owned(), 36)
-        } else if has_form(rest, "dddd-dd-dd") {
-            ("date".to_owned(), 10)
-        } else if word == 0 {
-            (format!("{:?}", first.to_string()), first.len_utf8())
-        } else if rest.as_bytes().iter().take(word).all(u8::is_ascii_digit) {
-            (counted(word as u64, "digit"), word)
-        } else {
-            ("text".to_owned(), word)
+        let is_number = rest.as_bytes().iter().take(word).all(u8::is_ascii_digit);
+        let (part, length) = match first {
+            _ if words.len() + 1 == MOST_PARTS => ("text".to_owned(), rest.len()),
+            _ if has_form(rest, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") => ("GUID".to_owned(), 36),
+            _ if has_form(rest, "dddd-dd-dd") => ("date".to_owned(), 10),
+            separator if word == 0 => (format!("{:?}", separator.to_string()), separator.len_utf8()),
+            _ if is_number => (counted(word as u64, "digit"), word),
+            _ => ("text".to_owned(), word),
         };
         rest = rest.get(length..).unwrap_or_default();
         words.push(part);
     }
-    match words.is_empty() {
-        true => "empty".into(),
-        false => words.join(" "),
-    }
+    let words = words.join(" ");
+    if words.is_empty() { "empty".into() } else { words }
 }
 
 /// Returns whether a text begins with a form, of which `d` is a digit and `x` a hexadecimal one, and ends there or goes

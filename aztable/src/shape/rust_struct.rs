@@ -1,6 +1,7 @@
 //! A Rust struct that reads the rows of a table.
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use azure_table::EdmType;
 use heck::{ToLowerCamelCase as _, ToSnakeCase as _, ToUpperCamelCase as _};
@@ -18,22 +19,14 @@ const KEYWORDS: [&str; 48] = [
 ];
 /// The names that no field has.
 const RESERVED: [&str; 3] = ["self", "super", "crate"];
-/// The types whose values the service sends as text, which a `String` reads.
-const SENT_AS_TEXT: [EdmType; 5] = [
-    EdmType::String,
-    EdmType::DateTime,
-    EdmType::Guid,
-    EdmType::Binary,
-    EdmType::Int64,
-];
 
-/// A rule by which the name of a property follows from that of its field, and its name as an attribute.
-type Rule = (Option<&'static str>, fn(&str) -> String);
+/// A rule by which the name of a property follows from that of its field, and the attribute with its name.
+type Rule = (&'static str, fn(&str) -> String);
 
 const RULES: [Rule; 3] = [
-    (None, str::to_owned),
-    (Some("PascalCase"), str::to_upper_camel_case),
-    (Some("camelCase"), str::to_lower_camel_case),
+    ("", str::to_owned),
+    (", rename_all = \"PascalCase\"", str::to_upper_camel_case),
+    (", rename_all = \"camelCase\"", str::to_lower_camel_case),
 ];
 
 /// Returns the source of a struct for the rows of a table.
@@ -61,22 +54,17 @@ pub(crate) fn source(table: &str, name: Option<String>, shape: &TableShape, is_s
         true => format!("// From the first {rows} of {table}: others may differ."),
         false => format!("// From all of {table}: {rows}."),
     }];
-    let uses = |rust| fields.iter().any(|(_, _, used, _)| *used == rust);
-    let mut imports = vec!["TableEntity"];
-    imports.extend(uses("DateTime").then_some("DateTime"));
-    imports.extend(has_others.then_some("EdmValue"));
-    imports.extend(uses("Guid").then_some("Guid"));
-    imports.sort_unstable();
+    let uses = |rust: &str| fields.iter().any(|(_, _, used, _)| *used == rust);
+    let mut imports = vec!["DateTime", "EdmValue", "Guid", "TableEntity"];
+    imports.retain(|name| *name == "TableEntity" || *name == "EdmValue" && has_others || uses(name));
     lines.extend(has_others.then(|| "use std::collections::BTreeMap;\n".to_owned()));
     lines.push(match imports.as_slice() {
         [one] => format!("use azure_table::{one};\n"),
         imports => format!("use azure_table::{{{}}};\n", imports.join(", ")),
     });
-    let rename_all = rename_all.map(|rule| format!(", rename_all = {rule:?}"));
     let name = name.unwrap_or_else(|| format!("{}Row", table.to_upper_camel_case()));
     lines.push("#[derive(Clone, Debug, PartialEq, TableEntity)]".into());
-    lines.push(format!("#[table(name = {table:?}{})]", rename_all.unwrap_or_default()));
-    lines.push(format!("pub struct {name} {{"));
+    lines.push(format!("#[table(name = {table:?}{rename_all})]\npub struct {name} {{"));
     for (key, shapes) in [("partition_key", &shape.partition_keys), ("row_key", &shape.row_keys)] {
         lines.push(format!("    // {}", words(shapes)));
         lines.push(format!("    #[table({key})]\n    pub {key}: String,"));
@@ -88,10 +76,8 @@ pub(crate) fn source(table: &str, name: Option<String>, shape: &TableShape, is_s
         if rule(field) != **property {
             lines.push(format!("    #[table(rename = {property:?})]"));
         }
-        let rust = match values.rows() < shape.rows {
-            true => format!("Option<{rust}>"),
-            false => (*rust).to_owned(),
-        };
+        let optional = format!("Option<{rust}>");
+        let rust = if values.rows() < shape.rows { &*optional } else { rust };
         let raw = if KEYWORDS.contains(&field.as_str()) { "r#" } else { "" };
         lines.push(format!("    pub {raw}{field}: {rust},"));
     }
@@ -99,13 +85,14 @@ pub(crate) fn source(table: &str, name: Option<String>, shape: &TableShape, is_s
         lines.extend(mixed.iter().map(|mixed| format!("    // {mixed}")));
         lines.push("    #[table(extra)]\n    pub others: BTreeMap<String, EdmValue>,".into());
     }
-    lines.push("}".into());
-    lines.join("\n")
+    lines.join("\n") + "\n}"
 }
 
 /// Returns the type that reads values of all these types, or `None` if only an `EdmValue` does.
 fn rust_type(types: &[EdmType]) -> Option<&'static str> {
     let all_of = |held: &[EdmType]| types.iter().all(|edm_type| held.contains(edm_type));
+    // All others are sent as text, which a `String` reads.
+    let is_literal = |edm_type: &EdmType| matches!(edm_type, EdmType::Boolean | EdmType::Int32 | EdmType::Double);
     match types {
         [EdmType::Boolean] => Some("bool"),
         [EdmType::Int32] => Some("i32"),
@@ -114,7 +101,7 @@ fn rust_type(types: &[EdmType]) -> Option<&'static str> {
         [EdmType::Binary] => Some("Vec<u8>"),
         _ if all_of(&[EdmType::Int32, EdmType::Int64]) => Some("i64"),
         _ if all_of(&[EdmType::Int32, EdmType::Double]) => Some("f64"),
-        _ if all_of(&SENT_AS_TEXT) => Some("String"),
+        _ if !types.iter().any(is_literal) => Some("String"),
         _ => None,
     }
 }
@@ -128,14 +115,9 @@ fn field_name(property: &str, taken: &mut BTreeSet<String>) -> String {
     if RESERVED.contains(&name.as_str()) {
         name.push('_');
     }
-    let mut unique = name.clone();
-    for n in 2.. {
-        if taken.insert(unique.to_uppercase()) {
-            break;
-        }
-        unique = format!("{name}_{n}");
-    }
-    unique
+    let numbered = (2..).map(|n| format!("{name}_{n}"));
+    let mut names = iter::once(name.clone()).chain(numbered);
+    names.find(|name| taken.insert(name.to_uppercase())).unwrap_or_default()
 }
 
 /// Returns the shapes of keys in one line.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::shape::key_shapes::KeyShapes;
 use crate::shape::row_size::units;
-use crate::value::short_name;
+use crate::value::{short_name, shortened};
 
 /// The names of properties that are told apart: a table with more has data in its names.
 const MOST_NAMES: usize = 1_000;
@@ -44,7 +44,9 @@ impl PropertyShape {
             self.lengths = Some((least.min(length), most.max(length)));
         }
         if self.examples.len() < EXAMPLES {
-            let example = example(&value.to_string());
+            // In one line.
+            let text = value.to_string().replace(char::is_control, " ");
+            let example = shortened(&text, EXAMPLE_LENGTH);
             if !self.examples.contains(&example) {
                 self.examples.push(example);
             }
@@ -94,11 +96,8 @@ impl TableShape {
 
     /// Returns the shape for programs.
     pub(crate) fn json(&self, is_sample: bool) -> Value {
-        let keys = |shapes: &KeyShapes| -> Vec<Value> {
-            let shapes = shapes.in_words().into_iter();
-            let json = |(shape, rows)| json!({ "shape": shape, "rows": rows });
-            shapes.map(json).collect()
-        };
+        let key = |(shape, rows): (String, u64)| json!({ "shape": shape, "rows": rows });
+        let keys = |shapes: &KeyShapes| shapes.in_words().into_iter().map(key).collect::<Value>();
         let property = |(name, property): (&String, &PropertyShape)| {
             let types = property.types.iter();
             let types: BTreeMap<_, _> = types.map(|(edm_type, rows)| (short_name(*edm_type), rows)).collect();
@@ -112,15 +111,5 @@ impl TableShape {
             "row_key": keys(&self.row_keys), "properties": self.properties.iter().map(property).collect::<Vec<_>>(),
             "values_under_other_names": self.others,
         })
-    }
-}
-
-/// Returns the beginning of a value, in one line.
-fn example(value: &str) -> String {
-    let mut characters = value.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let example: String = characters.by_ref().take(EXAMPLE_LENGTH).collect();
-    match characters.next() {
-        Some(_) => example + "…",
-        None => example,
     }
 }

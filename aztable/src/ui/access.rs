@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
@@ -15,8 +15,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
 use crate::failure::{Done, Failure};
-use crate::ui::pages;
-use crate::ui::problem::Problem;
+use crate::ui::pages::{self, Problem, Shown};
 
 const CONTENT_SECURITY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
      form-action 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
@@ -30,16 +29,16 @@ pub(super) struct Access {
 
 impl Access {
     /// Returns the access by a new token, and the token.
-    pub(super) fn new(port: u16) -> Done<(Self, String)> {
+    pub(super) fn new(port: u16) -> Done<(Arc<Self>, String)> {
         let mut bytes = [0; 24];
         getrandom::fill(&mut bytes).map_err(|error| Failure::new(format!("no random numbers: {error}")))?;
         let token = URL_SAFE_NO_PAD.encode(bytes);
-        let access = Self {
+        let access = Arc::new(Self {
             token: Sha256::digest(&token).into(),
             hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")],
             // Cookies of all ports of a host are one.
             cookie: format!("aztable-{port}"),
-        };
+        });
         Ok((access, token))
     }
 
@@ -71,20 +70,18 @@ impl Access {
 
 /// Rejects requests for other hosts and from other sites, and protects each response.
 pub(super) async fn check_site(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
-    let mut response = match access.is_own_site(request.method(), request.headers()) {
+    let response = match access.is_own_site(request.method(), request.headers()) {
         true => next.run(request).await,
         false => Problem(StatusCode::FORBIDDEN, "this address is not the page's own".into()).into_response(),
     };
-    for (name, value) in [
+    let headers = [
         (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         // Without a referrer, browsers send forms with the origin `null`.
         (header::REFERRER_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
-    ] {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    response
+    ];
+    (headers, response).into_response()
 }
 
 /// Shows the door instead of a page, without a session.
@@ -96,14 +93,11 @@ pub(super) async fn check_session(State(access): State<Arc<Access>>, request: Re
 }
 
 /// Exchanges the token for the cookie.
-pub(super) async fn session(State(access): State<Arc<Access>>, token: String) -> Response {
+pub(super) async fn session(State(access): State<Arc<Access>>, token: String) -> Shown {
     if !access.is_token(&token) {
-        return Problem(
-            StatusCode::UNAUTHORIZED,
-            "this is not the address that aztable printed".into(),
-        )
-        .into_response();
+        let text = "this is not the address that aztable printed";
+        return Err(Problem(StatusCode::UNAUTHORIZED, text.into()));
     }
     let cookie = format!("{}={token}; HttpOnly; SameSite=Strict; Path=/", access.cookie);
-    (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
+    Ok((StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response())
 }

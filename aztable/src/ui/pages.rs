@@ -1,13 +1,15 @@
-//! The pages, as HTML. All text of the account is escaped.
+//! The pages, as HTML, and errors as pages. All text of the account is escaped.
 
 use axum::http::StatusCode;
-use azure_table::DynamicEntity;
+use axum::response::{IntoResponse, Response};
 use azure_table::query::QueryPlan;
+use azure_table::{DynamicEntity, Error, ErrorKind};
 use maud::{DOCTYPE, Markup, html};
 use serde::{Deserialize, Serialize};
 
+use crate::failure::with_causes;
 use crate::ui::site::Site;
-use crate::value::SHORT_NAMES;
+use crate::value::{SHORT_NAMES, shortened};
 
 /// The cells of a table show so much of a value.
 const SHOWN: usize = 120;
@@ -46,6 +48,32 @@ pub(super) struct Property {
 /// The rows of a page, and the continuation of the next one.
 pub(super) type RowPage = (Vec<DynamicEntity>, Option<String>);
 
+/// An error as a page.
+pub(super) struct Problem(pub(super) StatusCode, pub(super) String);
+
+/// A page, or the problem in its place.
+pub(super) type Shown = Result<Response, Problem>;
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let status = match error.kind() {
+            ErrorKind::InvalidInput => StatusCode::BAD_REQUEST,
+            ErrorKind::NotFound | ErrorKind::TableNotFound => StatusCode::NOT_FOUND,
+            ErrorKind::AlreadyExists | ErrorKind::Conflict => StatusCode::CONFLICT,
+            ErrorKind::Forbidden | ErrorKind::Unauthenticated => StatusCode::FORBIDDEN,
+            _ => StatusCode::BAD_GATEWAY,
+        };
+        Self(status, with_causes(&error))
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let title = self.0.canonical_reason().unwrap_or("Error");
+        (self.0, page(None, title, &note(&self.1))).into_response()
+    }
+}
+
 fn page(site: Option<&Site>, title: &str, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
@@ -76,10 +104,6 @@ fn page(site: Option<&Site>, title: &str, body: &Markup) -> Markup {
 pub(super) fn door() -> Markup {
     let text = "Open the address that aztable printed, with all that follows the #.";
     page(None, "Tables", &html! { p #door { (text) } })
-}
-
-pub(super) fn problem(status: StatusCode, text: &str) -> Markup {
-    page(None, status.canonical_reason().unwrap_or("Error"), &note(text))
 }
 
 pub(super) fn note(text: &str) -> Markup {
@@ -154,12 +178,13 @@ fn row_table(table: &str, rows: &[DynamicEntity]) -> Markup {
                 tbody {
                     @for row in rows {
                         tr {
-                            td { a href=(row_address(table, &row.partition_key, &row.row_key)) {
-                                (named(&row.partition_key))
-                            } }
-                            td { a href=(row_address(table, &row.partition_key, &row.row_key)) { (named(&row.row_key)) } }
+                            @let address = row_address(table, &row.partition_key, &row.row_key);
+                            // A link needs a text.
+                            @for key in [&*row.partition_key, &row.row_key] {
+                                td { a href=(address) { (if key.is_empty() { "(empty)" } else { key }) } }
+                            }
                             @for name in &names {
-                                td { @if let Some(value) = row.get(name) { (start_of(&value.to_string())) } }
+                                td { @if let Some(value) = row.get(name) { (shortened(&value.to_string(), SHOWN)) } }
                             }
                         }
                     }
@@ -169,24 +194,10 @@ fn row_table(table: &str, rows: &[DynamicEntity]) -> Markup {
     }
 }
 
-/// A link needs a text.
-fn named(key: &str) -> &str {
-    if key.is_empty() { "(empty)" } else { key }
-}
-
-fn start_of(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 pub(super) fn row(site: &Site, table: &str, form: &RowForm, problem: Option<&str>) -> Markup {
     let is_new = form.etag.is_empty();
-    let title = match is_new {
-        true => format!("New row of {table}"),
-        false => format!("{} / {}", form.partition, form.row),
-    };
+    let key = format!("{} / {}", form.partition, form.row);
+    let title = if is_new { format!("New row of {table}") } else { key };
     let body = html! {
         @if let Some(problem) = problem { (note(problem)) }
         p { a href={ "/tables/" (table) } { "Rows of " (table) } }
@@ -234,7 +245,19 @@ fn row_form(site: &Site, table: &str, form: &RowForm, button: &str) -> Markup {
                 input type="hidden" name="etag" value=(form.etag);
             }
             h2 { "Properties" }
-            @for property in form.properties.iter().chain([&blank]) { (property_fields(property)) }
+            @for property in form.properties.iter().chain([&blank]) {
+                div.property {
+                    input name="name" value=(property.name) placeholder="new property" aria-label="name";
+                    select name="type" aria-label="type" {
+                        @for (name, _) in SHORT_NAMES { option selected[name == property.edm_type] { (name) } }
+                    }
+                    // HTML drops the first line break.
+                    textarea name="value" rows="1" aria-label="value" { "\n" (property.value) }
+                    @if !property.name.is_empty() {
+                        label { input type="checkbox" name="remove" value="yes"; "remove" }
+                    }
+                }
+            }
             div.buttons {
                 @if !site.is_read_only {
                     button { (button) }
@@ -245,22 +268,6 @@ fn row_form(site: &Site, table: &str, form: &RowForm, button: &str) -> Markup {
                         }
                     }
                 }
-            }
-        }
-    }
-}
-
-fn property_fields(property: &Property) -> Markup {
-    html! {
-        div.property {
-            input name="name" value=(property.name) placeholder="new property" aria-label="name";
-            select name="type" aria-label="type" {
-                @for (name, _) in SHORT_NAMES { option selected[name == property.edm_type] { (name) } }
-            }
-            // HTML drops the first line break.
-            textarea name="value" rows="1" aria-label="value" { "\n" (property.value) }
-            @if !property.name.is_empty() {
-                label { input type="checkbox" name="remove" value="yes"; "remove" }
             }
         }
     }

@@ -3,13 +3,12 @@
 use axum::Form;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::response::{IntoResponse as _, Redirect};
 use azure_table::{DynamicEntity, ETag, EdmValue, Error, ErrorKind, TableClient};
 use serde::Deserialize;
 
 use crate::failure::with_causes;
-use crate::ui::pages::{self, Property, RowForm};
-use crate::ui::problem::{Problem, Shown};
+use crate::ui::pages::{self, Problem, Property, RowForm, Shown};
 use crate::ui::site::{Shared, Site};
 use crate::value::{short_name, type_named, value_of};
 
@@ -25,7 +24,7 @@ type Fields = Vec<(String, String)>;
 pub(super) async fn show(State(site): Shared, Path(table): Path<String>, Query(keys): Query<Keys>) -> Shown {
     let client = site.service.dynamic_table(&table)?;
     let Some(row) = client.get((&keys.partition, &keys.row)).await? else {
-        let text = format!("no row ({:?}, {:?})", keys.partition, keys.row);
+        let text = format!("no row {:?}", (keys.partition, keys.row));
         return Err(Problem(StatusCode::NOT_FOUND, text));
     };
     Ok(pages::row(&site, &table, &form_of(&row), None).into_response())
@@ -51,7 +50,7 @@ pub(super) async fn save(State(site): Shared, Path(table): Path<String>, Form(fi
         Err(text) => Err(Error::invalid_input(text)),
     };
     match written {
-        Ok(()) => Ok(to_row(&table, &typed)),
+        Ok(()) => Ok(Redirect::to(&pages::row_address(&table, &typed.partition, &typed.row)).into_response()),
         Err(error) if error.kind() == ErrorKind::ConditionNotMet => conflict(&site, &client, &table, typed).await,
         Err(error) => {
             let note = with_causes(&error);
@@ -84,21 +83,16 @@ async fn conflict(site: &Site, client: &TableClient<DynamicEntity>, table: &str,
     Ok((StatusCode::PRECONDITION_FAILED, page).into_response())
 }
 
-fn to_row(table: &str, typed: &RowForm) -> Response {
-    Redirect::to(&pages::row_address(table, &typed.partition, &typed.row)).into_response()
-}
-
 fn form_of(row: &DynamicEntity) -> RowForm {
     let properties = row.properties.iter().map(|(name, value)| Property {
         name: name.clone(),
         edm_type: short_name(value.edm_type()).to_owned(),
         value: value.to_string(),
     });
-    let etag = row.etag.as_ref().map(|etag| etag.as_str().to_owned());
     RowForm {
         partition: row.partition_key.clone(),
         row: row.row_key.clone(),
-        etag: etag.unwrap_or_default(),
+        etag: row.etag.as_ref().map(ETag::to_string).unwrap_or_default(),
         timestamp: row.timestamp.map(|timestamp| timestamp.to_string()),
         properties: properties.collect(),
     }
@@ -144,10 +138,8 @@ fn entity(form: &RowForm, shown: Option<&DynamicEntity>) -> Result<DynamicEntity
             let stored = shown.and_then(|row| row.get(&property.name));
             let is_kept =
                 |stored: &&EdmValue| stored.edm_type() == edm_type && browsed(&stored.to_string()) == property.value;
-            match stored.filter(is_kept) {
-                Some(stored) => Ok(stored.clone()),
-                None => value_of(edm_type, &property.value),
-            }
+            let kept = stored.filter(is_kept).cloned();
+            kept.map_or_else(|| value_of(edm_type, &property.value), Ok)
         });
         let value = value.map_err(|failure| format!("{}: {failure}", property.name))?;
         if row.insert(property.name.clone(), value).is_some() {

@@ -5,11 +5,10 @@ use std::sync::PoisonError;
 use axum::extract::{Path, Query, State};
 use axum::response::IntoResponse as _;
 use azure_table::filter::AccessPath;
-use azure_table::{Continuation, DynamicEntity, TableQuery};
+use azure_table::{DynamicEntity, Page, TableQuery};
 
 use crate::row_selection::RowSelection;
-use crate::ui::pages::{self, Typed};
-use crate::ui::problem::{Problem, Shown};
+use crate::ui::pages::{self, Problem, Shown, Typed};
 use crate::ui::site::{Shared, Site};
 
 /// The rows of a page.
@@ -32,33 +31,25 @@ pub(super) async fn list(State(site): Shared) -> Shown {
 /// Shows the plan of a query that is typed.
 pub(super) async fn plan(State(site): Shared, Path(table): Path<String>, Query(typed): Query<Typed>) -> Shown {
     let plan = typed.query(&site, &table).and_then(|query| Ok(query.plan()?));
-    Ok(match plan {
-        Ok(plan) => pages::plan(&site, &plan).into_response(),
-        Err(Problem(_, text)) => pages::note(&text).into_response(),
-    })
+    let shown = plan.map_or_else(|Problem(_, text)| pages::note(&text), |plan| pages::plan(&site, &plan));
+    Ok(shown.into_response())
 }
 
 pub(super) async fn rows(State(site): Shared, Path(table): Path<String>, Query(typed): Query<Typed>) -> Shown {
-    let query = typed.query(&site, &table)?;
+    let mut query = typed.query(&site, &table)?;
     let plan = query.plan()?;
     // The first rows of a table are a page, not a scan.
     let is_scan = plan.path() == AccessPath::TableScan && !typed.selection().is_everything();
     if is_scan && typed.scan.is_empty() {
         return Ok(pages::rows(&site, &table, &typed, &plan, None).into_response());
     }
-    let from: Continuation = match typed.from.is_empty() {
-        true => Continuation::default(),
-        false => typed.from.parse()?,
-    };
-    let query = query.allow_table_scan().page_size(PAGE).resume_from(from);
-    let page = query.pages().try_next().await?;
-    let (rows, next) = match page {
-        None => (Vec::new(), None),
-        Some(page) => {
-            let next = page.has_more().then(|| page.continuation().to_string());
-            (page.into_items(), next)
-        }
-    };
+    if !typed.from.is_empty() {
+        query = query.resume_from(typed.from.parse()?);
+    }
+    let page = query.allow_table_scan().page_size(PAGE).pages().try_next().await?;
+    let next = page.as_ref().filter(|page| page.has_more());
+    let next = next.map(|page| page.continuation().to_string());
+    let rows = page.map(Page::into_items).unwrap_or_default();
     Ok(pages::rows(&site, &table, &typed, &plan, Some((rows, next))).into_response())
 }
 
