@@ -49,7 +49,7 @@ async fn main() -> ExitCode {
     let done = match Session::new(arguments.account, terminal) {
         Ok(session) => {
             let done = Box::pin(command::run(arguments.command, &session)).await;
-            done.and_then(|()| no_rows_left(session.unread.count()))
+            done.and_then(|()| no_rows_left(session.unread.into_inner()))
         }
         Err(failure) => Err(failure),
     };

@@ -96,7 +96,7 @@ impl WriteOptions {
     /// The errors of [`stored`](Self::stored).
     pub(crate) fn position<P: DeserializeOwned + Default>(&self, name: &str, job: &[&str]) -> Done<(PositionFile, P)> {
         let (file, stored) = self.stored::<Stored<P>>(name.as_ref(), job)?;
-        Ok((file, stored.map_or_else(P::default, |stored| stored.source)))
+        Ok((file, stored.map(|stored| stored.source).unwrap_or_default()))
     }
 
     /// Checks the options, and returns the file of the position, and what it has.
@@ -417,9 +417,11 @@ impl<'s> RowWriter<'s> {
                 match (kind, error.kind(), &row) {
                     (Some(OperationKind::Delete), ErrorKind::NotFound, _) => return Ok(Ok(Outcome::Deleted)),
                     (Some(OperationKind::Insert), ErrorKind::AlreadyExists, Some(row)) => {
-                        let stored = self.table.get((&row.partition_key, &row.row_key)).await?;
-                        if stored.is_some_and(|stored| same_properties(&stored, row)) {
-                            return Ok(Ok(Outcome::Unchanged));
+                        match self.table.get((&row.partition_key, &row.row_key)).await {
+                            Ok(Some(stored)) if same_properties(&stored, row) => return Ok(Ok(Outcome::Unchanged)),
+                            // One that cannot be read is another one.
+                            Err(error) if error.kind() != ErrorKind::InvalidResponse => return Err(error.into()),
+                            _ => {}
                         }
                     }
                     _ => {}

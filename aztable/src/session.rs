@@ -2,15 +2,16 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use azure_table::operation::Resolution;
 use azure_table::{DynamicEntity, Error, TableClient, TableServiceClient};
 
 use crate::connection::{AccountOptions, Connections};
-use crate::failure::{Done, Failure};
+use crate::failure::{Done, Failure, Rejection};
 use crate::interrupt::Interrupt;
 use crate::place::TablePlace;
-use crate::rows::unread::Unread;
+use crate::rows::unread::ReadRow;
 use crate::terminal::{Progress, Terminal, counted};
 
 /// A run of the program.
@@ -18,7 +19,8 @@ pub(crate) struct Session {
     pub(crate) connections: Connections,
     pub(crate) terminal: Terminal,
     pub(crate) interrupt: Interrupt,
-    pub(crate) unread: Unread,
+    /// The number of rows that could not be shown.
+    pub(crate) unread: AtomicU64,
 }
 
 impl Session {
@@ -29,8 +31,17 @@ impl Session {
             connections: Connections::new(account)?,
             terminal,
             interrupt: Interrupt::listen(terminal),
-            unread: Unread::new(terminal),
+            unread: AtomicU64::new(0),
         })
+    }
+
+    /// Returns a row that can be shown. Prints the key of another one.
+    pub(crate) fn readable(&self, row: ReadRow) -> Option<DynamicEntity> {
+        let reject = |rejection: &Rejection| {
+            self.terminal.rejected(rejection);
+            self.unread.fetch_add(1, Ordering::Relaxed);
+        };
+        row.inspect_err(reject).ok()
     }
 
     /// Prints a line about the command.

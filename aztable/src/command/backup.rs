@@ -109,6 +109,7 @@ impl Backup {
             }
         };
         session.confirm(&self.plan(&position, &account, &folder, &earlier))?;
+        session.interrupt.wait_for_position();
         if self.resume.is_none() {
             fs::create_dir_all(&folder).in_file(&folder)?;
             stored.save(&position)?;
@@ -208,7 +209,6 @@ impl Backup {
         stored: &mut PositionFile,
         position: &mut Position,
     ) -> Done<()> {
-        session.interrupt.wait_for_position();
         let mut progress = session.progress(None);
         let (requests, units) = (position.manifest.requests, position.manifest.request_units);
         while let Some(table) = position.tables.get(position.done).cloned() {

@@ -8,6 +8,7 @@ use crate::failure::{Done, usage};
 use crate::place::TablePlace;
 use crate::row_selection::RowSelection;
 use crate::rows::printed_rows::{Form, PrintedRows};
+use crate::rows::unread::read_row;
 use crate::session::Session;
 use crate::terminal::counted;
 
@@ -49,7 +50,7 @@ impl Query {
         let form = Form::of(&session.terminal, if self.csv { Form::Csv } else { Form::Table });
         let is_table = form == Form::Table && !self.count;
         let limit = self.limit.or(is_table.then_some(TABLE_LIMIT));
-        let mut query = session.unread.skip(self.rows.query(&table)?);
+        let mut query = self.rows.query(&table)?;
         // The first rows of a table are a page, not a scan.
         let is_first_page = self.rows.is_everything() && limit.is_some_and(|limit| limit <= PAGE);
         let plan = query.plan()?;
@@ -70,18 +71,21 @@ impl Query {
             query = query.limit(limit);
         }
         let mut rows = match self.select.is_empty() {
-            true => query.stream(),
-            false => query.select_names(self.select.clone()).stream(),
+            true => query.lenient().stream(),
+            false => query.select_names(self.select.clone()).lenient().stream(),
         };
         let mut printed = PrintedRows::new(form, self.select)?;
-        let mut count = 0;
+        let (mut read, mut shown) = (0, 0);
         while let Some(row) = rows.try_next().await? {
-            printed.add(row)?;
-            count += 1;
+            read += 1;
+            if let Some(row) = session.readable(read_row(row)) {
+                printed.add(row)?;
+                shown += 1;
+            }
         }
         printed.end()?;
-        session.note(&counted(count as u64, "row"));
-        if self.limit.is_none() && limit == Some(count) {
+        session.note(&counted(shown, "row"));
+        if self.limit.is_none() && limit == Some(read) {
             session.note("there may be more: --limit N");
         }
         Ok(())

@@ -7,6 +7,7 @@ use crate::failure::{Done, fail};
 use crate::place::TablePlace;
 use crate::row_selection::RowSelection;
 use crate::rows::printed_rows::print_table;
+use crate::rows::unread::read_row;
 use crate::session::Session;
 use crate::shape::rust_struct;
 use crate::shape::table_shape::TableShape;
@@ -39,21 +40,22 @@ pub(crate) struct Schema {
 impl Schema {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         let table = session.table(&self.table)?;
-        let mut query = session.unread.skip(self.rows.query(&table)?.allow_table_scan());
+        let mut query = self.rows.query(&table)?.allow_table_scan().lenient();
         if !self.all {
             // One row more shows whether there are others.
             query = query.limit(self.sample.saturating_add(1));
         }
-        let (mut shape, mut is_sample) = (TableShape::default(), false);
+        let (mut shape, mut is_sample, mut read) = (TableShape::default(), false, 0);
         let mut rows = query.prefetch(1).stream();
         let mut progress = session.progress(None);
         while let Some(row) = rows.try_next().await? {
-            is_sample = !self.all && shape.rows == self.sample as u64;
+            is_sample = !self.all && read == self.sample;
             if is_sample {
                 break;
             }
-            shape.add(&row);
-            session.advance(&mut progress, shape.rows)?;
+            session.readable(read_row(row)).iter().for_each(|row| shape.add(row));
+            read += 1;
+            session.advance(&mut progress, read as u64)?;
         }
         drop(progress);
         if shape.rows == 0 {

@@ -51,8 +51,7 @@ impl Stats {
         let mut read = sorted_rows(&service, self.rows.query(&table)?, session.interrupt.clone());
         let mut progress = session.progress(None);
         while let Some((_, row)) = read.try_next().await? {
-            let row = row.inspect_err(|rejection| session.unread.add(rejection));
-            let Ok(row) = row else { continue };
+            let Some(row) = session.readable(row) else { continue };
             let size = row_size(&row);
             rows += 1;
             bytes += size;

@@ -432,7 +432,7 @@ async fn rejected_rows_of_all_tables_are_in_one_file() {
         .failed(2);
     assert!(absent.contains("no folder absent"), "{absent}");
     let error = server.run(&[&restore[..], &["rejects"]].concat()).await.failed(1);
-    assert!(error.contains("One: 1 row is left; Two: 1 row is left"), "{error}");
+    assert!(error.contains("2 rejected: 2 rows are left"), "{error}");
     let rejects = folder.read("rejects");
     assert_eq!(rejects.lines().count(), 2, "{rejects}");
     assert!(rejects.contains("One") && rejects.contains("Two"), "{rejects}");

@@ -219,7 +219,7 @@ async fn backup_that_lacks_rows_says_so_to_the_end() {
     let restored = server.run(&restore).await.failed(1);
     assert!(restored.contains(lacks), "{restored}");
     assert!(
-        restored.contains("error: 3 read, 2 written, 1 rejected: Half: 1 row is left"),
+        restored.contains("error: 3 read, 2 written, 1 rejected: 1 row is left"),
         "{restored}"
     );
 }

@@ -62,7 +62,7 @@ async fn resumed_restore_keeps_to_its_backup_and_reports_all_rows_that_are_left(
     server.done(&["backup", "local:tables", "backups", "--yes"]).await;
     let resumed = server.resumed(&stopped).await;
     assert_eq!(resumed.code, 1, "{}", resumed.error);
-    assert!(resumed.error.contains("Aaa: 1 row is left"), "{}", resumed.error);
+    assert!(resumed.error.contains("1 rejected: 1 row is left"), "{}", resumed.error);
     let restored = server.tables().await;
     assert_eq!((restored["Aaa"].len(), restored["Bbb"].len()), (1, 6_000));
     assert!(restored["Bbb"].iter().all(|row| row.contains("old")));
@@ -105,7 +105,7 @@ async fn restore_writes_over_no_row_of_another_program() {
         .unwrap();
     let resumed = server.resumed(&ran).await;
     assert_eq!(resumed.code, 1, "{}", resumed.error);
-    assert!(resumed.error.contains("Aaa: 1 row is left"), "{}", resumed.error);
+    assert!(resumed.error.contains("1 rejected: 1 row is left"), "{}", resumed.error);
     assert!(server.tables().await["Bbb"][0].contains("old"));
 }
 
