@@ -99,9 +99,19 @@ impl Fault {
     pub(crate) fn has_stopped(self, ran: &Ran, has_struck: bool) -> bool {
         match self {
             Self::Service {
-                strike: Strike::Throttle | Strike::LoseResponse,
+                strike: Strike::Throttle,
                 ..
             } => false,
+            // A write may stay in doubt: only its writer would know.
+            Self::Service {
+                strike: Strike::LoseResponse,
+                ..
+            } => {
+                let in_doubt = [" in doubt", "\"in_doubt\":"]
+                    .iter()
+                    .any(|text| ran.error.contains(text));
+                has_struck && ran.code == 1 && in_doubt && !ran.error.contains("\"in_doubt\":0")
+            }
             Self::Service {
                 strike: Strike::Forbid | Strike::Vanish,
                 ..
@@ -160,10 +170,10 @@ impl Between {
     pub(crate) fn happen(script: &mut Script<'_>, task: &Task, before: &Moment, stopped: &Moment) -> Option<Self> {
         let is_new = |path: &std::path::PathBuf| !before.files.contains_key(path);
         let parts = stopped.files.keys().filter(|path| is_new(path));
-        let part = parts.clone().find(|path| {
-            let name = path.as_os_str().to_string_lossy();
-            name.ends_with(".part") || name.ends_with(".rows.jsonl.zst")
-        });
+        // A file with columns is made again from its rows: those are what must be there.
+        let ends = |path: &std::path::Path, ending| path.as_os_str().to_string_lossy().ends_with(ending);
+        let rows = parts.clone().find(|path| ends(path, ".rows.jsonl.zst"));
+        let part = rows.or(parts.clone().find(|path| ends(path, ".part")));
         let mut kinds = Vec::new();
         if task.target.is_some() && matches!(task.kind, "import" | "copy") {
             kinds.push(Self::TableGone);

@@ -116,6 +116,11 @@ impl Run {
 
     /// Runs the program in a folder. The control learns its process.
     pub(crate) fn run(&self, folder: &Path, controls: &[Control]) -> Ran {
+        if let Some(pipe) = &self.pipe {
+            // The writer of an earlier run that was killed may still hold the old one.
+            let _ = std::fs::remove_file(pipe);
+            assert!(Command::new("mkfifo").arg(pipe).status().unwrap().success());
+        }
         let mut command = self.command(folder);
         let started = Instant::now();
         let mut child = {

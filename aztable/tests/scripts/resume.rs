@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::path::Path;
 
 use crate::claims::Claim;
 use crate::faults::{Between, Fault};
@@ -77,6 +78,15 @@ impl Script<'_> {
             return None;
         }
         if position.is_none() {
+            if let Some(path) = &task.backups {
+                let left = backup_folders(&stopped, path);
+                let folder = self
+                    .folders
+                    .iter_mut()
+                    .find(|folder| path.ends_with(&folder.name))
+                    .unwrap();
+                folder.has_unfinished |= left > folder.backups.len();
+            }
             if (stop.is_kill() || ran.code == Ran::INTERRUPTED_EARLY) && self.is_done(before, &stopped, ran, task) {
                 return None;
             }
@@ -128,4 +138,11 @@ impl Script<'_> {
             .all(|(claim, _)| *claim == Claim::RejectedRowsAreNamed);
         is_ended && matches!(task.kind, "export" | "restore" | "backup")
     }
+}
+
+/// Returns the number of folders in a folder of backups.
+fn backup_folders(stopped: &Moment, path: &Path) -> usize {
+    let files = stopped.files.iter();
+    let folders = files.filter(|(file, state)| file.parent() == Some(path) && **state == FileState::Folder);
+    folders.count()
 }
