@@ -24,7 +24,7 @@ pub(crate) enum Fault {
 
 impl Fault {
     /// A random fault of a task, if one can happen to it.
-    pub(crate) fn random(script: &mut Script<'_>, task: &Task) -> Option<Self> {
+    pub(crate) fn random(script: &mut Script<'_>, task: &mut Task) -> Option<Self> {
         let servers: Vec<usize> = task
             .places
             .iter()
@@ -36,9 +36,17 @@ impl Fault {
             && task.run.arguments[2..]
                 .iter()
                 .any(|word| word == "-" || word == "/dev/stdout");
+        let is_long = task.expected.counts.as_ref().is_some_and(|counts| counts.read > 1_000);
         let random = &mut script.random;
         if streams && random.bool() {
             return Some(Self::FullDevice);
+        }
+        // A position is stored once a second: a run that is to be killed behind one is slowed down.
+        let is_slowed = is_long && matches!(task.kind, "import" | "copy" | "patch" | "delete");
+        if is_slowed && !task.run.arguments.iter().any(|word| word == "--max-rate") && random.u8(..4) > 0 {
+            let after = Duration::from_millis(random.u64(300..1_300));
+            task.words(["--max-rate", "2000"]);
+            return Some(Self::Signal("-KILL", after));
         }
         let writes_files = matches!(task.kind, "export" | "import" | "backup" | "copy");
         if servers.len() == task.places.len() && writes_files && random.u8(..6) == 0 {
@@ -48,7 +56,9 @@ impl Fault {
             let name = if random.u8(..3) == 0 { "-INT" } else { "-KILL" };
             return Some(Self::Signal(name, Duration::from_millis(random.u64(20..150))));
         };
-        let strike = match random.u8(..40) {
+        // A long run has a position long before its end, behind which it is killed.
+        let kinds = if is_long { 18..40 } else { 0..40 };
+        let strike = match random.u8(kinds) {
             0 | 1 => Strike::Throttle,
             2 => Strike::Vanish,
             3..=5 => Strike::LoseResponse,
@@ -61,6 +71,7 @@ impl Fault {
         let at = match random.u8(..6) {
             // These wait a second and more: they should happen.
             _ if matches!(strike, Strike::Throttle | Strike::Vanish) => random.u64(1..4),
+            _ if is_long => random.u64(8..45),
             0..=2 => random.u64(1..6),
             3 | 4 => random.u64(1..16),
             _ => random.u64(1..60),
@@ -191,7 +202,10 @@ impl Between {
         if task.kind == "export" && part.is_some() {
             kinds.push(Self::PartGone);
         }
-        if kinds.is_empty() || script.random.u8(..3) == 0 {
+        // A long run is better used to go on.
+        let is_long = task.expected.counts.as_ref().is_some_and(|counts| counts.read > 1_000);
+        let chance = if is_long { 1 } else { 2 };
+        if kinds.is_empty() || script.random.u8(..3) >= chance {
             return None;
         }
         let kind = *script.random.choice(&kinds)?;

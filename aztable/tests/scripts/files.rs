@@ -143,12 +143,22 @@ impl Source {
     /// Rows of all types. Some keys are equal; some rows are rejected by the service, or are no rows.
     fn fill_rows(&mut self, script: &mut Script<'_>) {
         let random = &mut script.random;
-        let table = rows::table(random, false);
+        let table = match random.u8(..8) {
+            // Several pages: a resumed import has rows on both sides of its position.
+            0 => {
+                let count = random.usize(1_100..4_000);
+                rows::sized(random, count, false)
+            }
+            _ => rows::table(random, false),
+        };
         self.lines = table.values().cloned().map(Line::Row).collect();
         if self.format.is_of_aztable() {
             return;
         }
-        random.shuffle(&mut self.lines);
+        // Pages of sorted rows settle one after the other: then a run that is killed has a position.
+        if self.lines.len() < 1_000 {
+            random.shuffle(&mut self.lines);
+        }
         let can_be_garbage = matches!(self.format, Format::Lines | Format::Array);
         for number in 0..random.usize(..3) {
             let place = random.usize(..=self.lines.len());

@@ -86,7 +86,9 @@ pub(crate) fn import(script: &mut Script<'_>, before: &Moment) -> Task {
     let path = FilePath::random(script, &source.ending(), can_stream);
     let is_dangling = path.kind == PathKind::DanglingLink;
     let is_insert = script.random.u8(..4) == 0;
-    let has_foreign = !path.kind.is_stream() && script.random.u8(..15) == 0;
+    // The name of a position is text: that of another file may be meant.
+    let is_text = path.kind != PathKind::NotUtf8 && !path.kind.is_stream();
+    let has_foreign = is_text && script.random.u8(..15) == 0;
     let mut written = Written::to(before.tables[place].get(&table));
     for line in &source.lines {
         match line {

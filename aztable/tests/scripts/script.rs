@@ -313,7 +313,7 @@ impl<'a> Script<'a> {
         }
         let can_fail = task.can_fail && self.faults < 2 && !task.expected.is_refused();
         let fault = if can_fail && self.random.bool() {
-            Fault::random(self, &task)
+            Fault::random(self, &mut task)
         } else {
             None
         };
