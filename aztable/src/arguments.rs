@@ -9,28 +9,9 @@ use crate::command::{
 use crate::connection::AccountOptions;
 use crate::terminal::Terminal;
 
-const AFTER_HELP: &str = "\
-Examples:
-  aztable put local:tables/Quakes banda 0001 Magnitude:double=6.8    # tables in a folder, without an account
-  aztable query contoso/Quakes --partition banda                     # an account, after `az login`
-
-Tables are named TABLE, ACCOUNT/TABLE, @FILE/TABLE (a file with a connection string or the URL of a SAS) or \
-local:DIR/TABLE (tables in a folder).
-
-Exit codes:
-  0    done         every row that was read is in the target, or was there
-  1    failed       an error, rows that differ, or rows that are left: rejected, in doubt or not attempted
-  2    usage        the command line cannot be used, and nothing was written
-  130  interrupted  a signal; a long command prints the one that goes on (`ui` ends with 0)
-  141  closed       the reader of the output has closed the pipe
-
-A run that moves rows ends with one line of counts, behind `error:` if it failed, also with --quiet. Each row that is \
-read has one of the outcomes: written, unchanged (the target had it), superseded (written, instead of an earlier row of \
-the file with its key), deleted, kept (only the target has it), rejected, in doubt, not attempted.";
-
 /// Tables of Azure Storage and Cosmos DB: query, export, import, copy, compare, back up.
 #[derive(Parser)]
-#[command(version, after_help = AFTER_HELP, arg_required_else_help = true, infer_subcommands = false)]
+#[command(version, after_help = include_str!("arguments.txt"), arg_required_else_help = true, infer_subcommands = false)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,

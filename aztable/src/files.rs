@@ -4,12 +4,15 @@
 //! replaces. A stream is written from its begin to its end: the standard streams, pipes, devices.
 
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
+use std::io::{ErrorKind, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use crate::failure::{Done, Failure, InFile as _, fail, usage};
+
+/// The ending of a file that is about to replace another one.
+pub(crate) const NEW: &str = ".new";
+/// The advice for a file beside ours.
+pub(crate) const NOT_OURS: &str = "no position says that this program wrote it: move it away";
 
 /// Returns whether a file is a stream. The metadata say it, not the path: `/dev/shm` has ordinary files.
 pub(crate) fn is_stream(path: &Path) -> bool {
@@ -84,24 +87,17 @@ pub(crate) fn open_to_write(path: &Path, length: u64) -> Done<File> {
     Ok(file)
 }
 
-/// Replaces a file by a rename, after its contents are on the disk. A crash leaves the old or the new one.
+/// Replaces a file of ours by a rename, after its contents are on the disk. A crash leaves the old or the new one, and
+/// may leave `FILE.new`, which is ours as well.
 ///
 /// # Errors
 /// The file cannot be written.
 pub(crate) fn replace(path: &Path, contents: &[u8]) -> Done<()> {
-    let mut new = temporary(path).in_file(path)?;
-    new.write_all(contents).in_file(path)?;
-    new.as_file().sync_all().in_file(path)?;
-    new.persist(path).map(drop).in_file(path)
-}
-
-/// Creates a file beside a path, which is deleted at its end. Only the user can read it.
-///
-/// # Errors
-/// The file cannot be created.
-pub(crate) fn temporary(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))
+    let new = with_ending(path, NEW);
+    let mut file = open_to_write(&new, 0)?;
+    let written = file.write_all(contents).and_then(|()| file.sync_all());
+    let renamed = written.and_then(|()| fs::rename(&new, path));
+    renamed.inspect_err(|_| drop(fs::remove_file(&new))).in_file(path)
 }
 
 /// Deletes a file, if it is there.

@@ -54,11 +54,15 @@ async fn main() -> ExitCode {
         Err(failure) => Err(failure),
     };
     let Err(failure) = done else { return ExitCode::SUCCESS };
+    // A secret may stand where a path is expected.
+    let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let secrets = words.filter(|word| has_secret(word));
+    let text = secrets.fold(failure.to_string(), |text, secret| text.replace(&secret, "…"));
     match terminal.json {
         // As other tools: whoever closed the pipe has read enough.
         _ if failure.code() == Failure::CLOSED => {}
-        true => terminal.event("error", &json!({ "text": failure.to_string() })),
-        false => say(format!("error: {failure}")),
+        true => terminal.event("error", &json!({ "text": text })),
+        false => say(format!("error: {text}")),
     }
     failure.code().into()
 }

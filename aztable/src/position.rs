@@ -110,11 +110,14 @@ impl PositionFile {
     /// # Errors
     /// The file cannot be written.
     pub(crate) fn check_writable(&self) -> Done<()> {
+        let new = files::with_ending(&self.path, files::NEW);
+        // A run that was killed may have left one before the first position.
+        let is_position = |bytes: Vec<u8>| bytes.is_empty() || bytes.starts_with(b"{\"job\":");
+        let is_ours = self.is_resumed || fs::read(&new).is_ok_and(is_position);
+        files::check_writable(&new, is_ours, files::NOT_OURS)?;
         let failed = |error| format!("no position can be stored: {error}: name another --position FILE");
-        files::temporary(&self.path)
-            .map(drop)
-            .map_err(failed)
-            .in_file(&self.path)
+        let written = files::open_to_write(&new, 0).and_then(|_| files::delete(&new));
+        written.map_err(failed).in_file(&self.path)
     }
 
     /// Returns `true` if the last position was stored some time ago.
@@ -142,6 +145,7 @@ impl PositionFile {
     /// # Errors
     /// The file cannot be deleted.
     pub(crate) fn delete(&self) -> Done<()> {
+        files::delete(&files::with_ending(&self.path, files::NEW))?;
         files::delete(&self.path)
     }
 }

@@ -34,25 +34,8 @@ use crate::session::{Session, resumable};
 /// The compression of rows from which a file with columns is made.
 const COMPRESSION: Compression = Compression::Zstandard;
 
-const AFTER_HELP: &str = "\
-Examples:
-  aztable export Quakes quakes.jsonl.zst
-  aztable export Quakes - --partition banda | jq .Magnitude
-
-CSV: the header has the type of each column, as Age:Edm.Int32, and a property of two types has two columns. An empty \
-cell is an absent property; an empty text is a cell of two quotes. Binary is base64.
-
-Parquet: times are timestamps in microseconds; a column Name@100ns has what is behind them, if a row needs it. A \
-property of two types has the columns Age:Edm.Int32 and Age:Edm.String.
-
-Both need the columns of all rows: the rows are first written to FILE.rows.jsonl.zst, which is deleted at the end.
-
-FILE is FILE.part until it is complete. Then it replaces an older one, or the one behind a link.";
-
-const NOT_OURS: &str = "no position says that this program wrote it: move it away";
-
 #[derive(Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = include_str!("export.txt"))]
 pub(crate) struct Export {
     /// The table
     table: TablePlace,
@@ -106,7 +89,10 @@ impl Export {
         let mut position: Position = stored.resumed(self.resume.is_some())?.unwrap_or_default();
         files::check_writable(&self.file, self.overwrite || stored.is_resumed, "add --overwrite")?;
         for file in [self.part(), scanned.clone()] {
-            files::check_writable(&file, stored.is_resumed, NOT_OURS)?;
+            files::check_writable(&file, stored.is_resumed, files::NOT_OURS)?;
+        }
+        if !is_pipe {
+            stored.check_writable()?;
         }
         session.note(&format!("export {selected} of {name} at {account}"));
         let mut done = Ok(());

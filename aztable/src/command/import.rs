@@ -10,7 +10,7 @@ use indicatif::HumanBytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::failure::{Done, InFile as _, fail, usage};
+use crate::failure::{Done, fail, usage};
 use crate::files::{is_stream, or_standard};
 use crate::place::TablePlace;
 use crate::position::hexadecimal;
@@ -23,25 +23,8 @@ use crate::rows::row_source::{ColumnOptions, PAGE, RowSource};
 use crate::rows::unread::ReadRow;
 use crate::session::Session;
 
-const AFTER_HELP: &str = "\
-Examples:
-  aztable import quakes.jsonl.zst Quakes
-  gunzip -c quakes.jsonl.gz | aztable import - Quakes --insert --yes
-
-CSV: types are those of the header (Age:Edm.Int32, as export writes it), of a column Age@type beside Age (Storage \
-Explorer), of --type, or those that all cells of a column show: 0010, +49 and 1.10 are texts. Columns ETag and \
-Timestamp are left out. Of the CSV of AzCopy 7, types are those that the cells show: its *.schema.csv is not read.
-
-Of rows with the same key the last one stays, and the others count as superseded. A CSV or Parquet file of another \
-program is searched for them first, and not imported if it has any; from a pipe, which is read once, the later ones are \
-rejected. Keys of a pipe, or of a file that is not in key order, take up to 40 bytes of memory for each row.
-
-JSON: an array of rows, rows one after the other, or responses of the service, with odata.type members.
-
-Parquet: our own has the types in its metadata; other files are read by their logical types.";
-
 #[derive(Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_help = include_str!("import.txt"))]
 pub(crate) struct Import {
     /// The file: *.jsonl, *.json, *.csv, *.parquet, with .gz or .zst; or - for the standard input
     file: PathBuf,
@@ -132,20 +115,12 @@ impl Import {
         let name = if is_pipe { "stdin" } else { &*file_name };
         // The number of rows belongs to the meaning of the columns.
         let columns = format!("{:?} {:?}", format.form, self.columns);
-        let job = [
-            &*account,
-            &self.table.to_string(),
-            &file_name,
-            if self.insert { "insert" } else { "" },
-            &columns,
-        ];
+        let mode = if self.insert { "insert" } else { "insert or replace" };
+        let job = [&*account, self.table.table.as_str(), &file_name, mode, &columns];
         let (position, before) = self.options.position::<Position>(&format!("{name}.position"), &job)?;
         let file = open_rows(&self.file, format, &self.columns)?;
-        let mode = if self.insert { "insert" } else { "insert or replace" };
-        let size = match is_pipe {
-            true => String::new(),
-            false => format!(" ({})", HumanBytes(self.file.metadata().in_file(&self.file)?.len())),
-        };
+        let length = self.file.metadata().ok().filter(|_| !is_pipe).map(|found| found.len());
+        let size = length.map_or_else(String::new, |length| format!(" ({})", HumanBytes(length)));
         let (table, types) = (&self.table, file.plan());
         let plan = format!("{mode} the rows of {file_name}{size} in {table} at {account}{types}");
         let columns = self.columns.clone();

@@ -13,7 +13,7 @@ use crate::failure::{Done, Failure, InFile as _, fail, usage};
 use crate::files::is_stream;
 use crate::rows::compression::{Compression, open};
 use crate::rows::csv_columns::CsvColumns;
-use crate::rows::key_survey::{ADVICE, KeySurvey};
+use crate::rows::key_survey::KeySurvey;
 use crate::rows::row_source::{ColumnOptions, RowSource};
 use crate::rows::unread::ReadRow;
 
@@ -109,7 +109,7 @@ fn survey(path: &Path, compression: Compression, columns: &mut CsvColumns, keys:
             Ok(true) => {
                 columns.narrow(&record);
                 if let Err(why) = new_key(keys, columns, &record) {
-                    fail!("{}: {why}: {ADVICE}", path.display());
+                    fail!("{}: {why}: name other columns with --keys A,B", path.display());
                 }
             }
             Err(error) => drop(unreadable(path, error)?),

@@ -55,6 +55,3 @@ impl KeySurvey {
         self.columns.iter().filter_map(warning).collect()
     }
 }
-
-/// The advice for a file with equal keys.
-pub(crate) const ADVICE: &str = "name other columns with --keys A,B";

@@ -12,7 +12,7 @@ use parquet::schema::types::Type;
 use serde_json::json;
 
 use crate::failure::{Done, Failure, InFile as _, fail};
-use crate::rows::key_survey::{ADVICE, KeySurvey};
+use crate::rows::key_survey::KeySurvey;
 use crate::rows::named_columns::{Name, Use, uses};
 use crate::rows::parquet_writer::{FINE, HEADERS, UNIX_EPOCH};
 use crate::rows::row_source::{ColumnOptions, RowSource};
@@ -51,7 +51,9 @@ impl ParquetReader {
                 {
                     let (path, number) = (path.display(), reader.number);
                     let key = (row.partition_key, row.row_key);
-                    fail!("{path}: row {number} has the key {key:?} of an earlier row: {ADVICE}");
+                    fail!(
+                        "{path}: row {number} has the key {key:?} of an earlier row: name other columns with --keys A,B"
+                    );
                 }
             }
             reader = Self::begin(path, options)?.0;
@@ -117,15 +119,14 @@ impl ParquetReader {
                 let key = |value: Option<EdmValue>, absent| {
                     Ok::<_, String>(self.options.key(name, &value.ok_or(absent)?.to_string()))
                 };
-                let mut is_twice = false;
                 match (&column.usage, value) {
                     (Use::PartitionKey, value) => entity.partition_key = key(value, "no PartitionKey")?,
                     (Use::RowKey, value) => entity.row_key = key(value, "no RowKey")?,
-                    (Use::Property(name), Some(value)) => is_twice = entity.insert(name, value).is_some(),
+                    (Use::Property(name), Some(value)) => {
+                        let other = entity.insert(name, value);
+                        other.map_or(Ok(()), |_| Err(format!("{name} has two values")))?;
+                    }
                     _ => {}
-                }
-                if is_twice {
-                    return Err(format!("{name} has two values"));
                 }
             }
             Ok(entity)
