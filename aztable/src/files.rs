@@ -27,10 +27,8 @@ pub(crate) fn or_standard(path: PathBuf, stream: &impl std::os::fd::AsFd) -> Pat
     let same = |stream: Metadata, found: Metadata| (stream.dev(), stream.ino()) == (found.dev(), found.ino());
     let opened = stream.as_fd().try_clone_to_owned().map(File::from);
     let both = opened.and_then(|stream| Ok((stream.metadata()?, path.metadata()?)));
-    match both.is_ok_and(|(stream, found)| same(stream, found)) {
-        true => "-".into(),
-        false => path,
-    }
+    let is_same = both.is_ok_and(|(stream, found)| same(stream, found));
+    if is_same { "-".into() } else { path }
 }
 
 #[cfg(not(unix))]
@@ -43,13 +41,11 @@ pub(crate) fn or_standard<T>(path: PathBuf, _: &T) -> PathBuf {
 /// # Errors
 /// The link leads to nothing.
 pub(crate) fn behind_links(path: &Path) -> Done<PathBuf> {
-    match path.symlink_metadata() {
-        Ok(found) if found.is_symlink() && !is_stream(path) => {
-            let target = path.canonicalize();
-            target.map_err(|error| Failure::usage(format!("{}: a link to nothing: {error}", path.display())))
-        }
-        _ => Ok(path.to_owned()),
+    if !path.is_symlink() || is_stream(path) {
+        return Ok(path.to_owned());
     }
+    let failed = |error| Failure::usage(format!("{}: a link to nothing: {error}", path.display()));
+    path.canonicalize().map_err(failed)
 }
 
 /// Checks that a file may be written: it is ours, or it is absent.

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use clap::ValueEnum;
 use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -13,7 +14,7 @@ use crate::failure::{Done, Failure, Rejection, fail};
 use crate::terminal::Terminal;
 
 /// The end of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Outcome {
     Written,
     /// The target had the row already.
@@ -28,18 +29,6 @@ pub(crate) enum Outcome {
     NotAttempted,
 }
 
-/// The names of the outcomes, in their order.
-const NAMES: [&str; 8] = [
-    "written",
-    "unchanged",
-    "superseded",
-    "deleted",
-    "kept",
-    "rejected",
-    "in doubt",
-    "not attempted",
-];
-
 /// The outcome of a row, or its rejection.
 pub(crate) type RowEnd = Result<Outcome, Rejection>;
 
@@ -47,7 +36,8 @@ pub(crate) type RowEnd = Result<Outcome, Rejection>;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ledger {
     read: u64,
-    ended: [u64; NAMES.len()],
+    /// By outcome.
+    ended: [u64; 8],
 }
 
 impl Ledger {
@@ -63,6 +53,12 @@ impl Ledger {
         }
     }
 
+    /// Prints a row that cannot be read, and counts it.
+    pub(crate) fn reject(&mut self, rejection: &Rejection, terminal: &Terminal) {
+        terminal.rejected(rejection);
+        self.count(Outcome::Rejected, 1);
+    }
+
     /// Adds the counts of other rows.
     pub(crate) fn add(&mut self, other: &Self) {
         self.read += other.read;
@@ -73,6 +69,14 @@ impl Ledger {
     /// Returns the number of rows with an outcome.
     pub(crate) fn of(&self, outcome: Outcome) -> u64 {
         self.ended.get(outcome as usize).copied().unwrap_or_default()
+    }
+
+    /// Returns the name of each outcome with its count. Clap derives the names: `in-doubt`.
+    fn named(&self) -> impl Iterator<Item = (String, u64)> {
+        let names = Outcome::value_variants()
+            .iter()
+            .filter_map(ValueEnum::to_possible_value);
+        names.map(|name| name.get_name().replace('-', " ")).zip(self.ended)
     }
 
     /// Returns the number of rows that have an outcome.
@@ -102,7 +106,7 @@ impl Ledger {
     pub(crate) fn end(&self, terminal: &Terminal, done: Done<()>) -> Done<()> {
         let done = done.and_then(|()| self.check());
         let mut event = json!({ "read": self.read });
-        for (name, count) in NAMES.iter().zip(self.ended) {
+        for (name, count) in self.named() {
             event[name.replace(' ', "_")] = count.into();
         }
         terminal.event("end", &event);
@@ -129,7 +133,7 @@ pub(crate) fn no_rows_left(rows: u64) -> Done<()> {
 impl fmt::Display for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} read", HumanCount(self.read))?;
-        let counts = NAMES.iter().zip(self.ended).filter(|(_, count)| *count > 0);
+        let counts = self.named().filter(|(_, count)| *count > 0);
         counts
             .into_iter()
             .try_for_each(|(name, count)| write!(f, ", {} {name}", HumanCount(count)))

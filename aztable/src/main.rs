@@ -46,14 +46,14 @@ async fn main() -> ExitCode {
         Err(error) => return rejected(&error),
     };
     let terminal = arguments.terminal;
-    let done = match Session::new(arguments.account, terminal) {
-        Ok(session) => {
-            let done = Box::pin(command::run(arguments.command, &session)).await;
-            done.and_then(|()| no_rows_left(session.unread.into_inner()))
-        }
-        Err(failure) => Err(failure),
+    let run = async {
+        let session = Session::new(arguments.account, terminal)?;
+        Box::pin(command::run(arguments.command, &session)).await?;
+        no_rows_left(session.unread.into_inner())
     };
-    let Err(failure) = done else { return ExitCode::SUCCESS };
+    let Err(failure) = run.await else {
+        return ExitCode::SUCCESS;
+    };
     // A secret may stand where a path is expected.
     let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let secrets = words.filter(|word| has_secret(word));

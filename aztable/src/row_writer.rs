@@ -211,22 +211,26 @@ impl<'s> RowWriter<'s> {
             session.connections.create_folder(&table.account)?;
             session.table(table)?.create_table_if_not_exists().await?;
         }
-        let writer = Self::open(session, table, sending)?;
-        Ok(Self { position, ..writer })
+        Self::open(session, table, sending, position)
     }
 
     /// Opens a table that exists.
     ///
     /// # Errors
     /// The account cannot be opened.
-    pub(crate) fn open(session: &'s Session, table: &TablePlace, sending: &SendOptions) -> Done<Self> {
+    pub(crate) fn open(
+        session: &'s Session,
+        table: &TablePlace,
+        sending: &SendOptions,
+        position: Option<PositionFile>,
+    ) -> Done<Self> {
         let (service, table) = session.connections.service_and_table(table)?;
         Ok(Self {
             session,
             service,
             table,
             sending: sending.clone(),
-            position: None,
+            position,
             rejected: Mutex::default(),
         })
     }
@@ -245,11 +249,9 @@ impl<'s> RowWriter<'s> {
             items: rows.into_iter().map(&item).collect(),
             position,
         });
-        let (ledger, mut done) = self.write(pages, None).await?;
-        if done.is_ok() && ledger.is_final() {
-            done = self.position.as_ref().map_or(Ok(()), PositionFile::delete);
-        }
-        ledger.end(&self.session.terminal, done)
+        let (ledger, done) = self.write(pages, None).await?;
+        let delete = |()| self.position.as_ref().map_or(Ok(()), PositionFile::delete);
+        ledger.end(&self.session.terminal, done.and_then(delete))
     }
 
     /// Writes the rows of a source. Returns the counts, and the error of the source or the table, of a signal, or of rows

@@ -100,21 +100,16 @@ impl<'f> TableWriter<'f> {
     pub(crate) fn add_page(&mut self, rows: Vec<ReadRow>, terminal: &Terminal) -> Done<()> {
         self.position.ledger.read(rows.len());
         for row in rows {
-            let outcome = match row {
+            match row {
                 Ok(row) => self.add(row)?,
-                Err(rejection) => {
-                    terminal.rejected(&rejection);
-                    self.position.entry.rejected += 1;
-                    Outcome::Rejected
-                }
-            };
-            self.position.ledger.count(outcome, 1);
+                Err(rejection) => self.position.ledger.reject(&rejection, terminal),
+            }
         }
         Ok(())
     }
 
     /// Adds a row: its key, and itself if the base has not this version of it.
-    fn add(&mut self, row: DynamicEntity) -> Done<Outcome> {
+    fn add(&mut self, row: DynamicEntity) -> Done<()> {
         let (partition, key) = (row.partition_key.clone(), row.row_key.clone());
         let line = KeyLine(partition, key, row.etag.clone(), row.timestamp);
         if let Some(last) = &self.last
@@ -132,7 +127,9 @@ impl<'f> TableWriter<'f> {
         json_lines::write(&mut self.keys, &line)?;
         self.position.entry.rows += 1;
         self.last = Some(line);
-        Ok(if is_new { Outcome::Written } else { Outcome::Unchanged })
+        let outcome = if is_new { Outcome::Written } else { Outcome::Unchanged };
+        self.position.ledger.count(outcome, 1);
+        Ok(())
     }
 
     /// Writes all rows to the disk. Returns the position behind them.
@@ -142,6 +139,7 @@ impl<'f> TableWriter<'f> {
     pub(crate) fn flush(&mut self, next: Option<Continuation>) -> Done<TablePosition> {
         self.rows.flush()?;
         self.keys.flush()?;
+        self.position.entry.rejected = self.position.ledger.of(Outcome::Rejected);
         self.position.entry.rows_file.bytes = self.rows.length();
         self.position.entry.keys_file.bytes = self.keys.length();
         self.position.next = next;

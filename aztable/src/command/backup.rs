@@ -81,8 +81,10 @@ impl Backup {
         let now = DateTime::now();
         // `restore` takes the latest one by these times.
         if let Some(latest) = earlier.last().filter(|latest| latest.manifest.end > now) {
-            let (name, end) = (latest.name(), latest.manifest.end);
-            usage!("this machine's clock is at {now}, the backup {name} ended at {end}: set the clock");
+            usage!(
+                "this machine's clock is at {now}, before the end of {}: set the clock",
+                latest.name()
+            );
         }
         // Names sort as their times do: with three digits of milliseconds, whatever they are.
         let (seconds, milliseconds) = (now.unix_millis().div_euclid(1_000), now.unix_millis().rem_euclid(1_000));

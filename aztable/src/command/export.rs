@@ -95,22 +95,19 @@ impl Export {
             stored.check_writable()?;
         }
         session.note(&format!("export {selected} of {name} at {account}"));
-        let mut done = Ok(());
-        if !position.is_read {
-            let compression = match format.form {
-                RowForm::JsonLines => format.compression,
-                _ => COMPRESSION,
-            };
-            let read = self.read(session, &scanned, compression, &mut stored, &mut position);
-            done = read.await;
-        }
-        let done = done.and_then(|()| self.finish(session, format, &scanned, &mut stored, &mut position));
-        if let Err(error) = done {
+        let is_lines = format.form == RowForm::JsonLines;
+        let compression = if is_lines { format.compression } else { COMPRESSION };
+        let run = async {
+            self.read(session, &scanned, compression, &mut stored, &mut position)
+                .await?;
+            self.finish(session, format, &scanned, &mut stored, &mut position)
+        };
+        if let Err(error) = run.await {
             return position.ledger.end(&session.terminal, Err(resumable(error, &path)));
         }
         stored.delete()?;
         // Behind the position, which needs them.
-        if format.form != RowForm::JsonLines {
+        if !is_lines {
             fs::remove_file(&scanned).in_file(&scanned)?;
         }
         if position.ledger.ended() == 0 && !self.rows.is_everything() {
@@ -128,6 +125,9 @@ impl Export {
         stored: &mut PositionFile,
         position: &mut Position,
     ) -> Done<()> {
+        if position.is_read {
+            return Ok(());
+        }
         let (service, table) = session.connections.service_and_table(&self.table)?;
         let mut query = self.rows.query(&table)?;
         if !self.select.is_empty() {
@@ -143,20 +143,16 @@ impl Export {
         while let Some((rows, scan)) = page {
             position.ledger.read(rows.len());
             for row in rows {
-                let outcome = match row {
-                    Err(rejection) => {
-                        session.terminal.rejected(&rejection);
-                        Outcome::Rejected
-                    }
+                match row {
+                    Err(rejection) => position.ledger.reject(&rejection, &session.terminal),
                     Ok(mut row) => {
                         if !self.system {
                             (row.etag, row.timestamp) = (None, None);
                         }
                         json_lines::write(&mut file, &row)?;
-                        Outcome::Written
+                        position.ledger.count(Outcome::Written, 1);
                     }
-                };
-                position.ledger.count(outcome, 1);
+                }
             }
             position.scan = scan;
             progress.set(position.ledger.ended());
@@ -197,12 +193,11 @@ impl Export {
         position: &mut Position,
     ) -> Done<()> {
         let part = self.part();
+        let rows = position.ledger.of(Outcome::Written);
         let is_new = position.complete.is_none();
-        if is_new {
-            let rows = position.ledger.of(Outcome::Written);
-            if format.form != RowForm::JsonLines && !self.write_columns(session, format, scanned, &part, rows)? {
-                return Err(Session::interrupted(rows));
-            }
+        let has_columns = is_new && format.form != RowForm::JsonLines;
+        if has_columns && !self.write_columns(session, format, scanned, &part, rows)? {
+            return Err(Session::interrupted(rows));
         }
         if is_stream(&self.file) {
             return Ok(());

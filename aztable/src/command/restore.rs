@@ -78,7 +78,7 @@ impl Restore {
             true => serde_json::from_value(stored.run.clone())?,
             false => Run::default(),
         };
-        let mut position: Option<Stored<u64>> = position.flatten();
+        let mut position = position.flatten();
         let at = run.backup.as_deref().or(self.at.as_deref());
         let backup = StoredBackup::at(&self.folder, at, &self.tables, session.terminal)?;
         run.backup = Some(backup.name().to_owned());
@@ -116,21 +116,17 @@ impl Restore {
             }
             stored.run = json!(run);
             let (mut merged, table) = (MergedRows::open(&chain, &entry.table)?, session.table(&target)?);
-            let (begin, written) = match position.take() {
-                Some(begin) => {
-                    let written = behind(&table, merged.skip(begin.source)?).await?;
-                    (begin, written)
-                }
-                None => {
-                    stored.save(None::<()>)?;
-                    let created = create(&table, index < noted, &account).await;
-                    created.map_err(|error| resumable(error, stored.path()))?;
-                    (Stored::begin(0, run.rejects), Written::new())
-                }
-            };
+            let resumed = position.take();
+            if resumed.is_none() {
+                stored.save(None::<()>)?;
+                let created = create(&table, index < noted, &account).await;
+                created.map_err(|error| resumable(error, stored.path()))?;
+            }
+            let mut begin: Stored<u64> = resumed.unwrap_or_default();
+            begin.rejects = begin.rejects.max(run.rejects);
+            let written = behind(&table, merged.skip(begin.source)?).await?;
             stored.save(&begin)?;
-            let mut writer = RowWriter::open(session, &target, &self.options.sending)?;
-            writer.position = Some(stored.clone());
+            let mut writer = RowWriter::open(session, &target, &self.options.sending, Some(stored.clone()))?;
             let pages = pages(merged, begin.source, written);
             let (mut ledger, done) = writer.write(pages, Some(entry.rows)).await?;
             // The backup lacks them.
@@ -187,11 +183,13 @@ impl Restore {
 /// Creates a table. One without rows may be `noted`: a kill came before its creation was stored.
 async fn create(table: &TableClient<DynamicEntity>, noted: bool, account: &str) -> Done<()> {
     match table.create_table().await {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            match noted && table.query().allow_table_scan().first().await?.is_none() {
-                true => Ok(()),
-                false => fail!("{} exists at {account}: {ABSENT}", table.name()),
+        // A creation whose response was lost may be the one that exists.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists || error.may_have_applied() => {
+            let may_be_ours = noted || error.may_have_applied();
+            if !may_be_ours || table.query().allow_table_scan().first().await?.is_some() {
+                fail!("{} exists at {account}: {ABSENT}", table.name());
             }
+            Ok(())
         }
         created => Ok(created?),
     }

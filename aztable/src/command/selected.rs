@@ -98,8 +98,7 @@ impl Selected {
         let set = if set.is_empty() { set } else { format!(", set {set}") };
         session.confirm(&format!("{verb} {selected} of {described} ({path}){set}"))?;
         file.check_writable()?;
-        let mut writer = RowWriter::open(session, &self.table, &self.options.sending)?;
-        writer.position = Some(file);
+        let writer = RowWriter::open(session, &self.table, &self.options.sending, Some(file))?;
         let keys = query.select_names(["PartitionKey", "RowKey"]);
         let pages = scanned_pages(&service, keys, position);
         let item =

@@ -51,11 +51,10 @@ impl Sync {
         );
         self.options.check()?;
         let writer = RowWriter::confirmed(session, &plan, &self.pair.to, &self.options, None).await?;
-        let delete = self.delete;
         let item = move |row| match row {
             Compared::Equal => Item::Ended(Ok(Outcome::Unchanged)),
             Compared::Missing(row) | Compared::Changed(row, _) => Item::row(row, false),
-            Compared::Extra(row) if delete => operation(row, &DynamicEntity::default()),
+            Compared::Extra(row) if self.delete => operation(row, &DynamicEntity::default()),
             Compared::Extra(_) => Item::Ended(Ok(Outcome::Kept)),
             // The first table may have a row of this key.
             Compared::Unreadable(rejection) => Item::Ended(Err(rejection)),

@@ -38,9 +38,6 @@ impl VerifyBackup {
                     for entry in &backup.manifest.tables {
                         tables += 1;
                         missing += entry.rejected;
-                        if entry.rejected > 0 {
-                            session.note(&format!("{name}: {}{}", entry.table, lacks(entry.rejected)));
-                        }
                         if let Err(failure) = verify(&backup, entry) {
                             report(&name, failure)?;
                         }

@@ -15,24 +15,12 @@ use crate::ledger::{Ledger, Outcome, RowEnd};
 use crate::row_writer::{Item, Page};
 
 /// The position of a source, and the counts of the rows before it.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, Default)]
 pub(crate) struct Stored<P> {
     pub(crate) source: P,
     pub(crate) ledger: Ledger,
     /// The length of the file of rejected rows.
     pub(crate) rejects: u64,
-}
-
-impl<P> Stored<P> {
-    /// The begin of a source.
-    pub(crate) fn begin(source: P, rejects: u64) -> Self {
-        let ledger = Ledger::default();
-        Self {
-            source,
-            ledger,
-            rejects,
-        }
-    }
 }
 
 /// The rows of a page.

@@ -159,12 +159,12 @@ impl Counts {
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [equal, missing, changed, extra] = [self.equal, self.missing, self.changed, self.extra].map(HumanCount);
-        write!(f, "{equal} equal, {missing} missing, {changed} changed, {extra} extra")?;
-        match self.rejected {
-            0 => Ok(()),
-            rejected => write!(f, ", {} rejected", HumanCount(rejected)),
-        }
+        let counts = [self.equal, self.missing, self.changed, self.extra, self.rejected];
+        let [equal, missing, changed, extra, rejected] = counts.map(HumanCount);
+        write!(
+            f,
+            "{equal} equal, {missing} missing, {changed} changed, {extra} extra, {rejected} rejected"
+        )
     }
 }
 

@@ -24,13 +24,10 @@ impl KeySurvey {
     /// # Errors
     /// Those of [`ColumnOptions::key_names`].
     pub(crate) fn new(options: &ColumnOptions) -> Done<Self> {
-        let columns = options
-            .key_names()?
-            .map(|name| (name.to_owned(), Some([usize::MAX, 0])));
-        Ok(Self {
-            keys: HashSet::new(),
-            columns: columns.into(),
-        })
+        let names = options.key_names()?;
+        let columns = names.map(|name| (name.to_owned(), Some([usize::MAX, 0]))).into();
+        let keys = HashSet::new();
+        Ok(Self { keys, columns })
     }
 
     /// Adds the key of a row. Returns `false` if an earlier row has it.
