@@ -110,13 +110,11 @@ impl Ledger {
             event[name.replace(' ', "_")] = count.into();
         }
         terminal.event("end", &event);
-        match done {
-            Ok(()) if !terminal.json => terminal.note(&self.to_string()),
-            // One line says all, even if notes are not printed.
-            Err(error) if self.read > 0 => return Err(error.behind(self)),
-            done => return done,
+        if done.is_ok() && !terminal.json {
+            terminal.note(&self.to_string());
         }
-        Ok(())
+        // One line says all, even if notes are not printed.
+        done.map_err(|error| if self.read > 0 { error.behind(self) } else { error })
     }
 }
 

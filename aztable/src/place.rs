@@ -9,8 +9,7 @@ use std::str::FromStr;
 use azure_table::TableName;
 
 /// The error of a secret on the command line, which is in the list of processes and in the history of the shell.
-pub(crate) const SECRET: &str =
-    "a secret does not belong on the command line: write it to a file, and name it as @FILE";
+pub(crate) const SECRET: &str = "a secret does not belong on the command line: write it to a file, named as @FILE";
 
 /// Returns whether a word of the command line has a key or a signature.
 pub(crate) fn has_secret(word: &str) -> bool {

@@ -82,9 +82,8 @@ impl Export {
         let (name, selected, columns) = (&self.table.table, self.rows.text(), self.select.join(","));
         let file_name = self.file.display().to_string();
         let path = self.resume.clone().unwrap_or(with_ending(&self.file, ".position"));
-        let system = if self.system { "system" } else { "" };
-        let form = format!("{:?}", format.form);
-        let job = [&*account, name.as_str(), &selected, &columns, &file_name, system, &form];
+        let form = format!("{:?} {}", format.form, self.system);
+        let job = [&*account, name.as_str(), &selected, &columns, &file_name, &form];
         let mut stored = PositionFile::new(&path, &job);
         let mut position: Position = stored.resumed(self.resume.is_some())?.unwrap_or_default();
         files::check_writable(&self.file, self.overwrite || stored.is_resumed, "add --overwrite")?;

@@ -101,8 +101,7 @@ impl Selected {
         let writer = RowWriter::open(session, &self.table, &self.options.sending, Some(file))?;
         let keys = query.select_names(["PartitionKey", "RowKey"]);
         let pages = scanned_pages(&service, keys, position);
-        let item =
-            move |row: ReadRow| row.map_or_else(|rejection| Item::Ended(Err(rejection)), |row| operation(row, &values));
+        let item = |row: ReadRow| row.map_or_else(|why| Item::Ended(Err(why)), |row| operation(row, &values));
         writer.write_rows(pages, item).await
     }
 }

@@ -73,9 +73,10 @@ impl Backups {
             for entry in manifest.tables {
                 let (rows, stored) = (HumanCount(entry.rows), HumanCount(entry.stored_rows));
                 let size = HumanBytes(entry.rows_file.bytes + entry.keys_file.bytes);
-                let (table, base) = (entry.table, entry.base.map(|base| format!("since {}", base.backup)));
-                let base = base.unwrap_or("full".into());
-                let lacks = lacks(entry.rejected);
+                let base = entry
+                    .base
+                    .map_or("full".into(), |base| format!("since {}", base.backup));
+                let (table, lacks) = (entry.table, lacks(entry.rejected));
                 let line = format!("{name}  {table}  {rows} rows, {stored} stored in {size}, {base}{lacks}");
                 session.terminal.result(line)?;
             }

@@ -144,10 +144,7 @@ impl PartitionWrite {
             self.outcomes.failed(&indices, &Arc::new(error));
             return (Vec::new(), None);
         }
-        if composed
-            .as_ref()
-            .is_some_and(|batch| batch.batch.len() == indices.len())
-        {
+        if composed.iter().any(|it| it.batch.len() == indices.len()) {
             return (indices, composed);
         }
         let mut change_set = ChangeSet::new(&self.pipeline.endpoint, self.table.as_str())
