@@ -27,7 +27,7 @@ pub struct Step {
 }
 
 /// Every step, the cheapest first.
-pub const STEPS: [Step; 17] = [
+pub const STEPS: [Step; 18] = [
     Step {
         name: "kills",
         command: "cargo program durable -- kill 200",
@@ -132,6 +132,12 @@ pub const STEPS: [Step; 17] = [
         command: "env AZURE_TABLE_ADVERSE_SEEDS=10000 tests/faults/run 1000",
         marker: " cases of the matrix",
         cases: 2_178_144,
+    },
+    Step {
+        name: "scripts",
+        command: "aztable/tests/scripts/run 20000",
+        marker: " scripts, ",
+        cases: 20_000,
     },
 ];
 
