@@ -129,8 +129,11 @@ pub(crate) fn export(script: &mut Script<'_>, before: &Moment) -> Task {
             .choice(&[".part", ".position", ".rows.jsonl.zst"])
             .unwrap();
         script.count("path", &format!("foreign {foreigner}"));
-        foreign(&path, foreigner);
+        // Its own files are beside the file behind a link: one beside the link itself does not matter.
+        let is_beside_link = path.kind == PathKind::Link && script.random.bool();
+        foreign(if is_beside_link { &path.argument } else { &path.file }, foreigner);
         match (foreigner, form) {
+            _ if is_beside_link => {}
             (".rows.jsonl.zst", Form::Lines) => {}
             (".position", _) => expected = Expected::nothing(before, &[1, 2]),
             _ if path.kind == PathKind::DanglingLink => {}
