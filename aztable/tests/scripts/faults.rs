@@ -27,6 +27,7 @@ impl Fault {
     /// Returns in how many of eight runs a task has a fault: more often if a stop leaves a file that may be changed.
     pub(crate) fn chance(task: &Task) -> u8 {
         match task.kind {
+            "import" if is_long(task) => 8,
             "export" | "import" => 6,
             _ => 4,
         }
@@ -45,16 +46,15 @@ impl Fault {
             && task.run.arguments[2..]
                 .iter()
                 .any(|word| word == "-" || word == "/dev/stdout");
-        let read = task.expected.counts.as_ref().map_or(0, |counts| counts.read);
-        let is_long = read > 1_000;
+        let is_long = is_long(task);
         let random = &mut script.random;
-        if streams && random.u8(..8) > 0 {
+        if streams && random.u8(..3) > 0 {
             return Some(Self::FullDevice);
         }
         // A position is stored once a second: a run that is to be killed behind one is slowed down.
         let is_slowed = is_long && matches!(task.kind, "import" | "copy" | "patch" | "delete");
         if is_slowed && !task.run.arguments.iter().any(|word| word == "--max-rate") && random.u8(..4) > 0 {
-            let after = Duration::from_millis(random.u64(300..300 + read / 2));
+            let after = Duration::from_millis(random.u64(400..1_100));
             task.words(["--max-rate", "2000"]);
             return Some(Self::Signal("-KILL", after));
         }
@@ -66,19 +66,25 @@ impl Fault {
             let name = if random.u8(..3) == 0 { "-INT" } else { "-KILL" };
             return Some(Self::Signal(name, Duration::from_millis(random.u64(20..150))));
         };
-        // An export that is interrupted early has a file that is not complete.
-        if task.kind == "export" && random.bool() {
-            let (strike, at) = (Strike::Interrupt, random.u64(1..4));
+        // A short run that is interrupted early has a position, and an export a file that is not complete.
+        let is_early = match task.kind {
+            "export" => random.u8(..3) > 0,
+            "import" => !is_long && random.u8(..5) < 3,
+            "copy" => !is_long && random.u8(..5) < 2,
+            _ => false,
+        };
+        if is_early {
+            let (strike, at) = (Strike::Interrupt, random.u64(1..3));
             return Some(Self::Service { place, strike, at });
         }
         // A long run has a position long before its end, behind which it is killed.
         let kinds = if is_long { 18..40 } else { 0..40 };
         let strike = match random.u8(kinds) {
-            0 | 1 => Strike::Throttle,
-            2 => Strike::Vanish,
-            3..=5 => Strike::LoseResponse,
-            6..=11 => Strike::Forbid,
-            12..=25 => Strike::Interrupt,
+            0..=2 => Strike::Throttle,
+            3 | 4 => Strike::Vanish,
+            5..=7 => Strike::LoseResponse,
+            8..=12 => Strike::Forbid,
+            13..=25 => Strike::Interrupt,
             number => Strike::Kill {
                 is_applied: number % 2 == 0,
             },
@@ -174,6 +180,11 @@ impl Fault {
     }
 }
 
+/// Returns whether a task has several pages.
+fn is_long(task: &Task) -> bool {
+    task.expected.counts.as_ref().is_some_and(|counts| counts.read > 1_000)
+}
+
 /// What happens between a stop and its `--resume`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Between {
@@ -228,7 +239,7 @@ impl Between {
             kinds.push(Self::TableGone);
         }
         if let Some(path) = &task.source {
-            kinds.push(Self::FileGone);
+            kinds.extend([Self::FileGone; 2]);
             // A byte of a compressed file may be one that no reader looks at.
             if path
                 .extension()
@@ -241,8 +252,7 @@ impl Between {
             kinds.extend(Self::of_part(stopped.files.get(position)?));
         }
         // A long run is better used to go on.
-        let is_long = task.expected.counts.as_ref().is_some_and(|counts| counts.read > 1_000);
-        let chance = if is_long { 4 } else { 5 };
+        let chance = if is_long(task) { 4 } else { 5 };
         if kinds.is_empty() || script.random.u8(..6) >= chance {
             return None;
         }

@@ -146,7 +146,7 @@ impl Source {
         let table = match random.u8(..10) {
             // Several pages: a resumed import has rows on both sides of its position.
             0 => {
-                let count = random.usize(1_100..2_200);
+                let count = random.usize(1_050..1_600);
                 rows::sized(random, count, false)
             }
             _ => rows::table(random, false),
