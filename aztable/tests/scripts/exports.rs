@@ -63,7 +63,8 @@ pub(crate) fn export(script: &mut Script<'_>, before: &Moment) -> Task {
     };
     script.count("format", &format!("export {format}"));
     let mut path = FilePath::random(script, ending, !ending.contains('.'));
-    if path.kind == PathKind::NamedPipe {
+    let can_stream = form != Form::Parquet && !ending.contains('.');
+    if path.kind == PathKind::NamedPipe || can_stream && script.random.u8(..4) == 0 {
         path = FilePath {
             kind: PathKind::Stream,
             argument: "-".into(),
@@ -123,14 +124,17 @@ pub(crate) fn export(script: &mut Script<'_>, before: &Moment) -> Task {
     if exists && !overwrites || is_stream && form == Form::Parquet {
         expected = Expected::nothing(before, &[2]);
     }
-    if !is_stream && script.random.u8(..6) == 0 {
+    if !is_stream && script.random.u8(..4) == 0 {
         let foreigner = *script
             .random
-            .choice(&[".part", ".position", ".rows.jsonl.zst"])
+            .choice(&[".part", ".part", ".position", ".rows.jsonl.zst", ".rows.jsonl.zst"])
             .unwrap();
         script.count("path", &format!("foreign {foreigner}"));
-        foreign(&path, foreigner);
+        // Its own files are beside the file behind a link: one beside the link itself does not matter.
+        let is_beside_link = path.kind == PathKind::Link && script.random.bool();
+        foreign(if is_beside_link { &path.argument } else { &path.file }, foreigner);
         match (foreigner, form) {
+            _ if is_beside_link => {}
             (".rows.jsonl.zst", Form::Lines) => {}
             (".position", _) => expected = Expected::nothing(before, &[1, 2]),
             _ if path.kind == PathKind::DanglingLink => {}

@@ -1,6 +1,7 @@
 //! The faults of a run, and what happens between a stop and its `--resume`.
 
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::front::Strike;
@@ -23,6 +24,15 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
+    /// Returns in how many of eight runs a task has a fault: more often if a stop leaves a file that may be changed.
+    pub(crate) fn chance(task: &Task) -> u8 {
+        match task.kind {
+            "import" if is_long(task) => 8,
+            "export" | "import" => 6,
+            _ => 4,
+        }
+    }
+
     /// A random fault of a task, if one can happen to it.
     pub(crate) fn random(script: &mut Script<'_>, task: &mut Task) -> Option<Self> {
         let servers: Vec<usize> = task
@@ -36,15 +46,15 @@ impl Fault {
             && task.run.arguments[2..]
                 .iter()
                 .any(|word| word == "-" || word == "/dev/stdout");
-        let is_long = task.expected.counts.as_ref().is_some_and(|counts| counts.read > 1_000);
+        let is_long = is_long(task);
         let random = &mut script.random;
-        if streams && random.bool() {
+        if streams && random.u8(..3) > 0 {
             return Some(Self::FullDevice);
         }
         // A position is stored once a second: a run that is to be killed behind one is slowed down.
         let is_slowed = is_long && matches!(task.kind, "import" | "copy" | "patch" | "delete");
         if is_slowed && !task.run.arguments.iter().any(|word| word == "--max-rate") && random.u8(..4) > 0 {
-            let after = Duration::from_millis(random.u64(300..1_300));
+            let after = Duration::from_millis(random.u64(400..1_100));
             task.words(["--max-rate", "2000"]);
             return Some(Self::Signal("-KILL", after));
         }
@@ -56,14 +66,25 @@ impl Fault {
             let name = if random.u8(..3) == 0 { "-INT" } else { "-KILL" };
             return Some(Self::Signal(name, Duration::from_millis(random.u64(20..150))));
         };
+        // A short run that is interrupted early has a position, and an export a file that is not complete.
+        let is_early = match task.kind {
+            "export" => random.u8(..3) > 0,
+            "import" => !is_long && random.u8(..5) < 3,
+            "copy" => !is_long && random.u8(..5) < 2,
+            _ => false,
+        };
+        if is_early {
+            let (strike, at) = (Strike::Interrupt, random.u64(1..3));
+            return Some(Self::Service { place, strike, at });
+        }
         // A long run has a position long before its end, behind which it is killed.
         let kinds = if is_long { 18..40 } else { 0..40 };
         let strike = match random.u8(kinds) {
-            0 | 1 => Strike::Throttle,
-            2 => Strike::Vanish,
-            3..=5 => Strike::LoseResponse,
-            6..=11 => Strike::Forbid,
-            12..=25 => Strike::Interrupt,
+            0..=2 => Strike::Throttle,
+            3 | 4 => Strike::Vanish,
+            5..=7 => Strike::LoseResponse,
+            8..=12 => Strike::Forbid,
+            13..=25 => Strike::Interrupt,
             number => Strike::Kill {
                 is_applied: number % 2 == 0,
             },
@@ -159,6 +180,11 @@ impl Fault {
     }
 }
 
+/// Returns whether a task has several pages.
+fn is_long(task: &Task) -> bool {
+    task.expected.counts.as_ref().is_some_and(|counts| counts.read > 1_000)
+}
+
 /// What happens between a stop and its `--resume`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Between {
@@ -166,6 +192,8 @@ pub(crate) enum Between {
     FileChanged,
     FileGone,
     PartGone,
+    /// The file of an export is gone, which has no bytes yet: a resume makes it again.
+    NoBytesGone,
 }
 
 impl Between {
@@ -173,12 +201,33 @@ impl Between {
         match self {
             Self::TableGone => "table gone",
             Self::FileChanged | Self::FileGone => "file changed",
-            Self::PartGone => ".part gone",
+            Self::PartGone | Self::NoBytesGone => ".part gone",
+        }
+    }
+
+    /// Returns what it is if the unfinished file of an export is gone. No one may need it once the file is complete.
+    fn of_part(position: &FileState) -> Option<Self> {
+        let FileState::Bytes(bytes) = position else {
+            return None;
+        };
+        let stored: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+        let position = &stored["position"];
+        match (position["bytes"].as_u64()?, position["is_read"].as_bool()?) {
+            _ if !position["complete"].is_null() => None,
+            (0, true) => None,
+            (0, false) => Some(Self::NoBytesGone),
+            _ => Some(Self::PartGone),
         }
     }
 
     /// Chooses what happens, in some cases, and lets it happen.
-    pub(crate) fn happen(script: &mut Script<'_>, task: &Task, before: &Moment, stopped: &Moment) -> Option<Self> {
+    pub(crate) fn happen(
+        script: &mut Script<'_>,
+        task: &Task,
+        before: &Moment,
+        stopped: &Moment,
+        position: &Path,
+    ) -> Option<Self> {
         let is_new = |path: &std::path::PathBuf| !before.files.contains_key(path);
         let parts = stopped.files.keys().filter(|path| is_new(path));
         // A file with columns is made again from its rows: those are what must be there.
@@ -190,22 +239,21 @@ impl Between {
             kinds.push(Self::TableGone);
         }
         if let Some(path) = &task.source {
-            kinds.push(Self::FileGone);
+            kinds.extend([Self::FileGone; 2]);
             // A byte of a compressed file may be one that no reader looks at.
             if path
                 .extension()
                 .is_some_and(|ending| ["jsonl", "json", "csv"].iter().any(|plain| ending == *plain))
             {
-                kinds.extend([Self::FileChanged; 2]);
+                kinds.extend([Self::FileChanged; 3]);
             }
         }
         if task.kind == "export" && part.is_some() {
-            kinds.push(Self::PartGone);
+            kinds.extend(Self::of_part(stopped.files.get(position)?));
         }
         // A long run is better used to go on.
-        let is_long = task.expected.counts.as_ref().is_some_and(|counts| counts.read > 1_000);
-        let chance = if is_long { 1 } else { 2 };
-        if kinds.is_empty() || script.random.u8(..3) >= chance {
+        let chance = if is_long(task) { 4 } else { 5 };
+        if kinds.is_empty() || script.random.u8(..6) >= chance {
             return None;
         }
         let kind = *script.random.choice(&kinds)?;
@@ -224,7 +272,7 @@ impl Between {
                 fs::write(path, bytes).unwrap();
             }
             (Self::FileGone, _, Some(path)) => fs::remove_file(path).unwrap(),
-            (Self::PartGone, ..) => fs::remove_file(part?).unwrap(),
+            (Self::PartGone | Self::NoBytesGone, ..) => fs::remove_file(part?).unwrap(),
             _ => return None,
         }
         Some(kind)

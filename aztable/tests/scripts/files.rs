@@ -8,7 +8,7 @@ use std::path::Path;
 use azure_table::{DynamicEntity, EdmType, EdmValue};
 use serde_json::{Value, json};
 
-use crate::paths::FilePath;
+use crate::paths::with;
 use crate::program::Run;
 use crate::rows::{self, key};
 use crate::script::Script;
@@ -143,10 +143,10 @@ impl Source {
     /// Rows of all types. Some keys are equal; some rows are rejected by the service, or are no rows.
     fn fill_rows(&mut self, script: &mut Script<'_>) {
         let random = &mut script.random;
-        let table = match random.u8(..8) {
+        let table = match random.u8(..10) {
             // Several pages: a resumed import has rows on both sides of its position.
             0 => {
-                let count = random.usize(1_100..4_000);
+                let count = random.usize(1_050..1_600);
                 rows::sized(random, count, false)
             }
             _ => rows::table(random, false),
@@ -453,7 +453,7 @@ pub(crate) fn hexadecimal(path: &Path) -> String {
         .collect()
 }
 
-/// Writes a file of somebody else.
-pub(crate) fn foreign(path: &FilePath, ending: &str) {
-    fs::write(path.with(ending), "of somebody else\n").unwrap();
+/// Writes a file of somebody else: the path with an ending behind it.
+pub(crate) fn foreign(path: &Path, ending: &str) {
+    fs::write(with(path, ending), "of somebody else\n").unwrap();
 }

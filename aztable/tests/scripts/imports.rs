@@ -145,7 +145,8 @@ pub(crate) fn import(script: &mut Script<'_>, before: &Moment) -> Task {
     }
     if has_foreign {
         script.count("path", "foreign .position");
-        foreign(&path, ".position");
+        // The position of an import is beside the link itself.
+        foreign(&script.world.path().join(&path.argument), ".position");
     }
     if is_insert {
         script.count("option", "--insert");

@@ -123,21 +123,9 @@ impl FilePath {
             }
         }
     }
-
-    /// Returns the path with an ending behind it: of a position, or of a file until it is complete.
-    pub(crate) fn with(&self, ending: &str) -> PathBuf {
-        with(&self.named(), ending)
-    }
-
-    /// Returns the path as the program names its companions.
-    pub(crate) fn named(&self) -> PathBuf {
-        match self.kind {
-            PathKind::Link | PathKind::DanglingLink => self.argument.clone(),
-            _ => self.file.clone(),
-        }
-    }
 }
 
+/// Returns the path with an ending behind it: of a position, or of a file until it is complete.
 pub(crate) fn with(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);

@@ -65,8 +65,10 @@ impl Script<'_> {
         }
         let between = position
             .as_ref()
-            .and_then(|_| Between::happen(self, task, before, &stopped));
-        if let Some(between) = between {
+            .and_then(|position| Between::happen(self, task, before, &stopped, position));
+        if let Some(between @ Between::NoBytesGone) = between {
+            self.lines.push(format!("# {between:?}"));
+        } else if let Some(between) = between {
             self.count("fault", between.name());
             self.lines.push(format!("# {between:?}"));
             self.is_over = true;
@@ -76,6 +78,19 @@ impl Script<'_> {
             let failures = judge::refused(&stopped, &after, &ran, task);
             self.failures.0.extend(failures.0);
             return None;
+        }
+        if let Some(name) = self.finished_backup(before, &stopped, task) {
+            if position.is_some() {
+                let (again, _) = self.run_once(&run, None);
+                self.failures.check(again.code == 0, Claim::Resume, || {
+                    format!("the resume of a finished backup has exit code {}", again.code)
+                });
+            }
+            return Some(Ran {
+                code: task.expected.codes[0],
+                output: name.into_bytes(),
+                ..ran.clone()
+            });
         }
         if position.is_none() {
             if let Some(path) = &task.backups {
@@ -136,7 +151,16 @@ impl Script<'_> {
             .0
             .iter()
             .all(|(claim, _)| *claim == Claim::RejectedRowsAreNamed);
-        is_ended && matches!(task.kind, "export" | "restore" | "backup")
+        is_ended && matches!(task.kind, "export" | "restore")
+    }
+
+    /// Returns the name of the backup that a command has finished before it was killed.
+    fn finished_backup(&self, before: &Moment, stopped: &Moment, task: &Task) -> Option<String> {
+        let path = task.backups.as_ref()?;
+        let new = stopped.files.keys().filter(|path| !before.files.contains_key(*path));
+        let mut manifests = new.filter(|file| file.file_name().is_some_and(|name| name == "manifest.json"));
+        let folder = manifests.find_map(|file| file.parent().filter(|folder| folder.parent() == Some(path)))?;
+        Some(folder.file_name()?.to_str()?.to_owned())
     }
 }
 

@@ -148,11 +148,11 @@ pub(crate) fn halve(row: &mut DynamicEntity) {
 
 /// The number of rows of a table: mostly few, sometimes several pages.
 pub(crate) fn count(random: &mut Rng) -> usize {
-    match random.u8(..20) {
-        0 => 0,
-        1..=12 => random.usize(1..9),
-        13..=16 => random.usize(10..130),
-        17 | 18 => random.usize(130..1_000),
+    match random.u8(..60) {
+        0..=2 => 0,
+        3..=41 => random.usize(1..9),
+        42..=54 => random.usize(10..130),
+        55..=58 => random.usize(130..1_000),
         _ => random.usize(1_000..3_000),
     }
 }

@@ -299,7 +299,7 @@ impl<'a> Script<'a> {
         };
         // The command has files that the moment before lacks.
         let before = Moment {
-            files: self.world.moment().files,
+            files: self.world.files(),
             ..before
         };
         self.count("command", task.kind);
@@ -312,7 +312,7 @@ impl<'a> Script<'a> {
             task.run.variables = vec![("AZURE_STORAGE_CONNECTION_STRING".into(), string)];
         }
         let can_fail = task.can_fail && self.faults < 2 && !task.expected.is_refused();
-        let fault = if can_fail && self.random.bool() {
+        let fault = if can_fail && self.random.u8(..8) < Fault::chance(&task) {
             Fault::random(self, &mut task)
         } else {
             None

@@ -227,6 +227,14 @@ impl World {
 
     pub(crate) fn moment(&self) -> Moment {
         let tables = self.places.iter().map(|place| place.tables(self.path())).collect();
+        Moment {
+            tables,
+            files: self.files(),
+        }
+    }
+
+    /// Returns all files, except those of places.
+    pub(crate) fn files(&self) -> Files {
         let folders = self.places.iter().filter(|place| place.kind == PlaceKind::Folder);
         let left_out: Vec<_> = folders.map(|place| self.path().join(&place.name)).collect();
         let mut found = Files::new();
@@ -234,7 +242,7 @@ impl World {
         if let Some(ram) = &self.ram {
             files(ram.path(), &[], &mut found);
         }
-        Moment { tables, files: found }
+        found
     }
 }
 
