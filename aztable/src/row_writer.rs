@@ -428,7 +428,7 @@ impl<'s> RowWriter<'s> {
                     }
                     _ => {}
                 }
-                let keys = operation.and_then(TableOperation::keys);
+                let keys = operation.and_then(TableOperation::keys).or(error.entity());
                 if let Some((partition, row)) = keys {
                     lock(&self.rejected).insert((partition.to_owned(), row.to_owned()));
                 }

@@ -124,7 +124,8 @@ impl Restore {
             }
             let mut begin: Stored<u64> = resumed.unwrap_or_default();
             begin.rejects = begin.rejects.max(run.rejects);
-            let written = behind(&table, merged.skip(begin.source)?).await?;
+            let written = behind(&table, merged.skip(begin.source)?).await;
+            let written = written.map_err(|error| resumable(error, stored.path()))?;
             stored.save(&begin)?;
             let mut writer = RowWriter::open(session, &target, &self.options.sending, Some(stored.clone()))?;
             let pages = pages(merged, begin.source, written);
