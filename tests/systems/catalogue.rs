@@ -24,14 +24,14 @@ pub(crate) const CLAIMS: [Claim; 17] = [
         "one row left proves the transaction, beside an update",
         writes::one_updated
     )
-    .explored(2, "2 / 37"),
-    claim!("the same beside a delete", writes::one_deleted).explored(2, "2 / 39"),
+    .explored(2, "2 / 35"),
+    claim!("the same beside a delete", writes::one_deleted).explored(2, "2 / 37"),
     claim!(
         "a transaction whose rows were all updated reports no false conflict",
         writes::all_updated
     )
-    .explored(7, "5 / 313"),
-    claim!("the same if all were deleted", writes::all_deleted).explored(5, "5 / 288"),
+    .explored(7, "5 / 276"),
+    claim!("the same if all were deleted", writes::all_deleted).explored(5, "5 / 251"),
     claim!("a transaction is found among more rows than a page has", writes::large).explored(2, "2 / 58"),
     claim!(
         "an older or equal commit is left, a newer one is taken",

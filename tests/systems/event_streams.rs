@@ -54,7 +54,7 @@ pub(crate) const CLAIMS: [Claim; 21] = [
     .explored(10, "1 / 86"),
     claim!("an included conflict names its row", including::conflicts)
         .callers(1)
-        .explored(8, "1 / 68"),
+        .explored(8, "1 / 66"),
     claim!("a projection counts exactly the events", including::projection).explored(9, "6 / 264"),
     claim!(
         "included rows keep their ETags between transactions",

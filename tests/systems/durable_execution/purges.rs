@@ -14,7 +14,7 @@ use crate::kit::{Claim, check, claim};
 use crate::systems::durable_execution::{Histories, Status};
 
 pub(crate) const CLAIMS: [Claim; 3] = [
-    claim!("a purge skips rows that another one deleted", twice).explored(10, "24 / 3,301"),
+    claim!("a purge skips rows that another one deleted", twice).explored(10, "24 / 4,156"),
     claim!("a purge and a checkpoint exclude each other", against_a_checkpoint).explored(7, "9 / 599"),
     claim!("a purge leaves a later instance's events", against_a_start)
         .callers(3)
