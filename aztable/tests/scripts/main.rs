@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `AZTABLE_SCRIPTS=300` | the number of scripts; 30 without it |
 //! | `AZTABLE_SCRIPTS_SEED=7` | runs this script alone, and prints its commands |
+//! | `AZTABLE_SCRIPTS_STOP=1` | stops after the first script that fails |
 //! | `AZTABLE_SCRIPTS_SKIP=counts,resume` | claims that are not reported, while they are known to fail |
 //! | `AZTABLE_SCRIPTS_PRINT=50` | the failed scripts that are printed in full; 5 without it |
 //! | `AZTABLE_SCRIPTS_REQUIRE_PYARROW=1` | fails without `pyarrow`, instead of leaving out Parquet of other programs |
@@ -49,7 +50,7 @@ use crate::usage::Usage;
 /// The scripts that run at the same time.
 const LANES: usize = 4;
 /// The scripts in which each kind of command, file, path and fault must occur.
-const ENOUGH: u64 = 300;
+const ENOUGH: usize = 300;
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
@@ -67,6 +68,7 @@ fn scripts_do_what_the_model_says() {
     let first = seed.unwrap_or_else(|| fastrand::u64(..1 << 32));
     let skipped = std::env::var("AZTABLE_SCRIPTS_SKIP").unwrap_or_default();
     let skipped: Vec<&str> = skipped.split(',').collect();
+    let stops = number("AZTABLE_SCRIPTS_STOP").is_some();
     let python = Python::start();
     let usage = Usage::default();
     let next = AtomicU64::new(0);
@@ -82,6 +84,9 @@ fn scripts_do_what_the_model_says() {
                     let seed = first + index;
                     let script = || Script::new(seed, &python, &usage, &skipped).run();
                     let report = catch_unwind(AssertUnwindSafe(script)).unwrap_or_else(|_| Report::of_panic(seed));
+                    if stops && !report.failures.is_empty() {
+                        next.store(count, Ordering::Relaxed);
+                    }
                     reports.lock().unwrap().push(report);
                 }
             });
@@ -94,8 +99,9 @@ fn scripts_do_what_the_model_says() {
     summarize(&reports, &usage);
     let missing = usage.missing(python.has_parquet());
     assert!(
-        count < ENOUGH || missing.is_empty(),
-        "never used in {count} scripts: {missing:?}"
+        reports.len() < ENOUGH || missing.is_empty(),
+        "never used in {} scripts: {missing:?}",
+        reports.len()
     );
     assert!(
         reports.iter().all(|report| report.failures.is_empty()),
