@@ -119,7 +119,7 @@ pub const STEPS: [Step; 18] = [
         name: "mistakes",
         command: "tests/programs/explorations/mutants/run",
         marker: " | found",
-        cases: 86,
+        cases: 92,
     },
     Step {
         name: "mistakes-of-systems",
