@@ -45,7 +45,7 @@ pub(crate) fn expand(entity: &Entity<'_>) -> Option<TokenStream> {
                 &[#(<#types as #krate::index::IndexRow>::INDEX),*];
             fn index_rows(&self) -> ::std::vec::Vec<#private::Result<#krate::index::IndexWrite>> {
                 let mut __rows = ::std::vec::Vec::new();
-                #(__rows.extend(#krate::index::IndexWrite::of::<#types>(self).transpose());)*
+                #(::core::iter::Extend::extend(&mut __rows, #krate::index::IndexWrite::of::<#types>(self).transpose());)*
                 __rows
             }
         }
@@ -131,7 +131,7 @@ fn row(entity: &Entity<'_>, index: &Index) -> TokenStream {
     });
     let row_value = index
         .unique
-        .then(|| quote!(__row: #krate::Key::of(__entity).ok()?.row_key().to_owned(),));
+        .then(|| quote!(__row: ::std::borrow::ToOwned::to_owned(#krate::Key::of(__entity).ok()?.row_key()),));
     let row_key = if index.unique {
         quote!(&self.__row)
     } else {

@@ -1,7 +1,7 @@
 //! Derived code works in strict and unusual code of the user: no prelude, every warning an error, the crate under
 //! another name, and items with names that derived code might use.
 
-/// Without the prelude, and with every warning as an error.
+/// Every attribute, without the prelude, and with every warning as an error.
 mod bare {
     #![no_implicit_prelude]
     #![deny(
@@ -21,6 +21,51 @@ mod bare {
     // Nor is it taken for a discriminant.
     const __D0: i32 = 77;
 
+    /// Types of the user with names of the prelude.
+    #[expect(dead_code, reason = "they must not be taken for those of the prelude")]
+    mod taken {
+        pub(super) struct Box;
+        pub(super) struct Option;
+        pub(super) struct Result;
+        pub(super) struct String;
+        pub(super) struct Vec;
+        pub(super) trait Clone {}
+        pub(super) trait Default {}
+        pub(super) trait Extend {}
+        pub(super) trait From {}
+        pub(super) trait Into {}
+        pub(super) trait ToOwned {}
+    }
+    #[expect(unused_imports, reason = "derived code must not use them")]
+    use self::taken::*;
+
+    /// Methods of every type, with names of the prelude's traits.
+    #[expect(dead_code, reason = "derived code must not call them")]
+    trait Everywhere {
+        fn as_ref(&self) {}
+        fn borrow(&self) {}
+        fn clone(&self) {}
+        fn cmp(&self) {}
+        fn default() {}
+        fn eq(&self) {}
+        fn extend(&self) {}
+        fn from(&self) {}
+        fn into(&self) {}
+        fn insert(&self) {}
+        fn is_empty(&self) {}
+        fn iter(&self) {}
+        fn len(&self) {}
+        fn map(&self) {}
+        fn next(&self) {}
+        fn to_owned(&self) {}
+        fn to_string(&self) {}
+        fn try_from(&self) {}
+        fn try_into(&self) {}
+        fn unwrap_or_default(&self) {}
+    }
+
+    impl<T: ?::std::marker::Sized> Everywhere for T {}
+
     /// A mood.
     #[derive(::azure_table::TableProperty, ::std::clone::Clone, ::std::fmt::Debug, ::std::cmp::PartialEq)]
     #[table(key, rename_all = "lowercase")]
@@ -30,6 +75,14 @@ mod bare {
         /// Another.
         #[table(other)]
         Other(::std::string::String),
+    }
+
+    /// A state.
+    #[derive(::azure_table::TableProperty, ::std::clone::Clone, ::std::fmt::Debug, ::std::cmp::PartialEq)]
+    pub(crate) enum State {
+        /// Open.
+        #[table(rename = "open", alias = "Open")]
+        Open,
     }
 
     /// A level.
@@ -158,6 +211,41 @@ mod bare {
         }
     }
 
+    /// An entity with indexes.
+    #[derive(::azure_table::TableEntity, ::std::clone::Clone, ::std::fmt::Debug, ::std::cmp::PartialEq)]
+    #[table(
+        name = "Bare",
+        partition_key = "t-{row}",
+        rename_all = "PascalCase",
+        columns = "COLUMN_",
+        deny_unknown_properties,
+        index(by_mail = (mail), unique),
+        index(by_name = (name, prefix), covers)
+    )]
+    pub(crate) struct Indexed {
+        /// A name of a generated local.
+        pub(crate) row: ::std::string::String,
+        /// The row.
+        #[table(row_key)]
+        pub(crate) key: u32,
+        /// A unique value.
+        #[table(rename = "eMail", column = "MAIL")]
+        pub(crate) mail: ::std::string::String,
+        /// A value that may be absent.
+        pub(crate) name: ::std::option::Option<::std::string::String>,
+        /// A name of a generated local.
+        pub(crate) prefix: Number,
+        /// An older name.
+        pub(crate) state: State,
+        /// A default.
+        #[table(default = "fallback")]
+        pub(crate) rows: i32,
+    }
+
+    fn fallback() -> i32 {
+        7
+    }
+
     /// Rows of several kinds.
     #[derive(::azure_table::TableEntity, ::std::clone::Clone, ::std::fmt::Debug, ::std::cmp::PartialEq)]
     pub(crate) enum Item {
@@ -173,7 +261,19 @@ mod bare {
     #[table(tag = "Kind")]
     pub(crate) enum Tagged {
         /// An entity.
+        #[table(rename = "Every")]
         All(All),
+    }
+
+    /// Marked by their RowKeys.
+    #[derive(::azure_table::TableEntity, ::std::clone::Clone, ::std::fmt::Debug, ::std::cmp::PartialEq)]
+    pub(crate) enum Prefixed {
+        /// An entity.
+        #[table(row_key_prefix = "all-", column = "EVERY")]
+        All(All),
+        /// Anything else.
+        #[table(other)]
+        Other(::azure_table::DynamicEntity),
     }
 
     /// Some columns.
@@ -241,6 +341,55 @@ mod renamed {
 }
 
 use azure_table::{DynamicEntity, Result, TableClient};
+use azure_table_patterns::Indexed;
+
+/// The names of the options in the derive's table of them.
+#[test]
+fn module_has_every_attribute() {
+    let options = include_str!("../../../azure-table-derive/src/attr/table.rs");
+    let (_, options) = options.split_once("\noptions! {").unwrap();
+    let names = options
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix('"')?.split_once("\" "));
+    let names: Vec<&str> = names.map(|(name, _)| name).filter(|name| *name != "crate").collect();
+    let (_, own) = include_str!("strict.rs").split_once("mod bare").unwrap();
+    let (own, _) = own.split_once("mod renamed").unwrap();
+    let attributes: Vec<&str> = own
+        .split("#[table(")
+        .skip(1)
+        .filter_map(|rest| rest.split("]\n").next())
+        .collect();
+    for name in &names {
+        let is_it = |attribute: &&str| {
+            attribute
+                .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+                .any(|word| word == *name)
+        };
+        assert!(attributes.iter().any(is_it), "no #[table({name})]");
+    }
+    assert!(names.len() > 30, "{names:?}");
+}
+
+#[azure_table::test]
+async fn derived_indexes_work_in_strict_surroundings(table: TableClient<bare::Indexed>) -> Result<()> {
+    let indexed = bare::Indexed {
+        row: "r".into(),
+        key: 1,
+        mail: "ada@x".into(),
+        name: Some("Ada".into()),
+        prefix: bare::Number(2),
+        state: bare::State::Open,
+        rows: 3,
+    };
+    let rows = Indexed::open(&table).await?;
+    rows.build(bare::Indexed::BY_MAIL).await?.ensure_none_taken()?;
+    rows.build(bare::Indexed::BY_NAME).await?.ensure_none_taken()?;
+    rows.insert(&indexed).await?;
+    let by_mail = rows.by(bare::Indexed::BY_MAIL, ("r", "ada@x"))?.first().await?;
+    let by_name = rows.by(bare::Indexed::BY_NAME, ("r", "Ada"))?.all().await?;
+    assert_eq!((by_mail, by_name), (Some(indexed.clone()), vec![indexed]));
+    Ok(())
+}
 
 #[azure_table::test]
 async fn derived_code_works_in_strict_surroundings(table: TableClient<bare::Item>) -> Result<()> {
