@@ -61,7 +61,8 @@ pub use crate::key::table_key::{ReadTableKey, TableKey};
 
 /// The functions for fields that are stored in pieces.
 pub mod chunked {
-    pub use crate::entity::chunked::{owns, read, write};
+    pub use crate::entity::chunked::{read, write};
+    pub use crate::entity::schema::owns;
 }
 
 /// Returns the column of a field. The field's own code checks that its type can be stored.

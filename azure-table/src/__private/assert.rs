@@ -169,7 +169,7 @@ const fn is_stored_as(whole: &[&str], is_chunked: bool, name: &[&str]) -> bool {
     }
     match name.next() {
         None => true,
-        Some(b'_') if is_chunked => name.is_number() || name.is(Bytes::of(&["chunks"])),
+        Some(b'_') if is_chunked => name.is_number(),
         Some(_) => false,
     }
 }
@@ -284,7 +284,6 @@ mod tests {
         }];
         for (name, expected) in [
             ("Home_Text_2", false),
-            ("Home_Text_chunks", false),
             ("Home_Was", false),
             ("Home_Was_1", false),
             ("Home_Text_", true),

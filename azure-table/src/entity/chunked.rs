@@ -1,14 +1,13 @@
 //! Values too large for one property, stored in several.
 //!
-//! `Text` is stored as `Text` (the first piece), `Text_1`, `Text_2` … and `Text_chunks`, an Int32 with the number of
-//! pieces. The number is always written. After a merge with a shorter value, stale pieces stay in the entity and are
-//! not read.
+//! A `Text` that fits is stored as itself. A longer one is stored as `Text_1`, `Text_2` …, and `Text` is an Int32 with
+//! the number of pieces, which a program without `chunked` rejects. After a merge with a shorter value, stale pieces stay
+//! in the entity and are not read.
 
 use std::borrow::Cow;
 
 use azure_table_wire::error::{Error, Result};
-use azure_table_wire::value::edm::{Edm, EdmType};
-use azure_table_wire::value::ordinal::utf16_len;
+use azure_table_wire::value::edm::{Edm, EdmType, Token};
 
 use crate::entity::property_writer::PropertyWriter;
 use crate::entity::row::Row;
@@ -52,9 +51,9 @@ pub trait Chunked: Sized {
     /// Reads the value under the first of these names that the row has.
     #[doc(hidden)]
     fn found(row: &Row<'_>, prefix: &str, names: &[&str]) -> Result<Option<Self>> {
-        let whole = names.iter().map(|name| within(prefix, name));
-        let mut there = whole.filter(|whole| row.properties().iter().any(|p| owns(whole, p.name())));
-        there.next().map(|whole| read(row, &whole)).transpose()
+        let mut names = names.iter().map(|name| within(prefix, name));
+        let stored = names.find(|whole| row.get(whole).is_some());
+        stored.map(|whole| read(row, &whole)).transpose()
     }
 }
 
@@ -148,77 +147,40 @@ impl<T: Chunked> Chunked for Option<T> {
     }
 }
 
-/// Returns the name of the property with the number of pieces.
-fn count_name(name: &str) -> String {
-    format!("{name}_chunks")
-}
-
-fn piece_name(name: &str, index: usize) -> Cow<'_, str> {
-    if index == 0 {
-        Cow::Borrowed(name)
-    } else {
-        Cow::Owned(format!("{name}_{index}"))
-    }
-}
-
-/// Returns `true` if `stored` is one of the properties of the chunked value `name`.
-pub fn owns(name: &str, stored: &str) -> bool {
-    let Some(rest) = stored.strip_prefix(name) else {
-        return false;
-    };
-    match rest.strip_prefix('_') {
-        None => rest.is_empty(),
-        Some(index) => index == "chunks" || (!index.is_empty() && index.bytes().all(|b| b.is_ascii_digit())),
-    }
-}
-
 /// Writes a value in pieces.
 pub fn write<T: Chunked>(properties: &mut PropertyWriter<'_>, name: &str, value: &T) -> Result<()> {
     let Some(pieces) = value.pieces() else { return Ok(()) };
-    for (index, piece) in pieces.iter().enumerate() {
-        properties.value(&piece_name(name, index), piece)?;
+    if let [whole] = &*pieces {
+        return properties.value(name, whole);
     }
-    let count = i32::try_from(pieces.len())
-        .map_err(|_| Error::invalid_input(format!("property `{name}`: it has {} pieces", pieces.len())))?;
-    properties.value(&count_name(name), &Edm::Int32(count))
+    let count = i32::try_from(pieces.len()).unwrap_or(i32::MAX);
+    properties.value(name, &Edm::Int32(count))?;
+    let mut numbered = (1..).zip(&pieces);
+    numbered.try_for_each(|(number, piece)| properties.value(&format!("{name}_{number}"), piece))
 }
 
 /// Reads a value from its pieces; `name` is the whole name, with the prefix of a flattened field.
 pub fn read<T: Chunked>(row: &Row<'_>, name: &str) -> Result<T> {
     let fault = |why: &str| Error::invalid_response(format!("property `{name}`: {why}"));
-    let Some(count) = row.get(&count_name(name)) else {
-        // A value that was written before the field was chunked is a single piece without a number.
-        let Some(property) = row.get(name) else {
-            return T::absent().ok_or_else(|| fault("it is missing"));
-        };
-        return T::join(vec![property.read_as(T::EDM_TYPE)?]).ok_or_else(|| fault("its piece has another type"));
+    let Some(property) = row.get(name) else {
+        return T::absent().ok_or_else(|| fault("it is missing"));
     };
-    let count = usize::try_from(count.read::<i32>()?).map_err(|_| fault("the number of its pieces is negative"))?;
-    let mut pieces = Vec::new();
-    for index in 0..count {
-        let piece = piece_name(name, index);
-        let property = row
-            .get(&piece)
-            .ok_or_else(|| fault(&format!("its piece `{piece}` is missing")))?;
-        let value = property.read_as(T::EDM_TYPE)?;
-        // Only a program that knows nothing of pieces leaves a short one before the last.
-        if index + 1 < count && !is_full(&value) {
-            return Err(fault(&format!(
-                "its piece `{piece}` is not full: it was overwritten on its own"
-            )));
+    let pieces = match property.value().token {
+        Token::Number(_) => {
+            let count = property.read::<i32>()?;
+            if count < 2 {
+                return Err(fault(&format!("{count} is not the number of its pieces")));
+            }
+            let piece = |number| {
+                let piece = format!("{name}_{number}");
+                let missing = || fault(&format!("its piece `{piece}` is missing"));
+                row.get(&piece).ok_or_else(missing)?.read_as(T::EDM_TYPE)
+            };
+            (1..=count).map(piece).collect::<Result<_>>()?
         }
-        pieces.push(value);
-    }
+        _ => vec![property.read_as(T::EDM_TYPE)?],
+    };
     T::join(pieces).ok_or_else(|| fault("its pieces have another type"))
-}
-
-/// Returns `true` if a piece is full. Text may end one unit early, before a character of two units.
-fn is_full(piece: &Edm<'_>) -> bool {
-    match piece {
-        Edm::String(text) => utf16_len(text) >= PIECE_UNITS - 1,
-        Edm::Binary(bytes) => bytes.len() >= PIECE_BYTES,
-        _ => false,
-    }
 }
 
 #[cfg(test)]
@@ -241,15 +203,5 @@ mod tests {
         let bytes = vec![7_u8; PIECE_BYTES + 1];
         assert_eq!(bytes.pieces().unwrap().len(), 2);
         assert_eq!(None::<String>.pieces(), None);
-    }
-
-    #[test]
-    fn properties_of_the_value_are_recognized_by_name() {
-        for stored in ["Text", "Text_1", "Text_12", "Text_chunks"] {
-            assert!(owns("Text", stored));
-        }
-        for other in ["Tex", "Text_", "Text_a", "Texts", "Text1"] {
-            assert!(!owns("Text", other), "{other}");
-        }
     }
 }

@@ -35,7 +35,7 @@ pub struct PropertySchema {
     pub edm_type: EdmType,
     /// Older names that are read as well.
     pub aliases: &'static [&'static str],
-    /// `true` if it is stored in chunks: `Text`, `Text_1` … and `Text_chunks`.
+    /// `true` if it is stored in pieces: `Text`, `Text_1` …
     pub is_chunked: bool,
     /// `true` if it is the JSON text of its field.
     pub is_json: bool,
@@ -99,15 +99,20 @@ pub(crate) fn older_names(schema: &EntitySchema, name: &str) -> Vec<String> {
 
 /// Returns `true` if `name` is an older name of a stored property, or of a chunk of one.
 pub(crate) fn has_older_name(schema: &EntitySchema, name: &str) -> bool {
-    let is_piece = |rest: &str| rest == "chunks" || (!rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()));
     schema.stored().iter().any(|(whole, property)| {
         let prefix = whole.strip_suffix(property.name).unwrap_or_default();
         let own = name.strip_prefix(prefix).unwrap_or_default();
-        property.aliases.iter().any(|alias| match own.strip_prefix(alias) {
-            Some("") => true,
-            Some(rest) => property.is_chunked && rest.strip_prefix('_').is_some_and(is_piece),
-            None => false,
-        })
+        let mut aliases = property.aliases.iter();
+        aliases.any(|alias| own == *alias || property.is_chunked && owns(alias, own))
+    })
+}
+
+/// Returns `true` if `stored` is one of the properties of the chunked value `name`.
+pub fn owns(name: &str, stored: &str) -> bool {
+    let rest = stored.strip_prefix(name);
+    rest.is_some_and(|rest| match rest.strip_prefix('_') {
+        None => rest.is_empty(),
+        Some(index) => !index.is_empty() && index.bytes().all(|b| b.is_ascii_digit()),
     })
 }
 
@@ -366,7 +371,7 @@ mod tests {
             (&SCHEMA, "rtg", false),
             (&CHUNKED, "body", true),
             (&CHUNKED, "body_12", true),
-            (&CHUNKED, "body_chunks", true),
+            (&CHUNKED, "body_a", false),
             (&CHUNKED, "body_", false),
             (&CHUNKED, "body_x", false),
         ] {
@@ -388,5 +393,15 @@ mod tests {
             "{chunked:?}"
         );
         assert!(faults[1].contains("`mood` is gone") && faults[1].contains("alias"));
+    }
+
+    #[test]
+    fn properties_of_the_value_are_recognized_by_name() {
+        for stored in ["Text", "Text_1", "Text_12"] {
+            assert!(owns("Text", stored));
+        }
+        for other in ["Tex", "Text_", "Text_a", "Text_1a", "Texts", "Text1"] {
+            assert!(!owns("Text", other), "{other}");
+        }
     }
 }

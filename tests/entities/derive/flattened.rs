@@ -84,7 +84,7 @@ async fn groups_inside_of_groups_are_stored_under_their_prefixes(table: TableCli
     (written.home.cached, written.work.cached) = (Some(1), Some(2));
     table.insert(&written).await?;
     let row = stored(&table).await;
-    let expected = "Home_City Home_Floor Home_Geo_Lat Home_Geo_Lon Home_Lines Home_Map Home_Map_1 Home_Map_chunks Rating \
+    let expected = "Home_City Home_Floor Home_Geo_Lat Home_Geo_Lon Home_Lines Home_Map Home_Map_1 Home_Map_2 Rating \
         Work_City Work_Floor Work_Geo_Lat Work_Geo_Lon Work_Lines by";
     assert_eq!(names(&row).join(" "), expected);
     assert_eq!(row.get("Work_Geo_Lat"), Some(&EdmValue::Double(-1.5)));

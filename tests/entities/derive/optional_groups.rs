@@ -90,8 +90,7 @@ async fn present_group_survives_whole(table: TableClient<Shop>) -> Result<()> {
         ..shop(1, Some(home))
     };
     table.insert(&shop).await?;
-    let expected =
-        "by home_city home_geo_lat home_geo_long home_map home_map_1 home_map_chunks home_street name work_city";
+    let expected = "by home_city home_geo_lat home_geo_long home_map home_map_1 home_map_2 home_street name work_city";
     assert_eq!(names(&stored(&table).await).join(" "), expected);
     assert_eq!(table.get(("DE", 1)).await?, Some(shop));
     Ok(())

@@ -45,7 +45,7 @@ struct Tagged {
 }
 
 #[derive(TableEntity)]
-#[table(tag = "text_chunks")]
+#[table(tag = "text_2")]
 enum Entry {
     Tagged(Tagged),
 }
