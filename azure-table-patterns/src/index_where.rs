@@ -43,7 +43,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     ///
     /// # Errors
     /// Returns [`Interrupted`], with the report of the writes until then:
-    /// - The errors of [`TableQuery`].
+    /// - The errors of [`TableQuery`] and its [`on_primary_of`](TableQuery::on_primary_of).
     /// - An error that concerns no single entity, such as `Connection` or `Throttled`. Earlier entities were deleted.
     ///   If it leaves the write of an entity in doubt, that entity is a leftover too.
     pub async fn delete_where(&self, selected: TableQuery<E>) -> Result<Report<Key<E>>, Interrupted<Report<Key<E>>>> {
@@ -96,7 +96,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         report: &mut Report<Key<E>>,
     ) -> Result<(), A> {
         // The next page is read after the writes of this one, so that its ETags are current.
-        let mut pages = selected.prefetch(0).versioned().pages();
+        let mut pages = selected.on_primary_of(&self.table)?.prefetch(0).versioned().pages();
         while let Some(page) = pages.try_next().await? {
             let mut planned = Vec::with_capacity(page.items().len());
             for mut entity in page.into_items() {

@@ -4,8 +4,8 @@
 
 use azure_table::filter::InKey;
 use azure_table::{
-    CallOptions, Column, DynamicEntity, ETag, Error, Guid, Key, LocationMode, ReadEntity, Result, TableClient,
-    TableEntity, TableOperation, TableQuery, Versioned,
+    Column, DynamicEntity, ETag, Error, Guid, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation,
+    TableQuery, Versioned,
 };
 
 use super::conflict::{CONFLICTS, on_primary};
@@ -189,19 +189,15 @@ impl Revision {
         let key = Key::of(&self.row)?;
         let partition = Column::<E, String, InKey>::partition_key().eq(key.partition_key());
         let others = Column::<E, String, InKey>::row_key().ne(key.row_key());
-        let primary = CallOptions::new().location_mode(LocationMode::PrimaryOnly);
-        let query = query.filter(partition & others).with(&primary);
-        // Shows a query, because a read of the row may be sent as a batch.
-        let own = self.table.query().allow_table_scan().request_text()?;
-        let request = query.clone().request_text()?;
-        let profile = self.table.settings().profile();
-        let is_same = profile.is_same_table(table_address(&own), table_address(&request));
-        if !is_same || request.contains("NextPartitionKey=") {
-            return Err(Error::invalid_input(format!(
-                "a snapshot reads the table {} from its first row on: create the query with a client of this table, and \
-                 without `resume_from`",
-                self.table.name()
-            )));
+        let query = query.filter(partition & others).on_primary_of(&self.table.typed())?;
+        if query
+            .clone()
+            .allow_table_scan()
+            .request_text()?
+            .contains("NextPartitionKey=")
+        {
+            let why = "a snapshot reads a table from its first row on: create the query without `resume_from`";
+            return Err(Error::invalid_input(why));
         }
         Ok(query)
     }
@@ -221,9 +217,4 @@ impl Revision {
 /// Returns the ETag of the row, or `None` if it does not exist.
 fn etag<H>(row: Option<&Versioned<H>>) -> Option<ETag> {
     row.map(|row| row.etag.clone())
-}
-
-/// Returns the address of the table in the text of a request: the first line, up to the keys.
-fn table_address(request: &str) -> &str {
-    request.split(['(', '\n']).next().unwrap_or_default()
 }

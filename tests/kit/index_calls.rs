@@ -6,10 +6,12 @@ use azure_table::emulator::SeedEntities as _;
 use azure_table::operation::OperationKind;
 use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate, Spy};
 use azure_table::{
-    Change, DynamicEntity, Emulator, Error, ErrorKind, Result, TableClient, TableEntity, TableServiceClient,
+    CallOptions, Change, DynamicEntity, Emulator, Error, ErrorKind, LocationMode, Result, TableClient, TableEntity,
+    TableServiceClient,
 };
 use azure_table_patterns::Indexed;
 use azure_table_tests::entities::Person;
+use azure_table_tests::errors::assert_error;
 use tokio::time::Instant;
 
 /// The same after the index `by_name` was given up.
@@ -450,6 +452,89 @@ async fn entities_are_written_several_at_a_time(faults: Faults, table: TableClie
     let start = Instant::now();
     assert_eq!(people.delete_where(people.query()).await?.applied(), 8);
     assert_eq!(start.elapsed().as_secs(), 2);
+    Ok(())
+}
+
+#[azure_table::test]
+async fn rows_of_another_table_are_not_written(service: TableServiceClient) -> Result<()> {
+    let (_, people) = open(&service).await?;
+    let (own, others) = (service.table::<Person>("People")?, service.table::<Person>("Others")?);
+    others.create_table().await?;
+    for table in [&own, &others] {
+        table.insert(&person(1)).await?;
+    }
+    let error = people.delete_where(others.query()).await.unwrap_err().into_error();
+    assert_error(&error, ErrorKind::InvalidInput, "the query is for the table Others");
+    let change = |person: &mut Person| person.name.clear();
+    let error = people
+        .update_where(others.query(), change)
+        .await
+        .unwrap_err()
+        .into_error();
+    assert_error(&error, ErrorKind::InvalidInput, "the query is for the table Others");
+    assert_eq!(own.get(("t", 1)).await?, Some(person(1)));
+    Ok(())
+}
+
+#[tokio::test]
+async fn rows_to_write_are_read_from_the_primary() -> Result<()> {
+    let emulator = Emulator::new().secondary_lag(Duration::from_secs(60));
+    let (_, people) = open(&TableServiceClient::from_transport(emulator)).await?;
+    people.insert(&person(1)).await?;
+    let secondary = CallOptions::new().location_mode(LocationMode::SecondaryOnly);
+    assert_eq!(people.delete_where(people.query().with(&secondary)).await?.applied(), 1);
+    Ok(())
+}
+
+/// Its index has no rows.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(index(by_nick = (nick)))]
+struct Anonymous {
+    #[table(partition_key)]
+    tenant: String,
+    #[table(row_key)]
+    id: u32,
+    nick: Option<String>,
+}
+
+#[azure_table::test]
+async fn build_that_fails_after_it_stored_a_state_is_in_doubt(
+    faults: Faults,
+    table: TableClient<Anonymous>,
+) -> Result<()> {
+    let anonymous = |id| Anonymous {
+        tenant: "t".into(),
+        id,
+        nick: None,
+    };
+    assert_eq!(table.bulk().insert((0..1_001).map(anonymous)).await?.applied(), 1_001);
+    let people = Indexed::open(&table).await?;
+    let denied = || FaultRule::new(ResponseTemplate::new(403).code("AuthorizationFailure")).on(OperationKind::Query);
+    // The query of left over rows comes first, then that of a page, after which the state has its position.
+    faults.add(denied().nth(3));
+    let error = people.build(Anonymous::BY_NICK).await.unwrap_err();
+    assert_error(&error, ErrorKind::InDoubt, "");
+    assert_eq!(error.last_failure().unwrap().kind(), ErrorKind::Forbidden);
+
+    faults.clear();
+    let states = table.typed::<DynamicEntity>();
+    assert_eq!(
+        states
+            .delete_where(states.query().partition("$indexes"))
+            .await?
+            .applied(),
+        1
+    );
+    let missing_state = faults.add(denied().nth(1));
+    let error = people.build(Anonymous::BY_NICK).await.unwrap_err();
+    assert_error(&error, ErrorKind::InDoubt, "");
+    assert_eq!(missing_state.hits(), 1);
+
+    // Without any write, it is certain.
+    faults.clear();
+    faults.add(denied().nth(1));
+    let error = people.build(Anonymous::BY_NICK).await.unwrap_err();
+    assert_error(&error, ErrorKind::Forbidden, "");
     Ok(())
 }
 

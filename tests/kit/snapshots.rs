@@ -155,7 +155,7 @@ async fn query_of_another_table_or_position_is_no_snapshot() -> Result<()> {
     let revision = Revision::new(&rows, "g's", "!");
     spy.clear();
     let resumed = rows.query().partition("g's").page_size(1).resume_from(from);
-    let of_table = "a snapshot reads the table Rows";
+    let of_table = "create it with the client of Rows";
     for (query, expected) in [
         (others.query(), of_table),
         (elsewhere.query(), of_table),

@@ -27,15 +27,19 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
         others.all(|(_, (_, other))| are_apart(ty, other, generics)) && !is_parameter(ty, generics)
     });
 
-    let krate = variants.paths().krate;
+    let Paths { krate, private } = variants.paths();
     let ident = &variants.input.ident;
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let entity = local("entity");
     let impls = alone.map(|(_, (variant, ty))| {
         let (variant_ident, name) = (variant.ident, variant.name());
+        // A form of keys is no condition that the service could check.
+        let has_mark = variant.attrs.other.is_none() && !matches!(variants.mark, Mark::KeyForm);
+        let mark = has_mark.then(|| mark(variants, variant, ty)).into_iter();
         let rest = (variants.variants.len() > 1).then(|| quote!(#entity => ::core::result::Result::Err(#entity),));
         let body = quote! {{
             const VARIANT: &'static str = #name;
+            #(const MARK: ::core::option::Option<#private::VariantMark> = ::core::option::Option::Some(#mark);)*
             fn of(#entity: #ident #ty_generics) -> ::core::result::Result<Self, #ident #ty_generics> {
                 match #entity {
                     #ident::#variant_ident(#entity) => ::core::result::Result::Ok(#entity),
@@ -65,7 +69,6 @@ pub(crate) fn mark(variants: &Variants<'_>, variant: &Variant<'_>, ty: &Type) ->
         }
         Mark::RowKeyPrefix => {
             let prefix = variant.attrs.row_key_prefix.as_ref().map(|prefix| prefix.value.value());
-            let prefix = prefix.unwrap_or_default();
             quote!(RowKeyPrefix(#prefix))
         }
         Mark::KeyForm => {

@@ -255,6 +255,9 @@ fn entity_of_exactly_one_variant_is_identified_by_its_type() {
         &code,
         "impl ::azure_table::entity::VariantOf<E> for X {
             const VARIANT: &'static str = \"One\";
+            const MARK: ::core::option::Option<::azure_table::__private::VariantMark> = ::core::option::Option::Some(
+                ::azure_table::__private::VariantMark::Tag { property: \"Kind\", tag: \"One\" }
+            );
             fn of(__entity: E) -> ::core::result::Result<Self, E> {
                 match __entity {
                     E::One(__entity) => ::core::result::Result::Ok(__entity),

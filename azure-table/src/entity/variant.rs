@@ -3,6 +3,7 @@
 //! Defines [`VariantOf`]. The enum's `ReadEntity` reads rows as the enum, `filter/nested.rs`
 //! selects them by variant, and `client/query/gather.rs` sorts the rows of a query by variant.
 
+use crate::entity::variant_mark::VariantMark;
 use crate::entity::versioned::Versioned;
 
 /// The entity that one variant of the enum `E` holds.
@@ -37,6 +38,10 @@ use crate::entity::versioned::Versioned;
 pub trait VariantOf<E>: Sized {
     /// The name of the variant in errors.
     const VARIANT: &'static str;
+
+    /// The mark of the variant's rows. `None` if it is the form of their keys, or the enum is handwritten.
+    #[doc(hidden)]
+    const MARK: Option<VariantMark> = None;
 
     /// Returns the entity, if the value is of this variant.
     ///

@@ -14,7 +14,7 @@ use crate::key::key_shape::{KeyPiece, KeyShape, KeyWriter};
 use crate::key::key_texts::KeyTexts;
 
 /// The mark by which the rows of one variant of an enum of entities differ from the rows of the others.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum VariantMark {
     /// A property that the enum writes beside the entity's own.
     Tag {

@@ -7,6 +7,7 @@ use azure_table_wire::error::Result;
 
 use crate::entity::table_entity::TableEntity;
 use crate::entity::variant::VariantOf;
+use crate::entity::variant_mark::VariantMark;
 use crate::key::entity_key::Key;
 use crate::key::key_shape::{KeyWriter, check_key, check_keys};
 use crate::key::key_start::{KeyStart, Start};
@@ -28,6 +29,10 @@ pub struct KeyPrefix<E> {
     pub(crate) start: KeyStart,
     /// The beginning of the two keys up to the last field whose text does not sort as its values do.
     pub(crate) unsorted: Option<[String; 2]>,
+    /// The mark of the variant whose rows they are, unless `start` has it.
+    pub(crate) mark: Option<VariantMark>,
+    /// The rows are those of a variant without a mark.
+    pub(crate) is_wide: bool,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -36,10 +41,12 @@ impl<E> KeyPrefix<E> {
         Self::of(KeyStart { partition_key, row_key }, None)
     }
 
-    fn of(start: KeyStart, unsorted: Option<[String; 2]>) -> Self {
+    pub(crate) fn of(start: KeyStart, unsorted: Option<[String; 2]>) -> Self {
         Self {
             start,
             unsorted,
+            mark: None,
+            is_wide: false,
             entity: PhantomData,
         }
     }
@@ -80,7 +87,9 @@ impl<E> KeyPrefix<E> {
 
     /// Converts the prefix for queries of an enum that has `E` as a variant.
     ///
-    /// It selects rows by their keys alone, including rows of other variants with such keys.
+    /// It selects rows of this variant. If nothing but the form of the keys tells variants apart, it also selects rows
+    /// of other variants with such keys. Queries accept such a prefix, but `delete_where` and its siblings reject it
+    /// with `InvalidInput`. To select all rows with such keys, use [`from_text`](Self::from_text).
     ///
     /// ```
     /// use azure_table::{Emulator, Key, TableEntity, TableServiceClient};
@@ -129,19 +138,28 @@ impl<E> KeyPrefix<E> {
     where
         E: VariantOf<T>,
     {
-        KeyPrefix::of(self.start, self.unsorted)
+        let row_key = self.start.row_key.as_ref().map_or("", Start::text);
+        KeyPrefix {
+            mark: E::MARK.filter(|mark| !matches!(mark, VariantMark::RowKeyPrefix(text) if row_key.starts_with(text))),
+            is_wide: E::MARK.is_none(),
+            ..KeyPrefix::of(self.start, self.unsorted)
+        }
     }
 }
 
 impl<E> Clone for KeyPrefix<E> {
     fn clone(&self) -> Self {
-        Self::of(self.start.clone(), self.unsorted.clone())
+        Self {
+            start: self.start.clone(),
+            unsorted: self.unsorted.clone(),
+            ..*self
+        }
     }
 }
 
 impl<E> PartialEq for KeyPrefix<E> {
     fn eq(&self, other: &Self) -> bool {
-        self.start == other.start
+        self.start == other.start && self.mark == other.mark
     }
 }
 

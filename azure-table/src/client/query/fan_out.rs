@@ -14,7 +14,7 @@ use futures_util::TryStreamExt as _;
 use crate::client::poll::total_timeout::total_timeout;
 use crate::client::query::concurrent::{CONCURRENCY, Order};
 use crate::client::query::entity_stream::EntityStream;
-use crate::client::query::key_condition::{both, starts, under};
+use crate::client::query::key_condition::{both, starts, under_prefix};
 use crate::client::query::page_chain::PreparedQuery;
 use crate::client::query::part_pages::Part;
 use crate::client::query::query_plan::QueryPlan;
@@ -83,8 +83,8 @@ pub struct FanOut<E, P = E> {
     order: Order,
 }
 
-/// The conditions of the parts, or the reason that one cannot be sent.
-type PartConditions = Result<Vec<Expression>, Box<str>>;
+/// The condition of each part, or the reason that it cannot be sent.
+type PartConditions = Vec<Result<Expression, Box<str>>>;
 
 call_options!(FanOut[E: TableEntity, P], query.settings.options);
 total_timeout!(
@@ -122,20 +122,16 @@ impl<E: TableEntity, P> FanOut<E, P> {
     /// Adds the entities under each of these key prefixes, each as in [`TableQuery::key_prefix`].
     #[doc(alias = "prefix")]
     pub fn each_prefix(self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
-        self.give(prefixes.into_iter().map(|prefix| Ok(under(&prefix.start))))
+        self.give(
+            prefixes
+                .into_iter()
+                .map(|prefix| typed::into_expression(under_prefix(&prefix))),
+        )
     }
 
     fn give(mut self, conditions: impl Iterator<Item = Result<Expression>>) -> Self {
-        let conditions: Result<Vec<Expression>> = conditions.collect();
-        let conditions = conditions.map_err(|e| e.to_string().into());
-        self.conditions = Some(match (self.conditions, conditions) {
-            (Some(Ok(mut known)), Ok(more)) => {
-                known.extend(more);
-                Ok(known)
-            }
-            (Some(Err(e)), _) | (_, Err(e)) => Err(e),
-            (None, conditions) => conditions,
-        });
+        let conditions = conditions.map(|condition| condition.map_err(|e| e.to_string().into()));
+        self.conditions.get_or_insert_default().extend(conditions);
         self
     }
 
@@ -240,15 +236,14 @@ impl<E: TableEntity, P> FanOut<E, P> {
                 "a continuation belongs to one chain of pages, a fan-out has many: use `scan` for a query to resume";
             return Err(Error::invalid_input(why));
         }
-        let conditions = match conditions
-            .transpose()
-            .map_err(|why| Error::invalid_input(String::from(why)))?
-        {
-            None => None,
-            Some(conditions) if conditions.is_empty() => Some(typed::no_row()),
-            Some(conditions) if conditions.len() == 1 => conditions.into_iter().next(),
-            Some(conditions) => Some(Expression::Or(conditions.into())),
-        };
+        let each = |conditions: PartConditions| conditions.into_iter().collect::<Result<Vec<_>, _>>();
+        let conditions = conditions.map(each).transpose();
+        let conditions = conditions.map_err(|why| Error::invalid_input(String::from(why)))?;
+        let conditions = conditions.map(|mut conditions| match conditions.len() {
+            0 => typed::no_row(),
+            1 => conditions.remove(0),
+            _ => Expression::Or(conditions.into()),
+        });
         let Some(filter) = both(conditions, query.condition()?) else {
             return Ok(vec![PartFilter::default()]);
         };
@@ -288,8 +283,7 @@ impl<E, P> Clone for FanOut<E, P> {
         Self {
             query: self.query.clone(),
             conditions: self.conditions.clone(),
-            concurrency: self.concurrency,
-            order: self.order,
+            ..*self
         }
     }
 }
@@ -298,13 +292,7 @@ impl<E, P> fmt::Debug for FanOut<E, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FanOut")
             .field("query", &self.query)
-            .field(
-                "conditions",
-                &self
-                    .conditions
-                    .as_ref()
-                    .map(|conditions| conditions.as_ref().map(Vec::len)),
-            )
+            .field("conditions", &self.conditions.as_ref().map(Vec::len))
             .field("concurrency", &self.concurrency)
             .field("order", &self.order)
             .finish()

@@ -1,9 +1,15 @@
 //! The conditions of a query on the keys: partitions, prefixes and ranges.
 
+use std::slice;
+
 use azure_table_wire::filter::expression::{Comparison, Expression};
 use azure_table_wire::value::edm::EdmValue;
 
+use crate::entity::variant_mark::VariantMark;
+use crate::filter::nested::Variant;
+use crate::filter::typed::{self, Filter};
 use crate::key::key_start::{KeyStart, Start};
+use crate::key::prefix::KeyPrefix;
 use crate::key::table_key::after_prefix;
 
 const PARTITION_KEY: &str = "PartitionKey";
@@ -38,8 +44,30 @@ fn end(name: &'static str, start: &Start) -> Option<Expression> {
     }
 }
 
+/// Returns the condition of the rows under a prefix.
+pub(super) fn under_prefix<E>(prefix: &KeyPrefix<E>) -> Filter<E> {
+    of_variants(Filter::of(under(&prefix.start)), slice::from_ref(prefix))
+}
+
+/// Returns the condition of keys from the first under `from` to the last under `to`, which is not before `from`, and of
+/// the variants of both.
+pub(super) fn between<E>(from: KeyPrefix<E>, to: KeyPrefix<E>) -> Filter<E> {
+    of_variants(Filter::of(in_range(&from.start, &to.start)), &[from, to])
+}
+
+/// Returns the condition of rows of these variants. Any row is of a prefix without a mark.
+fn of_variants<E>(keys: Filter<E>, prefixes: &[KeyPrefix<E>]) -> Filter<E> {
+    let mut marks: Vec<Option<VariantMark>> = prefixes.iter().map(|prefix| prefix.mark).collect();
+    marks.dedup();
+    let marks: Option<Vec<VariantMark>> = marks.into_iter().collect();
+    let of = |marks: Vec<VariantMark>| typed::any_of(marks.into_iter().map(|mark| Variant::<E, ()>::new(mark).only()));
+    let mut filter = marks.map(of).into_iter().fold(keys, Filter::and);
+    filter.is_wide |= prefixes.iter().any(|prefix| prefix.is_wide);
+    filter
+}
+
 /// Returns the condition that keys begin with `start`.
-pub(super) fn under(start: &KeyStart) -> Expression {
+fn under(start: &KeyStart) -> Expression {
     let partition = starts(PARTITION_KEY, &start.partition_key);
     match &start.row_key {
         None => partition,
@@ -50,7 +78,7 @@ pub(super) fn under(start: &KeyStart) -> Expression {
 }
 
 /// Returns the condition of keys from the first under `from` to the last under `to`, which is not before `from`.
-pub(super) fn between(from: &KeyStart, to: &KeyStart) -> Expression {
+fn in_range(from: &KeyStart, to: &KeyStart) -> Expression {
     if from == to {
         return under(from);
     }
@@ -71,18 +99,20 @@ pub(super) fn between(from: &KeyStart, to: &KeyStart) -> Expression {
     others.fold(from_partition, Expression::and)
 }
 
-/// Returns the condition of keys under any of these, within the range of all, so that the service reads no other rows.
-///
-/// Returns `None` if there are no starts.
-pub(super) fn under_any<'s>(starts: impl Iterator<Item = &'s KeyStart> + Clone) -> Option<Expression> {
-    let first = starts.clone().min_by(|start, other| start.first_cmp(other))?;
-    let last = starts.clone().max_by(|start, other| start.end_cmp(other))?;
-    let any = starts.map(under).reduce(Expression::or)?;
-    Some(if first == last {
-        under(first)
-    } else {
-        between(first, last).and(any)
-    })
+/// Returns the condition of the rows under any of these, within the range of all, so that the service reads no other
+/// rows.
+pub(super) fn under_any<E>(prefixes: &[KeyPrefix<E>]) -> Filter<E> {
+    let starts = prefixes.iter().map(|prefix| &prefix.start);
+    let first = starts.clone().min_by(|start, other| start.first_cmp(other));
+    let last = starts.max_by(|start, other| start.end_cmp(other));
+    let Some((first, last)) = first.zip(last) else {
+        return typed::nothing();
+    };
+    let all = Filter::of(in_range(first, last));
+    match first == last && prefixes.iter().all(|prefix| prefix.mark.is_none()) {
+        true => of_variants(all, prefixes),
+        false => all & typed::any_of(prefixes.iter().map(under_prefix)),
+    }
 }
 
 #[cfg(test)]
@@ -90,6 +120,7 @@ mod tests {
     use Start::{Prefix, Whole};
 
     use super::*;
+    use crate::entity::dynamic::DynamicEntity;
 
     fn rows(partition_key: &str, row_key: Start) -> KeyStart {
         KeyStart {
@@ -107,38 +138,42 @@ mod tests {
 
     #[test]
     fn range_of_one_partition_has_no_or() {
-        let range = between(
+        let range = in_range(
             &rows("p", Prefix("e1_2020".into())),
             &rows("p", Prefix("e1_2025".into())),
         );
         let text = "PartitionKey eq 'p' and RowKey ge 'e1_2020' and RowKey lt 'e1_2026'";
         assert_eq!(range.to_string(), text);
-        let range = between(&rows("p", Prefix(String::new())), &rows("p", Whole("e1".into())));
+        let range = in_range(&rows("p", Prefix(String::new())), &rows("p", Whole("e1".into())));
         assert_eq!(range.to_string(), "PartitionKey eq 'p' and RowKey le 'e1'");
     }
 
     #[test]
     fn range_over_partitions_bounds_rows_of_the_first_and_the_last_one() {
-        let range = between(&rows("a", Whole("5".into())), &rows("c", Prefix("7".into())));
+        let range = in_range(&rows("a", Whole("5".into())), &rows("c", Prefix("7".into())));
         let text = "PartitionKey ge 'a' and PartitionKey le 'c' and (PartitionKey gt 'a' or RowKey ge '5') and (PartitionKey lt \
                     'c' or RowKey lt '8')";
         assert_eq!(range.to_string(), text);
-        let range = between(&partitions("a"), &partitions("c"));
+        let range = in_range(&partitions("a"), &partitions("c"));
         assert_eq!(range.to_string(), "PartitionKey ge 'a' and PartitionKey lt 'd'");
     }
 
     #[test]
     fn several_prefixes_are_within_their_common_range() {
         let (parent, children) = (rows("p", Whole("e1".into())), rows("p", Prefix("e1_".into())));
-        let any = under_any([&children, &parent].into_iter()).unwrap().to_string();
+        let prefix = |start: &KeyStart| KeyPrefix::<DynamicEntity>::of(start.clone(), None);
+        let any = under_any(&[prefix(&children), prefix(&parent)]).to_string();
         assert!(
             any.starts_with("PartitionKey eq 'p' and RowKey ge 'e1' and RowKey lt 'e1`' and ("),
             "{any}"
         );
-        assert_eq!(under_any([&parent, &parent].into_iter()).unwrap(), under(&parent));
+        assert_eq!(
+            under_any(&[prefix(&parent), prefix(&parent)]),
+            Filter::of(under(&parent))
+        );
         // The wider of two nested prefixes is the range of both.
         let wide = rows("p", Prefix("e".into()));
-        assert_eq!(under_any([&wide, &parent].into_iter()).unwrap(), under(&wide));
-        assert_eq!(under_any(std::iter::empty()), None);
+        assert_eq!(under_any(&[prefix(&wide), prefix(&parent)]), Filter::of(under(&wide)));
+        assert_eq!(under_any::<DynamicEntity>(&[]), typed::nothing());
     }
 }

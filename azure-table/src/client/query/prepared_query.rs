@@ -40,6 +40,7 @@ impl QuerySettings {
     fn condition(&mut self, filter: Option<Expression>) -> Result<Option<Expression>> {
         let keys = self.keys.take().transpose();
         let keys = keys.map_err(|why| Error::invalid_input(String::from(why)))?;
+        let keys = keys.map(typed::into_expression).transpose()?;
         let condition = both(keys, filter);
         let compares_time = |condition| compares(condition, "Timestamp");
         if self.pipeline.endpoint.profile().is_cosmos() && condition.as_ref().is_some_and(compares_time) {

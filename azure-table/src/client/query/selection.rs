@@ -7,7 +7,6 @@ use azure_table_wire::error::{Error, Result};
 use azure_table_wire::value::location::Location;
 
 use crate::client::poll::total_timeout::TotalTimeout;
-use crate::client::query::page_chain::Prefetch;
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::table_query::TableQuery;
 use crate::client::shape::Shape;
@@ -72,12 +71,41 @@ pub(crate) struct Walk<P> {
     pub(crate) total: TotalTimeout,
 }
 
-impl<E: TableEntity> TableQuery<E, ()> {
-    /// Returns the pages of the query from `from`, or from its own continuation, with rows of this shape.
+impl<E: TableEntity, P> TableQuery<E, P> {
+    /// Returns the query for rows of this table on which writes depend: it reads from the primary, in any location mode,
+    /// because the secondary lacks recent writes.
     ///
     /// # Errors
     /// - `InvalidInput`: the query belongs to another table.
     /// - `InvalidInput`: its continuation comes from the secondary.
+    pub fn on_primary_of(mut self, table: &TableClient<E>) -> Result<Self> {
+        let (own, other) = (table.name().as_str(), self.settings.table.as_str());
+        let endpoint = &table.pipeline().endpoint;
+        if !endpoint.profile().is_same_table(own, other) || *endpoint != self.settings.pipeline.endpoint {
+            let base = self.settings.pipeline.endpoint.base();
+            let why = format!("the query is for the table {other} of {base}: create it with the client of {own}");
+            return Err(rejected(own, why));
+        }
+        if self.settings.from.as_ref().and_then(continuation::location) == Some(Location::Secondary) {
+            let why = "the continuation is of the secondary location, and the rows are those of the primary: start \
+                       without it, or use one from a query that reads only the primary";
+            return Err(rejected(own, why.to_owned()));
+        }
+        self.settings.options = self.settings.options.for_write();
+        Ok(self)
+    }
+}
+
+fn rejected(table: &str, why: String) -> Error {
+    Error::invalid_input(why).in_operation(OperationKind::Query, Some(table))
+}
+
+impl<E: TableEntity> TableQuery<E, ()> {
+    /// Returns the pages of the query from `from`, or from its own continuation, with rows of this shape.
+    ///
+    /// # Errors
+    /// - The errors of [`on_primary_of`](Self::on_primary_of).
+    /// - `InvalidInput`: it may select rows of other variants of an enum than the one that it names.
     pub(crate) fn walk<P>(
         mut self,
         table: &TableClient<E>,
@@ -86,40 +114,21 @@ impl<E: TableEntity> TableQuery<E, ()> {
         options: &CallOptions,
         total: TotalTimeout,
     ) -> Result<Walk<P>> {
-        let (own, other) = (table.name().as_str(), self.settings.table.as_str());
-        let rejected =
-            |why: &str| Err(Error::invalid_input(why.to_owned()).in_operation(OperationKind::Query, Some(own)));
-        let endpoint = &table.pipeline().endpoint;
-        if !endpoint.profile().is_same_table(own, other) || *endpoint != self.settings.pipeline.endpoint {
-            return rejected(&format!(
-                "the query is for the table {other} of {}: create it with the client of the table to write",
-                self.settings.pipeline.endpoint.base()
-            ));
+        self.settings.from = from.or(self.settings.from);
+        // The next page is read after the writes of this one, so that its ETags are current.
+        self = self.with(options).on_primary_of(table)?.prefetch(0);
+        let keys = self.settings.keys.as_ref().and_then(|keys| keys.as_ref().ok());
+        if self.filter.as_ref().is_some_and(|filter| filter.is_wide) || keys.is_some_and(|keys| keys.is_wide) {
+            let why = "the filter or the prefix selects a variant by the form of its keys, which rows of other variants may \
+                       meet too: give the enum a `tag` or each variant a `row_key_prefix`, or read the rows and use `bulk()`";
+            return Err(rejected(table.name().as_str(), why.to_owned()));
         }
-        if self.filter.as_ref().is_some_and(|filter| filter.is_wide) {
-            return rejected(
-                "the filter selects a variant by the form of its keys, which rows of other variants may meet too: give the enum \
-                 a `tag` or each variant a `row_key_prefix`, or read the rows and use `bulk()`",
-            );
-        }
-        self = self.with(options);
-        self.settings.options = self.settings.options.for_write();
         self.settings.total = total.or(self.settings.total);
         self.settings.total.begin();
-        if from.is_some() {
-            self.settings.from = from;
-        }
-        if self.settings.from.as_ref().and_then(continuation::location) == Some(Location::Secondary) {
-            return rejected(
-                "the continuation is of the secondary location, and a write over a query reads the primary: start \
-                 without it, or use one from a query that reads only the primary",
-            );
-        }
         let on_bad_row = self.shape.form.on_bad_row.take();
         let (from, total) = (self.settings.from.clone(), self.settings.total);
         let options = table.pipeline().settings.defaults.clone().with(&self.settings.options);
-        // The next page is read after the writes of this one, so that its ETags are current.
-        let pages = self.shaped(shape).pages_with(Prefetch::Never);
+        let pages = self.shaped(shape).pages();
         Ok(Walk {
             on_bad_row,
             from,

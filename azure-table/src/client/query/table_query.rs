@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use azure_table_wire::codec::odata::metadata_level::MetadataLevel;
 use azure_table_wire::error::Result;
-use azure_table_wire::filter::expression::Expression;
 use azure_table_wire::value::key_text::key_text_fault;
 
 use crate::account::table_name::TableName;
 use crate::client::poll::total_timeout::{TotalTimeout, total_timeout};
-use crate::client::query::key_condition::{between, starts, under, under_any};
+use crate::client::query::key_condition::{between, starts, under_any, under_prefix};
 use crate::client::query::query_plan::QueryPlan;
 use crate::client::shape::Shape;
 use crate::client::shape::bad_row::BadRow;
@@ -79,7 +78,7 @@ pub(super) struct QuerySettings {
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) table: TableName,
     /// The condition on the keys, or the reason that it cannot be sent.
-    pub(super) keys: Option<Result<Expression, Box<str>>>,
+    pub(super) keys: Option<Result<Filter<()>, Box<str>>>,
     pub(super) page_size: Option<usize>,
     pub(super) limit: Option<usize>,
     pub(super) from: Option<Continuation>,
@@ -125,7 +124,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Takes the value of the PartitionKey's field, or a tuple if the PartitionKey has several fields.
     pub fn partition(mut self, value: impl IntoFields<E::PartitionFields>) -> Self {
         let key = partition_key::<E>(value);
-        let keys = key.map(|key| starts("PartitionKey", &Start::Whole(key)));
+        let keys = key.map(|key| Filter::of(starts("PartitionKey", &Start::Whole(key))));
         self.settings.keys = Some(keys.map_err(|e| e.to_string().into()));
         self
     }
@@ -138,7 +137,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     #[doc(alias = "prefix")]
     #[doc(alias = "starts_with")]
     pub fn key_prefix(mut self, prefix: KeyPrefix<E>) -> Self {
-        self.settings.keys = Some(Ok(under(&prefix.start)));
+        self.settings.keys = Some(Ok(under_prefix(&prefix).retyped()));
         self
     }
 
@@ -148,9 +147,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// [`partition`](Self::partition). To query each prefix separately, use
     /// [`FanOut::each_prefix`](crate::query::FanOut::each_prefix). See [`KeyPrefix::into_enum`] for an example.
     pub fn key_prefixes(mut self, prefixes: impl IntoIterator<Item = KeyPrefix<E>>) -> Self {
-        let prefixes: Vec<_> = prefixes.into_iter().collect();
-        let condition = under_any(prefixes.iter().map(|prefix| &prefix.start));
-        self.settings.keys = Some(Ok(condition.unwrap_or_else(typed::no_row)));
+        self.settings.keys = Some(Ok(under_any(&prefixes.into_iter().collect::<Vec<_>>()).retyped()));
         self
     }
 
@@ -189,7 +186,6 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     ///   [`TableKey::SORTED`](crate::TableKey::SORTED).
     #[doc(alias = "range")]
     pub fn between(mut self, from: KeyPrefix<E>, to: KeyPrefix<E>) -> Self {
-        let (start, end) = (&from.start, &to.start);
         // Keys that differ in a field whose text does not sort have no order in terms of the fields.
         self.settings.keys = Some(if from.unsorted != to.unsorted {
             Err(format!(
@@ -197,14 +193,14 @@ impl<E: TableEntity, P> TableQuery<E, P> {
                  do, such as an enum that is stored by name; select each of its values by `key_prefixes`"
             )
             .into())
-        } else if end.ends_before(start) {
+        } else if to.start.ends_before(&from.start) {
             Err(format!(
                 "the range of keys ends at {to}, before its first row at {from}: swap the two (a `Descending` field has its \
                  greatest value first)"
             )
             .into())
         } else {
-            Ok(between(start, end))
+            Ok(between(from, to).retyped())
         });
         self
     }
@@ -213,11 +209,8 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     ///
     /// Several filters are combined with `and`.
     pub fn filter(mut self, filter: impl FilterOf<E>) -> Self {
-        let filter = filter.into_filter();
-        self.filter = Some(match self.filter.take() {
-            Some(first) => first & filter,
-            None => filter,
-        });
+        let filters = self.filter.take().into_iter().chain([filter.into_filter()]);
+        self.filter = filters.reduce(|first, filter| first & filter);
         self
     }
 

@@ -98,7 +98,11 @@ async fn range_over_partitions_ends_within_the_first_and_the_last(rows: TableCli
     let query = rows.query().between(prefix("ada", "e2"), prefix("bea", "e1"));
     assert_eq!(query.plan().unwrap().path(), AccessPath::PartitionRange);
     let read = query.all().await.unwrap();
-    assert_eq!(shown(&read), ["e2", "e2_001", "e2_002", "e1"]);
+    assert_eq!(shown(&read), ["e2", "e1"], "expenses");
+    let items = Key::<Item>::prefix(("bea", "e1", 1)).unwrap().into_enum();
+    let read = rows.query().between(prefix("ada", "e2"), items).all().await.unwrap();
+    let both = ["e2", "e2_001", "e2_002", "e1", "e10", "e10_001", "e10_002", "e1_001"];
+    assert_eq!(shown(&read), both, "expenses and items");
 
     let partitions = |prefix: &str| KeyPrefix::from_partition_text(prefix).unwrap();
     let all = rows.query().between(partitions("a"), partitions("b"));

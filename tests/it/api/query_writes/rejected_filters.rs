@@ -1,6 +1,9 @@
 //! Conditions that select more rows than they say: no write takes them.
 
-use azure_table::{Column, DynamicEntity, ErrorKind, Filter, Key, TableClient, TableEntity};
+use std::slice;
+
+use azure_table::entity::VariantOf;
+use azure_table::{Column, DynamicEntity, ErrorKind, Filter, Key, ReadEntity, TableClient, TableEntity, TableQuery};
 use azure_table_tests::entities::Order;
 use azure_table_tests::errors::assert_error;
 
@@ -30,23 +33,53 @@ enum Item {
     Order(Order),
 }
 
+/// An order whose own type does not know the mark.
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+struct Numbered {
+    #[table(partition_key)]
+    shop: String,
+    #[table(row_key)]
+    number: String,
+    total: f64,
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(tag = "Kind")]
+enum Tagged {
+    Customer(Customer),
+    Order(Order),
+}
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+enum Prefixed {
+    #[table(row_key_prefix = "customer")]
+    Customer(Customer),
+    #[table(row_key_prefix = "order")]
+    Order(Numbered),
+}
+
 /// Asserts that no write over a filter takes it, for this reason, and that nothing was written.
 async fn assert_rejected(items: &TableClient<Item>, filter: impl Fn() -> Filter<Item>, why: &str) {
+    assert_query_rejected(items, || items.query().filter(filter()), why).await;
+    let error = items.delete_where(filter()).await.unwrap_err();
+    assert_error(error.error(), ErrorKind::InvalidInput, why);
+}
+
+async fn assert_query_rejected(items: &TableClient<Item>, query: impl Fn() -> TableQuery<Item>, why: &str) {
     let before = items.query().versioned().all().await.unwrap();
     let total = || Column::<Item, f64>::property("total").set(0.0);
     let clear = |item: &mut Item| match item {
         Item::Customer(customer) => customer.total = 0.0,
         Item::Order(order) => order.total = 0.0,
     };
-    let query = || items.query().filter(filter());
     for error in [
-        items.delete_where(filter()).await.unwrap_err().into_error(),
+        items.delete_where(query()).await.unwrap_err().into_error(),
         items.delete_where(query()).atomic().await.unwrap_err(),
-        items.patch_where(filter(), [total()]).await.unwrap_err().into_error(),
+        items.patch_where(query(), [total()]).await.unwrap_err().into_error(),
         items.patch_where(query(), [total()]).atomic().await.unwrap_err(),
-        items.update_where(filter(), clear).await.unwrap_err().into_error(),
+        items.update_where(query(), clear).await.unwrap_err().into_error(),
         items.update_where(query(), clear).atomic().await.unwrap_err(),
-        items.upgrade_where(filter()).await.unwrap_err().into_error(),
+        items.upgrade_where(query()).await.unwrap_err().into_error(),
         items.upgrade_where(query()).atomic().await.unwrap_err(),
     ] {
         assert_error(&error, ErrorKind::InvalidInput, why);
@@ -66,6 +99,76 @@ async fn variant_by_the_form_of_its_keys_selects_no_rows_to_write(items: TableCl
 
     assert_eq!(items.query().filter(is_large()).all().await.unwrap().len(), 3);
     assert_eq!(items.delete_where(items.query()).await.unwrap().applied(), 3);
+}
+
+/// Returns the ways to name all orders by the keys of their variant.
+fn all_orders<T, V>(items: &TableClient<T>) -> [TableQuery<T>; 3]
+where
+    T: TableEntity + ReadEntity,
+    V: VariantOf<T> + TableEntity<KeyFields = (String, u32)>,
+{
+    let prefix = || Key::<V>::prefix(("contoso",)).unwrap().into_enum();
+    [
+        items.query().key_prefix(prefix()),
+        items.query().key_prefixes([prefix(), prefix()]),
+        items.query().between(prefix(), prefix()),
+    ]
+}
+
+#[azure_table::test]
+async fn prefix_of_a_variant_by_the_form_of_its_keys_selects_no_rows_to_write(items: TableClient<Item>) {
+    fill(&items).await;
+    for query in all_orders::<_, Order>(&items) {
+        assert_query_rejected(&items, || query.clone(), "or the prefix selects a variant by the form").await;
+        assert_eq!(query.all().await.unwrap().len(), 3);
+    }
+}
+
+#[azure_table::test]
+async fn prefix_of_a_tagged_variant_selects_no_other_rows_to_write(items: TableClient<Tagged>) {
+    let (shop, total) = (|| "contoso".to_owned(), 1.5);
+    let customer = Tagged::Customer(Customer { shop: shop(), total });
+    items.insert(&customer).await.unwrap();
+    for query in all_orders::<_, Order>(&items) {
+        for number in [1, 2] {
+            let order = Order {
+                shop: shop(),
+                number,
+                total,
+            };
+            items.insert(&Tagged::Order(order)).await.unwrap();
+        }
+        let set = || Column::<Tagged, f64>::property("total").set(total);
+        assert_eq!(items.patch_where(query.clone(), [set()]).await.unwrap().applied(), 2);
+        assert_eq!(items.delete_where(query).await.unwrap().applied(), 2);
+        assert_eq!(items.query().all().await.unwrap(), slice::from_ref(&customer));
+    }
+}
+
+/// The keys of its type have no such prefix.
+#[azure_table::test]
+async fn prefix_of_a_variant_with_a_mark_in_its_row_key_has_the_mark(items: TableClient<Prefixed>) {
+    let (shop, total) = (|| "contoso".to_owned(), 1.5);
+    let customer = Prefixed::Customer(Customer { shop: shop(), total });
+    let number = "order-1".to_owned();
+    let order = Prefixed::Order(Numbered {
+        shop: shop(),
+        number,
+        total,
+    });
+    for item in [&customer, &order] {
+        items.insert(item).await.unwrap();
+    }
+    let orders = Key::<Numbered>::prefix(("contoso",)).unwrap().into_enum();
+    assert_eq!(
+        items
+            .delete_where(items.query().key_prefix(orders))
+            .await
+            .unwrap()
+            .applied(),
+        1
+    );
+    assert_eq!(items.query().all().await.unwrap(), [customer]);
 }
 
 #[azure_table::test]
