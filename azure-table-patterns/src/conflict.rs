@@ -10,7 +10,8 @@ use std::time::Duration;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 
 use azure_table::{
-    CallOptions, Error, ErrorKind, Key, LocationMode, ReadEntity, Result, TableClient, TableEntity, Versioned,
+    CallOptions, DateTime, ETag, Error, ErrorKind, Key, LocationMode, ReadEntity, Result, TableClient, TableEntity,
+    Versioned,
 };
 
 /// The default number of conflicts that one call tolerates.
@@ -59,7 +60,7 @@ impl Rounds {
     }
 }
 
-/// Returns the stored row with the key of `new`, or inserts `new`.
+/// Returns the stored row with the key of `new`, or inserts `new`, and says so.
 ///
 /// # Errors
 /// - `Contention`: others delete the row each time, or reads lag.
@@ -67,18 +68,19 @@ impl Rounds {
 pub(super) async fn stored_or_inserted<E: TableEntity + ReadEntity>(
     table: &TableClient<E>,
     new: &E,
+    is_inserted: &mut bool,
 ) -> Result<Versioned<E>> {
-    let (key, mut rounds, mut is_inserted) = (Key::of(new)?, Rounds::new(CONFLICTS), false);
+    let (key, mut rounds) = (Key::of(new)?, Rounds::new(CONFLICTS));
     let stored = async {
         loop {
             rounds.next(&key).await?;
             if let Some(stored) = table.get(key.clone()).versioned().await? {
                 return Ok(stored);
             }
-            is_inserted |= table.insert_if_not_exists(new).await?.is_some();
+            *is_inserted |= table.insert_if_not_exists(new).await?.is_some();
         }
     };
-    stored.await.map_err(|e: Error| e.after_writes(is_inserted))
+    stored.await.map_err(|e: Error| e.after_writes(*is_inserted))
 }
 
 /// Awaits futures, at most `limit` at a time, and passes on each output. After an error, starts no further future but
@@ -130,4 +132,13 @@ pub(super) fn concerns_row(error: &Error) -> bool {
 /// Returns `true` if another write has changed the row since it was read. A write in doubt is not a conflict.
 pub(super) fn is_conflict(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::ConditionNotMet | ErrorKind::NotFound)
+}
+
+/// Returns a row as it was just written.
+pub(super) fn written<R>(entity: R, etag: ETag) -> Versioned<R> {
+    Versioned {
+        entity,
+        etag,
+        timestamp: DateTime::MIN,
+    }
 }

@@ -9,7 +9,7 @@ use azure_table::bulk::DeleteWhere;
 use azure_table::filter::NamedColumn;
 use azure_table::key::IntoKey;
 use azure_table::{
-    Column, DateTime, EdmType, ReadEntity, Result, TableClient, TableEntity, TableQuery, TableServiceClient,
+    Column, DateTime, EdmType, Property, ReadEntity, Result, TableClient, TableEntity, TableQuery, TableServiceClient,
 };
 
 /// The rows of a table, each with a deadline.
@@ -72,11 +72,13 @@ pub struct Expiring<E> {
 }
 
 impl<E: TableEntity> Expiring<E> {
-    /// Creates the handle. `deadline` is the property with the deadline: a [`DateTime`], or a type that converts to it.
-    pub fn new<T>(table: &TableClient<E>, deadline: Column<E, T>) -> Self
-    where
-        DateTime: TryFrom<T>,
-    {
+    /// Creates the handle. `deadline` is the property with the deadline: a [`DateTime`], or a type that is stored as
+    /// one. A type that is stored otherwise does not compile.
+    pub fn new<T: Property>(table: &TableClient<E>, deadline: Column<E, T>) -> Self {
+        const {
+            let is_date = matches!(T::EDM_TYPE, EdmType::DateTime);
+            assert!(is_date, "a deadline is stored as Edm.DateTime");
+        }
         Self {
             table: table.clone(),
             deadline: NamedColumn::new(deadline.name(), EdmType::DateTime),

@@ -106,7 +106,7 @@ impl<H: TableEntity + ReadEntity> Fence<H> {
     /// - [`InDoubt`](ErrorKind::InDoubt): instead of any of these, if the header was inserted.
     pub async fn open(table: &TableClient<H>, new: &H) -> Result<Self> {
         let table = on_primary(table);
-        let header = stored_or_inserted(&table, new).await?;
+        let header = stored_or_inserted(&table, new, &mut false).await?;
         Ok(Self::with_header(&table, header))
     }
 

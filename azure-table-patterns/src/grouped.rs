@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use azure_table::bulk::LeftoverReason;
 use azure_table::{BulkOutcome, ETag, Error, TableClient, TableOperation};
-use futures_util::stream;
+use futures_util::stream::{self, StreamExt as _};
 use tokio::sync::{mpsc, oneshot};
 
 /// Sends the writes of concurrent tasks in batches, each of one partition.
@@ -28,7 +29,9 @@ use tokio::sync::{mpsc, oneshot};
 ///
 /// **Crash.** A write whose caller has no result may have been applied.
 ///
-/// Dropping the future of [`write`](Self::write) does not cancel the write: the driver may still send it.
+/// Dropping the future of [`write`](Self::write) cancels the write while it waits for the driver, which may have taken it
+/// already. Up to 10,000 writes wait for the driver, further ones for their place. Without a driver that is polled, they
+/// wait for ever.
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableOperation, TableServiceClient};
 /// use azure_table_patterns::Grouped;
@@ -55,13 +58,16 @@ use tokio::sync::{mpsc, oneshot};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Grouped {
-    queue: mpsc::UnboundedSender<Write>,
+    queue: mpsc::Sender<Write>,
 }
 
 struct Write {
     operation: TableOperation,
     caller: Caller,
 }
+
+/// The maximum number of writes that wait for the driver.
+const QUEUED: usize = 10_000;
 
 type Caller = oneshot::Sender<Result<Option<ETag>, GroupedError>>;
 
@@ -70,11 +76,14 @@ impl Grouped {
     ///
     /// The driver ends when the last clone of the group is dropped and each write has its outcome.
     pub fn new<E: 'static>(table: &TableClient<E>) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        let (queue, writes) = mpsc::unbounded_channel();
+        let (queue, writes) = mpsc::channel(QUEUED);
         (Self { queue }, drive(table.clone(), writes))
     }
 
     /// Writes one entity. Returns its new ETag, or `None` after a delete.
+    ///
+    /// As in a bulk, a delete that finds no row after an earlier response was lost counts as applied, though the row may
+    /// never have existed.
     ///
     /// Requests: 1 per batch. Lost response: [reconciled](azure_table::guide::operations).
     ///
@@ -83,7 +92,7 @@ impl Grouped {
     pub async fn write(&self, operation: TableOperation) -> Result<Option<ETag>, GroupedError> {
         let (caller, outcome) = oneshot::channel();
         let write = Write { operation, caller };
-        if self.queue.send(write).is_err() {
+        if self.queue.send(write).await.is_err() {
             let error = Error::other("the driver of the group has ended");
             return Err(GroupedError::not_attempted(Arc::new(error)));
         }
@@ -97,18 +106,15 @@ impl Grouped {
 }
 
 /// Sends the writes in one bulk after the other, until the queue is closed.
-async fn drive<E>(table: TableClient<E>, mut writes: mpsc::UnboundedReceiver<Write>) {
+async fn drive<E>(table: TableClient<E>, mut writes: mpsc::Receiver<Write>) {
     while !(writes.is_closed() && writes.is_empty()) {
         let callers = Mutex::new(HashMap::new());
         let lock = || callers.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut index = 0_u64;
-        let operations = stream::poll_fn(|cx| {
-            writes.poll_recv(cx).map(|write| {
-                let Write { operation, caller } = write?;
-                lock().insert(index, caller);
-                index += 1;
-                Some(operation)
-            })
+        let waiting = stream::poll_fn(|cx| writes.poll_recv(cx));
+        let waiting = waiting.filter(|write| ready(!write.caller.is_closed()));
+        let operations = waiting.zip(stream::iter(0_u64..)).map(|(write, index)| {
+            lock().insert(index, write.caller);
+            write.operation
         });
         let bulk = table.bulk().max_failures(usize::MAX).write_stream(operations);
         let mut outcomes = bulk.outcomes();

@@ -73,7 +73,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
     async fn build_rows<R: IndexRow<Entity = E>>(&self, has_written: &mut bool) -> Result<IndexBuild> {
         let mut built = IndexBuild::default();
         let states = self.table.typed::<StateRow>();
-        let mut state = stored_or_inserted(&states, &StateRow::new(&R::INDEX)).await?;
+        let mut state = stored_or_inserted(&states, &StateRow::new(&R::INDEX), has_written).await?;
         check_declaration(&R::INDEX, &state)?;
         self.states.set(&R::INDEX, state.is_ready);
         if state.is_ready {
@@ -112,6 +112,7 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             let position = Some(next).filter(|_| has_more && built.taken.is_empty());
             let is_ready = !has_more && built.taken.is_empty();
             state = self.set_state(&R::INDEX, state, position, is_ready).await?;
+            *has_written = true;
             if state.is_ready {
                 break;
             }

@@ -36,14 +36,14 @@ pub async fn remove_index<E: TableEntity>(table: &TableClient<E>, name: &str) ->
     }
     let states = table.typed::<StateRow>();
     let (removed, mut rounds) = (StateRow::removed(name), Rounds::new(CONFLICTS));
-    let mut state = stored_or_inserted(&states, &removed).await?;
+    let mut state = stored_or_inserted(&states, &removed, &mut false).await?;
     // Marked first: whoever declares the index again waits until all its rows are gone.
     while !state.is_removed {
         rounds.next(&Key::of(&removed)?).await?;
         state.entity = removed.clone();
         match was_unchanged(states.replace(&state).await)? {
             Some(etag) => state.etag = etag,
-            None => state = stored_or_inserted(&states, &removed).await?,
+            None => state = stored_or_inserted(&states, &removed, &mut false).await?,
         }
     }
     let rows = table.typed::<IndexRowKey>();

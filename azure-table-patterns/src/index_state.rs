@@ -57,7 +57,7 @@ impl States {
             let state = match stored(&new) {
                 Some(row) => row.to_entity(),
                 None => match states.insert_if_not_exists(&new).await {
-                    Ok(None) => stored_or_inserted(&states, &new).await.map(|state| state.entity),
+                    Ok(None) => Ok(stored_or_inserted(&states, &new, &mut has_inserted).await?.entity),
                     // A program that only reads may lack the permission.
                     Err(e) if e.kind() != ErrorKind::Forbidden => Err(e),
                     inserted => {
@@ -81,15 +81,12 @@ impl States {
         if ready.contains(index.name) {
             return Ok(());
         }
-        let taken = if index.is_unique {
-            ", or found a value of two entities"
-        } else {
-            ""
-        };
+        let taken = index.is_unique.then_some(", or found a value of two entities");
         Err(Error::invalid_input(format!(
-            "the index `{}` is not ready, because no build has ended{taken}: call `build` once all writers know it, and \
+            "the index `{}` is not ready, because no build has ended{}: call `build` once all writers know it, and \
              `open` again",
-            index.name
+            index.name,
+            taken.unwrap_or_default()
         )))
     }
 

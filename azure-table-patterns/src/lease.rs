@@ -7,13 +7,13 @@ use std::pin::pin;
 use std::time::Duration;
 
 use azure_table::telemetry::OperationContext;
-use azure_table::{CallOptions, DateTime, ErrorKind, Guid, Result, TableClient, TableEntity, Versioned};
+use azure_table::{CallOptions, Guid, Result, TableClient, TableEntity, Versioned};
 use futures_util::future::{Either, select};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use self::lease_entry::LeaseEntry;
-use super::conflict::on_primary;
-use super::term::{Term, service_time};
+use super::conflict::{on_primary, was_unchanged, written};
+use super::term::{Term, service_time, until};
 
 pub(super) mod lease_entry;
 
@@ -49,6 +49,10 @@ pub(super) mod lease_entry;
 /// | `resume` | Replace | 1 |
 ///
 /// **Crash.** The lease is free a margin after its duration. A lost response to `acquire` or `renew` is read back.
+///
+/// **Rows.** The row of a lease stays after its end, because it has the token: about 200 bytes, so there is no need to
+/// delete it. If it is deleted, its holder stops at the next renewal, and the next token is 1 again: the higher tokens
+/// that you stored then reject the new holder.
 ///
 /// ```
 /// use std::time::Duration;
@@ -86,7 +90,7 @@ pub struct Lease {
 }
 
 /// The row of a lease. Its Timestamp is the start of the lease.
-#[derive(TableEntity, Clone, Debug)]
+#[derive(TableEntity, Clone, Debug, Default)]
 pub(super) struct LeaseRow {
     #[table(partition_key)]
     pub(super) partition: String,
@@ -99,6 +103,9 @@ pub(super) struct LeaseRow {
     pub(super) next_holder: Option<String>,
     #[table(rename = "Token")]
     pub(super) token: i64,
+    /// The acquisition: the token is the same as before if the row was deleted in between.
+    #[table(rename = "Acquired")]
+    pub(super) acquired: Option<Guid>,
     #[table(rename = "Milliseconds")]
     pub(super) milliseconds: i64,
     #[table(write_id, rename = "Write")]
@@ -163,6 +170,7 @@ impl Leases {
         row.holder = Some(holder.to_owned());
         row.next_holder = None;
         row.token += 1;
+        row.acquired = Some(Guid::random());
         row.milliseconds = self.term.milliseconds();
         let mut lease = Lease {
             of: self.clone(),
@@ -178,11 +186,8 @@ impl Leases {
         LeaseRow {
             partition: partition_key.to_owned(),
             name: row_key.to_owned(),
-            holder: None,
-            next_holder: None,
-            token: 0,
             milliseconds: self.term.milliseconds(),
-            write: None,
+            ..LeaseRow::default()
         }
     }
 
@@ -191,17 +196,14 @@ impl Leases {
         let entity = LeaseRow {
             holder: Some(holder.to_owned()),
             token: 1,
+            acquired: Some(Guid::random()),
             ..self.new_row(partition_key, row_key)
         };
         let valid_until = self.term.valid_until();
         let etag = self.table.insert_if_not_exists(&entity).await?;
         Ok(etag.map(|etag| Lease {
             of: self.clone(),
-            row: Versioned {
-                entity,
-                etag,
-                timestamp: DateTime::MIN,
-            },
+            row: written(entity, etag),
             valid_until,
         }))
     }
@@ -221,12 +223,16 @@ impl Lease {
         Instant::now() < self.valid_until
     }
 
-    /// Restarts the duration of the lease. Returns `false` if another holder has it now.
+    /// Restarts the duration of the lease. Returns `false` if another holder has it now, or its row was deleted.
     ///
     /// # Errors
     /// - The errors of [`replace`](TableClient::replace). The lease is valid for as long as before.
     pub async fn renew(&mut self) -> Result<bool> {
-        self.write().await
+        let is_held = self.write().await?;
+        if !is_held {
+            self.end();
+        }
+        Ok(is_held)
     }
 
     /// Frees the lease immediately.
@@ -241,38 +247,31 @@ impl Lease {
     /// Runs `work`, and renews the lease after each third of its duration.
     ///
     /// Returns `None` if the lease was lost, or could not be renewed before its end. In that case `work` was dropped
-    /// when the lease ended for its holder, before it ends for others. Like every future, it is dropped at an `await`.
+    /// when the lease ended for its holder, before it ends for others, and is not polled after that, however late the
+    /// poll comes. Like every future, it is dropped at an `await`.
     /// A failed renewal is retried while time remains. When the work ends, this method awaits a renewal in flight.
     pub async fn run<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         loop {
             let next = (Instant::now() + self.of.term.time() / 3).min(self.valid_until);
-            match select(work.as_mut(), pin!(tokio::time::sleep_until(next))).await {
-                Either::Left((done, _)) => return Some(done),
-                Either::Right(_) if !self.is_valid() => return None,
-                Either::Right(_) => {}
+            let done = until(next, work.as_mut()).await;
+            if done.is_some() || !self.is_valid() {
+                return done;
             }
-            let renewed = {
-                let renewal = pin!(tokio::time::timeout_at(self.valid_until, self.write()));
-                match select(work.as_mut(), renewal).await {
-                    Either::Left((done, renewal)) => {
-                        // The renewal may be applied, and `release` needs its ETag.
-                        let _ = renewal.await;
-                        return Some(done);
-                    }
-                    Either::Right((renewed, _)) => renewed,
-                }
-            };
-            match renewed {
-                // Renewed, or to be retried.
-                Ok(Ok(true) | Err(_)) => {}
-                Ok(Ok(false)) => {
-                    self.end();
-                    return None;
-                }
-                Err(_) => return None,
+            // If it fails, it is retried while time remains.
+            let end = self.valid_until;
+            let renewal = pin!(timeout_at(end, self.renew()));
+            if let Either::Left((done, renewal)) = select(pin!(until(end, work.as_mut())), renewal).await {
+                // It may be applied, and `release` needs its ETag.
+                let _ = renewal.await;
+                return done;
             }
         }
+    }
+
+    /// Returns `true` if a row has this lease.
+    pub(super) fn is_in(&self, row: &LeaseRow) -> bool {
+        row.acquired == self.row.acquired && row.holder.is_some()
     }
 
     /// Notes that another holder has the lease.
@@ -286,9 +285,9 @@ impl Lease {
             return Ok(true);
         }
         // An earlier write of this lease may have been applied although its response was lost, or the lease was
-        // requested. Another holder would have raised the token.
+        // requested.
         let read = self.of.table.get(&self.row).versioned().await?;
-        match read.filter(|read| read.token == self.row.token && read.holder.is_some()) {
+        match read.filter(|read| self.is_in(read)) {
             Some(read) => (self.row.next_holder, self.row.etag) = (read.entity.next_holder, read.etag),
             None => return Ok(false),
         }
@@ -297,14 +296,11 @@ impl Lease {
 
     async fn write_once(&mut self) -> Result<bool> {
         let valid_until = self.of.term.valid_until();
-        match self.of.table.replace(&self.row).await {
-            Ok(etag) => {
-                self.row.etag = etag;
-                self.valid_until = valid_until;
-                Ok(true)
-            }
-            Err(e) if e.kind() == ErrorKind::ConditionNotMet => Ok(false),
-            Err(e) => Err(e),
-        }
+        let written = was_unchanged(self.of.table.replace(&self.row).await)?;
+        Ok(written.is_some_and(|etag| {
+            self.row.etag = etag;
+            self.valid_until = valid_until;
+            true
+        }))
     }
 }

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::pin::pin;
 use std::time::Duration;
 
 use azure_table::telemetry::OperationContext;
@@ -13,7 +14,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use super::conflict::{on_primary, was_unchanged};
-use super::term::{Term, service_time};
+use super::term::{Term, service_time, until};
 
 /// A queue of work items in one partition, such as an outbox beside your own rows.
 ///
@@ -92,7 +93,7 @@ pub struct Item<T> {
 }
 
 /// The row of an item. Its Timestamp is the start of its visibility time, if it has one.
-#[derive(TableEntity, Clone, Debug)]
+#[derive(TableEntity, Clone, Debug, Default)]
 struct ItemRow {
     #[table(partition_key)]
     partition: String,
@@ -177,9 +178,7 @@ impl<T: Serialize> Queue<T> {
             key: format!("{}{id}", self.prefix),
             payload: payload
                 .map_err(|e| Error::invalid_input(format!("the item {id:?} cannot be written as JSON: {e}")))?,
-            deliveries: 0,
-            milliseconds: None,
-            write: None,
+            ..ItemRow::default()
         })
     }
 }
@@ -244,9 +243,9 @@ impl<T> Item<T> {
     }
 
     /// Runs `work` while the item is [valid](Self::is_valid). Returns `None` if `work` was dropped when that time
-    /// ended.
+    /// ended. It is not polled after that time, however late the poll comes.
     pub async fn run<W>(&self, work: impl Future<Output = W>) -> Option<W> {
-        tokio::time::timeout_at(self.valid_until, work).await.ok()
+        until(self.valid_until, pin!(work)).await
     }
 
     /// Starts a new visibility time. Returns `false` if another worker has the item now, or it is complete.

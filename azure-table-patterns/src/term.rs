@@ -3,11 +3,14 @@
 //! A [`Term`] is stored in the row and begins at the row's Timestamp. For the holder it ends by the holder's clock, for
 //! all others by the service's clock. The files that use it define who holds a row, and why.
 
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::Poll;
 use std::time::Duration;
 
 use azure_table::telemetry::OperationContext;
 use azure_table::{DateTime, Versioned};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 /// The time of a holder, and the margin that is added for others and subtracted for the holder.
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +69,18 @@ impl Term {
         let age = now.and_then(|now| now.duration_since(row.timestamp).ok());
         age.is_some_and(|age| age >= self.time.saturating_add(self.margin))
     }
+}
+
+/// Runs `work` until `end`. Returns `None` at the end, even if `work` is ready by then.
+///
+/// A process that was suspended polls late: it looks at the time before it polls the work.
+pub(super) async fn until<T>(end: Instant, mut work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    let mut timer = pin!(sleep_until(end));
+    let poll = poll_fn(|cx| match Instant::now() >= end || timer.as_mut().poll(cx).is_ready() {
+        true => Poll::Ready(None),
+        false => work.as_mut().poll(cx).map(Some),
+    });
+    poll.await
 }
 
 /// Returns the service's time from the last response.

@@ -12,7 +12,7 @@ use azure_table::{
     Versioned,
 };
 
-use super::conflict::{Rounds, is_conflict, on_primary, was_unchanged};
+use super::conflict::{Rounds, is_conflict, on_primary, was_unchanged, written};
 use super::term::{Term, service_time};
 
 /// A second key for the entities of a table, in all its partitions. Within one partition, a `unique` index of
@@ -31,7 +31,8 @@ use super::term::{Term, service_time};
 /// for most types, and an entity for a type with optional fields only. [`delete_where`](TableClient::delete_where) over
 /// [`query`](Self::query) leaves values without an entity: they stay taken.
 ///
-/// All writes that change the value must use this type. Pass the stored value to `delete` and `replace`.
+/// All writes that change the value must use this type. Pass the stored value to `delete` and `replace`: they reject
+/// that of another entity.
 ///
 /// **Cost.** Three requests for a free value. A value whose last writer crashed takes up to six more, on
 /// Cosmos DB eight.
@@ -42,8 +43,8 @@ use super::term::{Term, service_time};
 /// | `insert`, value is taken | Insert, Insert, Get, Get, Delete | 5 |
 /// | `find` | Get, Get | 2 |
 /// | `replace`, same value | Replace | 1 |
-/// | `replace`, new value | Insert, Insert, Get, Batch, Delete | 7 |
-/// | `delete` | Get, Batch, Delete | 4 |
+/// | `replace`, new value | Get, Insert, Insert, Get, Batch, Delete | 8 |
+/// | `delete` | Get, Get, Batch, Delete | 5 |
 ///
 /// **Crash.** A value that was reserved and not confirmed stays reserved for the [reservation
 /// time](Self::reservation_time), by the service's clock. Then the next insert takes it. A writer that was only slow
@@ -92,7 +93,7 @@ pub struct UniqueInTable<E> {
 
 /// The row of a value, in the partition of its entity. While it is reserved, its Timestamp is the start of the
 /// reservation.
-#[derive(TableEntity, Clone, Debug)]
+#[derive(TableEntity, Clone, Debug, Default)]
 struct ValueRow {
     #[table(partition_key)]
     partition: String,
@@ -172,13 +173,18 @@ impl<E: TableEntity> UniqueInTable<E> {
     /// one has reserved it.
     ///
     /// # Errors
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the entity's RowKey begins with the prefix of values.
     /// - [`AlreadyExists`](azure_table::ErrorKind::AlreadyExists): the entity's own key exists.
     /// - [`Contention`](azure_table::ErrorKind::Contention): reads did not return the stored rows of the value for a
     ///   minute. The entity was not written, and the value may stay reserved as below.
     /// - The errors of [`insert`](TableClient::insert). The value may be reserved for its
     ///   [time](Self::reservation_time). Call [`find`](Self::find) before you retry: this entity may have the value.
     pub async fn insert(&self, entity: &E, value: &str) -> Result<bool> {
-        let key = Key::of(entity)?;
+        let (key, prefix) = (Key::of(entity)?, &self.prefix);
+        if key.row_key().starts_with(prefix) {
+            let why = format!("the RowKey of {key} begins with {prefix:?}, as rows of values do");
+            return Err(Error::invalid_input(why));
+        }
         match self.reserve(&key, value).await? {
             Some(reserved) => self.confirm(reserved, vec![TableOperation::insert(entity)]).await,
             None => Ok(false),
@@ -189,6 +195,7 @@ impl<E: TableEntity> UniqueInTable<E> {
     /// has the new value or another one has reserved it.
     ///
     /// # Errors
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): another entity has the old value.
     /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`NotFound`](azure_table::ErrorKind::NotFound): the entity was deleted, or has no row for the old value.
     /// - [`Contention`](azure_table::ErrorKind::Contention): see [`insert`](Self::insert).
@@ -199,11 +206,11 @@ impl<E: TableEntity> UniqueInTable<E> {
             return self.entities.replace(entity).await.map(|_| true);
         }
         let key = Key::of(entity)?;
+        let row = self.delete_row(&key, old).await?;
         let Some(reserved) = self.reserve(&key, new).await? else {
             return Ok(false);
         };
         let freed = self.claim_of(old).await?;
-        let row = self.delete_row(key.partition_key(), old);
         let is_written = self
             .confirm(reserved, vec![TableOperation::replace(entity), row])
             .await?;
@@ -216,14 +223,15 @@ impl<E: TableEntity> UniqueInTable<E> {
     /// Deletes the entity and frees its value.
     ///
     /// # Errors
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): another entity has the value.
     /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`NotFound`](azure_table::ErrorKind::NotFound): the entity was deleted, or has no row for the value.
     pub async fn delete(&self, entity: &Versioned<E>, value: &str) -> Result<()> {
-        let key = Key::<E>::of(entity)?;
+        let row = self.delete_row(&Key::of(entity)?, value).await?;
         let freed = self.claim_of(value).await?;
         let mut batch = self.entities.batch();
         batch.push(TableOperation::delete::<E>(entity))?;
-        batch.push(self.delete_row(key.partition_key(), value))?;
+        batch.push(row)?;
         batch.submit().await?;
         self.free(freed).await;
         Ok(())
@@ -296,13 +304,7 @@ impl<E: TableEntity> UniqueInTable<E> {
     /// Writes the row of a value, unconfirmed. Returns `None` if the partition has the value.
     async fn reserve_row(&self, key: &Key<E>, value: &str) -> Result<Option<Versioned<ValueRow>>> {
         let rows = self.entities.typed::<ValueRow>();
-        let row = ValueRow {
-            partition: key.partition_key().to_owned(),
-            value: format!("{}{value}", self.prefix),
-            owner: key.row_key().to_owned(),
-            is_confirmed: false,
-            write: None,
-        };
+        let row = self.value_row(key.partition_key(), value, key.row_key());
         let mut rounds = Rounds::new(MAX_ROUNDS);
         loop {
             rounds.next(&value).await?;
@@ -390,13 +392,7 @@ impl<E: TableEntity> UniqueInTable<E> {
         if !rows.settings().profile().reads_may_lag() {
             return Ok(true);
         }
-        let row = ValueRow {
-            partition: partition_key.to_owned(),
-            value: format!("{}{value}", self.prefix),
-            owner: String::new(),
-            is_confirmed: false,
-            write: None,
-        };
+        let row = self.value_row(partition_key, value, "");
         let Some(etag) = rows.insert_if_not_exists(&row).await? else {
             return Ok(false);
         };
@@ -426,10 +422,19 @@ impl<E: TableEntity> UniqueInTable<E> {
         }
     }
 
+    fn value_row(&self, partition: &str, value: &str, owner: &str) -> ValueRow {
+        ValueRow {
+            partition: partition.to_owned(),
+            value: format!("{}{value}", self.prefix),
+            owner: owner.to_owned(),
+            ..ValueRow::default()
+        }
+    }
+
     async fn row_of(&self, partition: &str, value: &str) -> Result<(Option<Versioned<ValueRow>>, Option<DateTime>)> {
         let context = OperationContext::new();
         let recorded = CallOptions::new().context(&context);
-        let key = (partition, format!("{}{value}", self.prefix));
+        let key = Key::of(&self.value_row(partition, value, ""))?;
         let rows = self.entities.typed::<ValueRow>();
         let row = rows.get(key).versioned().with(&recorded).await?;
         Ok((row, service_time(&context)))
@@ -448,8 +453,21 @@ impl<E: TableEntity> UniqueInTable<E> {
         }
     }
 
-    fn delete_row(&self, partition_key: &str, value: &str) -> TableOperation {
-        TableOperation::delete::<ValueRow>((partition_key, format!("{}{value}", self.prefix)))
+    /// Returns the delete of the row of an entity's value, as it is stored.
+    async fn delete_row(&self, key: &Key<E>, value: &str) -> Result<TableOperation> {
+        let (partition_key, row_key) = (key.partition_key(), key.row_key());
+        match self.row_of(partition_key, value).await?.0 {
+            Some(row) if row.owner != row_key => {
+                let why = format!("the value {value:?} is that of {:?}, not of {row_key:?}", row.owner);
+                Err(Error::invalid_input(why))
+            }
+            Some(row) => Ok(TableOperation::delete::<ValueRow>(&row)),
+            // Another call has changed the entity, or the read was late: the batch decides.
+            None => {
+                let absent = self.value_row(partition_key, value, "");
+                Ok(TableOperation::delete::<ValueRow>(&absent))
+            }
+        }
     }
 }
 
@@ -463,13 +481,4 @@ fn escaped(table: &str) -> String {
 fn claim(row: &Row<'_>) -> Result<Versioned<ClaimRow>> {
     let etag = row.etag().ok_or_else(|| Error::other("the claim has no ETag"))?;
     Ok(written(ClaimRow::read(row)?, etag))
-}
-
-/// Returns a row as it was just written.
-fn written<R>(entity: R, etag: azure_table::ETag) -> Versioned<R> {
-    Versioned {
-        entity,
-        etag,
-        timestamp: DateTime::MIN,
-    }
 }

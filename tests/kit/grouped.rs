@@ -10,7 +10,7 @@ use azure_table::{
     TableClient, TableOperation, TablePermissions, TableSas, TableServiceClient,
 };
 use azure_table_patterns::{Grouped, GroupedError};
-use futures::future::{join, join_all};
+use futures::future::{FutureExt as _, join, join_all};
 
 /// A service whose requests take time, so that concurrent writes share a batch.
 struct Slow {
@@ -250,6 +250,23 @@ async fn write_of_a_dropped_caller_is_sent() {
     })
     .await;
     assert_eq!(stored(&slow.table(), "waiting").await, Some(EdmValue::Int32(1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn write_whose_caller_is_gone_before_the_driver_takes_it_is_not_sent() {
+    let slow = Slow::new().await;
+    let (group, driver) = Grouped::new(&slow.table());
+    for n in 0..10_001 {
+        let waiting = group.write(insert(&row("p", n, 1)));
+        assert!(waiting.now_or_never().is_none());
+    }
+    let last = async {
+        let written = group.write(insert(&row("p", "last", 1))).await;
+        drop(group);
+        written
+    };
+    assert!(join(driver, last).await.1.is_ok());
+    assert_eq!(slow.sizes(), [1]);
 }
 
 #[tokio::test(start_paused = true)]

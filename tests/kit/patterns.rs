@@ -1,5 +1,6 @@
 //! The patterns: the costs that their pages state, measured by a spy.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use azure_table::operation::OperationKind;
@@ -11,7 +12,8 @@ use azure_table::{TableQuery, TableServiceClient, Versioned};
 use azure_table_patterns::{Changes, Expiring, Fence, Leases, Log, Queue, Revision, Sequence};
 use azure_table_patterns::{TablePerPeriod, UniqueInTable};
 use azure_table_tests::entities::Session;
-use futures::TryStreamExt;
+use azure_table_tests::errors::assert_error;
+use futures::{FutureExt as _, TryStreamExt};
 use tokio::time::Instant;
 use xtask::sources::root;
 
@@ -547,6 +549,94 @@ async fn lease_is_released_after_a_renewal_that_was_cut_off(faults: Faults, tabl
     cut_off(&faults, lease.renew()).await;
     lease.release().await?;
     assert!(leases.acquire("g", "l", "b").await?.is_some(), "it is not free");
+    Ok(())
+}
+
+/// A process that was suspended until its time was over.
+#[azure_table::test(start_paused)]
+async fn work_does_not_begin_after_its_time(table: TableClient) -> Result<()> {
+    let queue = Queue::<u32>::new(&table, "g", "~");
+    queue.push(&1).await?;
+    let mut lease = Leases::new(&table, MINUTE)
+        .acquire("l", "l", "a")
+        .await?
+        .expect("it is new");
+    let item = queue.take(MINUTE).await?.expect("it waits");
+    tokio::time::advance(MINUTE).await;
+    let work = || async { table.insert(&DynamicEntity::new("p", "work")).await };
+    assert!(!lease.is_valid() && lease.run(work()).await.is_none());
+    assert!(!item.is_valid() && item.run(work()).await.is_none());
+    assert!(!table.exists(("p", "work")).await?);
+    Ok(())
+}
+
+#[azure_table::test(start_paused)]
+async fn work_does_not_go_on_after_its_time(table: TableClient) -> Result<()> {
+    let queue = Queue::<u32>::new(&table, "g", "~");
+    queue.push(&1).await?;
+    let mut lease = Leases::new(&table, MINUTE)
+        .acquire("l", "l", "a")
+        .await?
+        .expect("it is new");
+    let item = queue.take(MINUTE).await?.expect("it waits");
+    // Ready when it is polled next.
+    let work = || async { tokio::task::yield_now().await };
+    let (mut leased, mut taken) = (pin!(lease.run(work())), pin!(item.run(work())));
+    assert!(leased.as_mut().now_or_never().is_none() && taken.as_mut().now_or_never().is_none());
+    tokio::time::advance(MINUTE).await;
+    assert_eq!((leased.await, taken.await), (None, None));
+    Ok(())
+}
+
+/// A clean-up deleted its row, and the token begins anew.
+#[azure_table::test]
+async fn lease_is_lost_if_its_row_was_deleted_in_between(table: TableClient) -> Result<()> {
+    let leases = Leases::new(&table, MINUTE);
+    let mut a = leases.acquire("g", "l", "worker").await?.expect("it is new");
+    table.delete(("g", "l")).await?;
+    let b = leases.acquire("g", "l", "worker").await?.expect("its row is gone");
+    assert_eq!(a.token(), b.token());
+    let entry = &leases.list("g").await?[0];
+    assert!(!a.observe(entry) && !a.is_valid() && !a.renew().await? && !a.is_valid());
+    assert!(b.is_valid());
+    b.release().await?;
+
+    let mut c = leases.acquire("g", "l", "c").await?.expect("it is released");
+    table.delete(("g", "l")).await?;
+    assert!(!c.renew().await? && !c.is_valid());
+    Ok(())
+}
+
+/// Two callers of one partition, of which one passes the value of the other.
+#[azure_table::test]
+async fn value_of_another_entity_is_not_freed(service: TableServiceClient) -> Result<()> {
+    service.ensure_tables(["Rows", "Claims"]).await?;
+    let (rows, claims) = (service.table::<Session>("Rows")?, service.dynamic_table("Claims")?);
+    let values = UniqueInTable::new(&rows, &claims, "~");
+    assert!(values.insert(&row("ada"), "a").await? && values.insert(&row("bob"), "b").await?);
+    let ada = rows.get(("g", "ada")).versioned().await?.unwrap();
+    let why = r#"the value "b" is that of "bob", not of "ada""#;
+    let error = values.replace(&ada, "b", "c").await.unwrap_err();
+    assert_error(&error, ErrorKind::InvalidInput, why);
+    assert_error(
+        &values.delete(&ada, "b").await.unwrap_err(),
+        ErrorKind::InvalidInput,
+        why,
+    );
+    let eve = Session {
+        group: "h".into(),
+        ..row("eve")
+    };
+    assert!(!values.insert(&eve, "b").await? && values.insert(&eve, "c").await?);
+    assert_eq!(values.find("a").await?.unwrap().row_key(), "ada");
+
+    let error = values.insert(&row("~x"), "d").await.unwrap_err();
+    assert_error(
+        &error,
+        ErrorKind::InvalidInput,
+        r#"begins with "~", as rows of values do"#,
+    );
+    assert_eq!(values.query().all().await?.len(), 3);
     Ok(())
 }
 

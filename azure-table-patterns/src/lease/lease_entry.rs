@@ -4,8 +4,9 @@
 //! and resume the lease of an earlier process.
 
 use azure_table::telemetry::OperationContext;
-use azure_table::{CallOptions, ErrorKind, Result, Versioned};
+use azure_table::{CallOptions, Result, Versioned};
 
+use super::super::conflict::was_unchanged;
 use super::{Lease, LeaseRow, Leases};
 
 /// A lease as [`Leases::list`] read it.
@@ -109,7 +110,7 @@ impl Leases {
     /// Requests: 1. Lost response: [reconciled](azure_table::guide::operations).
     ///
     /// # Errors
-    /// - [`InDoubt`](ErrorKind::InDoubt): the lease may be held, until its duration is over. The holder can
+    /// - [`InDoubt`](azure_table::ErrorKind::InDoubt): the lease may be held, until its duration is over. The holder can
     ///   [`resume`](Self::resume) it.
     pub async fn acquire_entry(&self, entry: &LeaseEntry, holder: &str) -> Result<Option<Lease>> {
         if entry.is_free_for(holder) {
@@ -155,11 +156,7 @@ impl Leases {
         }
         let mut row = entry.row.clone();
         row.next_holder = Some(holder.to_owned());
-        match self.table.replace(&row).await {
-            Ok(_) => Ok(true),
-            Err(e) if e.kind() == ErrorKind::ConditionNotMet => Ok(false),
-            Err(e) => Err(e),
-        }
+        Ok(was_unchanged(self.table.replace(&row).await)?.is_some())
     }
 }
 
@@ -175,7 +172,7 @@ impl Lease {
     /// Sends nothing. The next renewal or release then takes one request. Without this call, a requested lease takes
     /// three.
     pub fn observe(&mut self, entry: &LeaseEntry) -> bool {
-        let is_own = entry.token() == self.token() && entry.holder().is_some();
+        let is_own = self.is_in(&entry.row);
         if is_own {
             self.row.next_holder.clone_from(&entry.row.next_holder);
             self.row.etag.clone_from(&entry.row.etag);
