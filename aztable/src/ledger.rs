@@ -73,9 +73,8 @@ impl Ledger {
 
     /// Returns the name of each outcome with its count. Clap derives the names: `in-doubt`.
     fn named(&self) -> impl Iterator<Item = (String, u64)> {
-        let names = Outcome::value_variants()
-            .iter()
-            .filter_map(ValueEnum::to_possible_value);
+        let outcomes = Outcome::value_variants().iter();
+        let names = outcomes.filter_map(ValueEnum::to_possible_value);
         names.map(|name| name.get_name().replace('-', " ")).zip(self.ended)
     }
 

@@ -24,7 +24,6 @@ const INTERVAL: Duration = Duration::from_secs(1);
 struct Stored {
     job: String,
     /// The state of a command with several parts.
-    #[serde(default)]
     run: Value,
     position: Value,
 }

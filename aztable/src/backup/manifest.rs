@@ -29,7 +29,6 @@ pub(crate) struct Manifest {
     /// The endpoint of the account, or `local:DIR`.
     pub(crate) account: String,
     /// It has only the tables that the user named.
-    #[serde(default)]
     pub(crate) is_subset: bool,
     /// The times are of the clock of the machine that ran the backup.
     pub(crate) start: DateTime,
@@ -50,7 +49,6 @@ pub(crate) struct TableEntry {
     /// The number of rows of the table.
     pub(crate) rows: u64,
     /// The number of rows that the program cannot hold: the backup lacks them.
-    #[serde(default)]
     pub(crate) rejected: u64,
     /// The number of rows in the file of rows.
     pub(crate) stored_rows: u64,

@@ -117,11 +117,13 @@ impl Backup {
             stored.save(&position)?;
         }
         let read = self.read(session, &service, &folder, &earlier, &mut stored, &mut position);
-        if let Err(error) = read.await {
+        let done = read.await.and_then(|()| {
+            position.manifest.end = DateTime::now();
+            position.manifest.store(&folder)
+        });
+        if let Err(error) = done {
             return position.ledger.end(&session.terminal, Err(resumable(error, &path)));
         }
-        position.manifest.end = DateTime::now();
-        position.manifest.store(&folder)?;
         stored.delete()?;
         let name = &position.manifest.name;
         session.terminal.either(json!({ "backup": name }), name)?;

@@ -140,16 +140,18 @@ impl Export {
         self.store(stored, position)?;
         let mut file = AppendedFile::open(scanned, compression, position.bytes)?;
         while let Some((rows, scan)) = page {
-            position.ledger.read(rows.len());
             for row in rows {
+                position.ledger.read(1);
                 match row {
                     Err(rejection) => position.ledger.reject(&rejection, &session.terminal),
                     Ok(mut row) => {
                         if !self.system {
                             (row.etag, row.timestamp) = (None, None);
                         }
-                        json_lines::write(&mut file, &row)?;
-                        position.ledger.count(Outcome::Written, 1);
+                        let written = json_lines::write(&mut file, &row);
+                        let outcome = written.as_ref().map_or(Outcome::NotAttempted, |_| Outcome::Written);
+                        position.ledger.count(outcome, 1);
+                        written?;
                     }
                 }
             }

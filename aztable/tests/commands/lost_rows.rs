@@ -424,3 +424,65 @@ async fn json_has_marks_and_members_around_its_rows() {
     folder.write("cut.json", format!("{{\"value\":[{row}],\"odata.nextLink\":\"T"));
     folder.local(&["import", "cut.json", "Rows", "--yes"]).failed(1);
 }
+
+/// Runs a script of a shell in the folder, with `$AZTABLE` as the program.
+fn shell(folder: &Folder, script: &str) -> Ran {
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", script]).env("AZTABLE", env!("CARGO_BIN_EXE_aztable"));
+    shell.current_dir(folder.path()).output().unwrap().into()
+}
+
+/// Rows of a page that were written, and those behind them.
+fn two_pages() -> Folder {
+    let folder = Folder::new();
+    let row = |number: usize| {
+        format!(
+            "{{\"PartitionKey\":\"p\",\"RowKey\":\"{number:04}\",\"A\":\"{}\"}}\n",
+            "x".repeat(300)
+        )
+    };
+    folder.write("rows.jsonl", (0..1_500).map(row).collect::<String>());
+    folder.done(&["import", "rows.jsonl", "Rows", "--yes"]);
+    folder
+}
+
+#[test]
+fn export_that_fails_within_a_page_counts_each_row_that_it_took() {
+    let folder = two_pages();
+    let ran = shell(
+        &folder,
+        "$AZTABLE --local tables export Rows - --format jsonl > /dev/full",
+    );
+    let counts = ran.failed(1);
+    let number = |name: &str| {
+        let before = counts.split_once(name).map_or("", |(before, _)| before.trim_end());
+        let digits = before.rsplit(' ').next().unwrap().replace(',', "");
+        digits.parse::<u64>().unwrap_or_else(|_| panic!("{name}: {counts}"))
+    };
+    assert_eq!(number("read"), number("written") + number("not attempted"), "{counts}");
+}
+
+#[test]
+fn backup_that_cannot_store_its_manifest_prints_how_it_goes_on() {
+    let folder = one_row();
+    for table in ["Second", "Third", "Fourth"] {
+        folder.done(&["import", "rows.jsonl", table, "--yes"]);
+    }
+    let mut failed_at_the_manifest = 0;
+    for kilobytes in 1..12 {
+        let script =
+            format!("ulimit -f {kilobytes}; trap '' XFSZ; exec $AZTABLE backup local:tables saved{kilobytes} --yes");
+        let ran = shell(&folder, &script);
+        let backups = std::fs::read_dir(folder.file(&format!("saved{kilobytes}")));
+        let is_stored =
+            backups.is_ok_and(|mut backups| backups.any(|found| found.unwrap().path().join("position.json").exists()));
+        if is_stored && ran.code != 0 {
+            assert!(ran.error.contains("this goes on:"), "{ran:?}");
+            failed_at_the_manifest += u32::from(ran.error.contains("manifest.json"));
+        }
+    }
+    assert!(
+        failed_at_the_manifest > 0,
+        "no limit is between the position and the manifest"
+    );
+}

@@ -266,8 +266,13 @@ impl Between {
                     return None;
                 };
                 let mut bytes = bytes.clone();
-                // A digit or a letter of the first row has another value.
-                let place = bytes.iter().take(400).position(|byte| byte.is_ascii_digit())?;
+                // A digit of the first row, behind the other members of a response, has another value.
+                let value = bytes
+                    .windows(7)
+                    .position(|text| text == b"\"value\"")
+                    .unwrap_or_default();
+                let mut digits = bytes.iter().enumerate().skip(value).take(400);
+                let (place, _) = digits.find(|(_, byte)| byte.is_ascii_digit())?;
                 bytes[place] = if bytes[place] == b'9' { b'8' } else { bytes[place] + 1 };
                 fs::write(path, bytes).unwrap();
             }
