@@ -225,6 +225,11 @@ pub(crate) fn nothing<E>() -> Filter<E> {
     Filter::of(no_row())
 }
 
+/// Returns the condition that both hold.
+pub(crate) fn both<E>(first: Option<Filter<E>>, second: Filter<E>) -> Option<Filter<E>> {
+    first.into_iter().chain([second]).reduce(|first, second| first & second)
+}
+
 /// Returns a condition that a row meets if it meets one of these; no row without any.
 pub(crate) fn any_of<E>(filters: impl Iterator<Item = Filter<E>>) -> Filter<E> {
     filters.reduce(|any, one| any | one).unwrap_or_else(nothing)

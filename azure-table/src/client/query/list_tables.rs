@@ -108,10 +108,7 @@ impl ListTables {
     /// - `Unsupported`: OData text ([`Filter::raw`]) on a client that adds a
     ///   [prefix](crate::TableServiceClient::prefixed) to all names.
     pub fn filter(mut self, filter: Filter<TableName>) -> Self {
-        self.filter = Some(match self.filter.take() {
-            Some(first) => first & filter,
-            None => filter,
-        });
+        self.filter = typed::both(self.filter.take(), filter);
         self
     }
 

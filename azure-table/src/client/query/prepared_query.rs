@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::client::query::concurrent::Order;
-use crate::client::query::key_condition::both;
 use crate::client::query::page_chain::{PageChain, Prefetch, PreparedQuery, top};
 use crate::client::query::page_stream::PageStream;
 use crate::client::query::part_pages::{Part, PartPages};
@@ -41,9 +40,10 @@ impl QuerySettings {
         let keys = self.keys.take().transpose();
         let keys = keys.map_err(|why| Error::invalid_input(String::from(why)))?;
         let keys = keys.map(typed::into_expression).transpose()?;
-        let condition = both(keys, filter);
-        let compares_time = |condition| compares(condition, "Timestamp");
-        if self.pipeline.endpoint.profile().is_cosmos() && condition.as_ref().is_some_and(compares_time) {
+        let excluded = self.excluded.take().map(typed::into_expression).transpose()?;
+        let conditions = keys.into_iter().chain(filter).chain(excluded);
+        let condition = conditions.reduce(Expression::and);
+        if self.pipeline.endpoint.profile().is_cosmos() && condition.iter().any(|it| compares(it, "Timestamp")) {
             let why = "the filter compares the Timestamp, by which Cosmos DB finds no row: compare the Timestamps of \
                        `versioned` rows, or a time that you store";
             return Err(Error::new(ErrorKind::Unsupported, why));
@@ -103,10 +103,9 @@ impl QuerySettings {
     }
 
     /// Returns the chain of requests for the rows of a filter.
-    fn chain(mut self, filter: Result<Option<Expression>>, form: &RowForm, prefetch: Prefetch) -> PageChain {
+    fn chain(self, condition: Result<Option<Expression>>, form: &RowForm, prefetch: Prefetch) -> PageChain {
         let options = self.call_options();
-        let prepared = filter.and_then(|filter| {
-            let condition = self.condition(filter)?;
+        let prepared = condition.and_then(|condition| {
             let access = Access::of(&condition);
             self.check_path(access.path(), || access)?;
             self.prepare(condition.as_ref(), form, prefetch)
@@ -137,9 +136,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
         self.settings.condition(filter)
     }
 
-    pub(super) fn pages_with(self, prefetch: Prefetch) -> PageStream<P> {
-        let filter = self.filter.map(typed::into_expression).transpose();
-        PageStream::new(self.settings.chain(filter, &self.shape.form, prefetch), self.shape)
+    pub(super) fn pages_with(mut self, prefetch: Prefetch) -> PageStream<P> {
+        let condition = self.condition();
+        PageStream::new(self.settings.chain(condition, &self.shape.form, prefetch), self.shape)
     }
 
     /// Returns the pages of the parts, read in this order by this number of chains.

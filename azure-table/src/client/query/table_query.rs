@@ -79,6 +79,8 @@ pub(super) struct QuerySettings {
     pub(super) table: TableName,
     /// The condition on the keys, or the reason that it cannot be sent.
     pub(super) keys: Option<Result<Filter<()>, Box<str>>>,
+    /// The RowKeys that the query excludes. Behind the other conditions, whatever was set first.
+    pub(super) excluded: Option<Filter<()>>,
     pub(super) page_size: Option<usize>,
     pub(super) limit: Option<usize>,
     pub(super) from: Option<Continuation>,
@@ -97,6 +99,7 @@ impl<E: TableEntity, P: ReadEntity> TableQuery<E, P> {
                 pipeline: Arc::clone(pipeline),
                 table: table.clone(),
                 keys: None,
+                excluded: None,
                 page_size: None,
                 limit: None,
                 from: None,
@@ -209,8 +212,7 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     ///
     /// Several filters are combined with `and`.
     pub fn filter(mut self, filter: impl FilterOf<E>) -> Self {
-        let filters = self.filter.take().into_iter().chain([filter.into_filter()]);
-        self.filter = filters.reduce(|first, filter| first & filter);
+        self.filter = typed::both(self.filter.take(), filter.into_filter());
         self
     }
 
@@ -420,15 +422,17 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// - `InvalidInput`: `prefix` is empty, which would exclude every row, or no RowKey can begin with it.
     ///
     /// Source: REST "Querying tables and entities".
-    pub fn without_row_keys(self, prefix: &str) -> Self {
+    pub fn without_row_keys(mut self, prefix: &str) -> Self {
         let fault = match prefix {
             "" => Some("it is empty, which would exclude every row".to_owned()),
             prefix => key_text_fault(prefix),
         };
-        self.filter(match fault {
+        let excluded = match fault {
             None => Filter::of(excluding("RowKey", prefix)),
             Some(fault) => typed::fault(format!("the prefix {prefix:?} of excluded RowKeys: {fault}")),
-        })
+        };
+        self.settings.excluded = typed::both(self.settings.excluded.take(), excluded);
+        self
     }
 
     pub(super) fn shaped<Q>(self, mut shape: Shape<Q>) -> TableQuery<E, Q> {
