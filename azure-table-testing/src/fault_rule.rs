@@ -2,7 +2,7 @@
 //!
 //! Defines [`FaultRule`] and the decision for one request. `faults.rs` keeps the counts.
 
-use azure_table_wire::error::operation_kind::OperationKind;
+use azure_table_wire::error::operation_kind::{OperationKind, is_request};
 
 use crate::fault::Fault;
 use crate::response_template::ResponseTemplate;
@@ -51,7 +51,14 @@ impl FaultRule {
     }
 
     /// Limits the rule to requests of this kind, and of the kinds added before.
+    ///
+    /// # Panics
+    /// No request is of this kind, because the operation sends requests of other kinds.
     pub fn on(mut self, kind: OperationKind) -> Self {
+        assert!(
+            is_request(kind),
+            "no request is of the kind {kind:?}: name those that it sends, such as `Get`"
+        );
         self.kinds.push(kind);
         self
     }

@@ -50,6 +50,7 @@ mod patterns;
 mod recordings;
 mod scripts;
 mod secrets;
+mod setters;
 mod shared_partitions;
 mod snapshots;
 mod spies;

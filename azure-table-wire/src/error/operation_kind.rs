@@ -52,6 +52,7 @@ pub enum OperationKind {
     Ping,
     /// Requests a user delegation key.
     GetUserDelegationKey,
+    // From here on, operations that send requests of other kinds.
     /// Writes any number of entities, not atomically.
     Bulk,
     /// Reads an entity, changes it and writes it back.
@@ -209,6 +210,12 @@ impl OperationKind {
     pub const fn name(self) -> &'static str {
         self.facts().name
     }
+}
+
+/// Returns `true` if a request can be of this kind. A ping is a list of tables.
+#[doc(hidden)]
+pub fn is_request(operation: OperationKind) -> bool {
+    operation < OperationKind::Bulk && operation != OperationKind::Ping
 }
 
 #[doc(hidden)]
