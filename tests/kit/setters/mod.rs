@@ -2,7 +2,7 @@
 //! same result.
 //!
 //! Each builder of the public interface has a line, with an assertion for each of its setters that holds whatever the
-//! other ones are. `listing.rs` reads the setters from the sources, so that none is forgotten.
+//! other ones are. `listing.rs` reads the listing of public names, so that no setter is forgotten.
 
 mod builder;
 mod listing;
@@ -20,9 +20,9 @@ use crate::setters::builder::Line;
 /// Builders without a line, and why.
 const WITHOUT_A_LINE: [(&str, &str); 16] = [
     ("Changes", "its stream ends when it is dropped: `kit/changes.rs`"),
+    ("DateTime", "its operators compute"),
     ("Emulator", "each setter has a test of its own"),
     ("EmulatorServer", "it listens on a port"),
-    ("Error", "the client calls them"),
     ("Explore", "it runs a test"),
     ("Filter", "`and` and `or` join conditions"),
     ("GetUserDelegationKey", "it needs a token of Entra ID"),
@@ -91,11 +91,12 @@ fn each_setter_of_the_public_interface_is_tried() {
     let unknown: Vec<&String> = tried.iter().filter(|setter| !declared.contains(*setter)).collect();
     assert!(unknown.is_empty(), "{unknown:#?}");
     let exempt = WITHOUT_A_SETTER.iter().map(|(setter, _)| *setter);
-    let gone: Vec<&str> = exempt.filter(|setter| !declared.contains(*setter)).collect();
-    assert!(
-        gone.is_empty() && WITHOUT_A_LINE.iter().all(|(name, _)| of(name) > 1),
-        "{gone:?}"
-    );
+    let names = WITHOUT_A_LINE.iter().map(|(name, _)| *name).filter(|name| of(name) < 2);
+    let gone: Vec<&str> = exempt
+        .filter(|setter| !declared.contains(*setter))
+        .chain(names)
+        .collect();
+    assert!(gone.is_empty(), "{gone:?}");
 }
 
 async fn check(lines: Vec<Box<dyn Line>>) {
