@@ -116,15 +116,15 @@ impl<'a> Settings<'a> {
 /// Returns `true` if one typing error turns `known` into `typed`: a letter that is missing, added or different, or two
 /// neighbors that are exchanged. Case is ignored.
 fn is_mistyped(typed: &str, known: &str) -> bool {
-    let [typed, known] = [typed, known].map(|text| text.chars().map(|c| c.to_ascii_lowercase()).collect::<Vec<_>>());
-    let start = typed.iter().zip(&known).take_while(|(a, b)| a == b).count();
-    match (&typed[start..], &known[start..]) {
-        ([_, typed @ ..], [_, known @ ..]) if typed == known => true,
-        ([_, typed @ ..], known) if typed == known => true,
-        (typed, [_, known @ ..]) if typed == known => true,
-        ([a, b, typed @ ..], [c, d, known @ ..]) => typed == known && (a, b) == (d, c),
-        _ => false,
+    if typed.chars().count().abs_diff(known.len()) > 1 {
+        return false;
     }
+    let [typed, known] = [typed, known].map(|text| text.chars().map(|c| c.to_ascii_lowercase()));
+    let start = typed.clone().zip(known.clone()).take_while(|(a, b)| a == b).count();
+    let is_same = |a, b| typed.clone().skip(start + a).eq(known.clone().skip(start + b));
+    let letters = |n| (typed.clone().nth(start + n), known.clone().nth(start + n));
+    let ((a, c), (b, d)) = (letters(0), letters(1));
+    !is_same(0, 0) && (is_same(1, 1) || is_same(1, 0) || is_same(0, 1) || is_same(2, 2) && (a, b) == (d, c))
 }
 
 fn fault(why: impl std::fmt::Display) -> Error {
