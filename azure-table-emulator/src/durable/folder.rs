@@ -163,8 +163,9 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // The next holder writes its own number.
-        let _ = self.0.set_len(0);
+        // The next holder writes its own number. Closing the file would not do: until its exec, a process that this one
+        // starts has the file open too.
+        let _ = self.0.set_len(0).and(self.0.unlock());
     }
 }
 
@@ -304,5 +305,25 @@ impl StorageBackend for Unsynced {
     fn close(&self) -> io::Result<()> {
         self.0.sync_data()?;
         self.0.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use azure_table_wire::value::guid::Guid;
+
+    use super::*;
+
+    /// A process that is being started has copies of all open files.
+    #[test]
+    fn dropped_lock_is_free_while_another_process_has_its_file_open() {
+        let folder = std::env::temp_dir().join(format!("azure-table-{}", Guid::random()));
+        fs::create_dir(&folder).unwrap();
+        let lock = Lock::of(&folder).unwrap();
+        let _copy = lock.0.try_clone().unwrap();
+        assert!(Lock::of(&folder).is_err());
+        drop(lock);
+        Lock::of(&folder).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
     }
 }
