@@ -2,21 +2,21 @@
 //!
 //! A recursive parser would overflow its stack, and one that backtracks would not end.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use azure_table::{DynamicEntity, Emulator, Filter, SasToken, TableServiceClient};
 use azure_table_tests::canned::Canned;
+use azure_table_tests::polls::timed;
 use azure_table_tests::untrusted::{is_presentable, on_runtime, responded, response, things};
 
-/// Far more than any of them needs, and far less than quadratic time, on a busy machine without optimization.
+/// A bound of CPU time, so that a busy machine does not matter: far more than any of them needs without optimization, and
+/// far less than quadratic time.
 const SOON: Duration = Duration::from_secs(10);
 
 #[track_caller]
 fn soon<T>(what: &str, run: impl FnOnce() -> azure_table::Result<T>) {
-    let started = Instant::now();
-    let result = run();
-    let elapsed = started.elapsed();
-    assert!(elapsed < SOON, "{what:.60}: {elapsed:?}");
+    let (result, time) = timed(run);
+    assert!(time < SOON, "{what:.60}: {time:?}");
     let presentable = result.map_or_else(|error| is_presentable(&error), |_| Ok(()));
     assert_eq!(presentable, Ok(()), "{what:.60}");
 }

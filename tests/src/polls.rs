@@ -121,7 +121,8 @@ async fn polled<W: IntoFuture>(
     done
 }
 
-fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+/// Runs `work` on this thread, and returns its result and the CPU time that it took.
+pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let started = ThreadTime::now();
     let done = work();
     (done, started.elapsed())
