@@ -142,10 +142,14 @@ impl Case {
         self.slow_with.is_some_and(|slow| faults >= slow)
     }
 
-    /// Explores the tasks with up to this many faults per run.
+    /// Explores the tasks with up to this many faults per run. Without faults, all orders are explored, however long that
+    /// takes on a busy machine.
     pub fn explore(&self, faults: usize) -> Exploration {
         let faults = faults.min(self.max_faults);
-        let exploration = self.exploration(self.crashes > 0, faults).crashes(self.crashes);
+        let mut exploration = self.exploration(self.crashes > 0, faults).crashes(self.crashes);
+        if faults == 0 {
+            exploration = exploration.max_time(Duration::MAX);
+        }
         exploration.faults(faults).max_schedules(MAX_SCHEDULES).run()
     }
 

@@ -8,7 +8,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// The maximum wait for another process: minutes, since other programs may need the machine too.
+/// The maximum wait for anything that must happen: minutes, because other programs may need the machine too. Only a test
+/// that would otherwise hang waits that long, so no assertion depends on the value.
 pub const LIMIT: Duration = Duration::from_secs(300);
 
 /// Waits for a process in another thread. Kills it after the limit, and panics with the name of the awaited event.

@@ -19,7 +19,7 @@ fn assert_send<T: Send + 'static>(value: T) {
     drop(value);
 }
 
-#[azure_table::test]
+#[azure_table::test(start_paused)]
 async fn builders_are_spawned_joined_and_buffered(table: TableClient<Tracked>) {
     let entity = |n| Tracked::new("g", n, "v");
 

@@ -73,7 +73,7 @@ async fn deadline_ends_the_wait_with_a_conflict() {
     assert!((11..=12).contains(&elapsed.as_secs()), "{elapsed:?}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn missing_table_is_created_immediately() {
     let service = TableServiceClient::from_transport(Emulator::new().deletion_time(DELETION));
     let table = service.dynamic_table("Orders").unwrap();

@@ -10,6 +10,7 @@ use azure_table::{
 };
 use azure_table_tests::errors::assert_contains;
 use azure_table_tests::network::serve;
+use azure_table_tests::process::LIMIT;
 use http::Request;
 
 use super::signed::{ACCOUNT, KEY, ask, shared_key};
@@ -19,7 +20,7 @@ fn watched() -> (Emulator, Arc<Mutex<Vec<String>>>) {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&lines);
     let emulator = Emulator::new().observer(move |request| {
-        assert!(request.duration < Duration::from_secs(60));
+        assert!(request.duration < LIMIT);
         let mut request = request.clone();
         request.duration = Duration::ZERO;
         let line = request.to_string().replace(" 0 µs", "");
@@ -42,7 +43,7 @@ async fn requests_over_http_are_shown_without_signatures() {
     batch.insert(&DynamicEntity::new("p", "a b")).unwrap();
     batch.submit().await.unwrap_err();
 
-    let sas = read_sas(DateTime::now() + Duration::from_secs(60));
+    let sas = read_sas(DateTime::now() + LIMIT);
     let token = sas.sign(service.account_key().unwrap()).unwrap();
     let (endpoint, token) = (service.endpoint(), token.expose());
     let connection = format!("TableEndpoint={endpoint};SharedAccessSignature={token}");

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use azure_table::transport::{HttpTransport, Transport as _};
 use azure_table::{DynamicEntity, ErrorKind, TableServiceClient};
 use azure_table_tests::canned::{CONTOSO, no_retry};
 use azure_table_tests::errors::{assert_contains, assert_error, kind_in_doubt};
 use azure_table_tests::network::tls_front::{Identity, TlsFront};
+use azure_table_tests::process::LIMIT;
 use azure_table_tests::{Network, on_both_networks};
 use http::Request;
 use rcgen::ExtendedKeyUsagePurpose;
@@ -66,17 +67,16 @@ async fn connection_that_cannot_be_secured_in_time_sends_nothing(network: Networ
     let service = TableServiceClient::from_connection_string(&format!("{CONTOSO};TableEndpoint={endpoint}")).unwrap();
     let service = service.transport(transport.build().unwrap());
     let table = service.dynamic_table("Things").unwrap();
-    let started = Instant::now();
     let insert = table.insert(&DynamicEntity::new("p", "r")).with(&no_retry());
     let error = insert.await.unwrap_err();
+    // Not a timeout of the attempt, which ends later.
     assert_error(&error, ErrorKind::Connection, "no connection to the service");
-    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
 }
 
 async fn idle_connection_is_closed_after_its_timeout(network: Network) {
     let mut server = Sockets::answering(network).await;
-    for (timeout, connections) in [(60_000, 1), (50, 3)] {
-        let transport = network.builder().pool_idle_timeout(Duration::from_millis(timeout));
+    for (timeout, connections) in [(LIMIT, 1), (Duration::from_millis(50), 3)] {
+        let transport = network.builder().pool_idle_timeout(timeout);
         server = server.over(transport.build().unwrap());
         server.insert().await.unwrap();
         sleep(Duration::from_millis(200)).await;
@@ -115,7 +115,6 @@ fn runtimes_that_take_turns_do_not_share_connections() {
     for (limit, connections) in [(Some(1), 3), (None, 6)] {
         let transport = HttpTransport::builder().max_connections(limit).build().unwrap();
         server = server.over(transport);
-        server.service = server.service.attempt_timeout(Duration::from_secs(3));
         for runtime in runtimes.iter().chain(&runtimes) {
             runtime.block_on(server.insert()).unwrap();
         }

@@ -11,6 +11,7 @@ use azure_table::{CallOptions, DynamicEntity, Emulator, ErrorKind, NoRetry, Prof
 use azure_table_tests::canned::{CONTOSO, no_retry};
 use azure_table_tests::errors::{assert_contains, assert_error};
 use azure_table_tests::network::serve;
+use azure_table_tests::process;
 use azure_table_tests::{Network, NetworkBuilder, on_both_networks};
 use bytes::Bytes;
 use futures::FutureExt as _;
@@ -98,8 +99,7 @@ async fn burst_opens_at_most_the_limit_and_idle_connections_are_closed(network: 
             sleep(idle / 10).await;
         }
     };
-    // More on a busy machine.
-    timeout(10 * idle, closed).await.unwrap();
+    timeout(process::LIMIT, closed).await.unwrap();
 }
 
 async fn requests_beyond_the_limit_wait_in_order(network: Network) {
@@ -211,7 +211,7 @@ async fn limit_can_be_removed(network: Network) {
     let (server, _, _) = server(network, network.builder().max_connections(None), 2 * LIMIT).await;
     let table = server.table();
     let all = burst(&table, 2 * LIMIT);
-    timeout(Duration::from_secs(50), all).await.unwrap();
+    timeout(process::LIMIT, all).await.unwrap();
     assert_eq!(server.service.settings().max_connections(), None);
 }
 
@@ -276,5 +276,5 @@ async fn streams_leave_the_only_connection_to_calls_for_their_rows(network: Netw
         let update = table.update_where(table.query(), |row| drop(row.insert("V", 1)));
         update.await.unwrap().applied()
     };
-    assert_eq!(timeout(Duration::from_secs(60), work).await.unwrap(), 200);
+    assert_eq!(timeout(process::LIMIT, work).await.unwrap(), 200);
 }

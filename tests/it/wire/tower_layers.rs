@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use azure_table::transport::{Delivery, HttpTransport, TowerTransport, Transport, TransportError};
 use azure_table::{DynamicEntity, Emulator, Error, ErrorKind, TableServiceClient};
 use azure_table_tests::canned::no_retry;
 use azure_table_tests::errors::{assert_contains, assert_error};
 use azure_table_tests::network::serve;
+use azure_table_tests::process::LIMIT;
 use bytes::Bytes;
 use http::{Request, Response};
 use tower::ServiceBuilder;
@@ -20,18 +20,16 @@ async fn layers_run_under_the_client() {
     let (_server, client) = serve(Emulator::new()).await;
     let (in_flight, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (seen, http) = (Arc::clone(&most), HttpTransport::builder().build().unwrap());
-    let service = ServiceBuilder::new()
-        .concurrency_limit(4)
-        .timeout(Duration::from_secs(30))
-        .service_fn(move |request: Request<Bytes>| {
-            let (in_flight, seen, http) = (Arc::clone(&in_flight), Arc::clone(&seen), http.clone());
-            async move {
-                seen.fetch_max(in_flight.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                let response = http.send(request).await;
-                in_flight.fetch_sub(1, Ordering::SeqCst);
-                response.map(|response| response.map(in_pieces))
-            }
-        });
+    let layers = ServiceBuilder::new().concurrency_limit(4).timeout(LIMIT);
+    let service = layers.service_fn(move |request: Request<Bytes>| {
+        let (in_flight, seen, http) = (Arc::clone(&in_flight), Arc::clone(&seen), http.clone());
+        async move {
+            seen.fetch_max(in_flight.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            let response = http.send(request).await;
+            in_flight.fetch_sub(1, Ordering::SeqCst);
+            response.map(|response| response.map(in_pieces))
+        }
+    });
     let client = client.transport(TowerTransport::new(service));
     let table = client.dynamic_table("Things").unwrap();
     table.create_table().await.unwrap();
