@@ -34,7 +34,7 @@ async fn requests_are_logged_and_followed() {
     assert_eq!(line["target"], "/devstoreaccount1/Tables");
 
     let mut stream = TcpStream::connect(&port.0).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
     stream
         .write_all(format!("GET /requests?follow HTTP/1.1\r\nHost: {}\r\n\r\n", port.0).as_bytes())
         .unwrap();
@@ -217,18 +217,18 @@ fn large_bodies_wait_for_each_other_and_small_ones_do_not() {
         stream.write_all(head.as_bytes()).unwrap();
         stream
     };
-    let is_read = |stream: &mut TcpStream, within: u64| {
-        stream.set_read_timeout(Some(Duration::from_millis(within))).unwrap();
+    let is_read = |stream: &mut TcpStream, within: Duration| {
+        stream.set_read_timeout(Some(within)).unwrap();
         let mut response = [0; 12];
         stream.read_exact(&mut response).map(|()| response).ok()
     };
     let mut first = announce(200);
-    assert_eq!(is_read(&mut first, 10_000).as_ref(), Some(b"HTTP/1.1 100"));
+    assert_eq!(is_read(&mut first, LIMIT).as_ref(), Some(b"HTTP/1.1 100"));
     port.ok("POST /tables/Small", ROWS);
     let mut second = announce(100);
-    assert_eq!(is_read(&mut second, 200), None);
+    assert_eq!(is_read(&mut second, Duration::from_millis(200)), None);
     drop(first);
-    assert_eq!(is_read(&mut second, 10_000).as_ref(), Some(b"HTTP/1.1 100"));
+    assert_eq!(is_read(&mut second, LIMIT).as_ref(), Some(b"HTTP/1.1 100"));
     let mut too_long = announce(257);
-    assert_eq!(is_read(&mut too_long, 10_000).as_ref(), Some(b"HTTP/1.1 413"));
+    assert_eq!(is_read(&mut too_long, LIMIT).as_ref(), Some(b"HTTP/1.1 413"));
 }

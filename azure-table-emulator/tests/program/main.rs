@@ -54,6 +54,14 @@ fn failed(arguments: &[&str]) -> (Option<i32>, String) {
     (status.code(), String::from_utf8(stderr).unwrap())
 }
 
+/// Repeats an attempt that a busy machine may spoil, because the program measures real time, until one succeeds. A
+/// mistake spoils all of them.
+fn in_one_of_several(attempt: impl Fn() -> Result<(), String>) {
+    const ATTEMPTS: usize = 10;
+    let failures: Vec<_> = (0..ATTEMPTS).map_while(|_| attempt().err()).collect();
+    assert!(failures.len() < ATTEMPTS, "{failures:#?}");
+}
+
 /// Sends a signal to a process.
 fn send(signal: &str, process: u32) {
     let mut kill = Command::new("kill");
@@ -229,18 +237,23 @@ fn a_snapshot_that_cannot_be_written_says_what_is_lost() {
 #[test]
 fn a_request_that_does_not_end_leaves_time_for_the_snapshot() {
     let file = std::env::temp_dir().join(format!("azure-table-{}.json", Guid::random()));
-    let running = Running::start(&["--port=0", "--control=0", "--snapshot", file.to_str().unwrap()]);
-    fs::remove_file(&file).unwrap();
-    let _pending = running.send_hanging_request();
-    let started = Instant::now();
-    let (code, said) = running.end("-TERM");
-    assert!(started.elapsed() < Duration::from_secs(7), "{:?}", started.elapsed());
-    assert_eq!(code, Some(0), "{said}");
-    let first = "SIGTERM: stopping; another signal stops it at once, without the snapshot\n";
-    assert!(said.contains(first), "{said}");
-    assert!(said.contains("requests in flight were not answered\n"), "{said}");
-    EmulatorSnapshot::read(&file).unwrap();
-    fs::remove_file(&file).unwrap();
+    in_one_of_several(|| {
+        let running = Running::start(&["--port=0", "--control=0", "--snapshot", file.to_str().unwrap()]);
+        fs::remove_file(&file).unwrap();
+        let _pending = running.send_hanging_request();
+        let started = Instant::now();
+        let (code, said) = running.end("-TERM");
+        let time = started.elapsed();
+        assert_eq!(code, Some(0), "{said}");
+        let first = "SIGTERM: stopping; another signal stops it at once, without the snapshot\n";
+        assert!(said.contains(first), "{said}");
+        assert!(said.contains("requests in flight were not answered\n"), "{said}");
+        EmulatorSnapshot::read(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        // Docker kills a container after 10 s.
+        let is_soon = time < Duration::from_secs(7);
+        is_soon.then_some(()).ok_or_else(|| format!("{time:?}"))
+    });
 }
 
 #[tokio::test]

@@ -4,10 +4,10 @@ use std::fs;
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::process::wait_for;
-use crate::{Running, emulator, send};
+use crate::{Running, emulator, in_one_of_several, send};
 
 #[test]
 fn end_of_standard_input_stops_it_if_wanted() {
@@ -69,16 +69,17 @@ fn ends_within_half_a_second_are_one_and_lose_no_snapshot() {
         ("-HUP", "-TERM"),
     ];
     at_once(pairs, |(first, second)| {
-        let (mut running, file, _pending) = busy(&[]);
-        running.signal(first);
-        let (code, said) = running.end(second);
-        assert_eq!(
-            code,
-            Some(0),
-            "{first} {second}: 130 is the code of a second signal: {said}"
-        );
-        assert!(said.ends_with("stopped\n"), "{said}");
-        fs::remove_file(&file).unwrap();
+        in_one_of_several(|| {
+            let (mut running, file, _pending) = busy(&[]);
+            running.signal(first);
+            let (code, said) = running.end(second);
+            let is_stored = fs::remove_file(&file).is_ok();
+            // 130 is the code of a second signal.
+            let is_one = code == Some(0) && said.ends_with("stopped\n") && is_stored;
+            is_one
+                .then_some(())
+                .ok_or_else(|| format!("{first} {second}: {code:?} {said}"))
+        });
     });
 }
 
@@ -87,13 +88,18 @@ fn later_signal_stops_it_at_once() {
     at_once(
         [("-INT", "-INT"), ("-INT", "-TERM"), ("-HUP", "-TERM")],
         |(first, second)| {
-            let (mut running, file, _pending) = busy(&[]);
-            running.signal(first);
-            std::thread::sleep(Duration::from_millis(600));
-            let started = Instant::now();
-            let (code, said) = running.end(second);
-            assert_eq!((code, file.exists()), (Some(130), false), "{first} {second}: {said}");
-            assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+            in_one_of_several(|| {
+                let (mut running, file, _pending) = busy(&[]);
+                running.signal(first);
+                std::thread::sleep(Duration::from_millis(1_500));
+                // It would have stopped by itself after 3 s, with another code.
+                let (code, said) = running.end(second);
+                let is_stored = fs::remove_file(&file).is_ok();
+                let is_at_once = code == Some(130) && !is_stored;
+                is_at_once
+                    .then_some(())
+                    .ok_or_else(|| format!("{first} {second}: {code:?} {said}"))
+            });
         },
     );
 }
@@ -102,22 +108,26 @@ fn later_signal_stops_it_at_once() {
 fn later_end_of_its_starter_loses_no_snapshot() {
     // Also a signal right after the end of standard input.
     at_once([true, false], |input_ends_first| {
-        let (mut running, file, _pending) = busy(&["--stop-on-eof"]);
-        let (id, input) = (running.child.id(), running.child.stdin.take());
-        if input_ends_first {
-            drop(input);
-            running.wait_until_stopping();
-        } else {
-            std::thread::spawn(move || {
-                std::thread::sleep(Duration::from_millis(800));
+        in_one_of_several(|| {
+            let (mut running, file, _pending) = busy(&["--stop-on-eof"]);
+            let (id, input) = (running.child.id(), running.child.stdin.take());
+            if input_ends_first {
                 drop(input);
-                send("-HUP", id);
-            });
-        }
-        let (code, said) = running.end("-INT");
-        assert_eq!(code, Some(0), "{said}");
-        assert!(said.ends_with("stopped\n"), "{said}");
-        fs::remove_file(&file).unwrap();
+                running.wait_until_stopping();
+            } else {
+                std::thread::spawn(move || {
+                    std::thread::sleep(Duration::from_millis(800));
+                    drop(input);
+                    send("-HUP", id);
+                });
+            }
+            let (code, said) = running.end("-INT");
+            let is_stored = fs::remove_file(&file).is_ok();
+            let is_one = code == Some(0) && said.ends_with("stopped\n") && is_stored;
+            is_one
+                .then_some(())
+                .ok_or_else(|| format!("input ends first: {input_ends_first}: {code:?} {said}"))
+        });
     });
 }
 
@@ -127,14 +137,9 @@ fn end_waits_for_no_connection_without_a_complete_request() {
     for sent in ["", "GET /devstoreaccount1/Tab", half] {
         let running = Running::start(&["--port=0"]);
         let _client = running.send(sent);
-        let started = Instant::now();
         let (code, said) = running.end("-TERM");
-        assert!(
-            started.elapsed() < Duration::from_secs(2),
-            "{sent}: {:?}",
-            started.elapsed()
-        );
         assert_eq!(code, Some(0), "{said}");
+        // It says so after 3 s, and stops.
         assert!(!said.contains("not answered"), "{sent}: {said}");
     }
 }
