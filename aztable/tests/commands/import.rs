@@ -8,7 +8,7 @@ use azure_table::emulator::ServiceModel;
 use azure_table::{DynamicEntity, EdmValue, Emulator, EmulatorServer, TableServiceClient};
 
 use crate::program::server::Server;
-use crate::program::{Folder, Ran, rows};
+use crate::program::{Folder, LIMIT, Ran, rows};
 
 /// Imports a file into the table `Rows` of the folder.
 fn import(folder: &Folder, name: &str, contents: &str, options: &[&str]) -> Ran {
@@ -377,11 +377,7 @@ fn stopped(mut command: Command, file: &std::path::Path) -> Ran {
     let running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let start = Instant::now();
     while !file.exists() {
-        assert!(
-            start.elapsed() < Duration::from_secs(60),
-            "no {} after 60 s",
-            file.display()
-        );
+        assert!(start.elapsed() < LIMIT, "no {} after {LIMIT:?}", file.display());
         std::thread::sleep(Duration::from_millis(5));
     }
     kill("-INT", running.id());

@@ -2,14 +2,16 @@
 
 pub(crate) mod server;
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use azure_table::emulator::SyncPolicy;
 use azure_table::{DynamicEntity, Emulator, TableClient, TableServiceClient};
+
+/// The maximum wait for anything that must happen: minutes, because other programs may need the machine too. Only a test
+/// that would otherwise hang waits that long.
+pub(crate) const LIMIT: Duration = Duration::from_secs(300);
 
 /// A folder of a test, deleted at its end.
 pub(crate) struct Folder(tempfile::TempDir);
@@ -106,16 +108,7 @@ impl Folder {
 
     /// Opens a table in `tables`. Drop it before the program runs: the folder is locked.
     pub(crate) fn table(&self, name: &str) -> TableClient<DynamicEntity> {
-        // A program that another test starts holds the lock of an earlier handle until its exec.
-        let started = Instant::now();
-        let emulator = loop {
-            match Emulator::open(self.file("tables"), SyncPolicy::Always) {
-                Err(e) if e.kind() == ErrorKind::ResourceBusy && started.elapsed() < Duration::from_secs(10) => {
-                    thread::sleep(Duration::from_millis(10));
-                }
-                opened => break opened.unwrap(),
-            }
-        };
+        let emulator = Emulator::open(self.file("tables"), SyncPolicy::Always).unwrap();
         let service = TableServiceClient::from_transport(emulator);
         service.dynamic_table(name).unwrap()
     }

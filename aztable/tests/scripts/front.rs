@@ -11,6 +11,7 @@ use azure_table::Emulator;
 use azure_table::testing::{Fault, Faults, ResponseTemplate};
 use azure_table::transport::{BoxFuture, Delivery, Transport, TransportError};
 
+use crate::program::LIMIT;
 use crate::rows::HALF;
 
 /// The wait that a throttled response asks for.
@@ -84,7 +85,7 @@ impl Control {
                 signal(process, name);
                 return;
             }
-            assert!(started.elapsed() < Duration::from_secs(10), "no process");
+            assert!(started.elapsed() < LIMIT, "no process");
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }

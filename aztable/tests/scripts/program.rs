@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::front::{Control, signal};
 
 /// The time after which a run is taken for one that hangs.
-const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(300);
 const PROGRAM: &str = env!("CARGO_BIN_EXE_aztable");
 
 /// Held for reading while a folder is open, and for writing while a process is started: until its exec, that process has

@@ -13,7 +13,7 @@ use fastrand::Rng;
 use tokio::runtime::Runtime;
 
 use crate::front::{Control, Front};
-use crate::program::no_starts;
+use crate::program::{LIMIT, no_starts};
 use crate::rows::{Table, key};
 
 /// The runtime of all servers.
@@ -118,7 +118,7 @@ impl Place {
         let emulator = loop {
             match Emulator::open(root.join(&self.name), SyncPolicy::Never) {
                 // A process that was killed may hold the lock a moment longer.
-                Err(error) => assert!(started.elapsed() < Duration::from_secs(10), "{error}"),
+                Err(error) => assert!(started.elapsed() < LIMIT, "{error}"),
                 Ok(emulator) => break emulator,
             }
             std::thread::sleep(Duration::from_millis(2));

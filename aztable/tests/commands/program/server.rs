@@ -11,7 +11,7 @@ use azure_table::emulator::SyncPolicy;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{DynamicEntity, Emulator, EmulatorServer, RunningEmulator, TableClient, TableServiceClient};
 
-use super::{Folder, Ran, rows};
+use super::{Folder, LIMIT, Ran, rows};
 
 /// The rows of each table.
 pub(crate) type Tables = BTreeMap<String, Vec<String>>;
@@ -111,7 +111,7 @@ impl Server {
         let mut child = command.stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
         let start = Instant::now();
         while !std::fs::read_to_string(&errors).unwrap().contains(text) {
-            assert!(start.elapsed() < Duration::from_secs(60), "no {text} after 60 s");
+            assert!(start.elapsed() < LIMIT, "no {text} after {LIMIT:?}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         then().await;
