@@ -129,11 +129,11 @@ impl EmulatorFolder {
 #[derive(Debug)]
 pub(super) struct Lock(File);
 
+#[expect(
+    clippy::incompatible_msrv,
+    reason = "the feature `durable` needs Rust 1.90, as redb does"
+)]
 impl Lock {
-    #[expect(
-        clippy::incompatible_msrv,
-        reason = "the feature `durable` needs Rust 1.90, as redb does"
-    )]
     fn of(folder: &Path) -> io::Result<Self> {
         let path = folder.join(LOCK);
         let mut options = OpenOptions::new();
@@ -161,6 +161,7 @@ impl Lock {
     }
 }
 
+#[expect(clippy::incompatible_msrv, reason = "as above")]
 impl Drop for Lock {
     fn drop(&mut self) {
         // The next holder writes its own number. Closing the file would not do: until its exec, a process that this one
