@@ -12,8 +12,6 @@ pub(crate) mod error;
 pub(crate) mod format;
 pub(crate) mod observer;
 
-use std::borrow::Cow;
-
 use azure_table_wire::codec::xml;
 use azure_table_wire::value::datetime::DateTime;
 use azure_table_wire::value::guid::Guid;
@@ -237,13 +235,9 @@ impl OperationResponse {
         } else {
             "3.0;"
         };
-        // Without the space that Cosmos DB puts into it elsewhere (recorded).
-        let media_type = match self.content.media_type(rules) {
-            text if text.contains("; ") => Cow::Owned(text.replace("; ", ";")),
-            text => Cow::Borrowed(text),
-        };
-        let upsert = Some(&*media_type).filter(|text| !text.is_empty());
-        let media_type = Some(&*media_type).filter(|_| !self.body.is_empty());
+        let media_type = self.content.media_type(rules);
+        let upsert = Some(media_type).filter(|text| !text.is_empty());
+        let media_type = Some(media_type).filter(|_| !self.body.is_empty());
         let prefer = self.prefer.map(Prefer::name);
         let (location, etag) = (self.location.as_deref(), self.etag.as_deref());
         let is_shown = !self.body.is_empty() && self.rejected.is_none();

@@ -60,7 +60,7 @@ async fn tables_are_created_and_listed_as_recorded() {
     assert_eq!(header(&created, "location"), format!("{COSMOS}/Tables('blogs')"));
     assert_eq!(
         header(&created, "content-type"),
-        "application/json; odata=minimalmetadata"
+        "application/json;odata=minimalmetadata"
     );
     assert_eq!(
         header_names(&created),
@@ -78,10 +78,7 @@ async fn tables_are_created_and_listed_as_recorded() {
         error(&again),
         rejected(409, "TableAlreadyExists", "The specified table: [] already exists.")
     );
-    assert_eq!(
-        header(&again, "content-type"),
-        "application/json; odata=minimalmetadata"
-    );
+    assert_eq!(header(&again, "content-type"), "application/json;odata=minimalmetadata");
     let deleted = ask(&emulator, "DELETE", "Tables('blogs')", &[], "").await;
     assert_eq!(deleted.status(), 204);
     assert_eq!(header(&deleted, "content-type"), "application/json");
@@ -100,10 +97,7 @@ async fn service_operations_are_not_supported() {
             error(&response),
             rejected(405, "MethodNotAllowed", "The requested operation is not supported.")
         );
-        assert_eq!(
-            header(&response, "content-type"),
-            "application/json; odata=fullmetadata"
-        );
+        assert_eq!(header(&response, "content-type"), "application/json;odata=fullmetadata");
     }
     let options = ask(&emulator, "OPTIONS", "Blogs", &[("origin", "https://a.com")], "").await;
     assert_eq!(options.status(), 405);
@@ -229,7 +223,7 @@ async fn keys_names_and_sizes_of_cosmos_db_are_accepted() {
     assert_eq!(error(&filter), rejected(400, "InvalidInput", "Request url is invalid."));
     assert_eq!(
         header(&filter, "content-type"),
-        "application/json; odata=minimalmetadata"
+        "application/json;odata=minimalmetadata"
     );
     let no_version = [("x-ms-version", "2001-01-01")];
     assert_eq!(ask(&emulator, "GET", "Blogs", &no_version, "").await.status(), 200);

@@ -116,7 +116,7 @@ pub(super) const FACTS: &[Fact] = &[
                 "InvalidDuplicateRow",
                 "1:The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.",
             )
-            .headers(&[("Content-Type", "application/json; odata=fullmetadata")]),
+            .headers(&[("Content-Type", "application/json;odata=fullmetadata")]),
         )],
     ),
     fact(
@@ -177,7 +177,7 @@ pub(super) const FACTS: &[Fact] = &[
                 Body::Changes(&["POST <base>/<T>\n\n{\"PartitionKey\":\"<K>\",\"RowKey\":\"r\"}"]),
             ),
             rejects(400, "InvalidInput", "Request url is invalid.")
-                .headers(&[("Content-Type", "application/json; odata=fullmetadata")]),
+                .headers(&[("Content-Type", "application/json;odata=fullmetadata")]),
         )],
     ),
 ];

@@ -21,7 +21,7 @@ const VALUE: &str = "One of the input values is invalid.";
 const EMPTY_KEY: &str = "PartitionKey/RowKey cannot be empty";
 const CONDITION: &str = "The update condition specified in the request was not satisfied.";
 const MISSING: &str = "The specified resource does not exist.";
-const FULL: &[(&str, &str)] = &[("Content-Type", "application/json; odata=fullmetadata")];
+const FULL: &[(&str, &str)] = &[("Content-Type", "application/json;odata=fullmetadata")];
 const STALE: &str = "W/\"datetime'2021-09-09T15%3A19%3A48.3640840Z'\"";
 /// A tunnelled merge of any version.
 const MERGE: &[(&str, &str)] = &[("X-HTTP-Method", "MERGE"), ("If-Match", "*")];
@@ -105,7 +105,7 @@ pub(super) const FACTS: &[Fact] = &[
             ask(
                 get("<R:rka2452feb>").headers(&[("Accept", "application/json;odata=fullmetadata")]),
                 responds(200)
-                    .headers(&[("Content-Type", "application/json; odata=fullmetadata")])
+                    .headers(&[("Content-Type", "application/json;odata=fullmetadata")])
                     .body(&[
                         Has(r##"{"odata.type":"{text}.<T>","odata.id":"<base>/<R:rka2452feb>","odata.editLink":"<R:rka2452feb>","odata.metadata":"<base>/<T>/$metadata#<T>/@Element","odata.etag":"##),
                         Has(r#""Timestamp@odata.type":"Edm.DateTime","Timestamp":"{time}"}"#),
@@ -399,7 +399,7 @@ pub(super) const FACTS: &[Fact] = &[
         &[ask(
             get("<R:r>"),
             rejects(404, "ResourceNotFound", "The specified resource does not exist.{text}")
-                .headers(&[("Content-Type", "application/json; odata=minimalmetadata")]),
+                .headers(&[("Content-Type", "application/json;odata=minimalmetadata")]),
         )],
     ),
     fact(
@@ -414,7 +414,7 @@ pub(super) const FACTS: &[Fact] = &[
             ask(
                 send("POST", "<T>", Body::Row("r", "")),
                 rejects(409, "EntityAlreadyExists", "The specified entity already exists.{text}")
-                    .headers(&[("Content-Type", "application/json; odata=minimalmetadata")]),
+                    .headers(&[("Content-Type", "application/json;odata=minimalmetadata")]),
             ),
         ],
     ),

@@ -19,7 +19,7 @@ pub(super) const FACTS: &[Fact] = &[
             ask(
                 get("<T>()?$filter=RowKey+eq+'1'"),
                 responds(200)
-                    .headers(&[("Content-Type", "application/json; odata=minimalmetadata")])
+                    .headers(&[("Content-Type", "application/json;odata=minimalmetadata")])
                     .body(&[
                         Has(r#"{"value":[{"odata.etag":"#),
                         Has(r##"}],"odata.metadata":"<base>/$metadata#<T>"}"##),
@@ -93,7 +93,7 @@ pub(super) const FACTS: &[Fact] = &[
             ask(
                 get("<R:r>?$format=application%2Fjson%3Bodata%3Dfullmetadata"),
                 responds(200)
-                    .headers(&[("Content-Type", "application/json; odata=minimalmetadata")])
+                    .headers(&[("Content-Type", "application/json;odata=minimalmetadata")])
                     .body(&[Lacks("odata.editLink"), Lacks("Timestamp@odata.type")]),
             ),
         ],
@@ -105,7 +105,7 @@ pub(super) const FACTS: &[Fact] = &[
         &[ask(
             get("<T>()?$filter=aaa%20bbb%20ccc"),
             rejects(400, "InvalidInput", "Request url is invalid.")
-                .headers(&[("Content-Type", "application/json; odata=minimalmetadata")]),
+                .headers(&[("Content-Type", "application/json;odata=minimalmetadata")]),
         )],
     ),
     fact(

@@ -48,7 +48,7 @@ pub(super) const FACTS: &[Fact] = &[
             ask(
                 table(r#"{"TableName":"<N>"}"#),
                 rejects(409, "TableAlreadyExists", "The specified table{text} already exists.")
-                    .headers(&[("Content-Type", "application/json; odata=minimalmetadata")]),
+                    .headers(&[("Content-Type", "application/json;odata=minimalmetadata")]),
             ),
         ],
     ),
@@ -76,7 +76,7 @@ pub(super) const FACTS: &[Fact] = &[
             ask(
                 table(r#"{"TableName":"<N>"}"#).headers(NO_CONTENT),
                 rejects(409, "TableAlreadyExists", "{text}").headers(&[
-                    ("Content-Type", "application/json; odata=fullmetadata"),
+                    ("Content-Type", "application/json;odata=fullmetadata"),
                     ("Preference-Applied", ""),
                 ]),
             ),
@@ -111,7 +111,7 @@ pub(super) const FACTS: &[Fact] = &[
                 "InvalidInput",
                 r"The table name contains an invalid character \.{text}",
             )
-            .headers(&[("Content-Type", "application/json; odata=fullmetadata")]),
+            .headers(&[("Content-Type", "application/json;odata=fullmetadata")]),
         )],
     ),
     fact(
@@ -143,7 +143,7 @@ pub(super) const FACTS: &[Fact] = &[
                 "BadRequest",
                 r#"Message: {"Errors":["The input name is invalid. Ensure to provide a unique non-empty string less than '255' characters.","The request payload is invalid. Ensure to provide a valid request payload."]}{text}"#,
             )
-            .headers(&[("Content-Type", "application/json; odata=minimalmetadata")]),
+            .headers(&[("Content-Type", "application/json;odata=minimalmetadata")]),
         )],
     ),
     fact(
@@ -171,7 +171,7 @@ pub(super) const FACTS: &[Fact] = &[
         &[ask(
             send("POST", "<N>", Body::Row("r", r#""A":1"#)),
             rejects(404, "ResourceNotFound", "The specified resource does not exist.{text}")
-                .headers(&[("Content-Type", "application/json; odata=minimalmetadata")]),
+                .headers(&[("Content-Type", "application/json;odata=minimalmetadata")]),
         )],
     ),
     fact(
@@ -226,7 +226,7 @@ pub(super) const FACTS: &[Fact] = &[
         &[ask(
             send("POST", "<T>/Tables", Body::Json(r#"{"TableName":"<T>"}"#)),
             rejects(400, "InvalidInput", URL)
-                .headers(&[("Content-Type", "application/json; odata=fullmetadata")]),
+                .headers(&[("Content-Type", "application/json;odata=fullmetadata")]),
         )],
     ),
     fact(
@@ -236,7 +236,7 @@ pub(super) const FACTS: &[Fact] = &[
         &[ask(
             delete("<T>/Tables('<T>')"),
             rejects(400, "InvalidInput", URL)
-                .headers(&[("Content-Type", "application/json; odata=fullmetadata")]),
+                .headers(&[("Content-Type", "application/json;odata=fullmetadata")]),
         )],
     ),
     fact(
@@ -269,7 +269,7 @@ pub(super) const FACTS: &[Fact] = &[
             )
             .headers(XML),
             rejects(405, "MethodNotAllowed", "The requested operation is not supported.")
-                .headers(&[("Content-Type", "application/json; odata=fullmetadata")]),
+                .headers(&[("Content-Type", "application/json;odata=fullmetadata")]),
         )],
     ),
     fact(
@@ -295,7 +295,7 @@ pub(super) const FACTS: &[Fact] = &[
         &[ask(
             get("<R:r>").auth(Auth::Sas(&[("sv", "2019-02-02"), ("tn", "<T>"), ("sp", "a"), ("se", "<soon>")])),
             rejects(403, "Forbidden", "{text}")
-                .headers(&[("Content-Type", "application/json; odata=minimalmetadata")]),
+                .headers(&[("Content-Type", "application/json;odata=minimalmetadata")]),
         )],
     ),
     fact(
@@ -320,7 +320,7 @@ pub(super) const FACTS: &[Fact] = &[
                     "MethodNotAllowed",
                     "Shared access signature with PartitionKey or RowKey are not supported",
                 )
-                .headers(&[("Content-Type", "application/json; odata=minimalmetadata")]),
+                .headers(&[("Content-Type", "application/json;odata=minimalmetadata")]),
             ),
         ],
     ),

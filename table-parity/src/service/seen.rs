@@ -179,7 +179,7 @@ fn boundaries(text: &str) -> String {
     without_ids(text, &MARKS)
 }
 
-/// Some servers write a space after each semicolon.
+/// Recorders that parse a header and write it again add a space after each semicolon, and some servers send one.
 pub(crate) fn spaces(text: &str) -> String {
     text.replace("; ", ";")
 }

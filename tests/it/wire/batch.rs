@@ -115,7 +115,7 @@ async fn rejection_of_a_whole_batch_names_the_operation() {
             r"{index}:The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.\r\nActivityId: 1, documentdb-dotnet-sdk/2.14.0\nRequestID:1\n"
         );
         let body = rejection("InvalidDuplicateRow", &message);
-        let response = ResponseTemplate::new(400).set_body_raw(body, "application/json; odata=fullmetadata");
+        let response = ResponseTemplate::new(400).set_body_raw(body, "application/json;odata=fullmetadata");
         let error = error_of(response, 3).await;
         assert_error(&error, ErrorKind::Rejected, "400 InvalidDuplicateRow");
         assert_eq!((error.status(), error.code()), (Some(400), Some("InvalidDuplicateRow")));

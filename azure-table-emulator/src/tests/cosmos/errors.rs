@@ -4,8 +4,8 @@ use azure_table_wire::codec::multipart::{boundary, http_message, parts};
 
 use super::*;
 
-const FULL: &str = "application/json; odata=fullmetadata";
-const MINIMAL_TYPE: &str = "application/json; odata=minimalmetadata";
+const FULL: &str = "application/json;odata=fullmetadata";
+const MINIMAL_TYPE: &str = "application/json;odata=minimalmetadata";
 const NOT_FOUND: &str = "The specified resource does not exist.";
 
 /// `table_name_errors_bad_length`, `encoder_delete_entity_complex_keys`, `encoder_delete_entity_tuples`.

@@ -4,7 +4,7 @@
 
 use super::*;
 
-const FULL: &str = "application/json; odata=fullmetadata";
+const FULL: &str = "application/json;odata=fullmetadata";
 const ADDRESS: &str = "Request url is invalid.";
 const VALUE: &str = "One of the input values is invalid.";
 
@@ -62,7 +62,7 @@ async fn error_for_names_with_url_characters_depends_on_the_character() {
     let text = "Message: {\"Errors\":[\"The input name is invalid. Ensure to provide a unique non-empty string less than \
                 '255' characters.\",\"The request payload is invalid. Ensure to provide a valid request payload.\"]}";
     assert_eq!(error(&long), rejected(400, "BadRequest", text));
-    assert_eq!(header(&long, "content-type"), "application/json; odata=minimalmetadata");
+    assert_eq!(header(&long, "content-type"), "application/json;odata=minimalmetadata");
 }
 
 #[tokio::test]

@@ -95,7 +95,7 @@ fn error(body: &str) -> Option<(String, String)> {
 
 fn header((name, value): (String, String)) -> (String, String) {
     let value = match &*name {
-        // Some recorders parsed it and wrote it again, with a space after each semicolon.
+        // Some recorders parsed it and wrote it again, with a space after each semicolon that neither service sends.
         "content-type" => boundaries(&value.replace("; ", ";")),
         // Two products, which some recorders wrote as a list.
         "server" => value.replace(", ", " "),
