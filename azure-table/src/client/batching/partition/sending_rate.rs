@@ -259,7 +259,8 @@ impl Rate {
             self.per_second = (BELOW_LIMIT * limit).max(least).max(1.0).min(self.most);
             self.measured_for = time.min(MEASURED);
         }
-        if time.is_none_or(|time| time >= MEASURED) {
+        // If nothing was accepted, other clients had the capacity: the time says nothing about the limit.
+        if self.accepted == 0.0 || time.is_none_or(|time| time >= MEASURED) {
             (self.measured_since, self.accepted) = (Some(now), 0.0);
         }
         self.throttled_at = Some(now);
