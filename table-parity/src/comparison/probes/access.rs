@@ -210,6 +210,19 @@ pub(super) const PROBES: &[Probe] = &[
     .header("www-authenticate"),
     Probe::of(
         Line(
+            "on Cosmos DB a token that is not a JWT",
+            "403 `AuthenticationFailed` before 2020-12-06, then 401 `InvalidAuthenticationInfo` (in 2021 and 2022, when \
+             the service accepted no tokens at all, 401 `Unauthorized` for each)",
+        ),
+        &[
+            get(NO_ROWS)
+                .headers(&[("x-ms-version", "2020-12-06"), ("Authorization", "Bearer AAAA")])
+                .auth(Auth::None),
+        ],
+    )
+    .on(On::Cosmos),
+    Probe::of(
+        Line(
             "on Cosmos DB an old request, an unknown account, no authorization before 2020-12-06",
             "403 `AuthenticationFailed` (recorded of a wrong signature: `Forbidden`)",
         ),
