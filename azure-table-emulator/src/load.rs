@@ -22,7 +22,6 @@ pub(crate) mod stamp;
 mod tests;
 
 use std::cmp::Ordering;
-use std::time::Duration;
 
 use azure_table_wire::value::ordinal;
 
@@ -75,12 +74,12 @@ impl PartialOrd for PartitionKey {
     }
 }
 
-/// A rejection for lack of capacity, with the time after which capacity may be available.
+/// A rejection for lack of capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Busy {
-    Account(Duration),
+    Account,
     /// A partition, or the server of its range.
-    Server(Duration),
+    Server,
 }
 
 /// The accepted and throttled load of a service or a partition. Feature `emulator`.

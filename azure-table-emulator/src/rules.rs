@@ -150,8 +150,8 @@ pub(crate) struct ServiceRules {
     /// The errors for exceeded capacity: of an account, and of a partition or the server of its range.
     pub(crate) account_busy: ServiceError,
     pub(crate) server_busy: ServiceError,
-    /// The header with the milliseconds to wait for capacity. If set, a batch is rejected within its response.
-    pub(crate) retry_after: Option<&'static str>,
+    /// A batch beyond the capacity is rejected in the only part of its response, otherwise as a whole.
+    pub(crate) throttles_in_part: bool,
     /// The audience of tokens of Entra ID.
     pub(crate) token_audience: &'static str,
 }
@@ -253,7 +253,7 @@ pub(crate) static STORAGE: ServiceRules = ServiceRules {
     takes_ranges: true,
     account_busy: ServiceError::ACCOUNT_BUSY,
     server_busy: ServiceError::SERVER_BUSY,
-    retry_after: None,
+    throttles_in_part: false,
     token_audience: "https://storage.azure.com",
 };
 
@@ -333,7 +333,8 @@ pub(crate) static COSMOS: ServiceRules = ServiceRules {
     takes_ranges: false,
     account_busy: ServiceError::TOO_MANY_REQUESTS,
     server_busy: ServiceError::TOO_MANY_REQUESTS,
-    retry_after: Some("x-ms-retry-after-ms"),
+    // Seen of .NET (azure-sdk-for-net issues 26960 and 29718).
+    throttles_in_part: true,
     token_audience: "https://cosmos.azure.com",
 };
 

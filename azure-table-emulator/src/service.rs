@@ -12,14 +12,12 @@
 //! With a service model the operation waits for its turn (`load/stamp.rs`) before it reaches the store. The caller is
 //! authorized on arrival, with the stored access policies of that time. Timestamps show the time of the turn.
 //!
-//! Not confirmed: which of several faults of a request is reported; the headers of throttling responses, and that a
-//! batch is rejected as a whole; that the responses for a partition and for its server are the same; that Cosmos DB's
-//! always name a retry time (reports differ).
+//! Not confirmed: which of several faults of a request is reported; the headers of Storage's throttling responses, and
+//! that it rejects a batch as a whole; that the responses for a partition and for its server are the same.
 //!
 //! Source: REST "Table service REST API", "Common REST API error codes"; azure-sdk-for-net issues 13554 and 26960.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use azure_table_wire::request::inbound::Inbound;
 use azure_table_wire::request::inbound::target::Paths;
@@ -97,7 +95,7 @@ impl Service {
             trace.time = settings.clock.now();
             self.catch_up(trace.time);
         }
-        let busy = turn.as_ref().and_then(|turn| turn.busy.as_ref());
+        let busy = turn.as_ref().and_then(|turn| turn.busy);
         let outcome = self.execute(operation, (busy, fate), &request, &trace).await;
         let outcome = outcome.map_err(|service_error| match &site {
             Ok(site) if service_error.why.is_none() => site.explained(service_error, head.uri.path()),
@@ -139,17 +137,16 @@ impl Service {
     async fn execute(
         &self,
         operation: Result<Operation<'_>>,
-        (busy, fate): (Option<&Busy>, Fate),
+        (busy, fate): (Option<Busy>, Fate),
         request: &Inbound<'_>,
         trace: &Trace,
     ) -> Result<OperationResponse> {
         self.store.check()?;
-        let throttled = Busy::Server(Duration::ZERO);
         let (busy, failure) = match fate {
             Fate::Failed {
                 failure: Failure::Throttled,
                 ..
-            } => (Some(&throttled), None),
+            } => (Some(Busy::Server), None),
             Fate::Failed { failure, is_applied } if !is_applied => return Err(failure.error()),
             Fate::Failed { failure, .. } => (busy, Some(failure)),
             _ => (busy, None),

@@ -135,14 +135,18 @@ impl ResponseTemplate {
         }
     }
 
-    /// Creates a 429, the throttling response of Cosmos DB, with a retry time in milliseconds.
+    /// Creates a 429 `TooManyRequests`, the throttling response of Cosmos DB.
     ///
-    /// Source: "Diagnose and troubleshoot Azure Cosmos DB request rate too large (429) exceptions".
-    pub fn too_many_requests(wait: Duration) -> Self {
-        Self::new(429)
-            .code("TooManyRequests")
-            .message("The request rate is too large.")
-            .header("x-ms-retry-after-ms", wait.as_millis().to_string())
+    /// It has no retry time, because Cosmos DB's table endpoint sends none: all 12 recorded responses lack it. So a test
+    /// sees the client's own backoff. If a gateway in front of your account names a time, add its
+    /// [`header`](Self::header), for example `x-ms-retry-after-ms`.
+    ///
+    /// Source: azure-sdk-for-net issues 13554 and 26960.
+    pub fn too_many_requests() -> Self {
+        Self::new(429).code("TooManyRequests").message(
+            "Message: {\"Errors\":[\"Request rate is large. More Request Units may be needed, so no changes were made. \
+             Please retry this request later. Learn more: http://aka.ms/cosmosdb-error-429\"]}",
+        )
     }
 
     /// Creates a 500 `InternalError`.

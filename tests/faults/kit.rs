@@ -153,13 +153,12 @@ fn drip(bytes: usize) -> Fault {
 #[azure_table::test]
 async fn response_template_has_the_form_of_the_service(table: TableClient, faults: Faults) {
     let table = table.with(&once());
-    let wait = Duration::from_millis(1);
-    let busy = faults.add(ResponseTemplate::server_busy(wait));
+    let busy = faults.add(ResponseTemplate::server_busy(Duration::from_millis(1)));
     let error = table.insert(&row()).await.unwrap_err();
     assert_eq!((error.kind(), error.code()), (ErrorKind::Throttled, Some("ServerBusy")));
     busy.disable();
 
-    let too_many = ResponseTemplate::too_many_requests(wait).message("1:Too many.");
+    let too_many = ResponseTemplate::too_many_requests().message("1:Too many.");
     faults.add(Fault::FailBatchPart(too_many));
     let mut batch = table.batch();
     batch.insert(&DynamicEntity::new("p", "0")).unwrap();

@@ -68,7 +68,7 @@ impl Scenario {
         ahead.advance(SKEW);
         let behind = EmulatorClock::fixed(DateTime::now() - SKEW);
         let internal = ResponseTemplate::internal_error;
-        let throttled = |wait| ResponseTemplate::too_many_requests(Duration::from_millis(wait));
+        let throttled = ResponseTemplate::too_many_requests;
         let single = [
             ("no connection", Fault::NoConnection),
             ("request lost", Fault::LoseRequest),
@@ -86,7 +86,7 @@ impl Scenario {
             ("answer hangs", Fault::HangResponse),
             ("busy", ResponseTemplate::server_busy(seconds(2)).into()),
             ("busy for a day", ResponseTemplate::server_busy(seconds(86_400)).into()),
-            ("throttled", throttled(300).into()),
+            ("throttled", throttled().into()),
             ("500", internal().into()),
             ("500 after applying", Fault::RespondAfterApplying(internal())),
             (
@@ -97,7 +97,7 @@ impl Scenario {
             ("date behind", Fault::DateBehind(SKEW)),
             ("clock ahead", skewed(ahead)),
             ("clock behind", skewed(behind)),
-            ("batch throttled", Fault::FailBatchPart(throttled(1_000))),
+            ("batch throttled", Fault::FailBatchPart(throttled())),
             ("batch 500", Fault::FailBatchPart(internal())),
             ("applied 2 s late", late(2)),
             ("applied 20 s late", late(20)),

@@ -32,9 +32,9 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 ///
 /// A request that its caller cancels while it waits is not applied, but still uses its turn.
 ///
-/// A rejected request is not applied. The response is 503 `ServerBusy` without a retry time. At the account's limit its
-/// text is "Operations per second is over the account limit." Cosmos DB responds with 429 `TooManyRequests` and
-/// `x-ms-retry-after-ms`. Requests about tables or the service take only their latency.
+/// A rejected request is not applied. The response is 503 `ServerBusy`. At the account's limit its text is "Operations
+/// per second is over the account limit." Cosmos DB responds with 429 `TooManyRequests`. Neither service names a time
+/// to wait, so the client has to find its own pace. Requests about tables or the service take only their latency.
 ///
 /// Unless [`splits`](Self::splits) are enabled, each partition has its own server, as in a live service after days of
 /// steady load.

@@ -64,8 +64,8 @@ impl RangeServer {
         random: &mut fastrand::Rng,
         now: Instant,
     ) -> Result<Instant, Busy> {
-        if let Some(until) = self.away_until.filter(|until| now < *until) {
-            return Err(Busy::Server(until - now));
+        if self.away_until.is_some_and(|until| now < until) {
+            return Err(Busy::Server);
         }
         let wait = self.wait(now);
         let shedding = model.shedding.as_ref().filter(|shedding| {
@@ -80,7 +80,7 @@ impl RangeServer {
             || shedding.is_some_and(|shedding| random.f64() < shedding.share)
             || self.is_unlucky(model.queue_chance, random, now);
         if is_rejected {
-            return Err(Busy::Server(wait));
+            return Err(Busy::Server);
         }
         let end = self.work(work, now);
         if model.queue_chance.is_some() {

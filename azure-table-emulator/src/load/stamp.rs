@@ -88,12 +88,12 @@ impl Way<'_> {
     /// Returns the time at which the work will be done, if no limit is exceeded.
     fn pass(&mut self, demand: &Demand, model: &ServiceModel, now: Instant) -> Result<Instant, Busy> {
         let entities = demand.work.entities();
-        let wait = |bucket: &mut Option<Bucket>| bucket.as_mut().and_then(|bucket| bucket.wait(entities, now));
-        if let Some(wait) = wait(self.account) {
-            return Err(Busy::Account(wait));
+        let allows = |bucket: &mut Option<Bucket>| bucket.as_mut().is_none_or(|bucket| bucket.allows(entities, now));
+        if !allows(self.account) {
+            return Err(Busy::Account);
         }
-        if let Some(wait) = wait(&mut self.partition.bucket) {
-            return Err(Busy::Server(wait));
+        if !allows(&mut self.partition.bucket) {
+            return Err(Busy::Server);
         }
         let work = model.time_of(demand.work);
         let server = self.ranges.server(&demand.partition, model, self.random, now);
@@ -231,14 +231,14 @@ impl Bucket {
         }
     }
 
-    /// Returns the time until `entities` can be taken, or `None` if they can be taken now.
-    fn wait(&mut self, entities: u64, now: Instant) -> Option<Duration> {
+    /// Returns `true` if `entities` can be taken now.
+    fn allows(&mut self, entities: u64, now: Instant) -> bool {
         let passed = now.saturating_duration_since(self.at).as_secs_f64();
         self.tokens = (self.tokens + passed * self.rate).min(self.most);
         self.at = now;
         let missing = (entities as f64).min(self.most) - self.tokens;
         // Sums of fractions may miss a whole number in their last digits.
-        (missing > 1e-6).then(|| Duration::from_secs_f64(missing / self.rate))
+        missing <= 1e-6
     }
 
     fn take(&mut self, entities: u64) {
@@ -314,24 +314,26 @@ mod tests {
         let mut taken = 0;
         for millisecond in 0..10_000 {
             let now = start + Duration::from_millis(millisecond);
-            while bucket.wait(100, now).is_none() {
+            while bucket.allows(100, now) {
                 bucket.take(100);
                 taken += 100;
             }
         }
         assert_eq!(taken, 500 + 9_900, "what it held, and 9.999 s in whole hundreds");
         let now = start + Duration::from_secs(10);
-        assert_eq!(bucket.wait(100, now), None);
+        assert!(bucket.allows(100, now));
         bucket.take(100);
-        assert_eq!(bucket.wait(100, now), Some(Duration::from_millis(100)));
+        assert!(!bucket.allows(100, now + Duration::from_millis(99)));
+        assert!(bucket.allows(100, now + Duration::from_millis(100)));
     }
 
     #[test]
     fn request_larger_than_the_bucket_leaves_a_debt() {
         let start = Instant::now();
         let mut bucket = Bucket::full(10, Duration::from_secs(1), start);
-        assert_eq!(bucket.wait(100, start), None);
+        assert!(bucket.allows(100, start));
         bucket.take(100);
-        assert_eq!(bucket.wait(1, start), Some(Duration::from_millis(9_100)));
+        assert!(!bucket.allows(1, start + Duration::from_millis(9_099)));
+        assert!(bucket.allows(1, start + Duration::from_millis(9_100)));
     }
 }

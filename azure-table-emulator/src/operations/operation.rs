@@ -77,24 +77,16 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Returns the response for exceeded capacity. Storage names the limit only in the text, and no retry time.
-    pub(crate) fn throttled(&self, busy: &Busy, request: &Inbound<'_>, trace: &Trace) -> OperationResponse {
+    /// Returns the response for exceeded capacity. Storage names the limit only in the text. Neither service names a
+    /// time to wait.
+    pub(crate) fn throttled(&self, busy: Busy, request: &Inbound<'_>, trace: &Trace) -> OperationResponse {
         let rules = trace.rules;
-        let (service_error, wait) = match busy {
-            Busy::Account(wait) => (&rules.account_busy, wait),
-            Busy::Server(wait) => (&rules.server_busy, wait),
+        let service_error = match busy {
+            Busy::Account => &rules.account_busy,
+            Busy::Server => &rules.server_busy,
         };
-        let form = ErrorForm::of(request);
-        let Some(header) = rules.retry_after else {
-            return OperationResponse::service_error(service_error, form, trace);
-        };
-        // An adverse service states no time.
-        let wait = (!wait.is_zero()).then(|| (header, wait.as_millis().max(1).to_string()));
-        let throttled = |service_error: &ServiceError| OperationResponse {
-            more: wait.into_iter().collect(),
-            ..OperationResponse::service_error(service_error, form, trace)
-        };
-        if matches!(self, Self::Batch(_)) {
+        let throttled = |error: &ServiceError| OperationResponse::service_error(error, ErrorForm::of(request), trace);
+        if rules.throttles_in_part && matches!(self, Self::Batch(_)) {
             batch::with_only_part(throttled(&rules.at_index(service_error.clone(), 0, 1)), rules)
         } else {
             throttled(service_error)

@@ -194,10 +194,16 @@ fn words(service_error: &ServiceError, id: Guid) -> (&'static str, String) {
         None => (service_error.code, text),
     };
     let activity = format!("\r\nActivityId: {id}, {SDK}");
-    // The error for a batch that is rejected for its rows together has an activity id (recorded).
-    let is_of_rows = [ServiceError::DUPLICATE_ROW.code, ServiceError::OTHER_PARTITION.code].contains(&code);
+    // In a batch these have an activity id: the errors for its rows together (recorded), and for exceeded capacity
+    // (azure-sdk-for-net issue 26960).
+    let has_activity = [
+        ServiceError::DUPLICATE_ROW,
+        ServiceError::OTHER_PARTITION,
+        ServiceError::TOO_MANY_REQUESTS,
+    ];
+    let has_activity = has_activity.iter().any(|known| known.code == code);
     let text = match index {
-        Some(index) if is_of_rows => format!("{index}:{text}{activity}"),
+        Some(index) if has_activity => format!("{index}:{text}{activity}"),
         // In a batch one more line end follows (recorded).
         Some(index) => format!("{index}:{text}\n"),
         // Errors that depend on the state of rows have no activity id (recorded of all three); errors of the request

@@ -296,12 +296,13 @@ service_errors! {
         "The server is currently unable to receive requests. Please retry your request.";
     ACCOUNT_BUSY = 503 "ServerBusy", Store,
         "Operations per second is over the account limit.";
-    /// Exceeded capacity. Cosmos DB counts request units; here a model counts entities.
+    /// Exceeded capacity. Cosmos DB counts request units; here a model counts entities. Recorded with the code and
+    /// without a time to wait (Python, 2021); the code was `429` in September 2020.
     ///
-    /// Source: azure-sdk-for-net issue 26960.
+    /// Source: azure-sdk-for-net issues 13554 and 26960.
     TOO_MANY_REQUESTS = 429 "TooManyRequests", Store,
-        "Request rate is large. More Request Units may be needed, so no changes were made. Please retry this request later. \
-         Learn more: http://aka.ms/cosmosdb-error-429";
+        "Message: {\"Errors\":[\"Request rate is large. More Request Units may be needed, so no changes were made. Please \
+         retry this request later. Learn more: http://aka.ms/cosmosdb-error-429\"]}";
     /// Recorded for a URL that ends in a table's name and requests the service's properties.
     INVALID_QUERY_PARAMETER = 400 "InvalidQueryParameterValue", FrontEnd,
         "Value for one of the query parameters specified in the request URI is invalid.";

@@ -53,7 +53,7 @@ fn add_rules(faults: &Faults) {
         ResponseTemplate::server_busy(Duration::from_secs(1)).into(),
         ResponseTemplate::internal_error().into(),
         Fault::RespondAfterApplying(ResponseTemplate::internal_error()),
-        Fault::FailBatchPart(ResponseTemplate::too_many_requests(millis(100))),
+        Fault::FailBatchPart(ResponseTemplate::too_many_requests()),
     ];
     for fault in rare {
         faults.add(FaultRule::new(fault).probability(0.03));

@@ -95,10 +95,7 @@ fn add_rules(faults: &Faults) {
         (ResponseTemplate::server_busy(millis(100)).into(), 0.01),
         (internal().into(), 0.01),
         (Fault::RespondAfterApplying(internal()), 0.01),
-        (
-            Fault::FailBatchPart(ResponseTemplate::too_many_requests(millis(100))),
-            0.01,
-        ),
+        (Fault::FailBatchPart(ResponseTemplate::too_many_requests()), 0.01),
     ] {
         faults.add(FaultRule::new(fault).probability(chance));
     }

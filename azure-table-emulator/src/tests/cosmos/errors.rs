@@ -202,6 +202,30 @@ async fn writes_to_the_url_of_the_secondary_are_accepted() {
     assert_eq!(send("DELETE", "Tables('Blogs')", &[], "").await.status(), 204);
 }
 
+/// Recordings of azure-data-tables (2021); azure-sdk-for-net issues 13554 and 26960.
+#[tokio::test]
+async fn throttled_request_names_no_time_to_wait() {
+    let model = ServiceModel::new().partition_entities_per_second(1);
+    let emulator = with_table().await.service_model(model);
+    let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
+    assert_eq!(ask(&emulator, "POST", "Blogs", &[], row).await.status(), 201);
+    let throttled = ask(&emulator, "POST", "Blogs", &[], row).await;
+    let text = r#"Message: {"Errors":["Request rate is large. More Request Units may be needed, so no changes were made. Please retry this request later. Learn more: http://aka.ms/cosmosdb-error-429"]}"#;
+    assert_eq!(error(&throttled), rejected(429, "TooManyRequests", text));
+    assert_eq!(header_names(&throttled), ["content-type", "date", "x-ms-request-id"]);
+    let insert = format!("POST /Blogs HTTP/1.1\nAccept: application/json;odata=minimalmetadata\n\n{row}");
+    let responses = run(&emulator, &batch(&[&insert])).await;
+    let [(headers, body)] = responses.as_slice() else {
+        panic!("{responses:?}")
+    };
+    assert_eq!(headers, &["Content-Type: application/json;odata=fullmetadata"]);
+    let json: serde_json::Value = serde_json::from_str(body).unwrap();
+    assert_eq!(json["odata.error"]["code"], "TooManyRequests");
+    let message = json["odata.error"]["message"]["value"].as_str().unwrap();
+    let begin = format!("0:{text}\r\nActivityId: ");
+    assert!(message.starts_with(&begin), "{message}");
+}
+
 /// Recordings of six SDKs (2022 to 2025).
 #[tokio::test]
 async fn batch_with_one_row_twice_is_rejected_as_a_whole() {

@@ -42,9 +42,9 @@ pub(super) const REASONS: &[(Line, &str)] = &[
     (
         Line(
             "a request beyond the capacity (of a service model)",
-            "503 `ServerBusy` with the headers of the store's rejections and without `Retry-After`, a batch as a \
-             whole; on Cosmos DB 429 `TooManyRequests` with `x-ms-retry-after-ms`, always (one of August 2020 had \
-             the code `429` and no time to wait)",
+            "503 `ServerBusy` with the headers of the store's rejections and without `Retry-After`, a batch as a whole \
+             (one report of March 2020 implies a part of a 202); on Cosmos DB 429 `TooManyRequests` without a time to \
+             wait (recorded), and without the service's `Request URI` and `RequestStats` in its text",
         ),
         "it would take the load of many clients on the account",
     ),

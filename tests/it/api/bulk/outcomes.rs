@@ -591,7 +591,7 @@ async fn throttled_operations_are_sent_again_more_slowly() {
 #[tokio::test(start_paused = true)]
 async fn bulk_ends_after_a_minute_of_throttling() {
     let (faults, table, _) = readings().await;
-    faults.add(FaultRule::new(ResponseTemplate::too_many_requests(Duration::ZERO)).on_writes());
+    faults.add(FaultRule::new(ResponseTemplate::too_many_requests()).on_writes());
     let started = Instant::now();
     let error = table.bulk().insert([row("a", 1), row("b", 1)]).await.unwrap_err();
     assert_eq!(error.error().kind(), ErrorKind::Throttled);
