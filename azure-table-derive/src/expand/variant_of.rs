@@ -16,11 +16,8 @@ pub(crate) fn expand(variants: &Variants<'_>) -> TokenStream {
     if borrows(variants.input) {
         return TokenStream::new();
     }
-    let held: Vec<_> = variants
-        .variants
-        .iter()
-        .filter_map(|variant| Some((variant, variant.ty?)))
-        .collect();
+    let all = variants.variants.iter();
+    let held: Vec<_> = all.filter_map(|one| Some((one, one.ty?))).collect();
     let generics = &variants.input.generics;
     let alone = held.iter().enumerate().filter(|(at, (_, ty))| {
         let mut others = held.iter().enumerate().filter(|(other, _)| other != at);
@@ -69,6 +66,7 @@ pub(crate) fn mark(variants: &Variants<'_>, variant: &Variant<'_>, ty: &Type) ->
         }
         Mark::RowKeyPrefix => {
             let prefix = variant.attrs.row_key_prefix.as_ref().map(|prefix| prefix.value.value());
+            let prefix = prefix.unwrap_or_default();
             quote!(RowKeyPrefix(#prefix))
         }
         Mark::KeyForm => {
