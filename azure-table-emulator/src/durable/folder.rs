@@ -8,6 +8,11 @@
 //!
 //! The tables of a new folder are created under a temporary name: a crash leaves no incomplete file.
 
+#![expect(
+    clippy::incompatible_msrv,
+    reason = "the feature `durable` needs Rust 1.90, as redb does"
+)]
+
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -129,10 +134,6 @@ impl EmulatorFolder {
 #[derive(Debug)]
 pub(super) struct Lock(File);
 
-#[expect(
-    clippy::incompatible_msrv,
-    reason = "the feature `durable` needs Rust 1.90, as redb does"
-)]
 impl Lock {
     fn of(folder: &Path) -> io::Result<Self> {
         let path = folder.join(LOCK);
@@ -161,7 +162,6 @@ impl Lock {
     }
 }
 
-#[expect(clippy::incompatible_msrv, reason = "as above")]
 impl Drop for Lock {
     fn drop(&mut self) {
         // The next holder writes its own number. Closing the file would not do: until its exec, a process that this one
