@@ -29,10 +29,8 @@ pub struct KeyPrefix<E> {
     pub(crate) start: KeyStart,
     /// The beginning of the two keys up to the last field whose text does not sort as its values do.
     pub(crate) unsorted: Option<[String; 2]>,
-    /// The mark of the variant whose rows they are, unless `start` has it.
-    pub(crate) mark: Option<VariantMark>,
-    /// The rows are those of a variant without a mark.
-    pub(crate) is_wide: bool,
+    /// The mark of the variant whose rows they are; `Some(None)` for a variant without one.
+    pub(crate) variant: Option<Option<VariantMark>>,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -45,8 +43,7 @@ impl<E> KeyPrefix<E> {
         Self {
             start,
             unsorted,
-            mark: None,
-            is_wide: false,
+            variant: None,
             entity: PhantomData,
         }
     }
@@ -138,10 +135,8 @@ impl<E> KeyPrefix<E> {
     where
         E: VariantOf<T>,
     {
-        let row_key = self.start.row_key.as_ref().map_or("", Start::text);
         KeyPrefix {
-            mark: E::MARK.filter(|mark| !matches!(mark, VariantMark::RowKeyPrefix(text) if row_key.starts_with(text))),
-            is_wide: E::MARK.is_none(),
+            variant: Some(E::MARK),
             ..KeyPrefix::of(self.start, self.unsorted)
         }
     }
@@ -159,7 +154,7 @@ impl<E> Clone for KeyPrefix<E> {
 
 impl<E> PartialEq for KeyPrefix<E> {
     fn eq(&self, other: &Self) -> bool {
-        self.start == other.start && self.mark == other.mark
+        self.start == other.start && self.variant == other.variant
     }
 }
 

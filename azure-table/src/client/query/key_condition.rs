@@ -46,23 +46,27 @@ fn end(name: &'static str, start: &Start) -> Option<Expression> {
 
 /// Returns the condition of the rows under a prefix.
 pub(super) fn under_prefix<E>(prefix: &KeyPrefix<E>) -> Filter<E> {
-    of_variants(Filter::of(under(&prefix.start)), slice::from_ref(prefix))
+    let keys = Filter::of(under(&prefix.start));
+    match prefix.variant.flatten() {
+        Some(VariantMark::RowKeyPrefix(mark)) if prefix.start.first().1.starts_with(mark) => keys,
+        _ => of_variants(keys, slice::from_ref(prefix)),
+    }
 }
 
 /// Returns the condition of keys from the first under `from` to the last under `to`, which is not before `from`, and of
-/// the variants of both.
+/// the variants of both. A range over partitions has all RowKeys of those between its ends.
 pub(super) fn between<E>(from: KeyPrefix<E>, to: KeyPrefix<E>) -> Filter<E> {
     of_variants(Filter::of(in_range(&from.start, &to.start)), &[from, to])
 }
 
 /// Returns the condition of rows of these variants. Any row is of a prefix without a mark.
 fn of_variants<E>(keys: Filter<E>, prefixes: &[KeyPrefix<E>]) -> Filter<E> {
-    let mut marks: Vec<Option<VariantMark>> = prefixes.iter().map(|prefix| prefix.mark).collect();
+    let mut marks: Vec<Option<VariantMark>> = prefixes.iter().map(|prefix| prefix.variant.flatten()).collect();
     marks.dedup();
     let marks: Option<Vec<VariantMark>> = marks.into_iter().collect();
     let of = |marks: Vec<VariantMark>| typed::any_of(marks.into_iter().map(|mark| Variant::<E, ()>::new(mark).only()));
     let mut filter = marks.map(of).into_iter().fold(keys, Filter::and);
-    filter.is_wide |= prefixes.iter().any(|prefix| prefix.is_wide);
+    filter.is_wide |= prefixes.iter().any(|prefix| prefix.variant == Some(None));
     filter
 }
 
@@ -109,7 +113,7 @@ pub(super) fn under_any<E>(prefixes: &[KeyPrefix<E>]) -> Filter<E> {
         return typed::nothing();
     };
     let all = Filter::of(in_range(first, last));
-    match first == last && prefixes.iter().all(|prefix| prefix.mark.is_none()) {
+    match first == last && prefixes.iter().all(|prefix| prefix.variant.flatten().is_none()) {
         true => of_variants(all, prefixes),
         false => all & typed::any_of(prefixes.iter().map(under_prefix)),
     }

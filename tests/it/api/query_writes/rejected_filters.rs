@@ -171,6 +171,30 @@ async fn prefix_of_a_variant_with_a_mark_in_its_row_key_has_the_mark(items: Tabl
     assert_eq!(items.query().all().await.unwrap(), [customer]);
 }
 
+/// Of the partitions between both ends, all rows are in the range of keys.
+#[azure_table::test]
+async fn range_of_a_marked_variant_over_partitions_selects_no_other_rows_to_write(items: TableClient<Prefixed>) {
+    let customer = |shop: &str| {
+        let shop = shop.to_owned();
+        Prefixed::Customer(Customer { shop, total: 1.5 })
+    };
+    let shops = ["a", "b", "c"];
+    for shop in shops {
+        let number = "order-1".to_owned();
+        let order = Numbered {
+            shop: shop.into(),
+            number,
+            total: 1.5,
+        };
+        items.insert(&customer(shop)).await.unwrap();
+        items.insert(&Prefixed::Order(order)).await.unwrap();
+    }
+    let at = |shop| Key::<Numbered>::prefix((shop, "order-1")).unwrap().into_enum();
+    let orders = items.query().between(at("a"), at("c"));
+    assert_eq!(items.delete_where(orders).await.unwrap().applied(), 3);
+    assert_eq!(items.query().all().await.unwrap(), shops.map(customer));
+}
+
 #[azure_table::test]
 async fn blank_text_is_not_a_condition(items: TableClient<Item>) {
     fill(&items).await;
