@@ -60,7 +60,7 @@ impl Rounds {
     }
 }
 
-/// Returns the stored row with the key of `new`, or inserts `new`, and says so.
+/// Returns the stored row with the key of `new`, or inserts `new` and sets `is_inserted`.
 ///
 /// # Errors
 /// - `Contention`: others delete the row each time, or reads lag.

@@ -51,8 +51,9 @@ pub(super) mod lease_entry;
 /// **Crash.** The lease is free a margin after its duration. A lost response to `acquire` or `renew` is read back.
 ///
 /// **Rows.** The row of a lease stays after its end, because it has the token: about 200 bytes, so there is no need to
-/// delete it. If it is deleted, its holder stops at the next renewal, and the next token is 1 again: the higher tokens
-/// that you stored then reject the new holder.
+/// delete it. If the row of a valid lease is deleted, another holder can acquire it at once, so two leases are valid
+/// until the first holder renews. The next token is 1 again: the higher tokens that you stored then reject the new
+/// holder.
 ///
 /// ```
 /// use std::time::Duration;

@@ -195,7 +195,8 @@ impl<E: TableEntity> UniqueInTable<E> {
     /// has the new value or another one has reserved it.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): another entity has the old value.
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): another entity has the old value, or had it where
+    ///   reads may lag.
     /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`NotFound`](azure_table::ErrorKind::NotFound): the entity was deleted, or has no row for the old value.
     /// - [`Contention`](azure_table::ErrorKind::Contention): see [`insert`](Self::insert).
@@ -223,7 +224,8 @@ impl<E: TableEntity> UniqueInTable<E> {
     /// Deletes the entity and frees its value.
     ///
     /// # Errors
-    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): another entity has the value.
+    /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): another entity has the value, or had it where reads
+    ///   may lag.
     /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): the entity has changed since it was read.
     /// - [`NotFound`](azure_table::ErrorKind::NotFound): the entity was deleted, or has no row for the value.
     pub async fn delete(&self, entity: &Versioned<E>, value: &str) -> Result<()> {

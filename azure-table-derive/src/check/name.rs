@@ -119,7 +119,7 @@ fn check_pieces(ctxt: &Ctxt, base: &Struct<'_>) {
     }
 }
 
-/// Matches the same names as `entity/chunked.rs` of azure-table.
+/// Matches the same names as `owns` in `entity/schema.rs` of azure-table.
 fn is_piece(whole: &str, name: &str) -> bool {
     let index = name.strip_prefix(whole).and_then(|rest| rest.strip_prefix('_'));
     index.is_some_and(|index| !index.is_empty() && index.bytes().all(|digit| digit.is_ascii_digit()))

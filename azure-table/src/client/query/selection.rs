@@ -75,6 +75,26 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// Returns the query for rows of this table on which writes depend: it reads from the primary, in any location mode,
     /// because the secondary lacks recent writes.
     ///
+    /// ```
+    /// # use azure_table::{DynamicEntity, Emulator, TableServiceClient};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let blogs = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Blogs")?;
+    /// # blogs.create_table().await?;
+    /// # blogs.insert(&DynamicEntity::new("Channel9", "1")).await?;
+    /// // No page is prefetched, so the ETags of a page are as new as the writes of the page before.
+    /// let query = blogs.query().partition("Channel9").versioned();
+    /// let mut pages = query.on_primary_of(&blogs)?.prefetch(0).pages();
+    /// while let Some(page) = pages.try_next().await? {
+    ///     for mut blog in page.into_items() {
+    ///         blog.insert("Rating", 5);
+    ///         blogs.replace(&blog).await?;
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// - `InvalidInput`: the query belongs to another table.
     /// - `InvalidInput`: its continuation comes from the secondary.

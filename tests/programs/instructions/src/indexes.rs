@@ -27,9 +27,13 @@ macro_rules! order {
             cents: i64,
             note: String,
         }
+    };
+}
 
+/// Entities that are written.
+macro_rules! written {
+    ($($name:ident)+) => {$(
         impl $name {
-            #[allow(dead_code, reason = "entities of `Covering` are read, not written")]
             fn new(n: usize) -> Self {
                 Self {
                     customer: "customer-000123".to_owned(),
@@ -42,7 +46,7 @@ macro_rules! order {
                 }
             }
         }
-    };
+    )+};
 }
 
 order!(Plain);
@@ -55,6 +59,7 @@ order!(
     index(by_note = (note), unique)
 );
 order!(Covering, index(by_town = (city), covers));
+written!(Plain One Two Three);
 
 /// The index rows by hand.
 #[derive(TableEntity)]
