@@ -14,7 +14,10 @@ mod open;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::future::poll_fn;
+use std::mem;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use ::http::{Request, Response};
@@ -60,7 +63,10 @@ use crate::store::SharedStore;
 /// - shared access signatures of all kinds: for a table, with a policy, for an account, with a user delegation key
 /// - tokens ([`token`](Self::token), [`token_audience`](Self::token_audience))
 ///
-/// It answers immediately, unless [`service_model`](Self::service_model) sets latencies, limits and queues.
+/// It answers without a delay, unless [`service_model`](Self::service_model) sets latencies, limits and queues. As a
+/// [`Transport`] it yields to other tasks before it executes a request and before it returns the response, so the
+/// requests of concurrent calls alternate. For example, of two calls that `join!` polls, both read a row before either
+/// writes it.
 /// `SeedEntities::seed` inserts rows without a client. [`snapshot`](Self::snapshot) and [`restore`](Self::restore) save
 /// and restore the whole state, and `Emulator::open` (feature `emulator-durable`) keeps it in a folder.
 /// [`observer`](Self::observer) reports the requests.
@@ -281,7 +287,7 @@ impl Emulator {
     /// The emulator then takes as long as the model says and rejects requests beyond its capacity.
     ///
     /// The modelled servers belong to the returned value and its clones. The original emulator shares the tables and
-    /// still answers immediately: use it to fill and inspect them.
+    /// still answers without a delay: use it to fill and inspect them.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -383,11 +389,9 @@ impl Emulator {
         snapshot.restore_to(&self.service.store, self.settings().rules())
     }
 
-    /// Responds to a request and reports the outcome to the observer.
-    pub(crate) async fn exchange(
-        &self,
-        request: Request<Bytes>,
-    ) -> std::result::Result<Response<Bytes>, TransportError> {
+    /// Responds to a request without yielding first, and reports the outcome to the observer.
+    #[doc(hidden)]
+    pub async fn exchange(&self, request: Request<Bytes>) -> std::result::Result<Response<Bytes>, TransportError> {
         let seen = self.seen(&request);
         let (response, fate) = self.service.serve(request).await;
         let mut outcome = fate.arrived(response);
@@ -416,6 +420,19 @@ impl Emulator {
     }
 }
 
+/// Lets other tasks run. Unlike tokio's `yield_now`, it also ends if an executor inside of a task polls it.
+async fn yield_once() {
+    let mut has_yielded = false;
+    poll_fn(|cx| {
+        if mem::replace(&mut has_yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
 /// Inserts or replaces rows in a table: the method `seed` of azure-table.
 #[doc(hidden)]
 pub fn seed_rows(emulator: &Emulator, table: &str, rows: impl IntoIterator<Item = Result<SeededRow>>) -> Result<()> {
@@ -430,7 +447,14 @@ impl Default for Emulator {
 
 impl Transport for Emulator {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, std::result::Result<Response<Bytes>, TransportError>> {
-        Box::pin(self.exchange(request))
+        Box::pin(async {
+            // Requests of concurrent calls alternate, as on a network: a call that reads and then writes may be overtaken
+            // between the two.
+            yield_once().await;
+            let response = self.exchange(request).await;
+            yield_once().await;
+            response
+        })
     }
 
     /// Returns the profile of Cosmos DB for an emulator built by [`cosmos`](Self::cosmos).

@@ -15,7 +15,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The latencies and the capacity of an [`Emulator`](crate::Emulator). Feature `emulator`.
 ///
-/// Without a model an emulator answers immediately, whatever the load. With one
+/// Without a model an emulator answers without a delay, whatever the load. With one
 /// ([`service_model`](crate::Emulator::service_model)) a request for entities passes these steps, as in the
 /// live service:
 ///

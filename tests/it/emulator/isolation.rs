@@ -84,3 +84,33 @@ async fn page_is_a_snapshot_and_pages_are_not() {
         write(&table, 1).await;
     }
 }
+
+/// A decision about a row that another caller may have changed since it was read.
+async fn book(seats: TableClient<Numbered>) -> bool {
+    let mut seat = seats.get(("p", 0)).await.unwrap().unwrap();
+    if seat.count == 1 {
+        return false;
+    }
+    seat.count = 1;
+    seats.replace(&seat).unconditionally().await.unwrap();
+    true
+}
+
+/// A test with `join!` finds a race, because requests of concurrent calls alternate.
+#[tokio::test]
+async fn requests_of_concurrent_calls_alternate() {
+    let seats = table(Emulator::new()).await;
+    for run in 0..50 {
+        write(&seats, 0).await;
+        let booked = tokio::join!(book(seats.clone()), book(seats.clone()));
+        assert_eq!(booked, (true, true), "joined, run {run}");
+
+        write(&seats, 0).await;
+        let (first, second) = (tokio::spawn(book(seats.clone())), tokio::spawn(book(seats.clone())));
+        assert_eq!(
+            (first.await.unwrap(), second.await.unwrap()),
+            (true, true),
+            "spawned, run {run}"
+        );
+    }
+}

@@ -429,13 +429,14 @@ async fn missing_table_ends_a_bulk_after_one_request() {
 async fn lost_response_leaves_its_batch_in_doubt() {
     let (faults, table, truth) = readings().await;
     faults.add(FaultRule::new(Fault::LoseResponse).nth(1));
-    let many = rows("a", 0..150);
+    let many = rows("a", 0..10_000);
     let mut source = many.iter();
     let error = table.bulk().insert(&mut source).await.unwrap_err();
-    assert_eq!(counts(error.report()), [0, 0, 100, 0]);
-    assert_eq!(source.len(), 50, "the rest was not read");
+    let [applied, rejected, in_doubt, _] = counts(error.report());
+    assert_eq!((rejected, in_doubt), (0, 100));
+    assert!(source.len() > 5_000, "the rest was not read: {}", source.len());
     assert!(matches!(error.report().leftovers()[0].reason(), LeftoverReason::InDoubt(e) if e.may_have_applied()));
-    assert_eq!(count(&truth).await, 100);
+    assert_eq!(count(&truth).await as u64, applied + 100);
 }
 
 #[tokio::test]
@@ -467,6 +468,16 @@ async fn bulk_reads_a_stream_that_may_fail() {
     assert!(matches!(trouble, Trouble::Source(7)), "{trouble:?}");
     assert_eq!(counts(&report), [7, 0, 0, 0]);
     assert_eq!(truth.query().partition("b").count().await.unwrap(), 7);
+
+    // It is not known which operation was meant.
+    let bad = stream::iter([Err(Error::invalid_input("no comma"))]);
+    let write = table.bulk().write_try_stream(bad).unreadable_as_leftovers();
+    let report = write.await.unwrap();
+    let LeftoverReason::Rejected(error) = report.leftovers()[0].reason() else {
+        panic!("{report:?}")
+    };
+    assert_eq!(error.operation(), Some("bulk"), "{error}");
+
     let denied = truth.with(&CallOptions::new().header("If-Match", "*"));
     let one = stream::iter([Ok::<_, Trouble>(TableOperation::insert(&row("c", 1)))]);
     let (trouble, _) = denied.bulk().write_try_stream(one).await.unwrap_err().into_parts();
