@@ -110,13 +110,13 @@ impl Sequence {
     /// Takes the next block.
     async fn take(&self) -> Result<RangeInclusive<i64>> {
         let (partition, name) = &self.key;
-        let none = || SequenceRow {
+        let block = i64::from(self.block);
+        let first = || SequenceRow {
             partition: partition.clone(),
             name: name.clone(),
-            last: 0,
+            last: block,
             write: None,
         };
-        let block = i64::from(self.block);
         let take = |row: &mut SequenceRow| -> Result<()> {
             row.last = row.last.checked_add(block).ok_or_else(used_up)?;
             Ok(())
@@ -124,7 +124,7 @@ impl Sequence {
         let mut tries = 0;
         loop {
             tries += 1;
-            match self.table.modify((partition, name), take).or_insert(none).await {
+            match self.table.modify((partition, name), take).or_insert(first).await {
                 Ok(row) => return Ok(row.last - block + 1..=row.last),
                 // The block may be taken, but no process has it. The next one is just as good.
                 Err(e) if had_response(&e) && tries < TRIES => {}

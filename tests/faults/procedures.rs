@@ -89,7 +89,7 @@ where
 async fn lost_first_insert_of_modify_is_not_taken_for_another_visitors() {
     let (truth, counters) = another_visitor(Counter::new(KEY.0, KEY.1, 1)).await;
     let modify = counters.modify(KEY, |row| row.value += 1);
-    let error = modify.or_insert(first_visit).await.unwrap_err();
+    let error = modify.or_insert(|| Counter::new(KEY.0, KEY.1, 1)).await.unwrap_err();
     assert_eq!(kind_in_doubt(&error), Some(ErrorKind::AlreadyExists), "{error}");
     assert_eq!(truth.get(KEY).await.unwrap().unwrap().value, 1);
 }
@@ -99,7 +99,7 @@ async fn lost_first_insert_with_a_write_id_counts_both_visitors() {
     let visitor = |count| Marked::new(KEY.0, KEY.1, count);
     let (truth, counters) = another_visitor(visitor(1)).await;
     let modify = counters.modify(KEY, |row| row.count += 1);
-    let outcome = modify.or_insert(move || visitor(0)).await;
+    let outcome = modify.or_insert(move || visitor(1)).await;
     let stored = truth.get(KEY).await.unwrap().unwrap().count;
     match outcome {
         Ok(counted) => assert_eq!((counted.count, stored), (2, 2)),

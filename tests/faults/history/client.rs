@@ -241,14 +241,20 @@ impl Client {
         let (started, id) = self.begin();
         // The id that the closure saw last; no id is 0.
         let (seen, has_seen) = (AtomicU32::new(0), AtomicU32::new(0));
-        let modify = self.table.modify((PARTITION, row.to_string()), |cell: &mut Cell| {
+        let note = |before: Option<u32>| {
             has_seen.store(1, Ordering::Relaxed);
-            let before = cell.b.map(|id| u32::try_from(id).unwrap());
             seen.store(before.unwrap_or(0), Ordering::Relaxed);
             self.notes.lock().unwrap().modifies(id, before);
+        };
+        let modify = self.table.modify((PARTITION, row.to_string()), |cell: &mut Cell| {
+            note(cell.b.map(|id| u32::try_from(id).unwrap()));
             (cell.a, cell.b) = (cell.a + 1, Some(i64::from(id)));
         });
-        let result = modify.or_insert(|| Cell::new(&row.to_string(), 0, None)).await;
+        let first = || {
+            note(None);
+            Cell::new(&row.to_string(), 1, Some(i64::from(id)))
+        };
+        let result = modify.or_insert(first).await;
         if has_seen.into_inner() == 0 {
             return;
         }

@@ -47,7 +47,11 @@ pub(super) async fn begin(table: &TableClient<Cell>) {
 pub(super) async fn visit(table: &TableClient<Cell>, notes: &Mutex<Notes>, round: usize) {
     let name = round.to_string();
     let visit = table.modify((VISITS, &name), |cell: &mut Cell| cell.a += 1);
-    let visited = visit.or_insert(|| row(VISITS, &name)).await;
+    let first = || Cell {
+        a: 1,
+        ..row(VISITS, &name)
+    };
+    let visited = visit.or_insert(first).await;
     let mut notes = notes.lock().unwrap();
     let (reported, in_doubt) = notes.tally.visits.entry(round).or_default();
     match visited {

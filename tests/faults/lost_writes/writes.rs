@@ -186,7 +186,7 @@ impl Write {
             (Form::Modify, _) => table.modify(key(0), E::add).await.map(drop),
             (Form::ModifyOrInsert, _) => {
                 let modify = table.modify(key(0), E::add);
-                modify.or_insert(|| E::of(KEYS[0], BEFORE)).await.map(drop)
+                modify.or_insert(|| E::of(KEYS[0], AFTER)).await.map(drop)
             }
             (Form::Alone, Insert) => table.insert(&row(0)).await.map(drop),
             (Form::Alone, InsertOrReplace) => table.insert_or_replace(&row(0)).await.map(drop),

@@ -48,13 +48,13 @@ impl Way {
             row.insert("Count", count + 1);
             Ok(())
         };
-        let zero = || {
-            let mut zero = DynamicEntity::new(&*partition, &*row);
-            zero.insert("Count", 0_i64);
-            zero
+        let first = || {
+            let mut first = DynamicEntity::new(&*partition, &*row);
+            first.insert("Count", 1_i64);
+            first
         };
         let key = (partition.as_str(), row.as_str());
-        table.modify(key, add).or_insert(zero).await.map(drop)
+        table.modify(key, add).or_insert(first).await.map(drop)
     }
 }
 

@@ -153,7 +153,9 @@ async fn modify_or_insert(place: Place) {
     let (_, clients) = start(&place, &[], &["a", "b"]);
     let done = clients.iter().map(|table| async {
         let change = |counter: &mut Counter| counter.count += 1;
-        table.modify(("g", "n"), change).or_insert(|| Counter::new("n")).await
+        let mut first = Counter::new("n");
+        first.count = 1;
+        table.modify(("g", "n"), change).or_insert(|| first.clone()).await
     });
     Tally::of(join_all(done).await).check(count(&place, "n").await);
 }

@@ -139,7 +139,34 @@ impl<E, F, R> ModifyEntity<E, F, R> {
         }
     }
 
-    /// Builds the entity if none has the key. The closure of `modify` then changes it, and the client inserts it.
+    /// Inserts the entity that `missing` builds if none has the key, as it is: the closure of `modify` changes only a
+    /// stored entity. A map's `entry(key).and_modify(change).or_insert_with(missing)` does the same.
+    ///
+    /// So a counter begins with its first count:
+    ///
+    /// ```
+    /// use azure_table::{Emulator, TableEntity, TableServiceClient};
+    ///
+    /// #[derive(TableEntity)]
+    /// struct Counter {
+    ///     #[table(partition_key)]
+    ///     page: String,
+    ///     #[table(row_key)]
+    ///     day: String,
+    ///     visits: i64,
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> azure_table::Result<()> {
+    /// # let counters = TableServiceClient::from_transport(Emulator::new()).table::<Counter>("Counters")?;
+    /// # counters.create_table().await?;
+    /// for visits in 1..=2 {
+    ///     let first = || Counter { page: "home".into(), day: "2026-12-01".into(), visits: 1 };
+    ///     let visit = counters.modify(("home", "2026-12-01"), |counter| counter.visits += 1).or_insert(first);
+    ///     assert_eq!(visit.await?.visits, visits);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// `missing` runs each time the entity is absent. The new entity must have the requested key.
     ///
@@ -192,23 +219,20 @@ where
     /// Starts the step after the read: a write. Returns the stored entity if nothing is written.
     fn changed(&mut self, read: Option<Versioned<E>>) -> Result<Option<Versioned<E>>, R::Error> {
         let inserts = read.is_none();
-        let mut entity = match read {
-            Some(entity) => entity,
-            None => self.missing_entity()?,
-        };
-        if self.apply(&mut entity)? == Change::Keep {
-            return if inserts {
-                Err(self
-                    .absent("no entity has this key, and the closure returned `Change::Keep`")
-                    .into())
-            } else {
-                Ok(Some(entity))
-            };
-        }
-        let write = match inserts {
-            // Another caller may insert the same content: only the write id distinguishes the two.
-            true => TableOperation::insert(&entity.entity).known_by_write_id(),
-            false => TableOperation::replace(&entity),
+        let (entity, write) = match read {
+            Some(mut entity) => {
+                if self.apply(&mut entity)? == Change::Keep {
+                    return Ok(Some(entity));
+                }
+                let write = TableOperation::replace(&entity);
+                (entity, write)
+            }
+            None => {
+                let entity = self.missing_entity()?;
+                // Another caller may insert the same content: only the write id distinguishes the two.
+                let write = TableOperation::insert(&entity.entity).known_by_write_id();
+                (entity, write)
+            }
         };
         let write = Call::<ETag>::write(self.table.pipeline(), self.table.name(), write, write_spec::etag);
         self.state = State::Writing {

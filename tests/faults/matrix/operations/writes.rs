@@ -89,7 +89,7 @@ pub(super) const ENTRIES: &[Entry] = entries! {
         let made = Write::InsertOrMerge(Cell::new(&row, a, None));
         Chosen::write(given, made, move |on| async move {
             let modify = on.table.modify(key(&row), |cell| cell.a = a);
-            let modify = modify.or_insert(|| Cell::new(&row, 0, None)).with(&on.call);
+            let modify = modify.or_insert(|| Cell::new(&row, a, None)).with(&on.call);
             Reported::of(modify.await, |stored| Reported::Written(vec![Some(stored.etag)]))
         })
     };
