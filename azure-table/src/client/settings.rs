@@ -12,6 +12,7 @@ use crate::client::effective_settings::{EffectiveSettings, Scope};
 use crate::client::service::TableServiceClient;
 use crate::client::table_handle::TableClient;
 use crate::filter::access::AccessPath;
+use crate::pipeline::Pipeline;
 use crate::pipeline::location::LocationMode;
 use crate::pipeline::observer::Observer;
 use crate::pipeline::options::CallOptions;
@@ -31,12 +32,7 @@ impl TableServiceClient {
     #[doc(alias("HttpClientTransport", "HttpPipelineTransport"))]
     #[must_use]
     pub fn transport(&self, transport: impl Transport) -> Self {
-        self.changed(|pipeline| {
-            if let Some(profile) = transport.profile() {
-                pipeline.endpoint = pipeline.endpoint.clone().with_profile(profile);
-            }
-            pipeline.transport = Ok(Arc::new(transport));
-        })
+        self.changed(|pipeline| set_transport(pipeline, transport))
     }
 
     /// Sets the service if the address does not reveal it, as with a custom domain of Cosmos DB or its emulator.
@@ -206,8 +202,37 @@ impl TableServiceClient {
 }
 
 impl<E> TableClient<E> {
+    /// Sets the transport. Returns a new client of the table, because clones share the old transport.
+    ///
+    /// Use it if there is no [`TableServiceClient`], because the program has only the SAS URL of a table. For example,
+    /// the server's certificate may be from a private authority:
+    ///
+    /// ```no_run
+    /// use azure_table::transport::HttpTransport;
+    /// use azure_table::{DynamicEntity, TableClient};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let transport = HttpTransport::builder().root_certificates(&std::fs::read("ca.pem")?).build()?;
+    /// let sas_url = std::env::var("ORDERS_SAS_URL")?;
+    /// let orders = TableClient::<DynamicEntity>::from_sas_url(&sas_url)?.transport(transport);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn transport(&self, transport: impl Transport) -> Self {
+        self.changed(|pipeline| set_transport(pipeline, transport))
+    }
+
     /// Returns the effective settings of this table.
     pub fn settings(&self) -> EffectiveSettings {
         EffectiveSettings::of(self.pipeline(), Scope::Table(self.name().to_string()))
     }
+}
+
+/// Sets the transport, and the service that it names, if any.
+fn set_transport(pipeline: &mut Pipeline, transport: impl Transport) {
+    if let Some(profile) = transport.profile() {
+        pipeline.endpoint = pipeline.endpoint.clone().with_profile(profile);
+    }
+    pipeline.transport = Ok(Arc::new(transport));
 }

@@ -178,7 +178,7 @@ impl TableOperation {
 
     /// Returns the place of an operation that its source could not read.
     pub(crate) fn unreadable(error: Error) -> Self {
-        Self::new(OperationKind::Insert, Err(error))
+        Self::new(OperationKind::Bulk, Err(error))
     }
 
     fn new(kind: OperationKind, encoded: Result<Encoded>) -> Self {

@@ -18,7 +18,7 @@ use futures::FutureExt as _;
 use crate::setters::builder::Line;
 
 /// Builders without a line, and why.
-const WITHOUT_A_LINE: [(&str, &str); 16] = [
+const WITHOUT_A_LINE: [(&str, &str); 17] = [
     ("Changes", "its stream ends when it is dropped: `kit/changes.rs`"),
     ("DateTime", "its operators compute"),
     ("Emulator", "each setter has a test of its own"),
@@ -33,6 +33,7 @@ const WITHOUT_A_LINE: [(&str, &str); 16] = [
     ("Replay", "it reads a file"),
     ("ReqwestTransportBuilder", "it connects to a network"),
     ("Script", "its order is that of the responses"),
+    ("TableClient", "`transport` replaces what is observed"),
     ("TableOperation", "its two setters replace each other"),
     ("Writer", "its setters limit a wait each: `it/api/bulk`"),
 ];

@@ -1,5 +1,8 @@
 //! Operations built from others: exists, delete if it exists, insert if it does not, modify, refresh.
 
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, ErrorKind, Result};
 use azure_table_wire::value::etag::{Condition, ETag};
@@ -17,7 +20,24 @@ use crate::pipeline::options::CallOptions;
 use crate::request::tables::Deletion;
 use crate::write::operation::TableOperation;
 
+/// Bounds the argument of `update`, a method that users look for. No type with values implements it.
+#[diagnostic::on_unimplemented(
+    message = "a table has no `update`: choose between `replace`, `merge` and `modify`",
+    label = "write `.replace(..)`, `.merge(..)` or `.modify(..)`",
+    note = "`replace` removes the stored properties that the entity lacks, and `merge` keeps them",
+    note = "`modify(key, |entity| ..)` reads an entity, changes it and writes it; `update_where` does so for the rows of a query"
+)]
+pub trait Updated {}
+
+#[diagnostic::do_not_recommend]
+impl Updated for Infallible {}
+
 impl<E> TableClient<E> {
+    #[doc(hidden)]
+    pub fn update<T: Updated>(&self, _: T) -> Ready<()> {
+        ready(())
+    }
+
     /// Returns `true` if an entity has this key.
     ///
     /// Requests: 1. Lost response: [harmless](crate::guide::operations).
@@ -148,8 +168,7 @@ impl<E> TableClient<E> {
     /// Requests: 2, and 2 more after each conflict. Lost response: [reconciled](crate::guide::operations).
     ///
     /// # Errors
-    /// - `NotFound`: no entity has this key, and either [`or_insert`](ModifyEntity::or_insert) is not set or the
-    ///   closure returned [`Change::Keep`](crate::Change::Keep) for the new entity.
+    /// - `NotFound`: no entity has this key, and [`or_insert`](ModifyEntity::or_insert) is not set.
     /// - `Contention`: more conflicting writes than [`max_conflicts`](ModifyEntity::max_conflicts) allows.
     /// - [`InDoubt`](crate::ErrorKind::InDoubt): the response to the write, or to the insert of `or_insert`, was lost,
     ///   and no `write_id` shows whose change is stored.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use azure_table::auth::{AccountPermissions, AccountResources, SasUrl, SharedKeyLite};
 use azure_table::service::StoredAccessPolicy;
+use azure_table::testing::Spy;
 use azure_table::{
     AccountKey, AccountSas, DateTime, DynamicEntity, Emulator, EmulatorServer, ErrorKind, Result, SasToken,
     TableClient, TableName, TablePermissions, TableSas, TableServiceClient,
@@ -281,6 +282,24 @@ async fn created_urls_open_what_they_grant() {
     blogs.set_access_policies([]).await.unwrap();
     assert_eq!(shared.get(("p", "r")).await.unwrap_err().status(), Some(403));
     running.stop().await;
+}
+
+#[tokio::test]
+async fn client_of_a_table_sas_url_has_its_own_transport() {
+    let (emulator, expiry) = (Emulator::new(), DateTime::now() + Duration::from_secs(3_600));
+    let owner = TableServiceClient::from_transport(emulator.clone());
+    let blogs = owner.dynamic_table("Blogs").unwrap();
+    blogs.create_table().await.unwrap();
+    let sas = TableSas::new(blogs.name())
+        .permissions(TablePermissions::READ)
+        .expiry(expiry);
+    let url = blogs.sas_url(&sas).unwrap();
+
+    let spy = Spy::new(emulator);
+    let shared = TableClient::<DynamicEntity>::from_sas_url(url.expose()).unwrap();
+    let shared = shared.transport(spy.clone());
+    assert!(shared.get(("p", "r")).await.unwrap().is_none());
+    assert_eq!(spy.exchanges().len(), 1);
 }
 
 #[test]
