@@ -29,8 +29,8 @@ pub struct KeyPrefix<E> {
     pub(crate) start: KeyStart,
     /// The beginning of the two keys up to the last field whose text does not sort as its values do.
     pub(crate) unsorted: Option<[String; 2]>,
-    /// The mark of the variant whose rows they are; `Some(None)` for a variant without one.
-    pub(crate) variant: Option<Option<VariantMark>>,
+    /// The marks of the variant whose rows they are, and of the variants around it; `None` for one without a mark.
+    pub(crate) marks: Vec<Option<VariantMark>>,
     entity: PhantomData<fn() -> E>,
 }
 
@@ -43,7 +43,7 @@ impl<E> KeyPrefix<E> {
         Self {
             start,
             unsorted,
-            variant: None,
+            marks: Vec::new(),
             entity: PhantomData,
         }
     }
@@ -135,8 +135,10 @@ impl<E> KeyPrefix<E> {
     where
         E: VariantOf<T>,
     {
+        let mut marks = self.marks;
+        marks.push(E::MARK);
         KeyPrefix {
-            variant: Some(E::MARK),
+            marks,
             ..KeyPrefix::of(self.start, self.unsorted)
         }
     }
@@ -147,6 +149,7 @@ impl<E> Clone for KeyPrefix<E> {
         Self {
             start: self.start.clone(),
             unsorted: self.unsorted.clone(),
+            marks: self.marks.clone(),
             ..*self
         }
     }
@@ -154,7 +157,7 @@ impl<E> Clone for KeyPrefix<E> {
 
 impl<E> PartialEq for KeyPrefix<E> {
     fn eq(&self, other: &Self) -> bool {
-        self.start == other.start && self.variant == other.variant
+        self.start == other.start && self.marks == other.marks
     }
 }
 

@@ -47,8 +47,8 @@ fn end(name: &'static str, start: &Start) -> Option<Expression> {
 /// Returns the condition of the rows under a prefix.
 pub(super) fn under_prefix<E>(prefix: &KeyPrefix<E>) -> Filter<E> {
     let keys = Filter::of(under(&prefix.start));
-    match prefix.variant.flatten() {
-        Some(VariantMark::RowKeyPrefix(mark)) if prefix.start.first().1.starts_with(mark) => keys,
+    match prefix.marks[..] {
+        [Some(VariantMark::RowKeyPrefix(mark))] if prefix.start.first().1.starts_with(mark) => keys,
         _ => of_variants(keys, slice::from_ref(prefix)),
     }
 }
@@ -59,14 +59,18 @@ pub(super) fn between<E>(from: KeyPrefix<E>, to: KeyPrefix<E>) -> Filter<E> {
     of_variants(Filter::of(in_range(&from.start, &to.start)), &[from, to])
 }
 
-/// Returns the condition of rows of these variants. Any row is of a prefix without a mark.
+/// Returns the condition of rows of these variants, each with all marks of a prefix. Any row is of a prefix without one.
 fn of_variants<E>(keys: Filter<E>, prefixes: &[KeyPrefix<E>]) -> Filter<E> {
-    let mut marks: Vec<Option<VariantMark>> = prefixes.iter().map(|prefix| prefix.variant.flatten()).collect();
-    marks.dedup();
-    let marks: Option<Vec<VariantMark>> = marks.into_iter().collect();
-    let of = |marks: Vec<VariantMark>| typed::any_of(marks.into_iter().map(|mark| Variant::<E, ()>::new(mark).only()));
-    let mut filter = marks.map(of).into_iter().fold(keys, Filter::and);
-    filter.is_wide |= prefixes.iter().any(|prefix| prefix.variant == Some(None));
+    let mut variants: Vec<&[Option<VariantMark>]> = prefixes.iter().map(|prefix| &prefix.marks[..]).collect();
+    variants.dedup();
+    let only = |mark: &VariantMark| Variant::<E, ()>::new(*mark).only();
+    let variants = variants.into_iter();
+    let variants: Option<Vec<Filter<E>>> = variants
+        .map(|marks| marks.iter().flatten().map(only).reduce(Filter::and))
+        .collect();
+    let variants = variants.map(|variants| typed::any_of(variants.into_iter()));
+    let mut filter = variants.into_iter().fold(keys, Filter::and);
+    filter.is_wide |= prefixes.iter().any(|prefix| prefix.marks.contains(&None));
     filter
 }
 
@@ -113,7 +117,7 @@ pub(super) fn under_any<E>(prefixes: &[KeyPrefix<E>]) -> Filter<E> {
         return typed::nothing();
     };
     let all = Filter::of(in_range(first, last));
-    match first == last && prefixes.iter().all(|prefix| prefix.variant.flatten().is_none()) {
+    match first == last && prefixes.iter().all(|prefix| prefix.marks.iter().all(Option::is_none)) {
         true => of_variants(all, prefixes),
         false => all & typed::any_of(prefixes.iter().map(under_prefix)),
     }
