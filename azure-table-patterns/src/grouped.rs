@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::future::ready;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use azure_table::bulk::LeftoverReason;
 use azure_table::{BulkOutcome, ETag, Error, TableClient, TableOperation};
@@ -30,8 +30,8 @@ use tokio::sync::{mpsc, oneshot};
 /// **Crash.** A write whose caller has no result may have been applied.
 ///
 /// Dropping the future of [`write`](Self::write) cancels the write while it waits for the driver, which may have taken it
-/// already. Up to 10,000 writes wait for the driver, further ones for their place. Without a driver that is polled, they
-/// wait for ever.
+/// already. Any number of writes can wait. A cancelled one leaves a few hundred bytes until the driver reaches it. Without
+/// a driver that is polled, writes wait for ever.
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableOperation, TableServiceClient};
 /// use azure_table_patterns::Grouped;
@@ -58,16 +58,16 @@ use tokio::sync::{mpsc, oneshot};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Grouped {
-    queue: mpsc::Sender<Write>,
+    /// Unbounded, so that a write is in it after its first poll. With a bound, a later write can overtake one that waits
+    /// for its place, or whose task has to yield.
+    queue: mpsc::UnboundedSender<Write>,
 }
 
 struct Write {
-    operation: TableOperation,
+    /// The caller owns the operation until the driver takes it, so that a cancelled write frees it.
+    operation: Weak<Mutex<Option<TableOperation>>>,
     caller: Caller,
 }
-
-/// The maximum number of writes that wait for the driver.
-const QUEUED: usize = 10_000;
 
 type Caller = oneshot::Sender<Result<Option<ETag>, GroupedError>>;
 
@@ -76,7 +76,7 @@ impl Grouped {
     ///
     /// The driver ends when the last clone of the group is dropped and each write has its outcome.
     pub fn new<E: 'static>(table: &TableClient<E>) -> (Self, impl Future<Output = ()> + Send + 'static) {
-        let (queue, writes) = mpsc::channel(QUEUED);
+        let (queue, writes) = mpsc::unbounded_channel();
         (Self { queue }, drive(table.clone(), writes))
     }
 
@@ -91,8 +91,9 @@ impl Grouped {
     /// See [`GroupedError`].
     pub async fn write(&self, operation: TableOperation) -> Result<Option<ETag>, GroupedError> {
         let (caller, outcome) = oneshot::channel();
-        let write = Write { operation, caller };
-        if self.queue.send(write).await.is_err() {
+        let owned = Arc::new(Mutex::new(Some(operation)));
+        let operation = Arc::downgrade(&owned);
+        if self.queue.send(Write { operation, caller }).is_err() {
             let error = Error::other("the driver of the group has ended");
             return Err(GroupedError::not_attempted(Arc::new(error)));
         }
@@ -106,15 +107,19 @@ impl Grouped {
 }
 
 /// Sends the writes in one bulk after the other, until the queue is closed.
-async fn drive<E>(table: TableClient<E>, mut writes: mpsc::Receiver<Write>) {
+async fn drive<E>(table: TableClient<E>, mut writes: mpsc::UnboundedReceiver<Write>) {
     while !(writes.is_closed() && writes.is_empty()) {
         let callers = Mutex::new(HashMap::new());
         let lock = || callers.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = stream::poll_fn(|cx| writes.poll_recv(cx));
-        let waiting = waiting.filter(|write| ready(!write.caller.is_closed()));
-        let operations = waiting.zip(stream::iter(0_u64..)).map(|(write, index)| {
-            lock().insert(index, write.caller);
-            write.operation
+        let taken = waiting.filter_map(|Write { operation, caller }| {
+            let operation = operation.upgrade();
+            let taken = operation.and_then(|it| it.lock().unwrap_or_else(PoisonError::into_inner).take());
+            ready(taken.map(|operation| (operation, caller)))
+        });
+        let operations = taken.zip(stream::iter(0_u64..)).map(|((operation, caller), index)| {
+            lock().insert(index, caller);
+            operation
         });
         let bulk = table.bulk().max_failures(usize::MAX).write_stream(operations);
         let mut outcomes = bulk.outcomes();
@@ -196,5 +201,29 @@ impl fmt::Display for GroupedError {
 impl std::error::Error for GroupedError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.error().map(|error| error as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use azure_table::DynamicEntity;
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[test]
+    fn cancelled_write_frees_its_operation_while_it_is_in_the_queue() {
+        let (queue, mut writes) = mpsc::unbounded_channel();
+        let group = Grouped { queue };
+        let mut write = || {
+            let operation = TableOperation::insert(&DynamicEntity::new("p", "r"));
+            let mut write = Box::pin(group.write(operation));
+            assert!(write.as_mut().now_or_never().is_none());
+            (write, writes.try_recv().unwrap().operation)
+        };
+        let ((live, waiting), (cancelled, freed)) = (write(), write());
+        drop(cancelled);
+        assert!(waiting.upgrade().is_some() && freed.upgrade().is_none());
+        drop(live);
     }
 }

@@ -238,6 +238,27 @@ async fn writes_to_one_row_keep_the_order_of_their_first_polls() {
     assert!(slow.sizes().iter().all(|size| *size <= 3), "{:?}", slow.sizes());
 }
 
+/// The first task polls more writes in a row than tokio lets a task receive, before the second task polls its own.
+#[tokio::test]
+async fn writes_of_two_tasks_to_one_row_keep_the_order_of_their_first_polls() {
+    for others in [150, 20_000] {
+        let table = TableServiceClient::from_transport(Emulator::new()).dynamic_table("Things");
+        let table = table.unwrap();
+        table.create_table().await.unwrap();
+        let (group, driver) = Grouped::new(&table);
+        let (first, second) = (group.clone(), group);
+        let first = tokio::spawn(async move {
+            let others = (0..others).map(|n| first.write(upsert(&row("p", n, 0))));
+            let written = first.write(upsert(&row("p", "both", 1)));
+            join(join_all(others), written).await.1.map(drop)
+        });
+        let second = tokio::spawn(async move { second.write(upsert(&row("p", "both", 2))).await.map(drop) });
+        driver.await;
+        assert!(first.await.unwrap().is_ok() && second.await.unwrap().is_ok());
+        assert_eq!(stored(&table, "both").await, Some(EdmValue::Int32(2)), "after {others}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn write_of_a_dropped_caller_is_sent() {
     let slow = Slow::new().await;
