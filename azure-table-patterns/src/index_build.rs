@@ -92,14 +92,14 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         while let Some(page) = pages.try_next().await? {
             let (next, has_more) = (page.continuation().to_string(), page.has_more());
             let writes = page.into_items().into_iter().map(async |entity| {
-                let key = (entity.partition_key.clone(), entity.row_key.clone());
-                (key, self.write_row(entity, IndexWrite::of::<R>).await)
+                let (key, mut is_written) = ((entity.partition_key.clone(), entity.row_key.clone()), false);
+                let written = self.write_row(entity, IndexWrite::of::<R>, &mut is_written).await;
+                (key, written, is_written)
             });
-            let all = await_each(writes, self.concurrency, |(key, written)| {
-                let written = written?;
-                *has_written |= written == RowWrite::Written;
-                match written {
-                    RowWrite::Written | RowWrite::Stored => built.indexed += 1,
+            let all = await_each(writes, self.concurrency, |(key, written, is_written)| {
+                *has_written |= is_written;
+                match written? {
+                    RowWrite::Stored => built.indexed += 1,
                     RowWrite::Taken => built.taken.push(key),
                     RowWrite::Unwanted => {}
                 }
@@ -169,11 +169,13 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         Ok(())
     }
 
-    /// Writes an entity's index row in a transaction with the entity, which stays as it is.
+    /// Writes an entity's index row in a transaction with the entity, which stays as it is. Sets `has_written` if it
+    /// wrote the row, or deleted one without an entity.
     pub(super) async fn write_row(
         &self,
         entity: Versioned<DynamicEntity>,
         row_of: impl Fn(&E) -> Result<Option<IndexWrite>>,
+        has_written: &mut bool,
     ) -> Result<RowWrite> {
         let key = Key::<E>::from_text(&*entity.partition_key, &*entity.row_key)?;
         let (mut read, mut rounds) = (Some(entity), Rounds::new(CONFLICTS));
@@ -185,11 +187,14 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
             };
             let (row, mut is_gone) = (from_stored(row, &stored), false);
             match self.with_entity(&stored, row.write)?.submit().await {
-                Ok(_) => return Ok(RowWrite::Written),
+                Ok(_) => {
+                    *has_written = true;
+                    return Ok(RowWrite::Stored);
+                }
                 Err(e) if e.kind() == ErrorKind::AlreadyExists => {
                     match self.holder(key.partition_key(), &row.row_key).await? {
                         Holder::Entity(owner) if owner == key => return Ok(RowWrite::Stored),
-                        Holder::Nobody(row) if !self.reads_may_lag() => drop(self.drop_row(&row).await?),
+                        Holder::Nobody(row) if !self.reads_may_lag() => *has_written |= self.drop_row(&row).await?,
                         // The read of the entity was late.
                         Holder::Nobody(row) if self.owner_key(&row).as_ref() == Some(&key) => {
                             return Ok(RowWrite::Stored);
@@ -236,10 +241,8 @@ pub(super) fn from_stored(mut row: IndexWrite, stored: &DynamicEntity) -> IndexW
 }
 
 /// The outcome of writing an index row.
-#[derive(PartialEq)]
 pub(super) enum RowWrite {
-    Written,
-    /// Another writer of the entity was first.
+    /// It was written, by this call or by another writer of the entity.
     Stored,
     /// Another entity has the value of a unique index.
     Taken,

@@ -7,7 +7,7 @@ use azure_table::index::{INDEX_PREFIX, IndexedEntity};
 use azure_table::{DynamicEntity, Error, ReadEntity, Result, TableOperation, Versioned};
 
 use super::conflict::{CONFLICTS, Rounds, concerns_row, more_serious, was_unchanged};
-use super::index_build::{RowWrite, from_stored};
+use super::index_build::from_stored;
 use super::indexed::{Holder, Indexed, index_of, rows_of};
 
 /// An index row that disagrees with the entities.
@@ -275,7 +275,9 @@ impl<E: IndexedEntity + ReadEntity> Indexed<E> {
         match self.confirmed(fault).await? {
             Some(Confirmed::Lacking(entity)) => {
                 let row_named = |entity: &E| Ok(rows_of(entity).into_iter().find(|write| write.row_key == index_row));
-                Ok(self.write_row(entity, row_named).await? == RowWrite::Written)
+                let mut has_written = false;
+                let written = self.write_row(entity, row_named, &mut has_written).await;
+                written.map(|_| has_written).map_err(|e| e.after_writes(has_written))
             }
             Some(Confirmed::Dangling(row)) => self.drop_dangling(row).await,
             Some(Confirmed::Unindexable) | None => Ok(false),

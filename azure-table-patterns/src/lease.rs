@@ -29,8 +29,8 @@ pub(super) mod lease_entry;
 /// later writes must be rejected: store the token with your writes, and reject a lower one.
 ///
 /// **Cost.** [`acquire`](Self::acquire): one read, and one write if the lease is free. Each [`renew`](Lease::renew)
-/// and [`release`](Lease::release): one write. [`run`](Lease::run) renews after a third of the duration. Holders that
-/// share the leases of a partition [`list`](Self::list) them by one query per 1,000, and take or
+/// and [`release`](Lease::release): one write. [`run`](Lease::run) renews after a third of the duration, or after half
+/// of the time that is left if that is earlier. Holders that share the leases of a partition [`list`](Self::list) them by one query per 1,000, and take or
 /// [`request`](Self::request) an entry by one write.
 ///
 /// | call | requests | entities |
@@ -245,7 +245,8 @@ impl Lease {
         self.write().await.map(drop)
     }
 
-    /// Runs `work`, and renews the lease after each third of its duration.
+    /// Runs `work`, and renews the lease after each third of its duration, or after half of the time that is left if that
+    /// is earlier.
     ///
     /// Returns `None` if the lease was lost, or could not be renewed before its end. In that case `work` was dropped
     /// when the lease ended for its holder, before it ends for others, and is not polled after that, however late the
@@ -254,7 +255,8 @@ impl Lease {
     pub async fn run<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         loop {
-            let next = (Instant::now() + self.of.term.time() / 3).min(self.valid_until);
+            let left = self.valid_until.saturating_duration_since(Instant::now());
+            let next = Instant::now() + (self.of.term.time() / 3).min(left / 2);
             let done = until(next, work.as_mut()).await;
             if done.is_some() || !self.is_valid() {
                 return done;

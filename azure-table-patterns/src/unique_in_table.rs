@@ -8,8 +8,8 @@ use std::time::Duration;
 use azure_table::entity::Row;
 use azure_table::telemetry::OperationContext;
 use azure_table::{
-    CallOptions, DateTime, Error, Guid, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation, TableQuery,
-    Versioned,
+    CallOptions, DateTime, Error, ErrorKind, Guid, Key, ReadEntity, Result, TableClient, TableEntity, TableOperation,
+    TableQuery, Versioned,
 };
 
 use super::conflict::{Rounds, is_conflict, on_primary, was_unchanged, written};
@@ -32,7 +32,8 @@ use super::term::{Term, service_time};
 /// [`query`](Self::query) leaves values without an entity: they stay taken.
 ///
 /// All writes that change the value must use this type. Pass the stored value to `delete` and `replace`: they reject
-/// that of another entity.
+/// that of another entity. Where reads may lag, they do not notice an entity of the same partition that takes the value
+/// between the read and the write, and free it.
 ///
 /// **Cost.** Three requests for a free value. A value whose last writer crashed takes up to six more, on
 /// Cosmos DB eight.
@@ -198,7 +199,8 @@ impl<E: TableEntity> UniqueInTable<E> {
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): another entity has the old value, or had it where
     ///   reads may lag.
     /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): the entity has changed since it was read.
-    /// - [`NotFound`](azure_table::ErrorKind::NotFound): the entity was deleted, or has no row for the old value.
+    /// - [`NotFound`](azure_table::ErrorKind::NotFound): the entity was deleted, or has no row for the old value,
+    ///   for example because another call has changed it.
     /// - [`Contention`](azure_table::ErrorKind::Contention): see [`insert`](Self::insert).
     /// - The errors of [`replace`](TableClient::replace). The new value may be reserved for its
     ///   [time](Self::reservation_time).
@@ -227,7 +229,8 @@ impl<E: TableEntity> UniqueInTable<E> {
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): another entity has the value, or had it where reads
     ///   may lag.
     /// - [`ConditionNotMet`](azure_table::ErrorKind::ConditionNotMet): the entity has changed since it was read.
-    /// - [`NotFound`](azure_table::ErrorKind::NotFound): the entity was deleted, or has no row for the value.
+    /// - [`NotFound`](azure_table::ErrorKind::NotFound): the entity was deleted, or has no row for the value, for
+    ///   example because another call has changed it.
     pub async fn delete(&self, entity: &Versioned<E>, value: &str) -> Result<()> {
         let row = self.delete_row(&Key::of(entity)?, value).await?;
         let freed = self.claim_of(value).await?;
@@ -464,7 +467,11 @@ impl<E: TableEntity> UniqueInTable<E> {
                 Err(Error::invalid_input(why))
             }
             Some(row) => Ok(TableOperation::delete::<ValueRow>(&row)),
-            // Another call has changed the entity, or the read was late: the batch decides.
+            None if !self.entities.settings().profile().reads_may_lag() => {
+                let why = format!("{key} has no row for the value {value:?}");
+                Err(Error::new(ErrorKind::NotFound, why))
+            }
+            // The read may be late: the batch decides.
             None => {
                 let absent = self.value_row(partition_key, value, "");
                 Ok(TableOperation::delete::<ValueRow>(&absent))

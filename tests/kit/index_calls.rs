@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use azure_table::emulator::SeedEntities as _;
 use azure_table::operation::OperationKind;
-use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate, Spy};
+use azure_table::testing::{EntityResponse as _, Fault, FaultRule, Faults, ResponseTemplate, Spy};
 use azure_table::{
     CallOptions, Change, DynamicEntity, Emulator, Error, ErrorKind, LocationMode, Result, TableClient, TableEntity,
     TableServiceClient,
 };
-use azure_table_patterns::Indexed;
+use azure_table_patterns::{IndexFault, Indexed};
 use azure_table_tests::entities::Person;
 use azure_table_tests::errors::assert_error;
 use tokio::time::Instant;
@@ -425,6 +425,43 @@ async fn build_drops_a_unique_row_whose_entity_is_gone(table: TableClient<Person
     let built = people.build(Person::BY_MAIL).await?;
     assert_eq!((built.indexed, built.taken), (1, Vec::new()));
     assert_eq!(people.by(Person::BY_MAIL, ("t", "1@x"))?.first().await?.unwrap().id, 2);
+    Ok(())
+}
+
+/// Such a row is deleted, and the service rejects the next read.
+#[azure_table::test]
+async fn call_that_ends_after_it_dropped_a_row_without_an_entity_is_in_doubt(
+    faults: Faults,
+    table: TableClient<Person>,
+) -> Result<()> {
+    let people = Indexed::open(&table).await?;
+    let leave_row = async || {
+        people.insert(&person(1)).await?;
+        table.delete(("t", 1)).await
+    };
+    leave_row().await?;
+    let mail = person(1).mail;
+    table.insert(&Person { mail, ..person(2) }).await?;
+    let rejected = || ResponseTemplate::new(403).code("AuthorizationFailure");
+    let read = || FaultRule::new(rejected()).on(OperationKind::Get);
+    let mut found = people.verify().await?;
+    found
+        .faults
+        .retain(|fault| matches!(fault, IndexFault::Missing { index_row, .. } if index_row.contains("by_mail")));
+    assert_eq!(found.faults.len(), 1, "{found:?}");
+    faults.add(read().nth(7));
+    let repaired = people.repair(&found).await.unwrap_err();
+    faults.clear();
+    leave_row().await?;
+    // The row was not yet there when the build looked for such rows.
+    let none = ResponseTemplate::page::<Person>([]);
+    faults.add(FaultRule::new(none).on(OperationKind::Query).nth(1));
+    faults.add(read().nth(5));
+    let built = people.build(Person::BY_MAIL).await.unwrap_err();
+    for error in [repaired, built] {
+        assert_error(&error, ErrorKind::InDoubt, "");
+        assert_eq!(error.last_failure().unwrap().kind(), ErrorKind::Forbidden, "{error}");
+    }
     Ok(())
 }
 

@@ -13,6 +13,7 @@ use azure_table_patterns::{Changes, Expiring, Fence, Leases, Log, Queue, Revisio
 use azure_table_patterns::{TablePerPeriod, UniqueInTable};
 use azure_table_tests::entities::Session;
 use azure_table_tests::errors::assert_error;
+use futures::future::join;
 use futures::{FutureExt as _, TryStreamExt};
 use tokio::time::Instant;
 use xtask::sources::root;
@@ -588,18 +589,36 @@ async fn work_does_not_go_on_after_its_time(table: TableClient) -> Result<()> {
     Ok(())
 }
 
+/// With a wide margin the valid time is over before a third of the duration. At the second work, most of it is.
+#[azure_table::test(start_paused)]
+async fn lease_is_renewed_before_its_valid_time_is_over(table: TableClient) -> Result<()> {
+    let leases = Leases::new(&table, MINUTE).margin(MINUTE * 3 / 4);
+    let mut lease = leases.acquire("g", "l", "a").await?.expect("it is new");
+    for _ in 0..2 {
+        assert!(lease.run(tokio::time::sleep(MINUTE)).await.is_some());
+        tokio::time::advance(MINUTE / 10).await;
+    }
+    assert!(lease.is_valid());
+    Ok(())
+}
+
 /// A clean-up deleted its row, and the token begins anew.
 #[azure_table::test]
 async fn lease_is_lost_if_its_row_was_deleted_in_between(table: TableClient) -> Result<()> {
     let leases = Leases::new(&table, MINUTE);
-    let mut a = leases.acquire("g", "l", "worker").await?.expect("it is new");
-    table.delete(("g", "l")).await?;
-    let b = leases.acquire("g", "l", "worker").await?.expect("its row is gone");
-    assert_eq!(a.token(), b.token());
-    let entry = &leases.list("g").await?[0];
-    assert!(!a.observe(entry) && !a.is_valid() && !a.renew().await? && !a.is_valid());
-    assert!(b.is_valid());
-    b.release().await?;
+    leases.create("g", "l").await?;
+    for tokens in [(1, 1), (2, 1)] {
+        let before = &leases.list("g").await?[0];
+        let mut a = leases.acquire("g", "l", "worker").await?.expect("it is free");
+        assert!(a.observe(before) && a.is_valid(), "it was read before");
+        table.delete(("g", "l")).await?;
+        let b = leases.acquire("g", "l", "worker").await?.expect("its row is gone");
+        assert_eq!((a.token(), b.token()), tokens);
+        let entry = &leases.list("g").await?[0];
+        assert!(!a.observe(entry) && !a.is_valid() && !a.renew().await? && !a.is_valid());
+        assert!(b.is_valid());
+        b.release().await?;
+    }
 
     let mut c = leases.acquire("g", "l", "c").await?.expect("it is released");
     table.delete(("g", "l")).await?;
@@ -637,6 +656,41 @@ async fn value_of_another_entity_is_not_freed(service: TableServiceClient) -> Re
         r#"begins with "~", as rows of values do"#,
     );
     assert_eq!(values.query().all().await?.len(), 3);
+    Ok(())
+}
+
+/// The value is absent when the writer reads its row, and taken before the batch is sent.
+#[azure_table::test(start_paused)]
+async fn value_that_another_entity_takes_meanwhile_is_not_freed(
+    faults: Faults,
+    service: TableServiceClient,
+) -> Result<()> {
+    service.ensure_tables(["Rows", "Claims"]).await?;
+    let (rows, claims) = (service.table::<Session>("Rows")?, service.dynamic_table("Claims")?);
+    let values = UniqueInTable::new(&rows, &claims, "~");
+    assert!(values.insert(&row("ada"), "a").await?);
+    let ada = rows.get(("g", "ada")).versioned().await?.unwrap();
+    for (id, is_replaced) in [("bob", true), ("eve", false)] {
+        let read = FaultRule::new(Fault::DelayResponse(MINUTE)).on(OperationKind::Get);
+        let read = faults.add(read.first(1));
+        let freed = async {
+            match is_replaced {
+                true => values.replace(&ada, id, "c").await.map(drop),
+                false => values.delete(&ada, id).await,
+            }
+        };
+        let taken = async {
+            assert_eq!(read.hits(), 1, "its response is late");
+            values.insert(&row(id), id).await
+        };
+        let (freed, taken) = join(freed, taken).await;
+        assert_error(&freed.unwrap_err(), ErrorKind::NotFound, "has no row for the value");
+        let other = Session {
+            group: "h".into(),
+            ..row("other")
+        };
+        assert!(taken? && !values.insert(&other, id).await?, "two entities have {id}");
+    }
     Ok(())
 }
 

@@ -173,13 +173,14 @@ impl Lease {
     /// three.
     pub fn observe(&mut self, entry: &LeaseEntry) -> bool {
         let is_own = self.is_in(&entry.row);
+        // The row as it was before this lease, or earlier. Tokens alone do not show it: they begin anew in a new row.
+        let is_earlier = entry.token() < self.token() && entry.row.timestamp <= self.row.timestamp;
         if is_own {
             self.row.next_holder.clone_from(&entry.row.next_holder);
             self.row.etag.clone_from(&entry.row.etag);
-        } else if entry.token() >= self.token() {
+        } else if !is_earlier {
             self.end();
         }
-        // An entry that was read before this lease was acquired has a lower token.
-        is_own || entry.token() < self.token()
+        is_own || is_earlier
     }
 }
