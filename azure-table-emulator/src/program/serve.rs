@@ -191,7 +191,7 @@ async fn until_end(server: EmulatorServer, mut ends: Ends, has_snapshot: bool, p
         () = async {
             let _ = stopped.await;
             tokio::time::sleep(GRACE).await;
-        } => people.tell("requests in flight were not answered"),
+        } => people.tell(format_args!("requests in flight were not answered within {GRACE:?}")),
     }
 }
 
