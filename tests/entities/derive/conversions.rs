@@ -361,9 +361,9 @@ async fn a_long_value_is_stored_in_pieces(table: TableClient<Long>) -> Result<()
     Ok(())
 }
 
-/// The size of a piece is part of the stored form. Earlier versions wrote pieces of the service's limits.
+/// A writer may choose any size of pieces, up to the service's limits.
 #[azure_table::test]
-async fn pieces_of_earlier_versions_are_read(table: TableClient<Long>) -> Result<()> {
+async fn pieces_of_any_size_are_read(table: TableClient<Long>) -> Result<()> {
     let long = Long::new("x".repeat(70_000), Some(vec![7; 140_000]));
     table.insert(&long).await?;
     let mut row = stored(&table).await;

@@ -343,31 +343,40 @@ mod renamed {
 use azure_table::{DynamicEntity, Result, TableClient};
 use azure_table_patterns::Indexed;
 
-/// The names of the options in the derive's table of them.
+/// The derive's tables have the names of the options of items, fields and variants.
 #[test]
-fn module_has_every_attribute() {
-    let options = include_str!("../../../azure-table-derive/src/attr/table.rs");
-    let (_, options) = options.split_once("\noptions! {").unwrap();
-    let names = options
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix('"')?.split_once("\" "));
-    let names: Vec<&str> = names.map(|(name, _)| name).filter(|name| *name != "crate").collect();
+fn module_has_every_attribute_on_each_kind_of_item() {
+    let (_, tables) = include_str!("../../../azure-table-derive/src/attr/table.rs")
+        .split_once("\noptions! {")
+        .unwrap();
     let (_, own) = include_str!("strict.rs").split_once("mod bare").unwrap();
     let (own, _) = own.split_once("mod renamed").unwrap();
-    let attributes: Vec<&str> = own
-        .split("#[table(")
-        .skip(1)
-        .filter_map(|rest| rest.split("]\n").next())
-        .collect();
-    for name in &names {
-        let is_it = |attribute: &&str| {
-            attribute
-                .split(|c: char| !(c.is_alphanumeric() || c == '_'))
-                .any(|word| word == *name)
-        };
-        assert!(attributes.iter().any(is_it), "no #[table({name})]");
+    // Each attribute, and the line after it.
+    let attributes = own.split("#[table(").skip(1).filter_map(|rest| {
+        let (attribute, rest) = rest.split_once("]\n")?;
+        Some((attribute, rest.lines().next()?.trim()))
+    });
+    let attributes: Vec<(&str, &str)> = attributes.collect();
+    let is_on = |kind: &str, line: &str| match kind {
+        "Item" => line.contains(" struct ") || line.contains(" enum "),
+        "Field" => line.starts_with("pub(crate)") && line.contains(": "),
+        _ => line.starts_with(char::is_uppercase),
+    };
+    let mut count = 0;
+    for table in tables.split("Attrs on ").skip(1) {
+        let (kind, options) = table.split_once(" {").unwrap();
+        let options = options.lines();
+        let names = options.filter_map(|line| Some(line.trim().strip_prefix('"')?.split_once("\" ")?.0));
+        for name in names.filter(|name| *name != "crate") {
+            let has_it = |(attribute, line): &(&str, &str)| {
+                let mut words = attribute.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+                is_on(kind, line) && words.any(|word| word == name)
+            };
+            assert!(attributes.iter().any(has_it), "no #[table({name})] on a {kind}");
+            count += 1;
+        }
     }
-    assert!(names.len() > 30, "{names:?}");
+    assert!(count > 30, "{count}");
 }
 
 #[azure_table::test]
