@@ -27,8 +27,8 @@ use crate::key::table_key::{ReadTableKey, TableKey};
     message = "`{Self}` cannot be stored in a table",
     label = "no EDM type for this field",
     note = "stored as is: text, bool, integers of up to 64 bits (not usize), f32, f64, DateTime, Guid, bytes (`Vec<u8>`, `[u8; N]`), and \
-            Option of them; `azure_table::Property` lists all types; those of other crates need a feature, such as `chrono-04`, \
-            `time-03` or `uuid-1`",
+            Option of them, such as Option<Descending<DateTime>>; `azure_table::Property` lists all types; those of other crates \
+            need a feature, such as `chrono-04`, `time-03` or `uuid-1`",
     note = "a collection, an array, a tuple or any serde type, as text: #[table(json)]; an enum or a newtype: #[derive(TableProperty)]; \
             a struct: #[derive(PropertyGroup)] and #[table(flatten)]",
     note = "otherwise: an owned type in place of a reference, #[table(with = \"module\")], `Property` and `ReadProperty` by hand, or #[table(ignore)]"

@@ -9,6 +9,7 @@ mod binary;
 #[cfg(feature = "chrono-04")]
 mod chrono;
 mod date;
+mod descending;
 pub(crate) mod duration;
 mod float;
 mod integer;
@@ -60,6 +61,7 @@ pub(crate) use crate::entity::property::text::one_character;
 /// | `[u8; N]` | Edm.Binary of exactly `N` bytes |
 /// | `Option<T>` | `T`; `None` is not sent |
 /// | `&T`, `Box<T>` | `T` |
+/// | [`Descending<T>`](crate::Descending) | `T`; only the key text of an index row is reversed |
 ///
 /// These types need the feature that is named after their crate:
 ///
@@ -124,7 +126,7 @@ pub(crate) use crate::entity::property::text::one_character;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be stored in a table",
     label = "no EDM type for this field",
-    note = "stored as is: text (String, &str, Cow, Arc<str>, Box<str>, char), bool, i8 to i64, u8 to u64, f32, f64, DateTime, SystemTime, Guid, Duration, Day, IpAddr, bytes (Vec<u8>, &[u8], Bytes, [u8; N]), and Option, & and Box of them",
+    note = "stored as is: text (String, &str, Cow, Arc<str>, Box<str>, char), bool, i8 to i64, u8 to u64, f32, f64, DateTime, SystemTime, Guid, Duration, Day, IpAddr, bytes (Vec<u8>, &[u8], Bytes, [u8; N]), and Option, Descending, & and Box of them",
     note = "with a feature: types of chrono (`chrono-04`), jiff (`jiff-02`), rust_decimal (`rust-decimal-1`), time (`time-03`), \
             ulid (`ulid-3`), url (`url-2`) and uuid (`uuid-1`)",
     note = "an enum or a newtype of yours: #[derive(TableProperty)]; a struct: #[derive(PropertyGroup)] and #[table(flatten)]; \

@@ -39,6 +39,9 @@ pub trait DescendingKey: TableKey + Sized {
 /// A partition with `posted: Descending<DateTime>` as RowKey reads newest first. Filters and keys accept the plain
 /// `DateTime`, and use its order: `Blog::POSTED.gt(yesterday)` means newer than yesterday.
 ///
+/// As a property it is stored as the plain value. An index that is declared over it lists the greatest value first, such
+/// as the newest.
+///
 /// The text is the greatest value minus the value. It has as many digits as the greatest value: 19 for a `DateTime`, 10
 /// for a `u32` or `i32`. Each calendar type documents its own text.
 ///

@@ -28,6 +28,7 @@ use crate::key::table_key::TableKey;
 /// | `String`, and every column of text | `&str`, `&&str`, `Cow<str>`, `Box<str>`, `Arc<str>`, and references to them |
 /// | `Cow<str>`, `Box<str>`, `Arc<str>` in a key | `&str`, `String`, `&String` |
 /// | `Escaped<String>`, `PercentEscaped<String>` | `&str` |
+/// | `Escaped<Descending<T>>`, a field of an index | `T`, `&T` |
 /// | `Vec<u8>`, and every column of bytes but `[u8; N]` | `&[u8]`, `[u8; N]`, `&[u8; N]`, `Bytes` |
 /// | `Base64Url<Vec<u8>>` | `&[u8]`, `[u8; N]`, `&[u8; N]`, `Bytes` |
 /// | [`DateTime`][time], `Descending<DateTime>` | `SystemTime`; by feature, times of chrono, jiff and time |
@@ -98,6 +99,21 @@ macro_rules! wrapped {
 }
 wrapped! { Descending: DescendingKey, Escaped: TableKey, PercentEscaped: TableKey, Base64Url: AsRef<[u8]> }
 
+/// A field of an index row.
+#[diagnostic::do_not_recommend]
+impl<T: DescendingKey> Operand<Escaped<Descending<T>>> for T {
+    fn into_operand(self) -> Result<Escaped<Descending<T>>, ValueError> {
+        Ok(Escaped(Descending(self)))
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: DescendingKey + Clone> Operand<Escaped<Descending<T>>> for &T {
+    fn into_operand(self) -> Result<Escaped<Descending<T>>, ValueError> {
+        Ok(Escaped(Descending(self.clone())))
+    }
+}
+
 /// Accepts, for a field of type `$target`, any of the types after it, all of which borrow as a `$slice`.
 macro_rules! copied {
     ($slice:ty: $($target:ty = $($given:ty),+;)*) => {$($(
@@ -163,6 +179,8 @@ mod tests {
         assert_eq!(given::<f32>(0.5), 0.5);
         assert_eq!(given::<Descending<u64>>(3), Descending(3));
         assert_eq!(given::<Escaped<i16>>(-3), Escaped(-3));
+        assert_eq!(given::<Escaped<Descending<u8>>>(3), Escaped(Descending(3)));
+        assert_eq!(given::<Escaped<Descending<u8>>>(Descending(3)), Escaped(Descending(3)));
         assert_eq!(given::<char>('x'), 'x');
         assert_eq!(given::<[u8; 2]>([1, 2]), [1, 2]);
         assert_eq!(given::<Vec<u8>>([1, 2]), [1, 2]);

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use azure_table::filter::NamedColumn;
-use azure_table::{DateTime, DynamicEntity, EdmType, ErrorKind, Filter, Guid, Result, TableClient, TableEntity};
+use azure_table::{
+    DateTime, Descending, DynamicEntity, EdmType, ErrorKind, Filter, Guid, Result, TableClient, TableEntity,
+};
 use bytes::Bytes;
 
 /// Names that .NET writes, whose letters have marks, and one that it does not write.
@@ -86,6 +88,7 @@ everything! {
     Double double: f64 = f64::MIN, 0.1, f64::INFINITY;
     DateTime moment: DateTime = DateTime::MIN_STORED, between(), DateTime::MAX;
     DateTime system: SystemTime = system(DateTime::MIN_STORED), system(between()), system(DateTime::MAX);
+    DateTime newest: Descending<DateTime> = Descending(DateTime::MIN_STORED), Descending(between()), Descending(DateTime::MAX);
     Guid id: Guid = Guid([0; 16]), Guid([7; 16]), Guid([255; 16]);
     Binary bytes: Vec<u8> = vec![], b"abc".to_vec(), vec![255; 100];
     Binary shared_bytes: Bytes = Bytes::new(), Bytes::from_static(b"abc"), vec![255; 100].into();
@@ -133,7 +136,7 @@ fn filters_of_the_middle(middle: &Everything) -> Vec<[Filter<Everything>; 4]> {
         BOXED_TEXT: &middle.boxed_text, LETTER: middle.letter, INT_8: middle.int_8, INT_16: middle.int_16,
         INT_32: middle.int_32, INT_64: middle.int_64, UNSIGNED_8: middle.unsigned_8, UNSIGNED_16: middle.unsigned_16,
         UNSIGNED_32: middle.unsigned_32, UNSIGNED_64: middle.unsigned_64, SINGLE: middle.single,
-        DOUBLE: middle.double, MOMENT: middle.moment, SYSTEM: middle.system, ID: middle.id, BYTES: &middle.bytes,
+        DOUBLE: middle.double, MOMENT: middle.moment, NEWEST: middle.newest, SYSTEM: middle.system, ID: middle.id, BYTES: &middle.bytes,
         SHARED_BYTES: &middle.shared_bytes, ARRAY: &middle.array, BOXED: *middle.boxed
     }
 }
