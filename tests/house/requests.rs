@@ -18,7 +18,7 @@ const PATTERNS: &str = "azure-table-patterns/src/";
 const MAX_METHODS: usize = 6;
 
 /// The number of public methods that send. Only a new method, or one that leaves, changes it.
-const METHODS: usize = 143;
+const METHODS: usize = 144;
 
 /// The macros that declare a future of the client.
 const MACROS: [&str; 2] = ["call_future!", "query_write!"];

@@ -43,6 +43,7 @@ mod index_declarations;
 mod index_deployment;
 mod index_guarantees;
 mod index_histories;
+mod index_orders;
 mod index_races;
 mod index_rules;
 mod indexes;

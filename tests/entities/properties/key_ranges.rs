@@ -382,3 +382,113 @@ proptest! {
         })?;
     }
 }
+
+#[derive(TableEntity, Clone, Debug, PartialEq)]
+#[table(index(by_up = (open, up)))]
+#[table(index(by_down = (open, down), covers))]
+#[table(index(by_time = (time)))]
+#[table(index(by_maybe = (maybe), covers))]
+#[table(index(by_text = (text)))]
+#[table(index(by_one = (one), unique))]
+struct Event {
+    #[table(partition_key)]
+    tenant: String,
+    #[table(row_key)]
+    id: u32,
+    open: bool,
+    up: i64,
+    down: Descending<i64>,
+    time: DateTime,
+    maybe: Option<Descending<DateTime>>,
+    text: String,
+    one: Option<Descending<u32>>,
+}
+
+prop_compose! {
+    fn event()(
+        tenant in select(vec!["a", "ab"]),
+        open in any::<bool>(),
+        up in -2..3_i64,
+        down in prop_oneof![-2..3_i64, any::<i64>()],
+        time in time(),
+        maybe in prop::option::of(time()),
+        text in near_text(),
+    ) -> Event {
+        let (down, maybe) = (Descending(down), maybe.map(Descending));
+        Event { tenant: tenant.into(), id: 0, open, up, down, time, maybe, text, one: None }
+    }
+}
+
+proptest! {
+    #![proptest_config(some_cases())]
+
+    /// With the ends in the other order, a range of several values is rejected.
+    #[test]
+    fn range_of_an_index_has_the_entities_that_a_filter_selects(
+        mut events in vec(event(), 1..12),
+        picked in any::<[prop::sample::Index; 2]>(),
+    ) {
+        events.iter_mut().zip(0..).for_each(|(event, id)| {
+            (event.id, event.one) = (id, Some(Descending(id)).filter(|_| id % 3 > 0));
+        });
+        let [from, to] = picked.map(|index| index.get(&events));
+        run(async {
+            let table = fresh_table::<Event>().await;
+            let indexed = Indexed::open(&table).await.unwrap();
+            macro_rules! build {
+                ($($index:ident)*) => {$(
+                    indexed.build(Event::$index).await.unwrap().ensure_none_taken().unwrap();
+                )*};
+            }
+            build! { BY_UP BY_DOWN BY_TIME BY_MAYBE BY_TEXT BY_ONE }
+            for event in &events {
+                indexed.insert(event).await.unwrap();
+            }
+            let (tenant, open) = (&from.tenant, from.open);
+            let selected = async |filter| {
+                let found = indexed.query().partition(tenant).filter(filter).all().await.unwrap();
+                found.iter().map(|event| event.id).collect::<Vec<_>>()
+            };
+            macro_rules! check {
+                ($(($($open:ident)?) $index:ident: $column:ident $field:ident, $is_descending:literal, $one:expr, $other:expr;)*) => {$(
+                    let all = || ($(Event::OPEN.eq($open) &)? Event::ID.ge(0));
+                    let (least, greatest) = ($one.min($other), $one.max($other));
+                    let (first, last) = if $is_descending { (greatest, least) } else { (least, greatest) };
+                    let (first_key, last_key) = ((tenant, $($open,)? first), (tenant, $($open,)? last));
+                    let part = (tenant, $($open,)?);
+                    let (ge, le) = (Event::$column.ge(least), Event::$column.le(greatest));
+                    let (to_last, from_first) = if $is_descending { (ge, le) } else { (le, ge) };
+                    for (range, filter) in [
+                        (indexed.between(Event::$index, first_key, last_key), to_last.clone() & from_first.clone()),
+                        (indexed.between(Event::$index, part, last_key), to_last),
+                        (indexed.between(Event::$index, first_key, part), from_first),
+                    ] {
+                        let count = indexed.between(Event::$index, part, part).unwrap().count().await.unwrap();
+                        let found = range.unwrap().all().await.unwrap();
+                        prop_assert!(found.is_sorted_by_key(|event| (event.$field.clone(), event.id)), "{:?}", found);
+                        prop_assert!(found.len() <= count);
+                        let mut found: Vec<u32> = found.iter().map(|event| event.id).collect();
+                        found.sort_unstable();
+                        let text = format!("{}: {filter}", stringify!($index));
+                        prop_assert_eq!(found, selected(filter & all()).await, "{}", text);
+                    }
+                    match indexed.between(Event::$index, last_key, first_key) {
+                        Ok(_) => prop_assert_eq!(first, last),
+                        Err(e) => prop_assert_eq!(e.kind(), ErrorKind::InvalidInput),
+                    }
+                )*};
+            }
+            check! {
+                (open) BY_UP: UP up, false, from.up, to.up;
+                (open) BY_DOWN: DOWN down, true, from.down.0, to.down.0;
+                () BY_TIME: TIME time, false, from.time, to.time;
+                () BY_TEXT: TEXT text, false, from.text.as_str(), to.text.as_str();
+                () BY_ONE: ONE one, true, from.id, to.id;
+            }
+            if let (Some(one), Some(other)) = (from.maybe, to.maybe) {
+                check! { () BY_MAYBE: MAYBE maybe, true, one.0, other.0; }
+            }
+            Ok(())
+        })?;
+    }
+}
