@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use clap::Args;
-use futures_util::TryStreamExt as _;
+use futures_util::{Stream, TryStreamExt as _};
 use serde_json::json;
 
 use crate::failure::{Done, Failure};
@@ -26,7 +26,8 @@ pub(crate) struct Diff {
 
 impl Diff {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
-        let counts = print(session, &self.pair, self.ignore, self.limit).await?;
+        let rows = self.pair.compared(session, self.ignore)?;
+        let counts = print(session, rows, self.limit).await?;
         match counts.different() {
             0 => no_rows_left(counts.rejected),
             different => Err(Failure::new(format!("{different} rows differ"))),
@@ -34,15 +35,15 @@ impl Diff {
     }
 }
 
-/// Compares all rows, prints up to `limit` that differ, or all as JSON lines, and the counts.
+/// Prints up to `limit` that differ, or all as JSON lines, and the counts.
 ///
 /// # Errors
 /// A place cannot be read, or a signal came.
-pub(crate) async fn print(session: &Session, pair: &Pair, ignored: Vec<String>, limit: u64) -> Done<Counts> {
+pub(crate) async fn print(session: &Session, rows: impl Stream<Item = Done<Compared>>, limit: u64) -> Done<Counts> {
     let terminal = &session.terminal;
     let (mut counts, mut read) = (Counts::default(), 0);
     let mut progress = session.progress(None);
-    let mut rows = pin!(pair.compared(session, ignored)?);
+    let mut rows = pin!(rows);
     while let Some(row) = rows.try_next().await? {
         counts.add(&row);
         read += 1;

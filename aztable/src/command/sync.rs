@@ -4,7 +4,8 @@
 
 use azure_table::DynamicEntity;
 use clap::Args;
-use futures_util::TryStreamExt as _;
+use futures_util::{TryStreamExt as _, future};
+use indicatif::HumanCount;
 
 use crate::command::diff::print;
 use crate::command::selected::operation;
@@ -27,7 +28,7 @@ pub(crate) struct Sync {
     /// Delete rows that the first table lacks. Not with a filter: the first table may have them with other values
     #[arg(long, conflicts_with = "filter")]
     delete: bool,
-    /// Compare only: print the first differences and the counts
+    /// Write nothing: print the first rows that would be inserted (+), replaced (~) or deleted (-), and the counts
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -37,7 +38,11 @@ pub(crate) struct Sync {
 impl Sync {
     pub(crate) async fn run(self, session: &Session) -> Done<()> {
         if self.dry_run {
-            let counts = print(session, &self.pair, Vec::new(), PRINTED).await?;
+            let is_write = |row: &Compared| future::ready(self.delete || !matches!(row, Compared::Extra(_)));
+            let rows = self.pair.compared(session, Vec::new())?.try_filter(is_write);
+            let counts = print(session, rows.map_ok(Compared::reversed), PRINTED).await?;
+            let [write, delete] = [counts.extra + counts.changed, counts.missing].map(HumanCount);
+            session.note(&format!("would write {write}, delete {delete}; nothing was written"));
             return no_rows_left(counts.rejected);
         }
         self.pair.identities(session)?;

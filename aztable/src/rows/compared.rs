@@ -12,8 +12,7 @@ use indicatif::HumanCount;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::failure::Done;
-use crate::failure::Rejection;
+use crate::failure::{Done, Rejection};
 use crate::rows::sorted::KeyedRow;
 use crate::rows::unread::ReadRow;
 use crate::value::short_name;
@@ -70,6 +69,16 @@ pub(crate) fn compared(
 }
 
 impl Compared {
+    /// Returns the difference from the target to the source: that is what a sync writes.
+    pub(crate) fn reversed(self) -> Self {
+        match self {
+            Self::Missing(row) => Self::Extra(row),
+            Self::Extra(row) => Self::Missing(row),
+            Self::Changed(one, Ok(other)) => Self::Changed(other, Ok(one)),
+            same => same,
+        }
+    }
+
     /// Returns the mark and the name of a difference, and its row.
     fn difference(&self) -> Option<(char, &'static str, &DynamicEntity)> {
         match self {

@@ -96,7 +96,7 @@ pub(crate) fn sync(script: &mut Script<'_>, before: &Moment) -> Task {
     let target = before.tables[to].get(&to_table).unwrap_or(&empty);
     let compared = Comparison::of(&selection.of(stored), &selection.of(target));
     let (kind, expected) = if is_dry {
-        ("sync --dry-run", printed(before, &compared))
+        ("sync --dry-run", printed_before_writes(before, compared, deletes))
     } else {
         let expected = synced(
             &script.world.places[to],
@@ -176,6 +176,26 @@ fn printed(before: &Moment, compared: &Comparison) -> Expected {
             let is_printed = ran.error.contains(&text) || ran.error.lines().any(is_event);
             let is_quiet = !ran.error.contains(" equal, ") && !ran.error.contains("\"event\":\"end\"");
             failures.check(is_printed || is_quiet, Claim::Counts, || format!("expected: {text}"));
+        }));
+    expected
+}
+
+/// Returns what a dry run must do: the comparison is from the target to the source.
+fn printed_before_writes(before: &Moment, mut compared: Comparison, deletes: bool) -> Expected {
+    std::mem::swap(&mut compared.missing, &mut compared.extra);
+    if !deletes {
+        compared.missing.clear();
+    }
+    let mut expected = printed(before, &compared);
+    let [write, delete] = [compared.extra.len() + compared.changed.len(), compared.missing.len()].map(thousands);
+    let text = format!("would write {write}, delete {delete}; nothing was written");
+    expected
+        .checks
+        .push(Box::new(move |_, _, ran: &Ran, failures: &mut Failures| {
+            let is_quiet = !ran.error.contains("would write ");
+            failures.check(is_quiet || ran.error.contains(&text), Claim::Counts, || {
+                format!("expected: {text}")
+            });
         }));
     expected
 }
