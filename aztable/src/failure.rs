@@ -150,6 +150,9 @@ pub(crate) fn with_causes(error: &dyn StdError) -> String {
         text = format!("{text}: {error}");
         cause = error.source();
     }
+    // The advice of the library for a Rust struct.
+    let advice = text.find("; a field of the type `").or_else(|| text.find("; use #["));
+    text.truncate(advice.unwrap_or(text.len()));
     text
 }
 

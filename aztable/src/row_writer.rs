@@ -30,6 +30,7 @@ use crate::row_writer::rejects::Rejects;
 use crate::rows::compared::same_properties;
 use crate::rows::unread::ReadRow;
 use crate::session::{Session, resumable, was_applied};
+use crate::terminal::Total;
 
 pub(crate) mod page_ledger;
 mod rejects;
@@ -184,6 +185,8 @@ pub(crate) struct RowWriter<'s> {
     sending: SendOptions,
     /// `None` for a command that begins again.
     pub(crate) position: Option<PositionFile>,
+    /// The number of rows of the source, if it is known.
+    pub(crate) total: Option<Total>,
     /// The keys of rejected rows, of which the next row of the source supersedes none.
     rejected: Mutex<HashSet<(String, String)>>,
 }
@@ -231,6 +234,7 @@ impl<'s> RowWriter<'s> {
             table,
             sending: sending.clone(),
             position,
+            total: None,
             rejected: Mutex::default(),
         })
     }
@@ -249,7 +253,7 @@ impl<'s> RowWriter<'s> {
             items: rows.into_iter().map(&item).collect(),
             position,
         });
-        let (ledger, done) = self.write(pages, None).await?;
+        let (ledger, done) = self.write(pages).await?;
         let delete = |()| self.position.as_ref().map_or(Ok(()), PositionFile::delete);
         ledger.end(&self.session.terminal, done.and_then(delete))
     }
@@ -259,11 +263,7 @@ impl<'s> RowWriter<'s> {
     ///
     /// # Errors
     /// The position or the file of rejected rows cannot be opened.
-    pub(crate) async fn write<P>(
-        &mut self,
-        pages: impl Stream<Item = Done<Page<P>>>,
-        total: Option<u64>,
-    ) -> Done<(Ledger, Done<()>)>
+    pub(crate) async fn write<P>(&mut self, pages: impl Stream<Item = Done<Page<P>>>) -> Done<(Ledger, Done<()>)>
     where
         P: Serialize + DeserializeOwned,
     {
@@ -307,7 +307,7 @@ impl<'s> RowWriter<'s> {
             .map(|outcome| this.outcome(outcome))
             .buffer_unordered(RESOLVED)
             .ready_chunks(COUNTED);
-        let mut progress = this.session.progress(total);
+        let mut progress = this.session.progress(this.total.clone());
         let mut seconds = tokio::time::interval(Duration::from_secs(1));
         seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let stopped = loop {

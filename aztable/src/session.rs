@@ -12,7 +12,7 @@ use crate::failure::{Done, Failure, Rejection};
 use crate::interrupt::Interrupt;
 use crate::place::TablePlace;
 use crate::rows::unread::ReadRow;
-use crate::terminal::{Progress, Terminal, counted};
+use crate::terminal::{Progress, Terminal, Total, counted};
 
 /// A run of the program.
 pub(crate) struct Session {
@@ -90,7 +90,7 @@ impl Session {
     }
 
     /// Starts to show progress.
-    pub(crate) fn progress(&self, total: Option<u64>) -> Progress {
+    pub(crate) fn progress(&self, total: Option<Total>) -> Progress {
         self.terminal.progress(total, &self.connections.meter)
     }
 }

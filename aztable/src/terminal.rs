@@ -3,6 +3,8 @@
 //! Results go to the standard output, everything else to the standard error. With `--json` both are JSON lines.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use azure_table::telemetry::CostMeter;
@@ -97,16 +99,17 @@ impl Terminal {
     }
 
     /// Starts to show the progress of a command, of `total` rows if that is known.
-    pub(crate) fn progress(&self, total: Option<u64>, meter: &CostMeter) -> Progress {
+    pub(crate) fn progress(&self, total: Option<Total>, meter: &CostMeter) -> Progress {
         let style = |template| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = match total {
             _ if self.quiet || self.json || !io::stderr().is_terminal() => ProgressBar::hidden(),
-            Some(total) => ProgressBar::new(total).with_style(style("{bar:30} {percent}% {msg}, {eta} left")),
+            Some(_) => ProgressBar::new(0).with_style(style("{bar:30} {msg}, {eta} left")),
             None => ProgressBar::new_spinner().with_style(style("{spinner} {msg}")),
         };
         Progress {
             terminal: *self,
             bar,
+            total,
             meter: meter.clone(),
             last: Instant::now(),
             first: None,
@@ -134,10 +137,14 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", HumanCount(count))
 }
 
+/// The number of rows that a command moves. An import estimates it while it reads.
+pub(crate) type Total = Arc<AtomicU64>;
+
 /// The progress of a command. Its end is that of the value.
 pub(crate) struct Progress {
     terminal: Terminal,
     bar: ProgressBar,
+    total: Option<Total>,
     meter: CostMeter,
     last: Instant,
     /// The rows before the start, if the command resumes: they do not count for the rate.
@@ -165,21 +172,25 @@ impl Progress {
         let seconds = self.bar.elapsed().as_secs_f64().max(0.001);
         let rate = rows.saturating_sub(self.first.unwrap_or_default()) as f64 / seconds;
         let cost = self.meter.total();
+        let total = self.total.as_ref().map(|total| total.load(Ordering::Relaxed));
+        let percent = total.map(|total| rows * 100 / total.max(1));
         if self.terminal.json && !self.terminal.quiet {
             let members = json!({
                 "rows": rows, "rows_per_second": rate.round(), "requests": cost.requests, "throttled": cost.throttled,
-                "bytes_sent": cost.bytes_sent, "bytes_received": cost.bytes_received,
+                "bytes_sent": cost.bytes_sent, "bytes_received": cost.bytes_received, "percent": percent,
             });
             return self.terminal.event("progress", &members);
         }
+        let share = percent.map_or_else(String::new, |percent| format!("{percent} %, "));
         let throttled = match cost.throttled {
             0 => String::new(),
             throttled => format!(", {throttled} throttled"),
         };
         let [rows, rate, requests] = [rows, rate as u64, cost.requests].map(HumanCount);
         let bytes = HumanBytes(cost.bytes_sent + cost.bytes_received);
-        let text = format!("{rows} rows, {bytes}, {rate} rows/s, {requests} requests{throttled}");
+        let text = format!("{share}{rows} rows, {rate} rows/s, {bytes} transferred, {requests} requests{throttled}");
         let elapsed = HumanDuration(self.bar.elapsed());
+        self.bar.set_length(total.unwrap_or_default());
         match self.bar.is_hidden() {
             true => self.terminal.note(&format!("{elapsed} {text}")),
             false => self.bar.set_message(text),

@@ -68,7 +68,7 @@ impl<T: Keyed> SortedLines<T> {
     pub(crate) fn open(path: &Path) -> Done<Self> {
         let mut lines = Self {
             path: path.to_owned(),
-            reader: open(path, Compression::Zstandard)?,
+            reader: open(path, Compression::Zstandard, None)?,
             line: Vec::new(),
             next: None,
         };

@@ -251,7 +251,7 @@ impl Export {
         new: &Path,
         rows: u64,
     ) -> Done<bool> {
-        let source = || -> Done<JsonLines> { Ok(JsonLines::new(scanned.to_owned(), open(scanned, COMPRESSION)?)) };
+        let source = || Done::Ok(JsonLines::new(scanned.to_owned(), open(scanned, COMPRESSION, None)?));
         let mut columns = Columns::new();
         let is_read = each_row(source()?, session, rows, |row| {
             columns.add(row);

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use azure_table::DynamicEntity;
 use clap::Args;
 use futures_util::stream;
-use indicatif::HumanBytes;
+use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -19,9 +20,10 @@ use crate::rows::file_format::{FileFormat, RowForm};
 use crate::rows::key_survey::KeySurvey;
 use crate::rows::open_rows::open_rows;
 use crate::rows::read_ahead::read_ahead;
-use crate::rows::row_source::{ColumnOptions, PAGE, RowSource};
+use crate::rows::row_source::{ColumnOptions, PAGE, Rows};
 use crate::rows::unread::ReadRow;
 use crate::session::Session;
+use crate::terminal::Total;
 
 #[derive(Args)]
 #[command(after_help = include_str!("import.txt"))]
@@ -51,13 +53,17 @@ struct Position {
 
 /// Reads a file, and knows the position behind each page, and which rows have the key of an earlier one.
 struct Source {
-    open: Box<dyn Fn() -> Done<Box<dyn RowSource>> + Send>,
-    file: Box<dyn RowSource>,
+    open: Box<dyn Fn() -> Done<Rows> + Send>,
+    file: Rows,
     rows: u64,
     hash: Sha256,
     /// The greatest key of a file in key order, which has each key once and needs no memory for them.
     last: (String, String),
     keys: Option<KeySurvey>,
+    /// The part of the file that is read.
+    read: ProgressBar,
+    /// The rows of the file, if the rest of it has rows of the same length.
+    total: Total,
 }
 
 impl Source {
@@ -70,6 +76,8 @@ impl Source {
             self.rows += 1;
             read.push((row, is_repeated));
         }
+        let share = self.read.position() as f64 / self.read.length().unwrap_or_default() as f64;
+        self.total.store((self.rows as f64 / share) as u64, Ordering::Relaxed);
         Ok(read)
     }
 
@@ -118,27 +126,31 @@ impl Import {
         let mode = if self.insert { "insert" } else { "insert or replace" };
         let job = [&*account, self.table.table.as_str(), &file_name, mode, &columns];
         let (position, before) = self.options.position::<Position>(&format!("{name}.position"), &job)?;
-        let file = open_rows(&self.file, format, &self.columns)?;
         let length = self.file.metadata().ok().filter(|_| !is_pipe).map(|found| found.len());
+        let read = ProgressBar::with_draw_target(length, ProgressDrawTarget::hidden());
+        let file = open_rows(&self.file, format, &self.columns, &read)?;
         let size = length.map_or_else(String::new, |length| format!(" ({})", HumanBytes(length)));
         let (table, types) = (&self.table, file.plan());
         let plan = format!("{mode} the rows of {file_name}{size} in {table} at {account}{types}");
         let columns = self.columns.clone();
         let path = self.file.clone();
         let mut source = Source {
-            open: Box::new(move || open_rows(&path, format, &columns)),
+            open: Box::new(move || open_rows(&path, format, &columns, &ProgressBar::hidden())),
             file,
             rows: 0,
             hash: Sha256::new(),
             last: Default::default(),
             // A pipe is read once.
             keys: is_pipe.then(KeySurvey::default),
+            read,
+            total: Total::default(),
         };
         while source.rows < before.rows && !source.read(before.rows - source.rows)?.is_empty() {}
         if position.is_resumed && source.position() != before {
             usage!("{file_name}: its rows have changed since the position was stored: begin without --resume");
         }
-        let writer = RowWriter::confirmed(session, &plan, table, &self.options.sending, Some(position)).await?;
+        let mut writer = RowWriter::confirmed(session, &plan, table, &self.options.sending, Some(position)).await?;
+        writer.total = length.map(|_| Total::clone(&source.total));
         let pages = stream::try_unfold(source, |mut source| async move {
             // A pipe may be slow: the requests go on.
             let read = tokio::task::block_in_place(|| source.read(PAGE as u64))?;

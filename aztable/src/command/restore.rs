@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use azure_table::{DynamicEntity, ErrorKind, Filter, TableClient, TableName};
 use clap::Args;
 use futures_util::stream::{self, Stream};
-use indicatif::HumanCount;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -25,6 +24,7 @@ use crate::row_writer::{Item, Page, RowWriter, WriteOptions};
 use crate::rows::compared::same_properties;
 use crate::rows::read_ahead::read_ahead;
 use crate::session::{Session, resumable};
+use crate::terminal::{Total, counted};
 
 const ABSENT: &str = "a backup is restored into absent tables";
 /// The rows between two positions.
@@ -36,7 +36,8 @@ const BEHIND: usize = 50_000;
 pub(crate) struct Restore {
     /// The folder of the backups
     folder: PathBuf,
-    /// A backup by its name, or the latest that had ended at a time: 2026-01-02T03:04:05Z. Without it, the latest one
+    /// A backup by its name, or the latest that had ended at a time, as `backups` prints it: 2026-01-02T03:04:05Z.
+    /// Without it, the latest one
     #[arg(long, value_name = "NAME|TIME")]
     at: Option<String>,
     /// The account: NAME, @FILE or local:DIR; its tables of these names must be absent
@@ -98,19 +99,19 @@ impl Restore {
             chains.push((index, entry, chain));
         }
         let (name, start, end) = (backup.name(), backup.manifest.start, backup.manifest.end);
-        let rows = HumanCount(chains.iter().map(|(_, entry, _)| entry.rows).sum());
+        let rows = counted(chains.iter().map(|(_, entry, _)| entry.rows).sum(), "row");
         let lacks = lacks(chains.iter().map(|(_, entry, _)| entry.rejected).sum());
         session.confirm(&format!(
-            "restore {} tables with {rows} rows of the backup {name}, read from {start} to {end}, into {account}{lacks}\n\
+            "restore {} with {rows} of the backup {name}, read from {start} to {end}, into {account}{lacks}\n\
              the service sets new ETags and Timestamps",
-            chains.len()
+            counted(chains.len() as u64, "table")
         ))?;
         stored.check_writable()?;
         session.interrupt.wait_for_position();
         session.connections.create_folder(&self.into)?;
         for (index, entry, chain) in chains {
             let target = self.target(&entry.table)?;
-            session.note(&format!("{target}: {} rows", HumanCount(entry.rows)));
+            session.note(&format!("{target}: {}", counted(entry.rows, "row")));
             if index >= run.tables.len() {
                 run.tables.push(entry.table.clone());
             }
@@ -129,7 +130,8 @@ impl Restore {
             stored.save(&begin)?;
             let mut writer = RowWriter::open(session, &target, &self.options.sending, Some(stored.clone()))?;
             let pages = pages(merged, begin.source, written);
-            let (mut ledger, done) = writer.write(pages, Some(entry.rows)).await?;
+            writer.total = Some(Total::new(entry.rows.into()));
+            let (mut ledger, done) = writer.write(pages).await?;
             // The backup lacks them.
             ledger.read(entry.rejected as usize);
             ledger.count(Outcome::Rejected, entry.rejected);

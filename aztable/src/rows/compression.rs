@@ -7,6 +7,7 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
+use indicatif::ProgressBar;
 
 use crate::failure::{Done, InFile as _};
 
@@ -72,14 +73,15 @@ impl Compression {
     }
 }
 
-/// Opens a file, or the standard input for `-`.
+/// Opens a file, or the standard input for `-`. Counts the bytes of the file that are `read`.
 ///
 /// # Errors
 /// The file cannot be opened.
-pub(crate) fn open(path: &Path, compression: Compression) -> Done<Box<dyn BufRead + Send>> {
+pub(crate) fn open(path: &Path, form: Compression, read: Option<&ProgressBar>) -> Done<Box<dyn BufRead + Send>> {
+    let read = read.cloned().unwrap_or_else(ProgressBar::hidden);
     let opened = match path.as_os_str() == "-" {
-        true => compression.reader(io::stdin()),
-        false => File::open(path).and_then(|file| compression.reader(file)),
+        true => form.reader(io::stdin()),
+        false => File::open(path).and_then(|file| form.reader(read.wrap_read(file))),
     };
     opened.in_file(path)
 }

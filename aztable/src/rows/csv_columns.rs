@@ -1,7 +1,7 @@
 //! The columns of a CSV file: the type of each, as the file says it or as all its cells show it.
 
 use azure_table::{DynamicEntity, EdmType, EdmValue};
-use csv::{Position, StringRecord};
+use csv::StringRecord;
 
 use crate::failure::{Done, usage};
 use crate::rows::csv_writer;
@@ -41,16 +41,14 @@ struct CsvColumn {
 pub(crate) struct CsvColumns {
     columns: Vec<CsvColumn>,
     options: ColumnOptions,
-    /// The reader counts a line break of two characters to the next record.
-    uncounted: u64,
 }
 
 impl CsvColumns {
-    /// Takes the header, behind which the reader counts the line `next`.
+    /// Takes the header.
     ///
     /// # Errors
     /// The columns have no keys, a name twice, or `options` name a column that is absent.
-    pub(crate) fn new(headers: &StringRecord, next: u64, options: &ColumnOptions) -> Done<Self> {
+    pub(crate) fn new(headers: &StringRecord, options: &ColumnOptions) -> Done<Self> {
         let is_absent = |(name, _): &&(String, EdmType)| headers.iter().all(|header| header != name);
         if let Some((absent, _)) = options.types.iter().find(is_absent) {
             usage!("--type: no column {absent:?}");
@@ -72,13 +70,8 @@ impl CsvColumns {
             let header = header.to_owned();
             columns.push(CsvColumn { header, usage, source });
         }
-        let breaks = headers.iter().map(|header| header.matches('\n').count());
-        let uncounted = (breaks.sum::<usize>() as u64 + 2).saturating_sub(next);
-        Ok(Self {
-            columns,
-            options: options.clone(),
-            uncounted,
-        })
+        let options = options.clone();
+        Ok(Self { columns, options })
     }
 
     /// Returns whether the header says all types: then the file is an export, whose keys differ.
@@ -92,10 +85,10 @@ impl CsvColumns {
         self.columns.iter().all(is_typed)
     }
 
-    /// Returns the columns whose types only their cells show.
+    /// Returns the columns whose types the file does not say: the command line names them, or only their cells show them.
     pub(crate) fn untyped(&self) -> impl Iterator<Item = (&str, EdmType)> {
         let is_property = |column: &&CsvColumn| matches!(column.usage, Use::Property(_));
-        let is_untyped = |column: &&CsvColumn| matches!(column.source, TypeSource::Cells(_));
+        let is_untyped = |column: &&CsvColumn| matches!(column.source, TypeSource::Cells(_) | TypeSource::Named(_));
         let untyped = self.columns.iter().filter(is_property).filter(is_untyped);
         untyped.map(|column| (column.header.as_str(), column.source.edm_type()))
     }
@@ -112,34 +105,33 @@ impl CsvColumns {
     }
 
     /// Returns the keys of a row.
-    pub(crate) fn keys(&self, record: &StringRecord) -> (String, String) {
+    ///
+    /// # Errors
+    /// The errors of [`ColumnOptions::key`].
+    pub(crate) fn keys(&self, record: &StringRecord) -> Result<(String, String), String> {
         let key = |usage: Use| {
             let mut cells = self.columns.iter().zip(record);
             let found = cells.find(|(column, _)| column.usage == usage);
-            found.map_or_else(String::new, |(column, cell)| self.options.key(&column.header, cell))
+            found.map_or(Ok(String::new()), |(column, cell)| {
+                self.options.key(&column.header, cell)
+            })
         };
-        (key(Use::PartitionKey), key(Use::RowKey))
-    }
-
-    /// Returns the line on which a row begins.
-    pub(crate) fn line(&self, record: &StringRecord) -> u64 {
-        record.position().map_or(0, Position::line) + self.uncounted
+        Ok((key(Use::PartitionKey)?, key(Use::RowKey)?))
     }
 
     /// Returns a row of the file. Empty cells are absent properties.
     ///
     /// # Errors
-    /// A cell is no value of its type; with line and column.
+    /// A cell is no value of its type, or no key; with its column.
     pub(crate) fn row(&mut self, record: &StringRecord) -> Result<DynamicEntity, String> {
-        let line = self.line(record);
-        let (partition, row) = self.keys(record);
+        let (partition, row) = self.keys(record)?;
         let mut row = DynamicEntity::new(partition, row);
         for (column, cell) in self.columns.iter_mut().zip(record) {
             let Use::Property(name) = &column.usage else { continue };
             let value = column.source.value(cell, record);
-            let value = value.map_err(|failure| format!("line {line}, {}: {failure}", column.header))?;
+            let value = value.map_err(|failure| format!("{}: {failure}", column.header))?;
             if value.is_some_and(|value| row.insert(name, value).is_some()) {
-                return Err(format!("line {line}: {name} has two values"));
+                return Err(format!("{name} has two values"));
             }
         }
         Ok(row)

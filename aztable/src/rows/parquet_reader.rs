@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use azure_table::{DateTime, DynamicEntity, EdmValue, Guid};
+use indicatif::ProgressBar;
 use parquet::basic::{LogicalType, TimeUnit, Type as Physical};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::reader::RowIter;
@@ -33,6 +34,8 @@ pub(crate) struct ParquetReader {
     options: ColumnOptions,
     columns: Vec<ParquetColumn>,
     number: u64,
+    /// The rows that are read, of all.
+    read: ProgressBar,
     warnings: String,
 }
 
@@ -41,8 +44,8 @@ impl ParquetReader {
     ///
     /// # Errors
     /// The file cannot be read, has other columns than a table can have, or rows with equal keys.
-    pub(crate) fn open(path: PathBuf, options: &ColumnOptions) -> Done<Self> {
-        let (mut reader, is_export) = Self::begin(path.clone(), options)?;
+    pub(crate) fn open(path: PathBuf, options: &ColumnOptions, read: &ProgressBar) -> Done<Self> {
+        let (mut reader, is_export) = Self::begin(path.clone(), options, read)?;
         if !is_export {
             let mut keys = KeySurvey::new(options)?;
             while let Some(row) = reader.read(1)?.pop() {
@@ -51,22 +54,21 @@ impl ParquetReader {
                 {
                     let (path, number) = (path.display(), reader.number);
                     let key = (row.partition_key, row.row_key);
-                    fail!(
-                        "{path}: row {number} has the key {key:?} of an earlier row: name other columns with --keys A,B"
-                    );
+                    fail!("{path}: row {number} has the key {key:?} of an earlier row: name others with --keys A,B");
                 }
             }
-            reader = Self::begin(path, options)?.0;
+            reader = Self::begin(path, options, read)?.0;
             reader.warnings = keys.warnings();
         }
         Ok(reader)
     }
 
     /// Opens a file, and says whether this program has written it.
-    fn begin(path: PathBuf, options: &ColumnOptions) -> Done<(Self, bool)> {
+    fn begin(path: PathBuf, options: &ColumnOptions, read: &ProgressBar) -> Done<(Self, bool)> {
         let file = File::open(&path).in_file(&path)?;
         let file = SerializedFileReader::new(file).in_file(&path)?;
         let metadata = file.metadata().file_metadata();
+        read.set_length(metadata.num_rows().unsigned_abs());
         let fields = metadata.schema().get_fields();
         let mut pairs = metadata.key_value_metadata().into_iter().flatten();
         let headers = pairs.find(|pair| pair.key == HEADERS);
@@ -101,6 +103,7 @@ impl ParquetReader {
             columns,
             options: options.clone(),
             number: 0,
+            read: read.clone(),
             warnings: String::new(),
         };
         Ok((reader, is_export))
@@ -116,9 +119,7 @@ impl ParquetReader {
                     _ => 0,
                 };
                 let value = column.value(field, fine).map_err(|why| format!("{name}: {why}"))?;
-                let key = |value: Option<EdmValue>, absent| {
-                    Ok::<_, String>(self.options.key(name, &value.ok_or(absent)?.to_string()))
-                };
+                let key = |value: Option<EdmValue>, absent| self.options.key(name, &value.ok_or(absent)?.to_string());
                 match (&column.usage, value) {
                     (Use::PartitionKey, value) => entity.partition_key = key(value, "no PartitionKey")?,
                     (Use::RowKey, value) => entity.row_key = key(value, "no RowKey")?,
@@ -148,6 +149,7 @@ impl RowSource for ParquetReader {
             && let Some(row) = self.rows.next()
         {
             self.number += 1;
+            self.read.set_position(self.number);
             let row = row.in_file(&self.path)?;
             rows.push(self.row(row));
         }

@@ -4,8 +4,10 @@ use azure_table::{DynamicEntity, EdmType};
 use clap::Args;
 
 use crate::failure::{Done, Failure};
+use crate::rows::named_columns::Name;
 use crate::rows::unread::ReadRow;
 use crate::session::Session;
+use crate::terminal::Total;
 use crate::value::type_named;
 
 /// A file with rows.
@@ -16,11 +18,14 @@ pub(crate) trait RowSource: Send {
     /// The file cannot be read.
     fn read(&mut self, most: usize) -> Done<Vec<ReadRow>>;
 
-    /// Returns lines with the types of columns that only their cells show.
+    /// Returns lines with the types of columns that the file does not say, and warnings about its keys.
     fn plan(&self) -> String {
         String::new()
     }
 }
+
+/// A file of any format.
+pub(crate) type Rows = Box<dyn RowSource>;
 
 /// The rows that are read together.
 pub(crate) const PAGE: usize = 1_000;
@@ -32,7 +37,8 @@ pub(crate) struct ColumnOptions {
     /// The columns of PartitionKey and RowKey, if they have other names
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub(crate) keys: Vec<String>,
-    /// The digits of a key column, with zeros before them as a number of a Rust struct has: u32 is 10, u64 is 20
+    /// The digits of a key column, with zeros before them as a number of a Rust struct has: u32 is 10, u64 is 20. A row
+    /// with another text in it is rejected
     #[arg(long, value_name = "COLUMN=WIDTH", value_parser = column_width)]
     pub(crate) pad: Vec<(String, usize)>,
     /// The type of a CSV column that the file does not say: bool, int32, int64, double, datetime, guid, binary, string
@@ -58,15 +64,14 @@ impl ColumnOptions {
     }
 
     /// Returns the key that a cell of a column is.
-    pub(crate) fn key(&self, column: &str, cell: &str) -> String {
-        let is_column = |name: &str| {
-            let behind = column.strip_prefix(name);
-            behind.is_some_and(|behind| behind.is_empty() || behind.starts_with(":Edm."))
-        };
-        let padded = self.pad.iter().find(|(name, _)| is_column(name));
-        match padded.filter(|_| is_digits(cell)) {
-            Some((_, width)) => format!("{cell:0>width$}"),
-            None => cell.to_owned(),
+    ///
+    /// # Errors
+    /// `--pad` names the column, and the cell is no number of its digits.
+    pub(crate) fn key(&self, column: &str, cell: &str) -> Result<String, String> {
+        match self.pad.iter().find(|(name, _)| *name == Name::of(column).text) {
+            None => Ok(cell.to_owned()),
+            Some((_, width)) if is_digits(cell) && cell.len() <= *width => Ok(format!("{cell:0>width$}")),
+            Some((_, width)) => Err(format!("{column}: {cell:?} is not 1 to {width} digits, as --pad needs")),
         }
     }
 }
@@ -98,7 +103,7 @@ pub(crate) fn each_row(
     total: u64,
     mut use_row: impl FnMut(&DynamicEntity) -> Done<()>,
 ) -> Done<bool> {
-    let mut progress = session.progress(Some(total));
+    let mut progress = session.progress(Some(Total::new(total.into())));
     let mut count = 0;
     while !session.interrupt.is_set() {
         let rows = source.read(PAGE)?;

@@ -10,6 +10,8 @@ mod backup;
 #[cfg(unix)]
 mod copy;
 #[cfg(unix)]
+mod csv;
+#[cfg(unix)]
 mod differences;
 mod formats;
 #[cfg(unix)]

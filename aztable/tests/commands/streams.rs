@@ -32,7 +32,7 @@ fn rows_of_a_pipe_with_the_key_of_another_one_are_rejected() {
     assert!(ran.error.contains("3 read, 2 written, 1 rejected"), "{}", ran.error);
     assert!(
         ran.error
-            .contains(r#"line 4 has the key ("x", "1") of an earlier line"#),
+            .contains(r#"line 4, its key ("x", "1") is that of an earlier line"#),
         "{}",
         ran.error
     );
