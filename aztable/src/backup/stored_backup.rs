@@ -73,8 +73,10 @@ impl StoredBackup {
         };
         let has = |backup: &Self| tables.iter().all(|table| backup.table(table).is_some());
         let (all, damaged) = Self::all(folder, terminal)?;
+        let first = all.iter().find(|backup| has(backup));
+        let first = first.map_or("none".into(), |first| first.manifest.end.to_string());
         let Some(found) = all.into_iter().rfind(|backup| backup.manifest.end <= by && has(backup)) else {
-            fail!("{path}: no backup with these tables had ended by then");
+            fail!("{path}: no backup with these tables had ended by then (the first end: {first})");
         };
         // Names sort as their times do.
         let (name, until) = (found.name(), by.to_string().replace(':', "-"));

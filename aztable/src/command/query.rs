@@ -55,7 +55,7 @@ impl Query {
         let is_first_page = self.rows.is_everything() && limit.is_some_and(|limit| limit <= PAGE);
         let plan = query.plan()?;
         if plan.path() == AccessPath::TableScan && !self.scan && !is_first_page {
-            usage!("this filter reads the whole table: name a --partition, or add --scan");
+            usage!("this query reads the whole table: add --partition, --scan, or --limit 1000 without a filter");
         }
         let path = plan.path().to_string();
         let path = if is_first_page { "the first page" } else { &*path };

@@ -11,6 +11,7 @@ use crate::backup::stored_backup::{StoredBackup, names};
 use crate::backup::verification::verify;
 use crate::failure::{Done, Failure, fail};
 use crate::session::Session;
+use crate::terminal::counted;
 
 #[derive(Args)]
 pub(crate) struct VerifyBackup {
@@ -45,7 +46,7 @@ impl VerifyBackup {
                 }
             }
         }
-        let checked = format!("{} backups, {} tables", HumanCount(backups), HumanCount(tables));
+        let checked = format!("{}, {}", counted(backups, "backup"), counted(tables, "table"));
         match (problems, missing) {
             (0, _) if backups == 0 => return Err(Failure::of_file(&self.folder, "it has no backups")),
             (0, 0) => session.note(&format!("{checked}: undamaged")),
@@ -71,13 +72,13 @@ impl Backups {
                 continue;
             }
             for entry in manifest.tables {
-                let (rows, stored) = (HumanCount(entry.rows), HumanCount(entry.stored_rows));
+                let (rows, stored) = (counted(entry.rows, "row"), HumanCount(entry.stored_rows));
                 let size = HumanBytes(entry.rows_file.bytes + entry.keys_file.bytes);
                 let base = entry
                     .base
                     .map_or("full".into(), |base| format!("since {}", base.backup));
-                let (table, lacks) = (entry.table, lacks(entry.rejected));
-                let line = format!("{name}  {table}  {rows} rows, {stored} stored in {size}, {base}{lacks}");
+                let (table, end, lacks) = (entry.table, manifest.end, lacks(entry.rejected));
+                let line = format!("{name}  {table}  {rows}, {stored} stored in {size}, {base}, ended {end}{lacks}");
                 session.terminal.result(line)?;
             }
         }

@@ -160,7 +160,7 @@ async fn csv_tells_types_and_absent_from_empty() {
     );
     let both = folder.local(&["import", "both.csv", "Both", "--yes"]);
     assert!(
-        both.code == 1 && both.error.contains("line 2: Age has two values"),
+        both.code == 1 && both.error.contains("line 2, Age has two values"),
         "{}",
         both.error
     );
@@ -313,6 +313,23 @@ fn results_are_on_the_output_and_control_no_terminal() {
     }
     let ran = folder.done(&["query", "Rows", "--json", "--quiet", "--scan"]);
     assert!(ran.error.is_empty() && ran.output.contains("\\u001b"), "{ran:?}");
+}
+
+#[test]
+fn query_that_reads_the_whole_table_names_its_remedies() {
+    let folder = Folder::new();
+    folder.done(&["create", "Rows"]);
+    for options in [
+        &["--csv"][..],
+        &["--limit", "1001"],
+        &["--count"],
+        &["--filter", "Value gt 5"],
+    ] {
+        let error = folder.local(&[&["query", "Rows"], options].concat()).failed(2);
+        let remedies = "add --partition, --scan, or --limit 1000 without a filter";
+        assert_eq!(error, format!("error: this query reads the whole table: {remedies}\n"));
+    }
+    folder.done(&["query", "Rows", "--csv", "--limit", "1000"]);
 }
 
 /// A pipe whose reader is gone.

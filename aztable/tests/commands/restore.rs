@@ -163,7 +163,7 @@ async fn chain_of_backups_is_bounded_and_checked() {
         backups.push(name.trim().to_owned());
     }
     let listed = folder.run(&["backups", "backups"]).done();
-    let full: Vec<_> = listed.lines().map(|line| line.ends_with(", full")).collect();
+    let full: Vec<_> = listed.lines().map(|line| line.contains(", full, ended ")).collect();
     assert_eq!(full, [true, false, false, true, false, false], "{listed}");
     folder.run(&["verify-backup", "backups"]).done();
     folder
@@ -195,6 +195,33 @@ async fn chain_of_backups_is_bounded_and_checked() {
         .into();
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.output.contains("oo many open files"), "{ran:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn backup_is_restored_by_the_end_that_the_list_prints() {
+    let server = backed_up(Emulator::new(), &[("Rows", vec![row("p", "1", "old")])]).await;
+    let listed = server.done(&["backups", "backups"]).await.output;
+    assert!(listed.contains("  Rows  1 row, 1 stored in "), "{listed}");
+    let (_, end) = listed.trim_end().rsplit_once(", ended ").unwrap();
+    let restore = ["restore", "backups", "--into", "@target", "--yes", "--at"];
+    let error = server
+        .run(&[&restore[..], &["2026-01-02T00:00:00Z"]].concat())
+        .await
+        .failed(1);
+    let first = format!("no backup with these tables had ended by then (the first end: {end})\n");
+    assert!(error.ends_with(&first), "{error}");
+    let absent = [&restore[..5], &["--tables", "Absent"]].concat();
+    let error = server.run(&absent).await.failed(1);
+    assert!(error.ends_with("had ended by then (the first end: none)\n"), "{error}");
+
+    let ran = server.done(&[&restore[..], &[end, "--json"]].concat()).await;
+    assert!(
+        ran.error.contains("restore 1 table with 1 row of the backup"),
+        "{}",
+        ran.error
+    );
+    let progress = ran.error.lines().rfind(|line| line.contains("\"progress\"")).unwrap();
+    assert!(progress.contains("\"percent\":100,"), "{progress}");
 }
 
 #[tokio::test]
