@@ -41,7 +41,7 @@ fn called(span: &str) -> Option<&str> {
 }
 
 /// Returns the spans of code in a line.
-fn spans(line: &str) -> impl Iterator<Item = &str> {
+pub(super) fn spans(line: &str) -> impl Iterator<Item = &str> {
     let ended = line.matches('`').count() / 2 * 2;
     line.split('`').take(ended).skip(1).step_by(2)
 }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use xtask::pages;
 use xtask::sources::root;
+
+use super::named_methods::spans;
 
 /// The names at the root of the crate.
 const MAX_AT_ROOT: usize = 70;
@@ -136,4 +139,42 @@ fn patterns_have_names_of_their_own_on_one_page() {
         );
         assert!(!other.contains(&name), "{name} is a name of azure-table too");
     }
+}
+
+/// Returns the words of a text: names of items and others.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+}
+
+#[test]
+fn guides_say_where_a_name_outside_the_root_is() {
+    let modules = MODULES.into_iter().skip(1).flat_map(|(_, file)| exported(file));
+    let names: Vec<String> = modules.filter(|name| name.starts_with(char::is_uppercase)).collect();
+    let mut missing = Vec::new();
+    for (path, text) in pages::sources() {
+        let page = path.file_name().unwrap().to_string_lossy().into_owned();
+        // Variants of `OperationKind`, and names of another client, may be names of items too.
+        if page == "operations.md" || page.starts_with("migrate_") {
+            continue;
+        }
+        // A closing fence follows each opening one, so that every other part is prose.
+        let parts = || text.split("\n```");
+        let prose = || parts().step_by(2).flat_map(str::lines);
+        // A link or a path, or a program that imports the name.
+        let is_found = |name: &str| {
+            prose().any(|line| line.split("::").skip(1).any(|rest| words(rest).next() == Some(name)))
+                || parts()
+                    .skip(1)
+                    .step_by(2)
+                    .any(|code| words(code).any(|word| word == name))
+        };
+        let named = prose().flat_map(spans).filter_map(|span| words(span).next());
+        for name in named.filter(|name| names.iter().any(|other| other == name)) {
+            if !is_found(name) {
+                missing.push(format!("{page}: {name}"));
+            }
+        }
+    }
+    missing.dedup();
+    assert!(missing.is_empty(), "neither linked nor with a path: {missing:#?}");
 }

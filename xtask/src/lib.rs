@@ -9,6 +9,7 @@
 )]
 
 pub mod chart;
+mod items;
 pub mod layers;
 pub mod long;
 pub mod pages;

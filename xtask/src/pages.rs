@@ -2,7 +2,8 @@
 //!
 //! The sources are in `src/guide` of each crate, and rustdoc reads them as they are. A page differs in what rustdoc
 //! alone understands: hidden lines of programs, links to items, and headings below the name of a module. In a
-//! checkout, links lead to other files. On the registry, only docs.rs is reachable.
+//! checkout, links lead to other files: those to items, to the files that declare them. On the registry, only docs.rs is
+//! reachable.
 //!
 //! The client cannot name the items of a crate above it. It links to that crate's guides on docs.rs, and a checkout has
 //! their files instead.
@@ -10,22 +11,22 @@
 use std::fs;
 use std::path::PathBuf;
 
+use crate::items;
 use crate::sources::root;
 
 /// The folder of the client's sources, from the root of the checkout.
 pub const SOURCES: &str = "azure-table/src/guide";
-
-/// The documentation of the client, from the root of the checkout.
-const FRONT_SOURCE: &str = "azure-table/src/guide/crate.md";
 
 /// The folders of the crates with guides. The sources are below in `src/guide`, the guides for a checkout in `docs`.
 const CRATES: [&str; 2] = [CLIENT, PATTERNS];
 const CLIENT: &str = "azure-table";
 const PATTERNS: &str = "azure-table-patterns";
 
-/// The documentation of the client. The READMEs have its text above `END`, docs.rs has all of it.
+/// The documentation of the client, which docs.rs has on one page. The READMEs have its text above `END`; the section
+/// below has a page of its own in a checkout.
 const FRONT: &str = "crate";
-const END: &str = "<!-- The READMEs end here. -->";
+const END: &str = "<!-- The READMEs end here. -->\n\n# Features\n";
+const FEATURES: &str = "features";
 /// The list of the client's guides, which is the documentation of their module.
 const INDEX: &str = "crate::guide::index";
 
@@ -58,8 +59,8 @@ enum Place {
 }
 
 impl Place {
-    /// Returns the target of a link to an item or an address; `None` if the place has no page for it.
-    fn link(self, target: &str) -> Option<String> {
+    /// Returns the target of a link to an item or an address.
+    fn link(self, target: &str) -> String {
         let paths = ["crate::", "azure_table::"];
         let is_item = paths
             .iter()
@@ -70,13 +71,18 @@ impl Place {
         let own = match self {
             Self::Guides(own) => own,
             Self::Root => CLIENT,
-            Self::Registry if is_item => return Some(released(target)),
-            Self::Registry => return Some(front.map_or(target.to_owned(), |section| format!("{RELEASE}{section}"))),
+            Self::Registry if is_item => return released(target),
+            Self::Registry => return front.map_or(target.to_owned(), |section| format!("{RELEASE}{section}")),
         };
+        let above = if self == Self::Root { "" } else { "../../" };
         if let Some(section) = front {
-            let above = if self == Self::Root { "" } else { "../../" };
-            let file = if section.is_empty() { "README.md" } else { FRONT_SOURCE };
-            return Some(format!("{above}{file}{section}"));
+            let features = || format!("{above}{CLIENT}/docs/{FEATURES}.md");
+            let is_below = section.strip_prefix('#') == Some(FEATURES);
+            return if is_below {
+                features()
+            } else {
+                format!("{above}README.md{section}")
+            };
         }
         let target = if target == "mod@crate::guide" { INDEX } else { target };
         let folder = |of: &str| match self {
@@ -95,10 +101,11 @@ impl Place {
         match guide {
             Some((guide, of)) => {
                 let (guide, section) = guide.split_at(guide.find('#').unwrap_or(guide.len()));
-                Some(format!("{}{}.md{section}", folder(of), guide.trim_end_matches('/')))
+                format!("{}{}.md{section}", folder(of), guide.trim_end_matches('/'))
             }
-            None if target == PAGE_OF_PATTERNS => Some(format!("{}patterns.md", folder(PATTERNS))),
-            None => (!is_item).then(|| target.to_owned()),
+            None if target == PAGE_OF_PATTERNS => format!("{}patterns.md", folder(PATTERNS)),
+            None if is_item => format!("{above}{}", items::file_of(target)),
+            None => target.to_owned(),
         }
     }
 }
@@ -115,21 +122,28 @@ pub fn generated() -> Vec<(PathBuf, String)> {
     }) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if name == FRONT {
-            let text = readme(&text);
+            let (text, features) = readme(&text);
             pages.push((root().join("README.md"), page(CLIENT, text, Place::Root)));
             let registry = page(CLIENT, text, Place::Registry);
             pages.push((root().join(CLIENT).join("README.md"), registry));
+            pages.push(guide(package, FEATURES, features));
         } else {
-            let file = root().join(package).join("docs").join(format!("{name}.md"));
-            pages.push((file, page(&title(&name), &text, Place::Guides(package))));
+            pages.push(guide(package, &name, &text));
         }
     }
     pages
 }
 
-/// Returns the part of the client's documentation that the READMEs have.
-fn readme(source: &str) -> &str {
-    source.split_once(END).map_or(source, |(above, _)| above.trim_end())
+/// Returns the part of the client's documentation that the READMEs have, and the section below.
+fn readme(source: &str) -> (&str, &str) {
+    let (above, below) = source.split_once(END).unwrap_or((source, ""));
+    (above.trim_end(), below.trim_start())
+}
+
+/// Returns the file of a guide in the checkout, with its text.
+fn guide(package: &'static str, name: &str, source: &str) -> (PathBuf, String) {
+    let file = root().join(package).join("docs").join(format!("{name}.md"));
+    (file, page(&title(name), source, Place::Guides(package)))
 }
 
 /// Returns the sources of all crates, with their texts.
@@ -203,7 +217,7 @@ fn page(title: &str, source: &str, place: Place) -> String {
     (page + &with_links(&prose, place)).replace("\n\n```\n", "\n```\n")
 }
 
-/// Replaces links to items, and to guides that the place has.
+/// Replaces links to items and guides by those of the place.
 fn with_links(prose: &str, place: Place) -> String {
     let mut text = String::new();
     let mut rest = prose;
@@ -212,10 +226,7 @@ fn with_links(prose: &str, place: Place) -> String {
         let start = beginning(before);
         text += &before[..start];
         let name = &before[start + 1..];
-        text += &match place.link(target) {
-            Some(link) => format!("[{name}]({link})"),
-            None => name.to_owned(),
-        };
+        text += &format!("[{name}]({})", place.link(target));
         rest = after;
     }
     text + rest
@@ -301,35 +312,37 @@ mod tests {
     fn guides_and_files_become_paths_in_the_checkout() {
         let text = "[a\nb](crate::guide::queries#filters), [`#[c(d)]`](macro@crate::TableEntity#c), `examples/README.md`, \
                     `DESIGN.md#e`, `no/file.md`";
-        let root = "[a\nb](azure-table/docs/queries.md#filters), `#[c(d)]`, \
+        let root = "[a\nb](azure-table/docs/queries.md#filters), \
+                    [`#[c(d)]`](azure-table/src/entity/table_entity.rs), \
                     [`examples/README.md`](examples/README.md), [`DESIGN.md#e`](DESIGN.md#e), `no/file.md`";
         assert_eq!(with_links(&with_files(text, Place::Root), Place::Root), root);
-        let guide = "[a\nb](queries.md#filters), `#[c(d)]`, `examples/README.md`, `DESIGN.md#e`, `no/file.md`";
+        let guide = "[a\nb](queries.md#filters), [`#[c(d)]`](../../azure-table/src/entity/table_entity.rs), \
+                     `examples/README.md`, `DESIGN.md#e`, `no/file.md`";
         assert_eq!(with_links(text, Place::Guides(CLIENT)), guide);
     }
 
     #[test]
     fn readme_ends_above_the_marker() {
-        let text = format!("One.\n\n{END}\n\n# Two\n");
-        assert_eq!(page("A", readme(&text), Place::Root), "# A\n\nOne.\n");
+        let text = format!("One.\n\n{END}\nTwo.\n");
+        assert_eq!(readme(&text), ("One.", "Two.\n"));
     }
 
     #[test]
     fn front_page_and_list_of_guides_have_a_page_everywhere() {
-        let text = "[a](crate), [b](crate#c), [d](mod@crate::guide)";
+        let text = "[a](crate), [b](crate#features), [d](mod@crate::guide)";
         let places = [
             (
                 Place::Root,
-                "[a](README.md), [b](azure-table/src/guide/crate.md#c), [d](azure-table/docs/index.md)",
+                "[a](README.md), [b](azure-table/docs/features.md), [d](azure-table/docs/index.md)",
             ),
             (
                 Place::Guides(CLIENT),
-                "[a](../../README.md), [b](../../azure-table/src/guide/crate.md#c), [d](index.md)",
+                "[a](../../README.md), [b](../../azure-table/docs/features.md), [d](index.md)",
             ),
             (
                 Place::Registry,
                 "[a](https://docs.rs/azure-table/latest/azure_table/), \
-                 [b](https://docs.rs/azure-table/latest/azure_table/#c), \
+                 [b](https://docs.rs/azure-table/latest/azure_table/#features), \
                  [d](https://docs.rs/azure-table/latest/azure_table/guide/)",
             ),
         ];
@@ -341,7 +354,8 @@ mod tests {
     #[test]
     fn guides_of_another_crate_become_paths_to_its_folder() {
         let text = "[a](crate::guide::patterns#b), [c](azure_table::guide::queries#d), [e](azure_table::Error::kind)";
-        let guide = "[a](patterns.md#b), [c](../../azure-table/docs/queries.md#d), e";
+        let guide = "[a](patterns.md#b), [c](../../azure-table/docs/queries.md#d), \
+                     [e](../../azure-table-wire/src/error.rs)";
         assert_eq!(with_links(text, Place::Guides(PATTERNS)), guide);
 
         let text = format!("[a]({GUIDES_OF_PATTERNS}systems/#b), [c]({PAGE_OF_PATTERNS})");
