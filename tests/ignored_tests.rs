@@ -15,7 +15,7 @@ fn kinds() -> [(bool, &'static str, &'static str); 7] {
         (
             false,
             "tests that take long",
-            "cargo test --test it -- --ignored load:: api::bulk::; cargo test --test kit -- --ignored",
+            "cargo test --test it -- --ignored load:: api::bulk:: certificate_of_the_guide; cargo test --test kit -- --ignored",
         ),
         (
             // It always runs by itself, under a profile of its own.

@@ -1,4 +1,6 @@
-//! The emulator over HTTPS, with a certificate that is generated for the test.
+//! The emulator over HTTPS, with a certificate that is generated for the test, or by the guide's command.
+
+use std::process::Command;
 
 use azure_table::emulator::ServerCertificate;
 use azure_table::transport::Transport;
@@ -13,6 +15,8 @@ use azure_table_tests::{Network, on_both_networks};
 use bytes::Bytes;
 use http::Request;
 use rcgen::{CertificateParams, ExtendedKeyUsagePurpose, KeyPair};
+
+use super::snapshot::Folder;
 
 /// A certificate whose only name is an IP address, and its key.
 fn identity() -> Identity {
@@ -65,6 +69,41 @@ async fn a_client_that_trusts_the_certificate_is_served(network: Network) {
     blogs.insert(&DynamicEntity::new("p", "r")).await.unwrap();
     assert_eq!(blogs.query().all().await.unwrap().len(), 1);
     server.stop().await;
+}
+
+/// Runs the guide's command, and returns the certificate that it creates.
+fn identity_of_the_guide() -> Identity {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../azure-table/src/guide/emulator.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let start = guide.find("openssl req").unwrap();
+    let command = guide[start..].split("\nazure-table-emulator").next().unwrap();
+    let folder = Folder::new();
+    let output = Command::new("sh").args(["-c", command]).current_dir(&folder.0).output();
+    assert!(
+        output.as_ref().is_ok_and(|o| o.status.success()),
+        "{command}: {output:?}"
+    );
+    let read = |name: &str| std::fs::read_to_string(folder.0.join(name)).unwrap();
+    Identity {
+        certificate: read("certificate.pem"),
+        key: read("key.pem"),
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs openssl: add `--ignored`"]
+async fn certificate_of_the_guide_is_trusted_by_its_name_and_its_address() {
+    let identity = identity_of_the_guide();
+    let server = serve_tls(Emulator::new(), &identity).await;
+    let by_address = server.connection_string().to_owned();
+    let by_name = by_address.replace("127.0.0.1", "localhost");
+    for network in Network::ALL {
+        for connection in [&by_address, &by_name] {
+            let blogs = blogs(connection, trusting(*network, &identity));
+            let exists = blogs.table_exists().with(&no_retry()).await;
+            assert!(!exists.unwrap(), "{network:?} {connection}");
+        }
+    }
 }
 
 async fn who_does_not_trust_it_or_speaks_http_is_not(network: Network) {

@@ -20,10 +20,10 @@ use proptest::prelude::*;
 use super::signed::{ACCOUNT, KEY, ask_at};
 
 /// A temporary folder, deleted when it is dropped.
-struct Folder(PathBuf);
+pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let path = std::env::temp_dir().join(format!("azure-table-{}", Guid::random()));
         fs::create_dir(&path).unwrap();
         Self(path)
