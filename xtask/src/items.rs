@@ -77,7 +77,7 @@ fn declares(line: &str, start: &str, name: &str) -> bool {
     let is_keyword = |word: &&str| matches!(*word, "async" | "const" | "enum" | "fn" | "struct" | "trait" | "type");
     let words = line
         .strip_prefix(start)
-        .map(|rest| words(rest).skip_while(is_keyword).next());
+        .map(|rest| words(rest).find(|word| !is_keyword(word)));
     words.flatten() == Some(name)
 }
 
