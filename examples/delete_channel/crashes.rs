@@ -2,6 +2,7 @@
 
 use std::error::Error;
 
+use azure_table::emulator::EmulatorClock;
 use azure_table::testing::Faults;
 use azure_table::{DateTime, DynamicEntity, Result};
 use azure_table_examples::crash::Crash;
@@ -10,7 +11,7 @@ use crate::BLOGS;
 use crate::store::{Deletion, Store};
 
 /// Deletes a channel for each request of a worker, and lets the worker crash before that request.
-pub(crate) async fn show(store: &Store, faults: &Faults) -> Result<(), Box<dyn Error>> {
+pub(crate) async fn show(store: &Store, faults: &Faults, clock: Option<&EmulatorClock>) -> Result<(), Box<dyn Error>> {
     store.show_rows("Hockey").await?;
     println!("\na crash before each request of a worker that deletes a channel of {BLOGS} blogs:\n");
     println!("  before            channel   blogs    after the next worker  channel  blogs  deliveries");
@@ -22,7 +23,7 @@ pub(crate) async fn show(store: &Store, faults: &Faults) -> Result<(), Box<dyn E
         let crash = Crash::before(request, faults, store.next_deletion()).await?;
         let (channel, blogs) = store.state(&name).await?;
         let deliveries = if crash.has_happened() {
-            store.next_worker().await?.to_string()
+            store.next_worker(clock).await?.to_string()
         } else {
             "-".to_owned()
         };
@@ -33,7 +34,7 @@ pub(crate) async fn show(store: &Store, faults: &Faults) -> Result<(), Box<dyn E
         );
         if !crash.has_happened() {
             // The last request of a worker completes the item.
-            store.recreate(request - 1, faults).await?;
+            store.recreate(request - 1, faults, clock).await?;
             break;
         }
     }
@@ -48,17 +49,26 @@ impl Store {
     }
 
     /// Starts workers until one finds the item free. Returns the number of its deliveries.
-    async fn next_worker(&self) -> Result<i32, Box<dyn Error>> {
+    async fn next_worker(&self, clock: Option<&EmulatorClock>) -> Result<i32, Box<dyn Error>> {
         loop {
             if let Some(deliveries) = self.next_deletion().await? {
                 return Ok(deliveries);
             }
-            tokio::time::sleep(self.visibility / 8).await;
+            let time = self.visibility / 8;
+            match clock {
+                Some(clock) => clock.advance(time),
+                None => tokio::time::sleep(time).await,
+            }
         }
     }
 
     /// Creates a channel again, while the item of its deletion waits for another delivery.
-    async fn recreate(&self, completion: u64, faults: &Faults) -> Result<(), Box<dyn Error>> {
+    async fn recreate(
+        &self,
+        completion: u64,
+        faults: &Faults,
+        clock: Option<&EmulatorClock>,
+    ) -> Result<(), Box<dyn Error>> {
         let name = "Basketball";
         self.deletions.push(&self.create_now(name).await?).await?;
         let crash = Crash::before(completion, faults, self.next_deletion()).await?;
@@ -66,7 +76,7 @@ impl Store {
             return Err("no crash".into());
         }
         self.create_now(name).await?;
-        let deliveries = self.next_worker().await?;
+        let deliveries = self.next_worker(clock).await?;
         let (channel, blogs) = self.state(name).await?;
         println!("\ncreated again before delivery {deliveries}: {channel}, {blogs} blogs");
         Ok(())

@@ -15,6 +15,7 @@ pub mod steps;
 use std::error::Error;
 use std::process::ExitCode;
 
+use azure_table::emulator::EmulatorClock;
 use azure_table::testing::Faults;
 use azure_table::transport::HttpTransport;
 use azure_table::{DateTime, Emulator, EmulatorServer, Result, RunningEmulator, TableServiceClient};
@@ -41,12 +42,24 @@ pub fn connect() -> Result<TableServiceClient> {
 /// # Errors
 /// The connection string cannot be used, or no connection can be configured.
 pub fn connect_with_faults() -> Result<(TableServiceClient, Faults)> {
+    let (service, faults, _) = connect_with_clock()?;
+    Ok((service, faults))
+}
+
+/// Connects like [`connect_with_faults`], and returns the clock of the emulator as well: it can be moved forward, so a
+/// program need not wait.
+///
+/// # Errors
+/// Those of [`connect_with_faults`].
+pub fn connect_with_clock() -> Result<(TableServiceClient, Faults, Option<EmulatorClock>)> {
     if let Some(service) = account()? {
         let faults = Faults::new(HttpTransport::builder().build()?);
-        return Ok((service.transport(faults.clone()), faults));
+        return Ok((service.transport(faults.clone()), faults, None));
     }
-    let faults = Faults::new(Emulator::new());
-    Ok((TableServiceClient::from_transport(faults.clone()), faults))
+    let emulator = Emulator::new();
+    let clock = emulator.clock().clone();
+    let faults = Faults::new(emulator);
+    Ok((TableServiceClient::from_transport(faults.clone()), faults, Some(clock)))
 }
 
 /// Connects like [`connect`], for a service that another process reaches: the emulator is on a port.

@@ -4,7 +4,6 @@ use azure_table::{DateTime, TableKey};
 
 use crate::{line, output};
 
-/// One test, because the example waits for its items in real time.
 #[test]
 fn next_worker_deletes_what_is_left_after_any_crash_and_rows_are_those_of_the_paper() {
     let text = output("delete_channel");
