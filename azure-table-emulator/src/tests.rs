@@ -93,7 +93,8 @@ async fn send_to(
 ) -> Response<Bytes> {
     let mut request = unsigned_at(base, method, path, headers, body);
     sign(&mut request, DEVELOPMENT_ACCOUNT, DEVELOPMENT_KEY);
-    emulator.send(request).await.unwrap()
+    // Without a yield, so that a test can poll a request turn by turn.
+    emulator.exchange(request).await.unwrap()
 }
 
 /// Returns the names of a response's headers, except the headers of the message's framing.

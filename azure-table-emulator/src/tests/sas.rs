@@ -69,7 +69,8 @@ pub(super) async fn try_with(
     token: &str,
 ) -> Response<Bytes> {
     let request = with_token(method, path, &[], body, token);
-    emulator.send(request).await.unwrap()
+    // Without a yield, so that a test can poll a request turn by turn.
+    emulator.exchange(request).await.unwrap()
 }
 
 async fn with_rows() -> Emulator {
