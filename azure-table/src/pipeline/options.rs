@@ -237,8 +237,9 @@ impl CallOptions {
     /// that contain a `%` that a proxy rejects. The outcome of a call is the same, including its errors and the
     /// reconciliation of a lost write. Queries and all other calls are sent as usual.
     ///
-    /// Reads in a batch are POST requests and go to the primary in any location mode. They are not confirmed on Cosmos
-    /// DB.
+    /// Reads in a batch are POST requests and go to the primary, because no secondary is confirmed to accept them. A
+    /// read whose [`location_mode`](Self::location_mode) is [`SecondaryOnly`](LocationMode::SecondaryOnly) fails with
+    /// `InvalidInput`; the other modes still apply to queries. Reads in a batch are not confirmed on Cosmos DB either.
     ///
     /// ```
     /// use azure_table::{CallOptions, DynamicEntity, Emulator, TableServiceClient};

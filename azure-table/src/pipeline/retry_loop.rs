@@ -116,7 +116,7 @@ impl Pipeline {
 
     /// Returns the locations that the call may be sent to. Only a GET may leave the primary, and only if no write
     /// depends on it.
-    fn mode(&self, call: &OperationRequest, options: &CallOptions) -> LocationMode {
+    pub(super) fn mode(&self, call: &OperationRequest, options: &CallOptions) -> LocationMode {
         if call.location == Location::Secondary {
             return LocationMode::SecondaryOnly;
         }

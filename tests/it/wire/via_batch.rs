@@ -202,7 +202,7 @@ async fn invalid_response_leaves_only_writes_in_doubt() {
 /// The secondary is not known to accept a batch: it is a POST.
 #[tokio::test]
 async fn reads_by_batch_go_to_the_primary() {
-    for mode in [LocationMode::SecondaryOnly, LocationMode::SecondaryThenPrimary] {
+    for mode in [LocationMode::PrimaryThenSecondary, LocationMode::SecondaryThenPrimary] {
         let row = r#"{"PartitionKey":"p","RowKey":"r"}"#;
         let canned = Canned::new([response(false, "HTTP/1.1 200 OK\r\nETag: x", row)]);
         let read = via_batch(&canned).get(("p", "r"));

@@ -3,116 +3,19 @@
 //! What a builder does is a text: its requests, then its result. It is taken on three networks, so that limits of time
 //! show: one that takes 10 ms for each response, one that takes 5 s, and one that never responds.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 use std::rc::Rc;
-use std::str::FromStr;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use azure_table::emulator::{EmulatorClock, SeedEntities as _};
-use azure_table::filter::AccessPath;
-use azure_table::testing::{Exchange, Fault, FaultRule, Faults, Spy};
-use azure_table::{
-    DateTime, DynamicEntity, Emulator, NoRetry, TableClient, TableEntity, TableQuery, TableServiceClient,
-};
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 use tokio::time::Instant;
 
-/// The random orders of all setters of a builder. Without all cases, one in eight is tried, and pairs on one network.
+use super::world::{Network, World, without_ids};
+
+/// The random orders of all setters of a builder. Without all cases, one in sixteen is tried, and pairs on one network.
 const ORDERS: usize = 200;
 const NETWORKS: [Network; 3] = [Network::Prompt, Network::Slow, Network::Hanging];
-
-/// The network between a client and the service.
-#[derive(Clone, Copy, Debug)]
-enum Network {
-    Prompt,
-    Slow,
-    Hanging,
-}
-
-#[derive(TableEntity, Clone, Debug, PartialEq)]
-pub(super) struct Thing {
-    #[table(partition_key)]
-    pub(super) shelf: String,
-    #[table(row_key)]
-    pub(super) id: String,
-    pub(super) count: i32,
-}
-
-/// A client, its service with a few rows, and notes of callbacks.
-pub(super) struct World {
-    pub(super) spy: Spy,
-    pub(super) service: TableServiceClient,
-    pub(super) things: TableClient<Thing>,
-    /// The position that the first page of a run without `resume_from` had.
-    position: Option<String>,
-    notes: Arc<Mutex<Vec<&'static str>>>,
-}
-
-impl World {
-    fn new(network: Network, position: Option<String>) -> Self {
-        let emulator = Emulator::new()
-            .accepting_old_requests()
-            .shared_clock(EmulatorClock::fixed(DateTime::from_unix_seconds(1_800_000_000)));
-        let rows = |shelf: &'static str| {
-            (100..130).map(move |number| {
-                let mut row = DynamicEntity::new(shelf, number.to_string());
-                match number {
-                    // It is no `Thing`.
-                    105 => row.insert("count", "many"),
-                    _ => row.insert("count", number),
-                };
-                row
-            })
-        };
-        for name in ["Other", "Thing1", "Thing2", "Thing3", "Thing4", "Thing5"] {
-            emulator.seed(name, Vec::<DynamicEntity>::new()).unwrap();
-        }
-        emulator.seed("Things", rows("a").chain(rows("b"))).unwrap();
-        let faults = Faults::new(emulator);
-        match network {
-            // The first response is the last of several.
-            Network::Prompt => {
-                faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(25))).nth(1));
-                faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_millis(10))));
-            }
-            Network::Slow => drop(faults.add(FaultRule::new(Fault::DelayResponse(Duration::from_secs(5))))),
-            Network::Hanging => drop(faults.add(FaultRule::new(Fault::HangRequest))),
-        }
-        let spy = Spy::new(faults);
-        let service = TableServiceClient::from_transport(spy.clone())
-            .retry(NoRetry)
-            .deny_access(AccessPath::Point);
-        let things = service.table("Things").unwrap();
-        Self {
-            spy,
-            service,
-            things,
-            position,
-            notes: Arc::default(),
-        }
-    }
-
-    /// Returns a query for the rows that are things.
-    pub(super) fn good(&self) -> TableQuery<Thing> {
-        self.things.query().filter(Thing::ID.ne("105")).allow_table_scan()
-    }
-
-    /// Returns a callback that notes its calls.
-    pub(super) fn noted<T: ?Sized>(&self, text: &'static str) -> impl Fn(&T) + Send + Sync + 'static {
-        let notes = Arc::clone(&self.notes);
-        move |_| notes.lock().unwrap().push(text)
-    }
-
-    /// Returns the position to resume from.
-    pub(super) fn position<T: FromStr<Err: Debug> + Default>(&self) -> T {
-        self.position
-            .as_deref()
-            .map_or_else(T::default, |text| text.parse().unwrap())
-    }
-}
 
 /// Sets one option.
 type Set<B> = Box<dyn Fn(B, &World) -> B>;
@@ -123,16 +26,17 @@ pub(super) struct Setter<B> {
     /// The setters of a group replace each other: one of them is set.
     group: &'static str,
     set: Set<B>,
-    /// Whether the text of what the builder does shows that it is set, whatever else is.
+    /// Whether the text of what the builder does shows that it is set, whatever else is. Absent if another line of the
+    /// builder asserts it.
     shows: Option<fn(&str) -> bool>,
 }
 
 impl<B> Setter<B> {
-    /// Says that the setter replaces others of a group.
     pub(super) fn name(&self) -> &'static str {
         self.name
     }
 
+    /// Says that the setter replaces others of a group.
     pub(super) fn one_of(self, group: &'static str) -> Self {
         Self { group, ..self }
     }
@@ -140,37 +44,64 @@ impl<B> Setter<B> {
 
 pub(super) fn set<B>(name: &'static str, set: impl Fn(B, &World) -> B + 'static, shows: fn(&str) -> bool) -> Setter<B> {
     Setter {
-        shows: Some(shows),
-        ..unseen(name, set)
-    }
-}
-
-/// Returns a setter without an effect here, such as a limit that nothing reaches. It must not change what others do.
-pub(super) fn unseen<B>(name: &'static str, set: impl Fn(B, &World) -> B + 'static) -> Setter<B> {
-    Setter {
         name,
         group: name,
         set: Box::new(set),
-        shows: None,
+        shows: Some(shows),
     }
+}
+
+/// Removes the assertions of these setters, whose effects another line of the builder shows.
+pub(super) fn unseen_here<B>(names: &[&str], setters: Vec<Setter<B>>) -> Vec<Setter<B>> {
+    let unseen = |setter: Setter<B>| Setter {
+        shows: setter.shows.filter(|_| !names.contains(&setter.name)),
+        ..setter
+    };
+    setters.into_iter().map(unseen).collect()
 }
 
 /// Runs what was built, and returns its result as a text.
 type Run<B> = Box<dyn Fn(B, Rc<World>) -> LocalBoxFuture<'static, String>>;
 
+/// Changes the type of a builder.
+type ChangeType<A, B> = Box<dyn Fn(A, &World) -> B>;
+
 /// The setters before a change, the change, and those behind it.
-type Changing<A, B> = (Vec<Setter<A>>, fn(A) -> B, Vec<Setter<B>>);
+type Changing<A, B> = (Vec<Setter<A>>, Change<A, B>, Vec<Setter<B>>);
+
+/// A setter that changes the type of its builder.
+pub(super) struct Change<A, B> {
+    /// Its name, or an empty text for a builder whose type stays the same.
+    pub(super) name: &'static str,
+    pub(super) set: ChangeType<A, B>,
+    /// Whether the text of what the builder does shows that it is set, whatever else is.
+    pub(super) shows: fn(&str) -> bool,
+}
+
+pub(super) fn change<A, B>(
+    name: &'static str,
+    set: impl Fn(A) -> B + 'static,
+    shows: fn(&str) -> bool,
+) -> Change<A, B> {
+    let set = Box::new(move |builder, _: &World| set(builder));
+    Change { name, set, shows }
+}
+
+/// Returns the position in the middle of an earlier run.
+type FindPosition = Box<dyn Fn(Rc<World>) -> LocalBoxFuture<'static, String>>;
 
 /// A builder `A` whose options can be set before and after it becomes a `B`.
 pub(super) struct Builder<A, B = A> {
     name: &'static str,
     new: Box<dyn Fn(&World) -> A>,
+    /// The first ones of `after`.
     before: Vec<Setter<A>>,
-    change: fn(A) -> B,
+    change: Change<A, B>,
     after: Vec<Setter<B>>,
     run: Run<B>,
-    /// `false` for a builder that stays an `A`.
-    changes: bool,
+    /// If absent, `resume_from` gets the position that the run without it shows.
+    find_position: Option<FindPosition>,
+    position: OnceCell<String>,
 }
 
 impl<A: 'static> Builder<A> {
@@ -180,15 +111,43 @@ impl<A: 'static> Builder<A> {
         setters: Vec<Setter<A>>,
         run: impl AsyncFn(A, Rc<World>) -> String + Clone + 'static,
     ) -> Box<dyn Line> {
+        Box::new(Self::plain(name, new, setters, run))
+    }
+
+    /// Creates a builder that resumes from a position of its own.
+    pub(super) fn resuming(
+        name: &'static str,
+        new: impl Fn(&World) -> A + 'static,
+        setters: Vec<Setter<A>>,
+        run: impl AsyncFn(A, Rc<World>) -> String + Clone + 'static,
+        find_position: impl AsyncFn(Rc<World>) -> String + Clone + 'static,
+    ) -> Box<dyn Line> {
+        let find_position: FindPosition = Box::new(move |world| {
+            let find = find_position.clone();
+            async move { find(world).await }.boxed_local()
+        });
         Box::new(Self {
+            find_position: Some(find_position),
+            ..Self::plain(name, new, setters, run)
+        })
+    }
+
+    fn plain(
+        name: &'static str,
+        new: impl Fn(&World) -> A + 'static,
+        setters: Vec<Setter<A>>,
+        run: impl AsyncFn(A, Rc<World>) -> String + Clone + 'static,
+    ) -> Self {
+        Self {
             name,
             new: Box::new(new),
             before: Vec::new(),
-            change: |builder| builder,
+            change: change("", |builder| builder, |_| true),
             after: setters,
             run: boxed(run),
-            changes: false,
-        })
+            find_position: None,
+            position: OnceCell::new(),
+        }
     }
 }
 
@@ -206,7 +165,8 @@ impl<A: 'static, B: 'static> Builder<A, B> {
             change,
             after,
             run: boxed(run),
-            changes: true,
+            find_position: None,
+            position: OnceCell::new(),
         })
     }
 
@@ -219,31 +179,28 @@ impl<A: 'static, B: 'static> Builder<A, B> {
             let built = first.iter().fold((self.new)(&world), |builder, index| {
                 (self.before[*index].set)(builder, &world)
             });
-            let built = (self.change)(built);
+            let built = (self.change.set)(built, &world);
             let built = rest
                 .iter()
                 .fold(built, |builder, index| (self.after[*index].set)(builder, &world));
+            // Waits between attempts are random.
+            fastrand::seed(7);
             let start = Instant::now();
             let result = (self.run)(built, Rc::clone(&world)).await;
-            let mut requests: Vec<String> = world.spy.exchanges().iter().map(|it| without_ids(&shown(it))).collect();
-            requests.sort();
-            let notes = world.notes.lock().unwrap().join("\n");
-            seen += &format!(
-                "{network:?}\n{}\n{notes}\n{result}\nafter {:?}\n",
-                requests.join("\n"),
-                start.elapsed()
-            );
+            let millis = start.elapsed().as_millis();
+            let (events, result) = (world.events(), without_ids(&result));
+            seen += &format!("{network:?}\n{events}{result}\nafter {millis} ms\n");
         }
-        without_ids(&seen)
+        seen
     }
 
-    /// Returns one of each group, by its number in the group.
-    fn chosen(&self, pick: &mut impl FnMut(usize) -> usize) -> Vec<usize> {
+    /// Returns one setter of each group, each in turn.
+    fn chosen(&self, turn: usize) -> Vec<usize> {
         let mut groups: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (index, setter) in self.after.iter().enumerate() {
             groups.entry(setter.group).or_default().push(index);
         }
-        groups.into_values().map(|group| group[pick(group.len())]).collect()
+        groups.into_values().map(|group| group[turn % group.len()]).collect()
     }
 
     /// Returns what a builder does with these setters in the order of the list.
@@ -252,7 +209,9 @@ impl<A: 'static, B: 'static> Builder<A, B> {
         order.sort_unstable();
         let resumed = order.iter().position(|index| self.after[*index].name == "resume_from");
         let mut position = None;
-        if let Some(resumed) = resumed {
+        if resumed.is_some() && self.find_position.is_some() {
+            position = Some(self.found_position().await);
+        } else if let Some(resumed) = resumed {
             let others: Vec<usize> = order.iter().copied().filter(|index| *index != order[resumed]).collect();
             let seen = self.seen(&others, 0, None, networks).await;
             let found = seen.split_once("position: ");
@@ -262,14 +221,29 @@ impl<A: 'static, B: 'static> Builder<A, B> {
         (self.seen(&order, 0, position.as_deref(), networks).await, position)
     }
 
+    async fn found_position(&self) -> String {
+        if let Some(known) = self.position.get() {
+            return known.clone();
+        }
+        let mut found = String::new();
+        if let Some(find) = &self.find_position {
+            found = find(Rc::new(World::new(Network::Prompt, None))).await;
+        }
+        self.position.get_or_init(|| found).clone()
+    }
+
+    /// Returns how many setters of an order can be set before the change.
+    fn splits(&self, order: &[usize]) -> usize {
+        order.iter().take_while(|index| **index < self.before.len()).count()
+    }
+
     async fn check_all(&self, has_all: bool) -> Tried {
         let (orders, networks) = if has_all {
             (ORDERS, &NETWORKS[..])
         } else {
-            (ORDERS / 8, &NETWORKS[..1])
+            (ORDERS / 16, &NETWORKS[..1])
         };
         let mut tried = Tried::default();
-        let splits = |order: &[usize]| if self.changes { order.len() } else { 0 };
         for (first, setter) in self.after.iter().enumerate() {
             for (second, _) in self
                 .after
@@ -280,27 +254,32 @@ impl<A: 'static, B: 'static> Builder<A, B> {
             {
                 let (expected, position) = self.usual(&[first, second], networks).await;
                 for order in [[first, second], [second, first]] {
-                    for before in (0..=splits(&order)).filter(|before| has_all || *before == splits(&order)) {
+                    for before in (0..=self.splits(&order)).filter(|before| has_all || *before == self.splits(&order)) {
+                        tried.pairs += 1;
+                        // The expected one.
+                        if order == [first, second] && before == 0 {
+                            continue;
+                        }
                         let seen = self.seen(&order, before, position.as_deref(), networks).await;
                         self.assert_same(&seen, &expected, &order, before);
-                        tried.pairs += 1;
                     }
                 }
             }
         }
         let mut random = fastrand::Rng::with_seed(7);
         let mut usual = BTreeMap::new();
-        for _ in 0..orders {
-            let mut order = self.chosen(&mut |count| random.usize(..count));
+        for turn in 0..orders {
+            let mut order = self.chosen(turn);
             let mut key = order.clone();
             key.sort_unstable();
             if !usual.contains_key(&key) {
-                usual.insert(key.clone(), self.usual(&key, &NETWORKS).await);
-                self.check_effects(&key).await;
+                let expected = self.usual(&key, &NETWORKS).await;
+                self.check_effects(&key, &expected.0).await;
+                usual.insert(key.clone(), expected);
             }
             let (expected, position) = &usual[&key];
             random.shuffle(&mut order);
-            let before = random.usize(..=splits(&order));
+            let before = random.usize(..=self.splits(&order));
             let seen = self.seen(&order, before, position.as_deref(), &NETWORKS).await;
             self.assert_same(&seen, expected, &order, before);
             tried.orders += 1;
@@ -320,12 +299,18 @@ impl<A: 'static, B: 'static> Builder<A, B> {
     }
 
     /// Checks that each setter shows among all others, and does not show without it.
-    async fn check_effects(&self, chosen: &[usize]) {
-        let (seen, _) = self.usual(chosen, &NETWORKS).await;
+    async fn check_effects(&self, chosen: &[usize], seen: &str) {
+        let change = &self.change;
+        assert!(
+            (change.shows)(seen),
+            "{}::{} does not show:\n{seen}",
+            self.name,
+            change.name
+        );
         for index in chosen {
             let setter = &self.after[*index];
             let Some(shows) = setter.shows else { continue };
-            assert!(shows(&seen), "{}::{} does not show:\n{seen}", self.name, setter.name);
+            assert!(shows(seen), "{}::{} does not show:\n{seen}", self.name, setter.name);
             let others: Vec<usize> = chosen.iter().copied().filter(|other| other != index).collect();
             let (without, _) = self.usual(&others, &NETWORKS).await;
             assert!(
@@ -348,8 +333,8 @@ pub(super) struct Tried {
 /// A line of the table of builders.
 pub(super) trait Line {
     fn name(&self) -> &'static str;
-    /// The names of its setters.
-    fn setters(&self) -> Vec<&'static str>;
+    /// The names of its setters, and whether each is asserted.
+    fn setters(&self) -> Vec<(&'static str, bool)>;
     fn check(&self, has_all: bool) -> LocalBoxFuture<'_, Tried>;
 }
 
@@ -358,8 +343,10 @@ impl<A: 'static, B: 'static> Line for Builder<A, B> {
         self.name
     }
 
-    fn setters(&self) -> Vec<&'static str> {
-        self.after.iter().map(|setter| setter.name).collect()
+    fn setters(&self) -> Vec<(&'static str, bool)> {
+        let change = Some((self.change.name, true)).filter(|(name, _)| !name.is_empty());
+        let setters = self.after.iter().map(|setter| (setter.name, setter.shows.is_some()));
+        setters.chain(change).collect()
     }
 
     fn check(&self, has_all: bool) -> LocalBoxFuture<'_, Tried> {
@@ -372,57 +359,4 @@ fn boxed<B: 'static>(run: impl AsyncFn(B, Rc<World>) -> String + Clone + 'static
         let run = run.clone();
         async move { run(builder, world).await }.boxed_local()
     })
-}
-
-/// Returns a request as a line, without what differs from call to call.
-fn shown(exchange: &Exchange) -> String {
-    let headers = [
-        "if-match",
-        "prefer",
-        "accept",
-        "x-own",
-        "x-other",
-        "x-stamp",
-        "x-ms-version",
-        "user-agent",
-    ];
-    let headers = headers
-        .iter()
-        .filter_map(|name| Some(format!("{name}: {}", exchange.header(name)?)));
-    let own_id = exchange.client_request_id().filter(|id| id.starts_with("own"));
-    let query = exchange
-        .query()
-        .replace("%20", " ")
-        .replace("%27", "'")
-        .replace('+', " ");
-    format!(
-        "{} {}?{query} {} {own_id:?} secondary: {} {}",
-        exchange.method(),
-        exchange.path(),
-        headers.collect::<Vec<_>>().join(", "),
-        exchange.is_secondary(),
-        exchange.body()
-    )
-}
-
-/// Returns a text with its GUIDs replaced.
-fn without_ids(text: &str) -> String {
-    let is_guid = |text: &str| {
-        text.len() == 36
-            && text.bytes().enumerate().all(|(at, byte)| match at {
-                8 | 13 | 18 | 23 => byte == b'-',
-                _ => byte.is_ascii_hexdigit(),
-            })
-    };
-    let (mut shown, mut rest) = (String::new(), text);
-    while let Some(first) = rest.chars().next() {
-        if rest.get(..36).is_some_and(is_guid) {
-            shown += "GUID";
-            rest = &rest[36..];
-        } else {
-            shown.push(first);
-            rest = &rest[first.len_utf8()..];
-        }
-    }
-    shown
 }

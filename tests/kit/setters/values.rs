@@ -6,45 +6,46 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use azure_table::auth::{AccountPermissions, AccountResources, AccountServices};
-use azure_table::emulator::{PageEnds, ServiceModel};
+use azure_table::emulator::{PageEnds, RangeSplits, ServiceModel};
+use azure_table::filter::AccessPath;
 use azure_table::operation::OperationKind;
 use azure_table::policy::{PolicyRequest, PolicyResult, RequestPolicy};
 use azure_table::service::{Logging, Metrics, ServiceProperties};
-use azure_table::telemetry::OperationContext;
 use azure_table::testing::{FaultRule, Faults, ResponseTemplate};
 use azure_table::transport::BoxFuture;
 use azure_table::{
-    AccountKey, AccountSas, CallOptions, DateTime, ExponentialRetry, LinearRetry, LocationMode, TableClient, TableName,
-    TablePermissions, TableSas, TableServiceClient,
+    AccountKey, AccountSas, CallOptions, DateTime, Error, ExponentialRetry, LinearRetry, LocationMode, TableClient,
+    TableName, TablePermissions, TableSas, TableServiceClient,
 };
 
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 
-use super::builder::{Builder, Line, Setter, Thing, World, set, unseen};
+use super::builder::{Builder, Line, Setter, change, set};
 use super::queries::result;
+use super::world::{Thing, World};
 
 pub(super) fn lines() -> Vec<Box<dyn Line>> {
     let name = || TableName::new("Things").unwrap();
     let all = || AccountSas::new(AccountPermissions::READ, AccountResources::ALL, time(9));
     vec![
-        Builder::of(
-            "CallOptions",
-            |_| CallOptions::new(),
-            call_options(),
-            async |it, world| result(world.things.get(("a", "101")).with(&it).await),
-        ),
-        Builder::of(
-            "TableServiceClient",
-            |world| world.service.clone(),
-            client(),
-            async |it, _| result(it.table::<Thing>("Things").unwrap().get(("a", "101")).await),
-        ),
+        Builder::of("CallOptions", |_| CallOptions::new(), call_options(), get_and_query),
+        Builder::of("TableServiceClient", rejecting_old, client(), calls),
         Builder::of(
             "TableClient",
-            |world| world.things.clone(),
+            |world| world.service.table("Missing").unwrap(),
             table(),
-            async |it, _| result(it.get(("a", "101")).await),
+            async |it, _| result(it.insert(&thing()).await),
+        ),
+        Builder::changing(
+            "TableClient",
+            |world| world.service.table("Missing").unwrap(),
+            (
+                table(),
+                change("typed", |it: TableClient<Thing>| it.typed::<Thing>(), |_| true),
+                table(),
+            ),
+            async |it, _| result(it.insert(&thing()).await),
         ),
         Builder::of(
             "TableSas",
@@ -69,10 +70,15 @@ pub(super) fn lines() -> Vec<Box<dyn Line>> {
             "FaultRule",
             |_| FaultRule::new(ResponseTemplate::internal_error()),
             rule(),
-            debug,
+            parts,
         ),
         Builder::of("ResponseTemplate", |_| ResponseTemplate::new(409), template(), parts),
-        Builder::of("ServiceModel", |_| ServiceModel::azure_storage(), model(), debug),
+        Builder::of(
+            "ServiceModel",
+            |_| ServiceModel::azure_storage().splits(RangeSplits::new()),
+            model(),
+            debug,
+        ),
         Builder::of("PageEnds", |_| PageEnds::new(), page_ends(), debug),
     ]
 }
@@ -81,12 +87,13 @@ async fn debug<T: Debug>(value: T, _: Rc<World>) -> String {
     format!("{value:?}")
 }
 
-/// The order of headers is that of their setters.
-async fn parts(template: ResponseTemplate, _: Rc<World>) -> String {
-    let text = format!("{template:?}");
+/// Sorts the parts: the order of headers is that of their setters, as is the order of kinds of requests.
+async fn parts<T: Debug>(value: T, _: Rc<World>) -> String {
+    let text = format!("{value:?}");
     let mut parts: Vec<&str> = text
-        .split(['(', ')', '[', ']'])
-        .filter(|part| part.trim() != ",")
+        .split(['(', ')', '[', ']', ','])
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
         .collect();
     parts.sort_unstable();
     parts.join("\n")
@@ -98,6 +105,45 @@ fn time(hour: i64) -> DateTime {
 
 fn key() -> AccountKey {
     AccountKey::new("devstoreaccount1", "AAECAwQFBgc=").unwrap()
+}
+
+fn thing() -> Thing {
+    Thing {
+        shelf: "a".into(),
+        id: "1".into(),
+        count: 1,
+    }
+}
+
+/// Returns a client whose first request is rejected because of its clock.
+fn rejecting_old(world: &World) -> TableServiceClient {
+    let old = ResponseTemplate::new(403)
+        .code("AuthenticationFailed")
+        .header("date", "Sat, 01 Jan 2000 00:00:00 GMT");
+    world.faults.add(FaultRule::new(old).on(OperationKind::Get).nth(1));
+    world.service.clone()
+}
+
+/// Gets a row, which may be sent in a batch, and queries, which cannot.
+async fn get_and_query(options: CallOptions, world: Rc<World>) -> String {
+    let got = result(world.things.get(("a", "101")).with(&options).await);
+    let query = world.good().partition("a").limit(1).with(&options);
+    format!("{got}\n{}", result(query.all().await))
+}
+
+/// Gets rows, one and then several concurrently, queries, and inserts.
+async fn calls(service: TableServiceClient, _: Rc<World>) -> String {
+    let things = service.table::<Thing>("Things").unwrap();
+    // The error says how far the clocks are apart.
+    let first = result(things.get(("a", "101")).await.map_err(|error| match error.code() {
+        Some(code @ "AuthenticationFailed") => Error::other(code.to_owned()),
+        _ => error,
+    }));
+    let others = ["102", "103", "104", "106"].map(|id| things.get(("a", id)).into_future());
+    let others = result(Ok(futures::future::join_all(others).await));
+    let queried = result(things.query().partition("a").limit(1).all().await);
+    let inserted = result(things.insert(&thing()).await);
+    [first, others, queried, inserted].join("\n")
 }
 
 /// Sets a header of each call.
@@ -118,12 +164,12 @@ fn call_options() -> Vec<Setter<CallOptions>> {
         set("timeout", |it: CallOptions, _| it.timeout(S(7)), |seen| seen.contains("`timeout` of 7s")),
         set("attempt_timeout", |it: CallOptions, _| it.attempt_timeout(S(3)), |seen| seen.contains("(after 2 attempts)")),
         set("retry", |it: CallOptions, _| it.retry(LinearRetry::new(S(1), 9)), |seen| seen.contains("(after 2 attempts)")),
-        set("location_mode", |it: CallOptions, _| it.location_mode(LocationMode::SecondaryOnly), |seen| seen.contains("secondary: true")).one_of("place"),
-        set("via_batch", |it: CallOptions, _| it.via_batch(), |seen| seen.contains("/$batch")).one_of("place"),
+        set("location_mode", |it: CallOptions, _| it.location_mode(LocationMode::SecondaryThenPrimary), |seen| seen.contains("secondary: true")),
+        set("via_batch", |it: CallOptions, _| it.via_batch(), |seen| seen.contains("/$batch")),
         set("client_request_id", |it: CallOptions, _| it.client_request_id("own-1"), |seen| seen.contains("Some(\"own-1\")")),
         set("header", |it: CallOptions, _| it.header("x-own", "1"), |seen| seen.contains("x-own: (hidden)")),
         set("policy", |it: CallOptions, _| it.policy(Stamp), |seen| seen.contains("x-stamp: (hidden)")),
-        unseen("context", |it: CallOptions, _| it.context(&OperationContext::new())),
+        set("context", |it: CallOptions, world| it.context(&world.context), |seen| !seen.contains("recorded 0 attempts")),
         set("with", |it: CallOptions, _| it.with(&CallOptions::new().header("x-other", "1")), |seen| seen.contains("x-other: (hidden)")),
     ]
 }
@@ -140,17 +186,17 @@ fn client() -> Vec<Setter<TableServiceClient>> {
         set("application_id", |it: Client, _| it.application_id("shop"), |seen| seen.contains("user-agent: shop")).one_of("agent"),
         set("user_agent", |it: Client, _| it.user_agent("mine/1"), |seen| seen.contains("user-agent: mine/1")).one_of("agent"),
         set("service_version", |it: Client, _| it.service_version("2020-12-06"), |seen| seen.contains("x-ms-version: 2020-12-06")),
-        unseen("deny_access", |it: Client, _| it.deny_access(azure_table::filter::AccessPath::TableScan)),
-        unseen("max_in_flight", |it: Client, _| it.max_in_flight(4)),
-        unseen("read_only", |it: Client, _| it.read_only()),
-        unseen("without_clock_correction", |it: Client, _| it.without_clock_correction()),
+        set("deny_access", |it: Client, _| it.deny_access(AccessPath::TableScan), |seen| !seen.contains("which this client denies")),
+        set("max_in_flight", |it: Client, _| it.max_in_flight(2), |seen| !seen.contains("at most 4 in flight")),
+        set("read_only", |it: Client, _| it.read_only(), |seen| seen.contains("this client is read-only")),
+        set("without_clock_correction", |it: Client, _| it.without_clock_correction(), |seen| seen.contains("AuthenticationFailed")),
     ]
 }
 
 #[rustfmt::skip] // a line each
 fn table() -> Vec<Setter<TableClient<Thing>>> {
     vec![
-        unseen("create_missing_table", |it: TableClient<Thing>, _| it.create_missing_table()),
+        set("create_missing_table", |it: TableClient<Thing>, _| it.create_missing_table(), |seen| seen.contains("/Tables")),
         set("with", |it: TableClient<Thing>, _| it.with(&CallOptions::new().header("x-own", "1")), |seen| seen.contains("x-own: (hidden)")),
     ]
 }
@@ -204,14 +250,14 @@ fn retry() -> Vec<Setter<ExponentialRetry>> {
 #[rustfmt::skip] // a line each
 fn rule() -> Vec<Setter<FaultRule>> {
     vec![
-        set("on", |it: FaultRule, _| it.on(OperationKind::Get), |seen| seen.contains("[Get]")).one_of("kinds"),
-        set("on_reads", |it: FaultRule, _| it.on_reads(), |seen| seen.contains("ListTables")).one_of("kinds"),
-        set("on_writes", |it: FaultRule, _| it.on_writes(), |seen| seen.contains("DeleteTable")).one_of("kinds"),
+        set("on", |it: FaultRule, _| it.on(OperationKind::SetAccessPolicies), |seen| seen.contains("SetAccessPolicies")),
+        set("on_reads", |it: FaultRule, _| it.on_reads(), |seen| seen.contains("ListTables")),
+        set("on_writes", |it: FaultRule, _| it.on_writes(), |seen| seen.contains("DeleteTable")),
         set("table", |it: FaultRule, _| it.table("Things"), |seen| seen.contains("\"Things\"")),
-        set("nth", |it: FaultRule, _| it.nth(3), |seen| seen.contains("Nth(3)")).one_of("when"),
-        set("first", |it: FaultRule, _| it.first(3), |seen| seen.contains("First(3)")).one_of("when"),
-        set("every", |it: FaultRule, _| it.every(3), |seen| seen.contains("Every(3)")).one_of("when"),
-        set("probability", |it: FaultRule, _| it.probability(0.25), |seen| seen.contains("Chance(0.25)")).one_of("when"),
+        set("nth", |it: FaultRule, _| it.nth(3), |seen| seen.contains("Nth\n")).one_of("when"),
+        set("first", |it: FaultRule, _| it.first(3), |seen| seen.contains("First\n")).one_of("when"),
+        set("every", |it: FaultRule, _| it.every(3), |seen| seen.contains("Every\n")).one_of("when"),
+        set("probability", |it: FaultRule, _| it.probability(0.25), |seen| seen.contains("0.25")).one_of("when"),
         set("at_most", |it: FaultRule, _| it.at_most(77), |seen| seen.contains("max_hits: 77")),
     ]
 }
@@ -243,7 +289,7 @@ fn model() -> Vec<Setter<ServiceModel>> {
         set("partition_entities_per_second", |it: Model, _| it.partition_entities_per_second(701), |seen| seen.contains("701")),
         set("account_entities_per_second", |it: Model, _| it.account_entities_per_second(702), |seen| seen.contains("702")),
         set("burst", |it: Model, _| it.burst(S(80)), |seen| seen.contains("80s")),
-        unseen("without_splits", |it: Model, _| it.without_splits()),
+        set("without_splits", |it: Model, _| it.without_splits(), |seen| seen.contains("splits: None")),
         set("seed", |it: Model, _| it.seed(703), |seen| seen.contains("703")),
     ]
 }
@@ -262,11 +308,6 @@ fn page_ends() -> Vec<Setter<PageEnds>> {
 async fn rule_of_a_kind_that_no_request_has_is_refused(faults: Faults, service: TableServiceClient) {
     use OperationKind::*;
     let things = service.table::<Thing>("Things").unwrap();
-    let thing = || Thing {
-        shelf: "a".into(),
-        id: "1".into(),
-        count: 1,
-    };
     let key = || ("a", "1");
     let policies = || things.set_access_policies([]);
     let calls: [(OperationKind, LocalBoxFuture<'_, bool>); 18] = [

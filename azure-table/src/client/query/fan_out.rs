@@ -70,6 +70,7 @@ use crate::pipeline::options::call_options;
 /// - `InvalidInput`: a key cannot be sent.
 /// - `InvalidInput`: there are more than 100,000 parts.
 /// - `InvalidInput`: the query has a continuation, which belongs to a single chain.
+/// - `InvalidInput`: the query has a [`prefetch`](TableQuery::prefetch), though parts fetch no page ahead.
 ///
 /// On later reads, the errors of [`TableQuery`]. The first error ends the stream and cancels the requests in flight.
 ///
@@ -137,7 +138,7 @@ impl<E: TableEntity, P> FanOut<E, P> {
 
     /// Sets the number of parts read concurrently: 16 by default, at least one.
     ///
-    /// Memory holds one page per part in progress. A [`prefetch`](TableQuery::prefetch) of the query adds none.
+    /// Memory holds one page per part in progress.
     pub fn concurrency(mut self, parts: usize) -> Self {
         self.concurrency = parts.max(1);
         self

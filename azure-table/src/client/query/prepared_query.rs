@@ -94,11 +94,23 @@ impl QuerySettings {
         Ok(all.filtered(filter))
     }
 
+    /// Rejects a prefetch that would have no effect.
+    pub(super) fn check_no_prefetch(&self, why: &str) -> Result<()> {
+        match self.prefetch {
+            None | Some(0) => Ok(()),
+            Some(pages) => Err(Error::invalid_input(format!("`prefetch` {pages}: {why}; remove it"))),
+        }
+    }
+
     /// Prepares the chain of each part of the rows, except for its filter. It runs beside other chains and prefetches
     /// no page.
+    ///
+    /// # Errors
+    /// `InvalidInput`: the caller set a prefetch, or the query cannot be sent.
     pub(super) fn prepare_parts(&self, form: &RowForm) -> Result<PreparedQuery> {
+        self.check_no_prefetch("parts that are read concurrently fetch no page ahead")?;
         let mut query = self.prepare(None, form, Prefetch::Never)?;
-        (query.prefetch, query.in_task) = (Prefetch::Never, true);
+        query.in_task = true;
         Ok(query)
     }
 

@@ -79,6 +79,7 @@ pub(crate) mod split;
 ///   query does not [allow](TableQuery::allow_table_scan) it.
 /// - `InvalidInput`: the position belongs to another query.
 /// - `InvalidInput`: the query has a continuation, which belongs to a single chain.
+/// - `InvalidInput`: the query has a [`prefetch`](TableQuery::prefetch), though ranges fetch no page ahead.
 ///
 /// On later reads, the errors of [`TableQuery`]. The first error ends the stream, and its position stays valid.
 #[must_use = "nothing is sent until it is read"]
@@ -133,7 +134,7 @@ impl<E: TableEntity, P> Scan<E, P> {
     /// Sets the number of ranges read concurrently: 16 by default, at least one.
     ///
     /// With one, a scan without [`ranges`](Self::ranges) reads the table in sequence. Memory holds one page per range
-    /// in progress. A [`prefetch`](TableQuery::prefetch) of the query adds none.
+    /// in progress.
     pub fn concurrency(mut self, ranges: usize) -> Self {
         self.concurrency = ranges.max(1);
         self

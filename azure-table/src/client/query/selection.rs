@@ -125,6 +125,7 @@ impl<E: TableEntity> TableQuery<E, ()> {
     ///
     /// # Errors
     /// - The errors of [`on_primary_of`](Self::on_primary_of).
+    /// - `InvalidInput`: the caller set a prefetch.
     /// - `InvalidInput`: it may select rows of other variants of an enum than the one that it names.
     pub(crate) fn walk<P>(
         mut self,
@@ -136,6 +137,10 @@ impl<E: TableEntity> TableQuery<E, ()> {
     ) -> Result<Walk<P>> {
         self.settings.from = from.or(self.settings.from);
         // The next page is read after the writes of this one, so that its ETags are current.
+        let prefetched = self
+            .settings
+            .check_no_prefetch("a page is read after the writes of the page before it");
+        prefetched.map_err(|e| e.in_operation(OperationKind::Query, Some(table.name().as_str())))?;
         self = self.with(options).on_primary_of(table)?.prefetch(0);
         let keys = self.settings.keys.as_ref().and_then(|keys| keys.as_ref().ok());
         if self.filter.as_ref().is_some_and(|filter| filter.is_wide) || keys.is_some_and(|keys| keys.is_wide) {

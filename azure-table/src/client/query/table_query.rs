@@ -257,6 +257,9 @@ impl<E: TableEntity, P> TableQuery<E, P> {
     /// With 1, prefetching starts with the first page, in a task that ends with the stream. By default it starts with
     /// the second page: if you read one page, the client sends one request; if you stop later, it may have sent one too
     /// many. For [`all`](Self::all) and [`count`](Self::count) it starts with the first page by default.
+    ///
+    /// Concurrent reads and writes over a query fetch no page ahead: [`fan_out`](Self::fan_out), [`scan`](Self::scan),
+    /// and the methods whose names end in `_where` fail with `InvalidInput` if it is 1.
     pub fn prefetch(mut self, pages: usize) -> Self {
         self.settings.prefetch = Some(pages);
         self

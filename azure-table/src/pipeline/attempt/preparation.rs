@@ -11,6 +11,7 @@ use http::header::{HeaderName, USER_AGENT};
 use http::{HeaderMap, Request};
 
 use crate::pipeline::Pipeline;
+use crate::pipeline::location::LocationMode;
 use crate::pipeline::options::CallOptions;
 use crate::write::operation_request::OperationRequest;
 use crate::write::via_batch;
@@ -27,6 +28,11 @@ impl Pipeline {
     /// Completes the request of a call, except for its authorization. Returns the id of the call.
     pub(crate) fn prepare(&self, call: &mut OperationRequest, options: &CallOptions) -> Result<Arc<str>> {
         if options.get().via_batch {
+            if call.entity.is_some() && self.mode(call, options) == LocationMode::SecondaryOnly {
+                let why =
+                    "`via_batch` and `location_mode` `SecondaryOnly`: reads in a batch go to the primary; remove one";
+                return Err(Error::invalid_input(why));
+            }
             via_batch::enclose(call, &self.endpoint)?;
         }
         let id = match &options.get().client_request_id {

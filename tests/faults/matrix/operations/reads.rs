@@ -1,6 +1,6 @@
 //! Reads of single rows, and of rows by their keys.
 
-use azure_table::{CallOptions, Key, TableOperation, Versioned};
+use azure_table::{CallOptions, Key, LocationMode, TableOperation, Versioned};
 
 use super::super::model::{Cell, ROWS, State, key};
 use super::super::operation::{Chosen, Entry, Given, On, Origin, Parts, View, shown, stored};
@@ -14,8 +14,8 @@ pub(super) const ENTRIES: &[Entry] = entries! {
     };
     "get via batch" [] .batches() => |given| {
         one(given, Origin::Primary, |on, row| async move {
-            let get = on.table.get(key(&row)).versioned().with(&via_batch());
-            Ok(get.with(&on.call).await?.as_ref().map(shown))
+            let get = on.table.get(key(&row)).versioned().with(&on.call);
+            Ok(get.with(&via_batch()).await?.as_ref().map(shown))
         })
     };
     "execute a retrieve" ["TableClient::execute"] => |given| {
@@ -63,7 +63,7 @@ pub(super) const ENTRIES: &[Entry] = entries! {
     "get many as they come" ["GetMany::try_next"] .pages(8).concurrent().batches() => |given| {
         let many = many(given, |on, rows| async move {
             let many = on.table.get_many(rows.iter().map(|row| key(row))).versioned();
-            let mut many = many.unordered().with(&via_batch()).with(&on.call);
+            let mut many = many.unordered().with(&on.call).with(&via_batch());
             let mut view = View::new();
             while let Some((key, read)) = many.try_next().await? {
                 view.push(either(&key, read.as_ref()));
@@ -75,8 +75,9 @@ pub(super) const ENTRIES: &[Entry] = entries! {
     };
 };
 
+/// Reads in a batch go to the primary, and are refused if the options ask for the secondary only.
 fn via_batch() -> CallOptions {
-    CallOptions::new().via_batch()
+    CallOptions::new().via_batch().location_mode(LocationMode::PrimaryOnly)
 }
 
 /// An older version of a row that the caller has.

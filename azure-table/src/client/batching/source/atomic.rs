@@ -90,10 +90,10 @@ impl<E: TableEntity, W: PlanRows<E>> QueryWrite<'_, E, W, W::Row> {
 
     fn begin_atomic(&self, query: TableQuery<E, ()>) -> Result<AtomicRun<W::Row>> {
         self.writes.check()?;
-        if self.position.is_some() {
-            return Err(Error::invalid_input(
-                "`resume_from` before `atomic`: a transaction has no position, it starts from the first row",
-            ));
+        if let Some(setter) = self.not_atomic.first() {
+            return Err(Error::invalid_input(format!(
+                "`{setter}` before `atomic`: a transaction is one batch of all rows, to which it does not apply; remove it"
+            )));
         }
         let query = query.limit_at_most(MAX_BATCH_OPERATIONS + 1);
         let walk = query.walk(&self.table, self.shape(), None, &self.options, self.settings.total)?;
@@ -146,15 +146,16 @@ macro_rules! atomic {
         impl<$life, $($parameter),+> $name<$life, $($parameter),+> {
             /// Writes all rows in one entity group transaction: all of them, or none.
             ///
-            /// Returns the number of rows written instead of a report. `concurrency`, `max_failures`, `max_rate` and
-            /// `on_progress` have no effect.
+            /// Returns the number of rows written instead of a report.
             ///
             /// Requests: 1 per page, 1 batch. Lost response: [reconciled](crate::guide::operations).
             ///
             /// # Errors
             /// Nothing was written, unless the kind is `InDoubt`.
-            /// - `InvalidInput`: the query selects more than 100 rows, the rows to write have two PartitionKeys or more
-            ///   than 4 MiB (2 MB on Cosmos DB), or `resume_from` is set.
+            /// - `InvalidInput`: the query selects more than 100 rows, or the rows to write have two PartitionKeys or more
+            ///   than 4 MiB (2 MB on Cosmos DB).
+            /// - `InvalidInput`: a setting is set that applies to many batches only: `concurrency`,
+            ///   `partition_concurrency`, `max_failures`, `max_rate`, `on_progress` or `resume_from`.
             /// - `ConditionNotMet`, `NotFound`: a row was changed or deleted since it was read.
             /// - The error of a page, or of a row that cannot be written.
             /// - The errors of [`TableBatch::submit`](crate::TableBatch::submit).

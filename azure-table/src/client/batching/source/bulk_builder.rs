@@ -12,7 +12,6 @@ use futures_core::Stream;
 use futures_util::{StreamExt as _, stream};
 
 use crate::client::batching::engine::engine_settings::EngineSettings;
-use crate::client::batching::outcome::bulk_report::BulkReport;
 use crate::client::batching::source::bulk_entity::BulkEntity;
 use crate::client::batching::source::bulk_plan::{BulkPlan, bulk_settings};
 use crate::client::batching::source::bulk_write::BulkWrite;
@@ -30,7 +29,8 @@ use crate::write::operation::TableOperation;
 /// **Not atomic**: each batch is, but the whole bulk is not. Each operation has its own outcome. The client reads
 /// operations from the source when it has room for them. It keeps the order of operations on one row, but not across
 /// rows. If an operation makes its batch fail, the client removes it and sends the others again. More than 1,000
-/// failures end the whole bulk; see [`max_failures`](Self::max_failures).
+/// failures end the whole bulk; see [`max_failures`](Self::max_failures). Set a callback for the progress on the write:
+/// [`BulkWrite::on_progress`].
 /// ```
 /// use azure_table::{Emulator, TableEntity, TableServiceClient};
 /// # #[derive(TableEntity, Clone)]
@@ -73,13 +73,6 @@ impl<E> TableClient<E> {
 }
 
 impl<E> Bulk<E> {
-    /// Sets a callback that receives the report so far. See [`BulkWrite::on_progress`], whose callback may borrow.
-    /// A [`writer`](Self::writer) ignores it.
-    pub fn on_progress(mut self, callback: impl FnMut(&BulkReport) + Send + 'static) -> Self {
-        self.plan.callback = Some(Box::new(callback));
-        self
-    }
-
     /// Inserts entities.
     ///
     /// An entity whose key exists is rejected (`AlreadyExists`).

@@ -10,7 +10,7 @@
 
 use azure_table_wire::error::operation_kind::OperationKind;
 use azure_table_wire::error::{Error, Result};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::mem;
 use std::task::{Context, Poll, ready};
@@ -57,6 +57,8 @@ pub(crate) struct QueryWrite<'h, E, W, Row> {
     pub(crate) select: Option<String>,
     pub(crate) position: Option<WritePosition>,
     pub(crate) callback: Option<Box<ProgressCallback<'h, E>>>,
+    /// The setters that were called, and that a transaction ignores.
+    pub(crate) not_atomic: BTreeSet<&'static str>,
     pub(crate) state: State<E, Row>,
 }
 
@@ -114,6 +116,7 @@ impl<E, W, Row> QueryWrite<'_, E, W, Row> {
             select: None,
             position: None,
             callback: None,
+            not_atomic: BTreeSet::new(),
             state: State::Idle(Box::new(query)),
         }
     }
@@ -373,6 +376,7 @@ macro_rules! query_write {
             /// a page has rows of several partitions.
             pub fn concurrency(mut self, batches: usize) -> Self {
                 self.rows.settings.concurrency = batches.max(1);
+                self.rows.not_atomic.insert("concurrency");
                 self
             }
 
@@ -384,6 +388,7 @@ macro_rules! query_write {
             /// Source: REST "Scalability and performance targets for Table storage".
             pub fn partition_concurrency(mut self, batches: usize) -> Self {
                 self.rows.settings.partition_concurrency = batches.max(1);
+                self.rows.not_atomic.insert("partition_concurrency");
                 self
             }
 
@@ -392,6 +397,7 @@ macro_rules! query_write {
             /// One more ends the whole operation. The report holds each of these rows.
             pub fn max_failures(mut self, most: usize) -> Self {
                 self.rows.settings.failures = most as u64;
+                self.rows.not_atomic.insert("max_failures");
                 self
             }
 
@@ -401,6 +407,7 @@ macro_rules! query_write {
             /// responses, as in a bulk.
             pub fn max_rate(mut self, rows_per_second: u32) -> Self {
                 self.rows.settings.max_rate = Some(f64::from(rows_per_second.max(1)));
+                self.rows.not_atomic.insert("max_rate");
                 self
             }
 
@@ -412,6 +419,7 @@ macro_rules! query_write {
             /// borrow from the caller.
             pub fn on_progress(mut self, callback: impl FnMut(&$crate::client::batching::outcome::write_report::WriteReport<E>) + Send + $life) -> Self {
                 self.rows.callback = Some(::std::boxed::Box::new(callback));
+                self.rows.not_atomic.insert("on_progress");
                 self
             }
 
@@ -421,6 +429,7 @@ macro_rules! query_write {
             /// run: store them with the position, or run the query again from its start.
             pub fn resume_from(mut self, position: $crate::client::batching::outcome::write_position::WritePosition) -> Self {
                 self.rows.position = Some(position);
+                self.rows.not_atomic.insert("resume_from");
                 self
             }
         }
