@@ -13,6 +13,7 @@ use azure_table::{Emulator, EmulatorServer, RunningEmulator, TableClient, TableS
 use bytes::Bytes;
 use http::{Request, Response};
 
+use crate::intercept::Intercept;
 use crate::network::{Network, NetworkTransport};
 
 /// A connection string of a running Azurite, which `tests/external/azurite/run` sets.
@@ -80,12 +81,12 @@ impl Backend {
         }
     }
 
-    /// Returns a new emulator in this process, and records its requests in a file.
+    /// Returns a new emulator in this process that responds at once, and records its requests in a file.
     ///
     /// # Panics
     /// The file cannot be created.
     pub fn recorded(file: &Path) -> Self {
-        let recorder = Recorder::create(file, Emulator::new()).unwrap();
+        let recorder = Recorder::create(file, Intercept::at_once(Emulator::new())).unwrap();
         Self::repeatable("recorded emulator", Double::Recorder(recorder))
     }
 

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use azure_table::service::{CorsRule, ServiceProperties};
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use azure_table::{Emulator, TableServiceClient};
+use azure_table_tests::intercept::Intercept;
 use bytes::Bytes;
 use compare::Seen;
 use http::header::WWW_AUTHENTICATE;
@@ -56,7 +57,7 @@ async fn recorded_exchanges_can_be_added_to_the_recordings() {
     options.record = Some(folder.path().to_owned());
     let emulator = emulator();
     add_foreign_table(&emulator);
-    let ran = verify(options, emulator).await;
+    let ran = verify(options, Intercept::at_once(emulator)).await;
     assert_eq!(ran.exit, Exit::NoDifference, "{}", ran.output);
     for text in [&ran.output, &ran.log, &recordings(&folder, "storage")] {
         assert!(!text.contains(FOREIGN), "a table of the account's owner is named");

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use azure_table::Emulator;
 use azure_table::transport::{BoxFuture, Transport, TransportError};
 use bytes::Bytes;
 use http::{Request, Response};
@@ -32,6 +33,16 @@ impl Intercept {
             behind: Arc::new(behind),
             respond: Arc::new(move |behind, request| Box::pin(respond(behind, request))),
         }
+    }
+
+    /// Lets the emulator respond within the first poll.
+    ///
+    /// It then executes concurrent requests in the order in which they were sent, as a replay of them does.
+    pub fn at_once(emulator: Emulator) -> Self {
+        Self::new(emulator.clone(), move |_, request| {
+            let emulator = emulator.clone();
+            async move { emulator.exchange(request).await }
+        })
     }
 }
 
