@@ -35,9 +35,9 @@ impl Intercept {
         }
     }
 
-    /// Lets the emulator respond within the first poll.
+    /// Lets an emulator without a service model respond within the first poll.
     ///
-    /// It then executes concurrent requests in the order in which they were sent, as a replay of them does.
+    /// It then executes joined requests in the order in which they were sent, as a replay of them does.
     pub fn at_once(emulator: Emulator) -> Self {
         Self::new(emulator.clone(), move |_, request| {
             let emulator = emulator.clone();
