@@ -1,5 +1,6 @@
 //! A bulk finds out how fast it may send: near the limit, and hardly ever over it.
 
+use azure_table::testing::{Fault, FaultRule, Faults, ResponseTemplate};
 use azure_table_tests::load::ManyWrites;
 use futures::future::join_all;
 
@@ -64,4 +65,50 @@ async fn bulks_that_share_a_cosmos_account_do_not_starve() {
     let (time, load) = bulks_on_cosmos(4).await;
     assert!(time.as_secs() < 55, "{time:?}");
     assert!(load.throttled_requests < 900, "{load:?}");
+}
+
+/// Returns the time of a bulk of 10,000 requests to a service without a limit, with these faults.
+async fn bulk_with(partitions: u32, inject: impl AsyncFnOnce(Faults)) -> Duration {
+    let at_once = Emulator::new();
+    at_once.seed("Things", [] as [DynamicEntity; 0]).unwrap();
+    let model = ServiceModel::new().write_latency(Duration::from_millis(70));
+    let faults = Faults::new(at_once.service_model(model));
+    let table = TableServiceClient::from_transport(faults.clone())
+        .dynamic_table("Things")
+        .unwrap();
+    let row = |n| DynamicEntity::new(format!("p{}", n % partitions), format!("{n:04}"));
+    let started = Instant::now();
+    let bulk = async {
+        let report = table.bulk().batch_size(1).insert((0..10_000).map(row));
+        assert_eq!(report.await.unwrap().applied(), 10_000);
+        started.elapsed()
+    };
+    tokio::join!(bulk, inject(faults)).0
+}
+
+fn busy() -> FaultRule {
+    FaultRule::new(Fault::Respond(ResponseTemplate::server_busy(Duration::ZERO)))
+}
+
+/// `batches` says what it costs.
+#[tokio::test(start_paused = true)]
+async fn outage_of_a_second_costs_a_bulk_15() {
+    let without = bulk_with(1, async |_| {}).await;
+    let with = bulk_with(1, async |faults| {
+        sleep(Duration::from_secs(5)).await;
+        let rule = faults.add(busy());
+        sleep(Duration::from_secs(1)).await;
+        faults.remove(&rule);
+    });
+    let cost = with.await - without;
+    assert!((10..=15).contains(&cost.as_secs()), "{cost:?}");
+}
+
+/// `batches` advises against testing a bulk like this.
+#[tokio::test(start_paused = true)]
+async fn random_rejections_slow_a_bulk_down() {
+    let without = bulk_with(50, async |_| {}).await;
+    let with = bulk_with(50, async |faults| drop(faults.add(busy().probability(0.02))));
+    let kept = without.as_secs_f64() / with.await.as_secs_f64();
+    assert!((0.05..0.1).contains(&kept), "{kept}");
 }
