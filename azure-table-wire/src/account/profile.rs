@@ -71,8 +71,8 @@ pub struct ProfileRules {
     pub reads_may_lag: bool,
     /// The account has roles of its own, apart from Azure's roles.
     pub has_own_roles: bool,
-    /// The audience of tokens by the suffix of the endpoint's host. The first belongs to the public cloud.
-    pub token_audiences: &'static [(&'static str, &'static str)],
+    /// The audience of tokens by the suffix of the endpoint's host: public cloud, China, US Government.
+    pub token_audiences: [(&'static str, &'static str); 3],
 }
 
 const STORAGE: ProfileRules = ProfileRules {
@@ -95,7 +95,7 @@ const STORAGE: ProfileRules = ProfileRules {
     reads_may_lag: false,
     has_own_roles: false,
     // Source: the audiences that the official SDKs request, by cloud.
-    token_audiences: &[
+    token_audiences: [
         ("", "https://storage.azure.com"),
         (".chinacloudapi.cn", "https://storage.azure.cn"),
         (".usgovcloudapi.net", "https://storage.azure.us"),
@@ -124,7 +124,7 @@ const COSMOS: ProfileRules = ProfileRules {
     // Such filters return wrong rows or none (azure-sdk-for-net#31171, #32468).
     reads_may_lag: true,
     has_own_roles: true,
-    token_audiences: &[
+    token_audiences: [
         ("", "https://cosmos.azure.com"),
         (".azure.cn", "https://cosmos.azure.cn"),
         (".azure.us", "https://cosmos.azure.us"),

@@ -78,6 +78,13 @@ impl ResponseHeaders {
         let is_named = |(known, _): &&(HeaderName, HeaderValue)| known.as_str().eq_ignore_ascii_case(name);
         self.kept.iter().find(is_named)?.1.to_str().ok()
     }
+
+    /// Returns the kept headers whose values are text.
+    #[cfg(feature = "azure-core-1")]
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let kept = self.kept.iter();
+        kept.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
+    }
 }
 
 impl fmt::Debug for ResponseHeaders {
