@@ -4,7 +4,7 @@
 //!
 //! | layer, highest first | owns |
 //! |---|---|
-//! | `sas_url`, `serde_handle`, `settings`, `effective_settings` | more methods of the clients |
+//! | `sas_url`, `serde_handle`, `settings`, `azure_core_options`, `effective_settings` | more methods of the clients |
 //! | `table`, `service` | the methods that return the builders |
 //! | `batching` | any number of writes: bulks, writers, writes over queries |
 //! | `batch` | an entity group transaction |
@@ -17,6 +17,8 @@
 pub(crate) mod service;
 pub(crate) mod table;
 
+#[cfg(feature = "azure-core-1")]
+mod azure_core_options;
 pub(crate) mod batch;
 pub(crate) mod batching;
 pub(crate) mod effective_settings;

@@ -87,7 +87,7 @@ pub use crate::key::entity_key::Key;
 pub use crate::key::prefix::KeyPrefix;
 pub use crate::key::table_key::TableKey;
 pub use crate::pipeline::auth::Credential;
-#[cfg(feature = "entra")]
+#[cfg(feature = "azure-core-1")]
 pub use crate::pipeline::auth::entra::EntraCredential;
 pub use crate::pipeline::location::LocationMode;
 pub use crate::pipeline::options::CallOptions;

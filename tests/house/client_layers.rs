@@ -13,6 +13,7 @@ fn imports_of_the_client_go_downward() {
             "sas_url",
             "serde_handle",
             "settings",
+            "azure_core_options",
             "effective_settings",
             "table",
             "service",

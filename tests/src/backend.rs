@@ -127,13 +127,13 @@ impl Backend {
         }
     }
 
-    /// Returns the same, over the transport that is not the default.
+    /// Returns the same, over a transport that is not the default.
     ///
     /// # Panics
     /// No port is available.
-    pub async fn emulator_over_reqwest() -> Self {
+    pub async fn emulator_over(network: Network) -> Self {
         let mut backend = Self::emulator_over_http().await;
-        let network = Network::Reqwest.transport();
+        let network = network.transport();
         backend.service = backend.service.transport(network.clone());
         backend.network = Some(network);
         backend

@@ -6,6 +6,7 @@ use azure_table::{DynamicEntity, ErrorKind, TableOperation, Versioned};
 
 use crate::Backend;
 use crate::entities::{AllTypes, Tracked};
+use crate::errors::Rejected as _;
 
 /// All kinds of writes in one batch, each with its result.
 pub async fn a_batch_mixes_operations_and_types(backend: &Backend) {
@@ -55,7 +56,7 @@ pub async fn failed_batch_applies_nothing(backend: &Backend) {
     for number in 0..4 {
         batch.insert(&Tracked::new("g", number, "new")).unwrap();
     }
-    let error = batch.submit().await.unwrap_err();
+    let error = batch.submit().await.rejected();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
     assert_eq!(error.code(), Some("EntityAlreadyExists"));
     assert_eq!((error.status(), error.batch_index()), (Some(409), Some(2)));
@@ -72,7 +73,7 @@ pub async fn failing_first_operation_is_named(backend: &Backend) {
     let mut batch = table.batch();
     batch.delete(("g", 1)).unwrap();
     batch.insert(&Tracked::new("g", 2, "new")).unwrap();
-    let error = batch.submit().await.unwrap_err();
+    let error = batch.submit().await.rejected();
     assert_eq!((error.kind(), error.batch_index()), (ErrorKind::NotFound, Some(0)));
 
     table.insert(&Tracked::new("g", 1, "v")).await.unwrap();
@@ -81,7 +82,7 @@ pub async fn failing_first_operation_is_named(backend: &Backend) {
     let mut batch = table.batch();
     batch.insert(&Tracked::new("g", 3, "new")).unwrap();
     batch.replace(&stale).unwrap();
-    let error = batch.submit().await.unwrap_err();
+    let error = batch.submit().await.rejected();
     assert_eq!(error.kind(), ErrorKind::ConditionNotMet);
     assert_eq!(error.batch_index(), Some(1));
     assert_eq!(table.get(("g", 3)).await.unwrap(), None);
@@ -119,7 +120,7 @@ pub async fn rules_of_batches_are_checked_before_a_request(backend: &Backend) {
     again.push(unread.into_operation().unwrap().unconditionally()).unwrap();
     again.submit().await.unwrap();
 
-    let empty = table.batch().submit().await.unwrap_err();
+    let empty = table.batch().submit().await.rejected();
     assert_eq!(empty.kind(), ErrorKind::InvalidInput);
     backend.drop_table(&table).await;
 }
@@ -152,7 +153,7 @@ pub async fn inserts_are_echoed_on_request(backend: &Backend) {
     assert_eq!(stored.entity, sample("1"));
     let read = table.get(("g", "1")).versioned().await.unwrap().unwrap();
     assert_eq!(read, stored);
-    let again = table.insert_returning(&sample("1")).await.unwrap_err();
+    let again = table.insert_returning(&sample("1")).await.rejected();
     assert_eq!(again.kind(), ErrorKind::AlreadyExists);
 
     let plain = table.execute(TableOperation::insert(&sample("2"))).await.unwrap();

@@ -1,7 +1,11 @@
 //! Assertions about errors, and rejections that every backend returns.
 
+#[cfg(feature = "suite")]
+use std::fmt::Debug;
 use std::fmt::Display;
 
+#[cfg(feature = "suite")]
+use azure_core::error::ErrorResponse;
 #[cfg(feature = "suite")]
 use azure_table::{DynamicEntity, Profile};
 use azure_table::{Error, ErrorKind};
@@ -12,6 +16,30 @@ use crate::Backend;
 /// A wrong key in valid base64.
 #[cfg(feature = "suite")]
 const WRONG_KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8gISIjJCUmJygpKissLS4vMDEyMzQ1Njc4OTo7PD0+Pw==";
+
+/// The error of a call of the suite.
+#[cfg(feature = "suite")]
+pub trait Rejected {
+    /// Returns the error, after a check that a program with azure_core can read its response.
+    fn rejected(self) -> Error;
+}
+
+#[cfg(feature = "suite")]
+impl<T: Debug> Rejected for Result<T, Error> {
+    #[track_caller]
+    fn rejected(self) -> Error {
+        let error = self.unwrap_err();
+        let converted = azure_core::Error::from(error.copy());
+        assert_eq!(converted.http_status().map(u16::from), error.status(), "{error}");
+        if error.status().is_some() {
+            let response = ErrorResponse::try_from(converted).unwrap();
+            let detail = response.error.unwrap();
+            let read = (detail.code.as_deref(), detail.message.as_deref());
+            assert_eq!(read, (error.code(), error.service_message()), "{error}");
+        }
+        error
+    }
+}
 
 /// Asserts the kind of an error, whether its write is in doubt, and a part of its message.
 ///
@@ -58,9 +86,9 @@ pub async fn a_wrong_key_is_unauthenticated(backend: &Backend) {
     );
     let table = backend.connect(&connection_string).dynamic_table("abc").unwrap();
     for error in [
-        table.get(("p", "r")).await.unwrap_err(),
-        table.insert(&DynamicEntity::new("p", "r")).await.unwrap_err(),
-        table.query().all().await.unwrap_err(),
+        table.get(("p", "r")).await.rejected(),
+        table.insert(&DynamicEntity::new("p", "r")).await.rejected(),
+        table.query().all().await.rejected(),
     ] {
         // Azurite has its own code for it.
         let expected = match backend.name() {

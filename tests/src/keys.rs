@@ -4,6 +4,7 @@ use azure_table::filter::InKey;
 use azure_table::{Column, DynamicEntity, ErrorKind, Key};
 
 use crate::Backend;
+use crate::errors::Rejected as _;
 
 /// Keys that cause trouble in other clients.
 pub const AWKWARD: &[&str] = &[
@@ -61,17 +62,17 @@ pub async fn forbidden_keys_are_rejected_before_a_request(backend: &Backend) {
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     for bad in ["a/b", "a\\b", "a#b", "a?b", "a\tb", "a\u{7f}b", "a\u{9f}b"] {
         for error in [
-            table.insert(&DynamicEntity::new(bad, "r")).await.unwrap_err(),
-            table.get(("p", bad)).await.unwrap_err(),
-            table.delete(("p", bad)).await.unwrap_err(),
-            Key::<DynamicEntity>::from_text(bad, "r").unwrap_err(),
+            table.insert(&DynamicEntity::new(bad, "r")).await.rejected(),
+            table.get(("p", bad)).await.rejected(),
+            table.delete(("p", bad)).await.rejected(),
+            Key::<DynamicEntity>::from_text(bad, "r").rejected(),
         ] {
             assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidInput, 0));
             let error = error.to_string();
             assert!(error.contains("position 1") && error.contains("`Escaped`"), "{error}");
         }
     }
-    let long = table.get(("p".repeat(1_025), "r")).await.unwrap_err().to_string();
+    let long = table.get(("p".repeat(1_025), "r")).await.rejected().to_string();
     let why = "1025 UTF-16 units, more than the limit of 1024";
     assert!(long.contains(why), "{long}");
 }

@@ -1,12 +1,13 @@
-//! The two HTTP transports as one type, for tests that run on both.
+//! The HTTP transports as one type, for tests that run on several.
 
 pub mod tls_front;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use azure_table::transport::{
-    BoxFuture, ConnectionLimit, HttpTransport, HttpTransportBuilder, ReqwestTransport, ReqwestTransportBuilder,
-    Transport, TransportError,
+    AzureCoreTransport, BoxFuture, ConnectionLimit, HttpTransport, HttpTransportBuilder, ReqwestTransport,
+    ReqwestTransportBuilder, Transport, TransportError,
 };
 use azure_table::{Emulator, EmulatorServer, Result, RunningEmulator, TableServiceClient};
 use bytes::Bytes;
@@ -29,9 +30,23 @@ pub enum Network {
     Reqwest,
     /// `HttpTransport`.
     Hyper,
+    /// `AzureCoreTransport` on azure_core's own client.
+    AzureCore,
+    /// The same on a client that the program has built, which follows redirects.
+    AzureCoreShared,
 }
 
-/// Defines a module with one test per function, for each transport. The functions take a [`Network`]; the text in
+/// Does the same as [`on_both_networks!`], and on `AzureCoreTransport` too.
+#[macro_export]
+macro_rules! on_all_networks {
+    ($($tests:tt)+) => {
+        $crate::on_both_networks! { $($tests)+ }
+        $crate::on_both_networks! { over_azure_core, AzureCore; $($tests)+ }
+        $crate::on_both_networks! { over_azure_core_shared, AzureCoreShared; $($tests)+ }
+    };
+}
+
+/// Defines a module with one test per function, for each transport that has settings. The functions take a [`Network`]; the text in
 /// brackets after a name is for `tokio::test`.
 #[macro_export]
 macro_rules! on_both_networks {
@@ -39,7 +54,7 @@ macro_rules! on_both_networks {
         $crate::on_both_networks! { over_reqwest, Reqwest; $($test $(($($argument)+))?),+ }
         $crate::on_both_networks! { over_hyper, Hyper; $($test $(($($argument)+))?),+ }
     };
-    ($name:ident, $network:ident; $($test:ident $(($($argument:tt)+))?),+) => {
+    ($name:ident, $network:ident; $($test:ident $(($($argument:tt)+))?),+ $(,)?) => {
         mod $name {
             $(#[tokio::test$(($($argument)+))?]
             async fn $test() {
@@ -50,14 +65,18 @@ macro_rules! on_both_networks {
 }
 
 impl Network {
-    /// All of them.
+    /// Those that have settings.
     pub const ALL: &[Self] = &[Self::Reqwest, Self::Hyper];
 
     /// Returns the builder of its transport.
+    ///
+    /// # Panics
+    /// The transport has no settings.
     pub fn builder(self) -> NetworkBuilder {
         match self {
             Self::Reqwest => NetworkBuilder::Reqwest(ReqwestTransport::builder()),
             Self::Hyper => NetworkBuilder::Hyper(HttpTransport::builder()),
+            Self::AzureCore | Self::AzureCoreShared => panic!("{self:?} has no settings"),
         }
     }
 
@@ -66,11 +85,20 @@ impl Network {
     /// # Panics
     /// TLS cannot be set up.
     pub fn transport(self) -> NetworkTransport {
-        self.builder().build().unwrap()
+        // The reqwest of azure_core has no crypto provider of its own here.
+        drop(rustls::crypto::ring::default_provider().install_default());
+        match self {
+            Self::AzureCore => NetworkTransport::AzureCore(AzureCoreTransport::new()),
+            Self::AzureCoreShared => {
+                let client = reqwest::Client::builder().no_proxy().build().unwrap();
+                NetworkTransport::AzureCore(AzureCoreTransport::from_client(Arc::new(client)))
+            }
+            _ => self.builder().build().unwrap(),
+        }
     }
 }
 
-/// The settings of both transports.
+/// The settings of a transport.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a test has one of them")]
 pub enum NetworkBuilder {
@@ -152,13 +180,15 @@ impl NetworkBuilder {
     }
 }
 
-/// One of the two transports.
+/// One of the transports.
 #[derive(Clone, Debug)]
 pub enum NetworkTransport {
     /// `ReqwestTransport`.
     Reqwest(ReqwestTransport),
     /// `HttpTransport`.
     Hyper(Box<HttpTransport>),
+    /// `AzureCoreTransport`.
+    AzureCore(AzureCoreTransport),
 }
 
 impl Transport for NetworkTransport {
@@ -166,6 +196,7 @@ impl Transport for NetworkTransport {
         match self {
             Self::Reqwest(transport) => transport.send(request),
             Self::Hyper(transport) => transport.send(request),
+            Self::AzureCore(transport) => transport.send(request),
         }
     }
 
@@ -173,6 +204,7 @@ impl Transport for NetworkTransport {
         match self {
             Self::Reqwest(transport) => transport.connection_limit(),
             Self::Hyper(transport) => transport.connection_limit(),
+            Self::AzureCore(transport) => transport.connection_limit(),
         }
     }
 }

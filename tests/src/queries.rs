@@ -5,6 +5,7 @@ use futures::TryStreamExt;
 
 use crate::Backend;
 use crate::entities::{AllTypes, Post, Tracked};
+use crate::errors::Rejected as _;
 
 async fn numbers(backend: &Backend, rows: u32) -> TableClient<Tracked> {
     let table = backend.fresh_table::<Tracked>().await;
@@ -229,7 +230,7 @@ pub async fn a_table_deleted_between_pages_is_an_error(backend: &Backend) {
     assert_eq!(rows.try_next().await.unwrap().unwrap().number, 0);
     backend.drop_table(&table).await;
     assert_eq!(rows.try_next().await.unwrap().unwrap().number, 1);
-    let error = rows.try_next().await.unwrap_err();
+    let error = rows.try_next().await.rejected();
     assert_eq!(error.kind(), ErrorKind::TableNotFound, "{error}");
     assert!(rows.try_next().await.unwrap().is_none(), "it ends after an error");
 }

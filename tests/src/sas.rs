@@ -5,6 +5,7 @@ use std::time::Duration;
 use azure_table::{DateTime, DynamicEntity, TablePermissions, TableSas};
 
 use crate::Backend;
+use crate::errors::Rejected as _;
 
 /// A table's signature allows its operations on that table, and nothing else.
 pub async fn table_sas_allows_only_its_permissions(backend: &Backend) {
@@ -24,11 +25,11 @@ pub async fn table_sas_allows_only_its_permissions(backend: &Backend) {
     assert!(rows.get(("p", "there")).await.unwrap().is_some());
     assert_eq!(rows.query().partition("p").all().await.unwrap().len(), 1);
     for error in [
-        rows.insert(&DynamicEntity::new("p", "new")).await.unwrap_err(),
-        rows.delete(("p", "there")).await.unwrap_err(),
-        rows.delete_table().await.unwrap_err(),
-        reader.list_tables().starting_with(backend.prefix()).await.unwrap_err(),
-        others.get(("p", "r")).await.unwrap_err(),
+        rows.insert(&DynamicEntity::new("p", "new")).await.rejected(),
+        rows.delete(("p", "there")).await.rejected(),
+        rows.delete_table().await.rejected(),
+        reader.list_tables().starting_with(backend.prefix()).await.rejected(),
+        others.get(("p", "r")).await.rejected(),
     ] {
         assert_eq!(
             (error.status(), error.may_have_applied()),
@@ -71,7 +72,7 @@ pub async fn expired_or_foreign_sas_is_rejected(backend: &Backend) {
         sas.clone().start(soon).expiry(future).sign(key).unwrap(),
     ] {
         let rows = backend.with_sas(&token).dynamic_table(table.name()).unwrap();
-        let error = rows.get(("p", "r")).await.unwrap_err();
+        let error = rows.get(("p", "r")).await.rejected();
         assert_eq!(error.status(), Some(403), "{error}");
     }
     table.delete_table().await.unwrap();

@@ -7,6 +7,7 @@ use azure_table::{DateTime, Deletion, DynamicEntity, ErrorKind, TablePermissions
 use futures::TryStreamExt;
 
 use crate::Backend;
+use crate::errors::Rejected as _;
 
 /// Each operation on a table finds, deletes and recreates it.
 pub async fn table_is_created_found_and_deleted(backend: &Backend) {
@@ -54,7 +55,7 @@ pub async fn tables_are_ensured_below_a_prefix(backend: &Backend) {
 pub async fn write_creates_its_table_on_request(backend: &Backend) {
     let table = backend.service().dynamic_table(backend.fresh_name()).unwrap();
     let eager = table.create_missing_table();
-    let error = eager.get(("p", "r")).await.unwrap_err();
+    let error = eager.get(("p", "r")).await.rejected();
     assert_eq!(error.kind(), ErrorKind::TableNotFound, "{error}");
     eager.insert(&DynamicEntity::new("p", "1")).await.unwrap();
     table.delete_table().await.unwrap();
@@ -102,7 +103,7 @@ pub async fn access_policies_are_changed_one_by_one(backend: &Backend) {
     table.revoke_all_access_policies().await.unwrap();
     assert_eq!(table.access_policies().await.unwrap(), []);
     table.delete_table().await.unwrap();
-    let error = table.access_policies().await.unwrap_err();
+    let error = table.access_policies().await.rejected();
     assert_eq!(error.kind(), ErrorKind::TableNotFound, "{error}");
 }
 
@@ -120,10 +121,10 @@ pub async fn policy_grants_and_revokes_permissions(backend: &Backend) {
     let token = TableSas::new(table.name()).policy("readers").sign(key).unwrap();
     let reader = backend.with_sas(&token).dynamic_table(table.name()).unwrap();
     assert_eq!(reader.query().all().await.unwrap(), []);
-    let error = reader.insert(&DynamicEntity::new("p", "r")).await.unwrap_err();
+    let error = reader.insert(&DynamicEntity::new("p", "r")).await.rejected();
     assert_eq!(error.status(), Some(403), "{error}");
     table.revoke_access_policy("readers").await.unwrap();
-    let error = reader.query().all().await.unwrap_err();
+    let error = reader.query().all().await.rejected();
     assert_eq!(error.status(), Some(403), "{error}");
     table.delete_table().await.unwrap();
 }

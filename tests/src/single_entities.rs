@@ -4,6 +4,7 @@ use azure_table::{DynamicEntity, EdmValue, ErrorKind, TableOperation, Versioned}
 
 use crate::Backend;
 use crate::entities::{AllTypes, Tracked};
+use crate::errors::Rejected as _;
 
 /// An entity is read as it was written, bit by bit, at both metadata levels.
 pub async fn every_type_is_read_as_written(backend: &Backend) {
@@ -85,9 +86,9 @@ pub async fn a_missing_entity_is_none(backend: &Backend) {
     let entity = AllTypes::sample("p", "r");
     assert_eq!(table.get(("p", "r")).await.unwrap(), None);
     for error in [
-        table.replace(&entity).await.unwrap_err(),
-        table.merge(&entity).await.unwrap_err(),
-        table.delete(("p", "r")).await.unwrap_err(),
+        table.replace(&entity).await.rejected(),
+        table.merge(&entity).await.rejected(),
+        table.delete(("p", "r")).await.rejected(),
     ] {
         assert_eq!(error.kind(), ErrorKind::NotFound);
         assert_eq!(error.code(), Some("ResourceNotFound"));
@@ -104,7 +105,7 @@ pub async fn an_insert_does_not_overwrite(backend: &Backend) {
     table.insert(&entity).await.unwrap();
     let mut other = entity.clone();
     other.small = 0;
-    let error = table.insert(&other).await.unwrap_err();
+    let error = table.insert(&other).await.rejected();
     assert_eq!(error.kind(), ErrorKind::AlreadyExists);
     assert_eq!(error.code(), Some("EntityAlreadyExists"));
     let message = error.service_message().unwrap();
@@ -150,10 +151,10 @@ pub async fn stale_etag_is_rejected(backend: &Backend) {
     mine.etag = table.merge(&mine).await.unwrap();
 
     for error in [
-        table.replace(&theirs).await.unwrap_err(),
-        table.merge(&theirs).await.unwrap_err(),
-        table.delete(&theirs).await.unwrap_err(),
-        table.execute(TableOperation::replace(&theirs)).await.unwrap_err(),
+        table.replace(&theirs).await.rejected(),
+        table.merge(&theirs).await.rejected(),
+        table.delete(&theirs).await.rejected(),
+        table.execute(TableOperation::replace(&theirs)).await.rejected(),
     ] {
         assert_eq!((error.kind(), error.status()), (ErrorKind::ConditionNotMet, Some(412)));
         assert_eq!(error.code(), Some("UpdateConditionNotSatisfied"));
@@ -170,8 +171,8 @@ pub async fn etag_field_is_the_condition(backend: &Backend) {
     let unread = Tracked::new("g", 7, "a");
     table.insert(&unread).await.unwrap();
     for error in [
-        table.replace(&unread).await.unwrap_err(),
-        table.delete(&unread).await.unwrap_err(),
+        table.replace(&unread).await.rejected(),
+        table.delete(&unread).await.rejected(),
     ] {
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
         assert!(error.to_string().contains("unconditionally"), "{error}");
@@ -180,7 +181,7 @@ pub async fn etag_field_is_the_condition(backend: &Backend) {
     assert!(read.version.is_some() && read.written.is_some());
     read.value = "b".into();
     table.replace(&read).await.unwrap();
-    let stale = table.replace(&read).await.unwrap_err();
+    let stale = table.replace(&read).await.rejected();
     assert_eq!(stale.kind(), ErrorKind::ConditionNotMet);
     table.replace(&unread).unconditionally().await.unwrap();
     let from_query = table.query().partition("g").all().await.unwrap();
@@ -199,7 +200,7 @@ pub async fn operations_as_values_equal_the_methods(backend: &Backend) {
     assert_eq!(table.get(&entity).versioned().await.unwrap().unwrap().etag, etag);
     table.execute(TableOperation::insert_or_merge(&entity)).await.unwrap();
     let delete = TableOperation::delete::<AllTypes>(("p", "r")).if_match(etag);
-    let stale = table.execute(delete).await.unwrap_err();
+    let stale = table.execute(delete).await.rejected();
     assert_eq!(stale.kind(), ErrorKind::ConditionNotMet);
     let deleted = table.execute(TableOperation::delete(&entity)).await.unwrap();
     assert_eq!(deleted.etag(), None);

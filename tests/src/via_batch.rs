@@ -4,6 +4,7 @@
 use azure_table::{CallOptions, Deletion, DynamicEntity, ErrorKind, TableClient, TableOperation};
 
 use crate::Backend;
+use crate::errors::Rejected as _;
 use crate::keys::AWKWARD;
 
 /// Every kind of operation, for every awkward key, and for keys whose URL has more than 18,000 characters.
@@ -71,12 +72,12 @@ pub async fn rejections_equal_those_of_single_operations(backend: &Backend) {
     let elsewhere_via_batch = elsewhere.with(via);
     let rejections = async |table: &TableClient| {
         [
-            table.insert(&there).await.unwrap_err(),
-            table.merge(&missing).await.unwrap_err(),
-            table.replace(&missing).await.unwrap_err(),
-            table.delete(("p", "missing")).await.unwrap_err(),
-            table.replace(&there).if_match(stale.clone()).await.unwrap_err(),
-            table.delete(("p", "there")).if_match(stale.clone()).await.unwrap_err(),
+            table.insert(&there).await.rejected(),
+            table.merge(&missing).await.rejected(),
+            table.replace(&missing).await.rejected(),
+            table.delete(("p", "missing")).await.rejected(),
+            table.replace(&there).if_match(stale.clone()).await.rejected(),
+            table.delete(("p", "there")).if_match(stale.clone()).await.rejected(),
         ]
     };
     let pairs = rejections(&table).await.into_iter().zip(rejections(&via_batch).await);
@@ -91,8 +92,8 @@ pub async fn rejections_equal_those_of_single_operations(backend: &Backend) {
         assert!(through.request_id().is_some() && through.attempts() == 1, "{through}");
     }
     for error in [
-        elsewhere_via_batch.get(("p", "r")).await.unwrap_err(),
-        elsewhere_via_batch.insert(&there).await.unwrap_err(),
+        elsewhere_via_batch.get(("p", "r")).await.rejected(),
+        elsewhere_via_batch.insert(&there).await.rejected(),
     ] {
         assert_eq!(error.kind(), ErrorKind::TableNotFound, "{error}");
         assert_eq!(error.code(), Some("TableNotFound"), "{error}");

@@ -1,8 +1,8 @@
 //! Credentials and shared access signatures (SAS).
 //!
 //! Most programs need only the credentials at the crate root: [`AccountKey`](crate::AccountKey),
-//! [`SasToken`](crate::SasToken) and `EntraCredential` (feature `entra`). This module has the rest, and the types for
-//! writing your own [`Credential`](crate::Credential).
+//! [`SasToken`](crate::SasToken) and `EntraCredential` (feature `azure-core-1`). This module has the rest, and the types
+//! for writing your own [`Credential`](crate::Credential).
 //!
 //! | type | use |
 //! |---|---|
@@ -14,6 +14,7 @@
 //! | [`AccountPermissions`], [`AccountResources`] | the contents of an [`AccountSas`](crate::AccountSas) |
 //! | [`AccountServices`] | other services that an `AccountSas` also covers |
 //! | [`AuthorizationContext`], [`AuthorizationFailure`] | the arguments of your own credential |
+//! | [`IntoCredential`] | the values that a client accepts as its credential |
 //!
 //! # Examples
 //!
@@ -47,4 +48,4 @@ pub use crate::account::sas_token::SasParts;
 pub use crate::account::sas_url::SasUrl;
 pub use crate::pipeline::auth::sas::{RenewableSas, SharedSas};
 pub use crate::pipeline::auth::shared_key::SharedKeyLite;
-pub use crate::pipeline::auth::{Anonymous, AuthorizationContext, AuthorizationFailure};
+pub use crate::pipeline::auth::{Anonymous, AuthorizationContext, AuthorizationFailure, IntoCredential};

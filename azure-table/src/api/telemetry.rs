@@ -39,6 +39,10 @@
 //! | [`EffectiveSettings`] | the settings of a client, defaults included |
 //! | `OtelMetrics` | OpenTelemetry metrics (feature `opentelemetry-033`) |
 //!
+//! azure_core_opentelemetry 1.1.0-beta.1 has spans only, and depends on opentelemetry 0.32. In a program with both, add
+//! opentelemetry 0.33 and its SDK for `OtelMetrics::new`: a meter provider of 0.32 does not fit, and a global one of
+//! 0.32 is not seen. Our spans come from `tracing`, so they join those of azure_core through `tracing-opentelemetry`.
+//!
 //! # Examples
 //!
 //! ```

@@ -7,7 +7,8 @@
 //! |---|---|
 //! | [`HttpTransport`], [`HttpTransportBuilder`] | sends with hyper (feature `http`, on by default) |
 //! | [`ReqwestTransport`], [`ReqwestTransportBuilder`] | sends with reqwest (feature `reqwest`) |
-//! | `TowerTransport` | sends with a tower service, below your own layers (feature `tower`) |
+//! | `AzureCoreTransport` | sends with the HTTP client of azure_core (feature `azure-core-1`) |
+//! | `TransportHttpClient` | the reverse: an emulator or a test double as the HTTP client of azure_core |
 //! | [`Transport`], [`BoxFuture`] | your own transport |
 //! | [`ConnectionLimit`] | the maximum number of concurrent requests: 256 by default with hyper and reqwest |
 //! | [`TransportError`], [`Delivery`] | the error of a transport, and how far the request got |
@@ -59,11 +60,13 @@ pub use azure_table_wire::transport::connection_limit::ConnectionLimit;
 #[doc(inline)]
 pub use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};
 
+#[cfg(feature = "azure-core-1")]
+pub use crate::pipeline::transport::azure_core_transport::AzureCoreTransport;
 #[cfg(feature = "http")]
 pub use crate::pipeline::transport::http_transport::HttpTransport;
 #[cfg(feature = "http")]
 pub use crate::pipeline::transport::http_transport::builder::HttpTransportBuilder;
 #[cfg(feature = "reqwest")]
 pub use crate::pipeline::transport::reqwest_transport::{ReqwestTransport, ReqwestTransportBuilder};
-#[cfg(feature = "tower")]
-pub use crate::pipeline::transport::tower_transport::TowerTransport;
+#[cfg(feature = "azure-core-1")]
+pub use crate::pipeline::transport::transport_http_client::TransportHttpClient;

@@ -12,7 +12,7 @@ use crate::account::sas_url::{self, SasUrl};
 use crate::client::service::{TableServiceClient, key_of};
 use crate::client::table_handle::TableClient;
 use crate::pipeline::Pipeline;
-use crate::pipeline::auth::Credential;
+use crate::pipeline::auth::IntoCredential;
 use crate::pipeline::transport::default_transport::default_transport;
 
 /// URLs with their credential.
@@ -112,9 +112,10 @@ impl<E> TableClient<E> {
     ///   path does not end with a table name. Also the errors of [`TableServiceClient::new`]. The error never shows the
     ///   path.
     #[doc(alias("NewClient", "NewClientWithSharedKey"))]
-    pub fn from_url(url: &str, credential: impl Credential) -> Result<Self> {
-        let (endpoint, table) = sas_url::of_unsigned_table(url, key_of(&credential).map(AccountKey::account))?;
-        TableServiceClient::new(endpoint.base(), credential)?.table(table)
+    pub fn from_url(url: &str, credential: impl IntoCredential) -> Result<Self> {
+        let credential = credential.into_credential();
+        let (endpoint, table) = sas_url::of_unsigned_table(url, key_of(&*credential).map(AccountKey::account))?;
+        TableServiceClient::with_credential(endpoint.base(), credential)?.table(table)
     }
 
     /// Creates a client from the URL of a table with its shared access signature.

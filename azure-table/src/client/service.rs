@@ -16,8 +16,8 @@ use crate::client::table_handle::TableClient;
 use crate::entity::dynamic::DynamicEntity;
 use crate::entity::table_entity::NamedTable;
 use crate::pipeline::Pipeline;
-use crate::pipeline::auth::Credential;
 use crate::pipeline::auth::shared_key::SharedKeyLite;
+use crate::pipeline::auth::{Credential, IntoCredential};
 use crate::pipeline::transport::default_transport::{MaybeTransport, default_transport};
 
 mod operations;
@@ -47,8 +47,8 @@ impl TableServiceClient {
     /// Creates a client for the account at this address, such as `https://contoso.table.core.windows.net`.
     ///
     /// The address may belong to any Azure cloud, to Cosmos DB, to a custom domain or to an emulator. `credential` is
-    /// an [`AccountKey`], [`SasToken`](crate::SasToken), `EntraCredential` (feature `entra`) or another
-    /// [`Credential`].
+    /// an [`AccountKey`], a [`SasToken`](crate::SasToken) or another [`Credential`]; with the feature `azure-core-1`, also
+    /// an `Arc` of a `TokenCredential`, such as azure_identity's, for Entra ID.
     ///
     /// If the build has no default [transport](crate::transport), or no TLS for an `https` address, set one with
     /// [`transport`](Self::transport). Otherwise every call fails with [`Unsupported`](crate::ErrorKind::Unsupported),
@@ -65,11 +65,15 @@ impl TableServiceClient {
     /// # Errors
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the address does not belong to a Table service, or the key
     ///   belongs to another account.
-    pub fn new(endpoint: &str, credential: impl Credential) -> Result<Self> {
-        let account = key_of(&credential).map(AccountKey::account);
+    pub fn new(endpoint: &str, credential: impl IntoCredential) -> Result<Self> {
+        Self::with_credential(endpoint, credential.into_credential())
+    }
+
+    pub(crate) fn with_credential(endpoint: &str, credential: Arc<dyn Credential>) -> Result<Self> {
+        let account = key_of(&*credential).map(AccountKey::account);
         let endpoint = Endpoint::parse(endpoint, account)?;
         let transport = default_transport(&endpoint);
-        Ok(Self::of(endpoint, Arc::new(credential), transport))
+        Ok(Self::of(endpoint, credential, transport))
     }
 
     /// Creates a client from a connection string.

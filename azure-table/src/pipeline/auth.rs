@@ -6,6 +6,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use azure_table_wire::account::endpoint::Endpoint;
@@ -18,7 +19,7 @@ use azure_table_wire::transport::BoxFuture;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 
-#[cfg(feature = "entra")]
+#[cfg(feature = "azure-core-1")]
 pub(crate) mod entra;
 pub(crate) mod renewing;
 pub(crate) mod sas;
@@ -29,7 +30,7 @@ pub(crate) mod shared_key;
 ///
 /// This crate has [`AccountKey`](crate::AccountKey) (SharedKey), [`SharedKeyLite`](crate::auth::SharedKeyLite),
 /// [`SasToken`](crate::SasToken), [`SharedSas`](crate::auth::SharedSas), [`RenewableSas`](crate::auth::RenewableSas),
-/// [`Anonymous`](crate::auth::Anonymous), and with the feature `entra` `EntraCredential`. Implement the trait for other
+/// [`Anonymous`](crate::auth::Anonymous), and with the feature `azure-core-1` `EntraCredential`. Implement the trait for other
 /// credentials:
 ///
 /// ```
@@ -97,6 +98,21 @@ pub trait Credential: Any + fmt::Debug + Send + Sync {
     fn rejected(&self, failure: &AuthorizationFailure<'_>) -> Option<String> {
         let _ = failure;
         None
+    }
+}
+
+/// A value that a client accepts as its credential: any [`Credential`], or a token source of `azure_core`.
+///
+/// With the feature `azure-core-1`, an `Arc<dyn TokenCredential>`, or an `Arc` of any of azure_identity's credentials,
+/// becomes an `EntraCredential`.
+pub trait IntoCredential {
+    /// Returns the credential.
+    fn into_credential(self) -> Arc<dyn Credential>;
+}
+
+impl<C: Credential> IntoCredential for C {
+    fn into_credential(self) -> Arc<dyn Credential> {
+        Arc::new(self)
     }
 }
 
@@ -216,6 +232,25 @@ impl Credential for Anonymous {
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(std::future::ready(Ok(())))
     }
+}
+
+/// Returns advice about a 403 that is due to the account's settings, not to the identity.
+///
+/// Source: "Prevent Shared Key authorization for an Azure Storage account"; "Use private endpoints for Azure Storage":
+/// each service of an account needs an endpoint of its own.
+pub(crate) fn account_advice(code: Option<&str>) -> Option<String> {
+    let advice = match code? {
+        "KeyBasedAuthenticationNotPermitted" => {
+            "the account's settings do not permit keys, and so no signature made with one: use an Entra ID token \
+             (`EntraCredential`), or a SAS made with a user delegation key"
+        }
+        "AuthorizationFailure" => {
+            "the account's network rules may block this client: allow its network, or give the account a private \
+             endpoint for tables (privatelink.table.core.windows.net; one for blobs does not cover them)"
+        }
+        _ => return None,
+    };
+    Some(advice.to_owned())
 }
 
 /// Rejects a request that would send a secret unencrypted.

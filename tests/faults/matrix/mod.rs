@@ -101,18 +101,35 @@ fn run(seeds: u64, only: &[&str], between: Between) -> Report {
     total.into_inner().unwrap()
 }
 
-#[test]
-fn every_operation_reports_its_effect_under_every_fault() {
+/// Runs the whole matrix, and fails if a result does not match the state of the service.
+fn run_whole(name: &str, between: Between) {
     let seeds = std::env::var("AZURE_TABLE_FAULT_SEEDS").map_or(SEEDS, |seeds| seeds.parse().unwrap());
     let started = Instant::now();
-    let report = run(seeds, &[], |faults| Arc::new(faults));
-    println!("{report}");
+    let report = run(seeds, &[], between);
+    azure_table_tests::report::remark(&report.to_string());
     let (cases, faults, wrong) = (report.cases(), report.faults, report.broken.len());
-    azure_table_tests::report::print(&format!("matrix: {cases} cases, {faults} faults, {wrong} wrong"));
-    println!("{:.1} s", started.elapsed().as_secs_f64());
+    azure_table_tests::report::print(&format!("{name}: {cases} cases, {faults} faults, {wrong} wrong"));
+    azure_table_tests::report::remark(&format!("{:.1} s", started.elapsed().as_secs_f64()));
     assert!(report.broken.is_empty(), "{}", report.failures());
     let is_whole = seeds >= SEEDS && std::env::var_os("AZURE_TABLE_FAULT_OPERATION").is_none();
     assert!(!is_whole || cases >= CASES, "{cases} cases");
+}
+
+#[test]
+fn every_operation_reports_its_effect_under_every_fault() {
+    run_whole("matrix", |faults| Arc::new(faults));
+}
+
+/// The faults are below an HTTP client of azure_core, which reports them by its own kinds of errors.
+#[cfg(feature = "suite")]
+#[test]
+fn every_operation_reports_its_effect_over_a_client_of_azure_core() {
+    use azure_table::transport::{AzureCoreTransport, TransportHttpClient};
+
+    run_whole("matrix over azure_core", |faults| {
+        let client = TransportHttpClient::new(faults);
+        Arc::new(AzureCoreTransport::from_client(Arc::new(client)))
+    });
 }
 
 /// The matrix can fail: it does with a retry that sends every failed write again.

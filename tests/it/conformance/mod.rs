@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use azure_table::testing::{Replay, mask_guids, mask_times};
-use azure_table_tests::{Backend, on};
+use azure_table_tests::{Backend, Network, on};
 use azure_table_tests::{
     batches, bulk, bulk_stress, errors, filters, keys, queries, sas, service, single_entities, tables, via_batch,
 };
@@ -41,7 +41,9 @@ macro_rules! suite {
     ) => {
         on! { emulator, Backend::emulator(); $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
         on! { emulator_over_http, Backend::emulator_over_http().await; $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
-        on! { emulator_over_reqwest, Backend::emulator_over_reqwest().await; $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
+        on! { emulator_over_reqwest, Backend::emulator_over(Network::Reqwest).await; $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
+        on! { emulator_over_azure_core, Backend::emulator_over(Network::AzureCore).await; $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
+        on! { emulator_over_azure_core_shared, Backend::emulator_over(Network::AzureCoreShared).await; $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
         replayed! { $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
         on_azurite! { azurite, Backend::azurite(); $($all)+ $($whole)+ $($key)+ $($not_live)+ $($batches)+ }
 

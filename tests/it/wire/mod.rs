@@ -1,5 +1,6 @@
 //! Exact requests: the bytes of each operation, and the handling of unusual responses.
 
+mod azure_core_clients;
 mod batch;
 mod connection_races;
 mod connections;
@@ -14,7 +15,6 @@ mod server;
 mod service;
 mod sockets;
 mod table;
-mod tower_layers;
 mod transport_settings;
 mod unusual_responses;
 mod via_batch;

@@ -294,6 +294,7 @@ fn in_environment(network: Network, variables: &[(&str, &str)]) -> JoinHandle<St
     let test = match network {
         Network::Reqwest => "wire::proxies::over_reqwest::emulator_is_reached",
         Network::Hyper => "wire::proxies::over_hyper::emulator_is_reached",
+        _ => unreachable!("{network:?} has no settings"),
     };
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test]).envs(variables.iter().copied());

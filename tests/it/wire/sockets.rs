@@ -12,7 +12,7 @@ use azure_table_tests::canned::{CONTOSO, no_retry};
 use azure_table_tests::errors::{assert_contains, assert_error, kind_in_doubt};
 use azure_table_tests::network::serve;
 use azure_table_tests::process::LIMIT;
-use azure_table_tests::{Network, on_both_networks};
+use azure_table_tests::{Network, on_all_networks};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -188,7 +188,7 @@ pub(super) async fn read_head(stream: &mut TcpStream) -> Option<String> {
     Some(String::from_utf8(head).unwrap())
 }
 
-on_both_networks! {
+on_all_networks! {
     announced_body_of_ten_gigabytes_is_rejected_unread,
     endless_body_is_cut_at_the_limit,
     read_with_a_response_beyond_the_limit_is_not_retried,
@@ -202,6 +202,7 @@ on_both_networks! {
     close_during_a_write_is_reported_correctly(flavor = "multi_thread", worker_threads = 2),
     unanswered_write_is_in_doubt,
     a_call_ends_in_time_on_a_server_that_never_answers,
+    insert_that_arrives_late_is_not_reported_as_failed,
 }
 
 fn entity() -> String {
@@ -416,6 +417,43 @@ async fn a_call_ends_in_time_on_a_server_that_never_answers(network: Network) {
     // Nothing else ends the call: its attempt has no shorter limit.
     let ended = timeout(LIMIT / 2, get).await.unwrap();
     assert_error(&ended.unwrap_err(), ErrorKind::Timeout, "the `timeout` of 300ms");
+}
+
+/// The network takes a request, closes the connection, and delivers the request later.
+async fn insert_that_arrives_late_is_not_reported_as_failed(network: Network) {
+    let (emulator, owner) = serve(Emulator::new()).await;
+    let owner = owner.dynamic_table("Things").unwrap();
+    owner.create_table().await.unwrap();
+    let service = emulator.address();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let front = listener.local_addr().unwrap();
+    let (delivered, arrived) = tokio::sync::oneshot::channel();
+    tokio::spawn(async move {
+        let (mut client, _) = listener.accept().await.unwrap();
+        drop(listener);
+        let mut request = vec![0; 1 << 16];
+        let mut length = 0;
+        // The body of an insert is JSON.
+        while !request[..length].ends_with(b"}") {
+            length += client.read(&mut request[length..]).await.unwrap();
+        }
+        drop(client);
+        sleep(Duration::from_millis(100)).await;
+        let mut stream = TcpStream::connect(service).await.unwrap();
+        stream.write_all(&request[..length]).await.unwrap();
+        stream.read_u8().await.unwrap();
+        delivered.send(()).unwrap();
+    });
+    let connection_string = emulator
+        .connection_string()
+        .replace(&service.to_string(), &front.to_string());
+    let client = TableServiceClient::from_connection_string(&connection_string).unwrap();
+    let table = client.transport(network.transport()).dynamic_table("Things").unwrap();
+    let insert = table.insert(&DynamicEntity::new("p", "r")).with(&no_retry());
+    let error = insert.await.unwrap_err();
+    assert!(error.may_have_applied(), "{error}");
+    arrived.await.unwrap();
+    assert!(owner.get(("p", "r")).await.unwrap().is_some());
 }
 
 /// The first response is lost after the service has applied the insert. The second copy would be refused a connection,

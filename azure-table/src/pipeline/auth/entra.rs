@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
+use azure_core::cloud::CloudConfiguration;
 use azure_core::credentials::{AccessToken, TokenCredential};
 use azure_table_wire::account::endpoint::Endpoint;
 use azure_table_wire::account::profile::Profile;
@@ -28,7 +29,9 @@ use http::{Request, StatusCode};
 
 use crate::pipeline::auth::entra::challenge::Challenge;
 use crate::pipeline::auth::renewing::{Fetched, Renewing};
-use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure, Credential, demand_https};
+use crate::pipeline::auth::{
+    AuthorizationContext, AuthorizationFailure, Credential, IntoCredential, account_advice, demand_https,
+};
 
 mod challenge;
 
@@ -49,11 +52,11 @@ const DEFAULT_SCOPE: &str = "/.default";
 /// use std::sync::Arc;
 ///
 /// use azure_core::credentials::TokenCredential;
-/// use azure_table::{EntraCredential, TableServiceClient};
+/// use azure_table::TableServiceClient;
 ///
 /// /// `source` comes from the crate azure_identity: its `ManagedIdentityCredential`, `DeveloperToolsCredential`, …
 /// fn client(source: Arc<dyn TokenCredential>) -> azure_table::Result<TableServiceClient> {
-///     TableServiceClient::new("https://contoso.table.core.windows.net", EntraCredential::new(source))
+///     TableServiceClient::new("https://contoso.table.core.windows.net", source)
 /// }
 /// ```
 ///
@@ -161,6 +164,26 @@ impl EntraCredential {
         // The audiences that other clones learned do not apply to this scope.
         self.shared = Arc::default();
         self
+    }
+
+    /// Returns the credential with the scope of this cloud, unless it has a scope.
+    pub(crate) fn in_cloud(&self, cloud: &CloudConfiguration, profile: Profile) -> Result<Self> {
+        let [public, china, government] = profile.rules().token_audiences.map(|(_, audience)| audience);
+        let audience = match cloud {
+            CloudConfiguration::AzurePublic => public,
+            CloudConfiguration::AzureChina => china,
+            CloudConfiguration::AzureGovernment => government,
+            CloudConfiguration::Custom(custom) => custom.audiences.get::<Self>().ok_or_else(|| {
+                Error::invalid_input(
+                    "the custom cloud has no audience for Tables: add one with `Audiences::with::<EntraCredential>`",
+                )
+            })?,
+            _ => return Ok(self.clone()),
+        };
+        Ok(match self.scope {
+            Some(_) => self.clone(),
+            None => self.clone().scope(format!("{audience}{DEFAULT_SCOPE}")),
+        })
     }
 
     /// Returns the audience that a token for the endpoint needs, or `None` if a challenge must name the tenant first.
@@ -294,6 +317,18 @@ impl EntraCredential {
     }
 }
 
+impl IntoCredential for Arc<dyn TokenCredential> {
+    fn into_credential(self) -> Arc<dyn Credential> {
+        Arc::new(EntraCredential::new(self))
+    }
+}
+
+impl<T: TokenCredential + 'static> IntoCredential for Arc<T> {
+    fn into_credential(self) -> Arc<dyn Credential> {
+        Arc::new(EntraCredential::new(self))
+    }
+}
+
 impl Credential for EntraCredential {
     fn authorize<'a>(
         &'a self,
@@ -318,7 +353,7 @@ impl Credential for EntraCredential {
         if failure.status() == StatusCode::UNAUTHORIZED || code == Some("AuthenticationFailed") {
             return self.not_accepted(failure);
         }
-        missing_role(failure.context.profile(), code, failure.operation)
+        account_advice(code).or_else(|| missing_role(failure.context.profile(), code, failure.operation))
     }
 }
 
@@ -615,7 +650,8 @@ mod tests {
         }
         assert_eq!(
             role(Profile::Storage, "AuthorizationFailure", OperationKind::Insert),
-            ""
+            "",
+            "another rule has the advice: see `account_advice`"
         );
         assert!(role(Profile::Cosmos, "Forbidden", OperationKind::Insert).contains("data plane role"));
     }

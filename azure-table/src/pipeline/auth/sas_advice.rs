@@ -10,7 +10,7 @@ use azure_table_wire::sas::parameters::{self, SasParameters};
 use azure_table_wire::value::datetime::DateTime;
 
 use crate::account::sas_token::{self, SasToken};
-use crate::pipeline::auth::AuthorizationFailure;
+use crate::pipeline::auth::{AuthorizationFailure, account_advice};
 
 /// Returns advice about a rejection.
 pub(crate) fn advice(token: &SasToken, failure: &AuthorizationFailure<'_>) -> Option<String> {
@@ -110,8 +110,12 @@ fn of(said: &SasParameters, code: &str, operation: OperationKind, now: DateTime)
              SAS or the account key",
             value("tn")
         ),
-        "AuthorizationFailure" => "no shared access signature allows this: it needs the account key".to_owned(),
-        _ => return None,
+        "AuthorizationFailure" => {
+            "no shared access signature allows this: it needs the account key, unless the account's \
+                                   network rules block this client"
+                .to_owned()
+        }
+        other => return account_advice(Some(other)),
     })
 }
 

@@ -15,7 +15,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName};
 use http::{HeaderMap, Request};
 
 use crate::account::account_key::{self, AccountKey};
-use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure, Credential};
+use crate::pipeline::auth::{AuthorizationContext, AuthorizationFailure, Credential, account_advice};
 
 const X_MS_DATE: HeaderName = HeaderName::from_static("x-ms-date");
 
@@ -107,13 +107,14 @@ fn sign(key: &AccountKey, scheme: Scheme, request: &mut Request<Bytes>, now: Sys
 }
 
 fn advice(key: &AccountKey, failure: &AuthorizationFailure<'_>) -> Option<String> {
-    failure.is_unauthenticated().then(|| {
-        format!(
-            "the key is not a current key of account {}: it belongs to another account, or was regenerated; set the \
-             current key, in a running process with `AccountKey::rotate`",
-            key.account()
-        )
-    })
+    if !failure.is_unauthenticated() {
+        return account_advice(failure.code());
+    }
+    Some(format!(
+        "the key is not a current key of account {}: it belongs to another account, or was regenerated; set the \
+         current key, in a running process with `AccountKey::rotate`",
+        key.account()
+    ))
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {

@@ -1,14 +1,32 @@
 //! Five reasons for a 403 that the service hardly distinguishes: five messages that name a remedy.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use azure_core::credentials::{AccessToken, Secret, TokenCredential, TokenRequestOptions};
+use azure_core::time::OffsetDateTime;
+use azure_table::auth::{AccountPermissions, AccountResources, SharedKeyLite};
 use azure_table::emulator::EmulatorClock;
+use azure_table::testing::{FaultRule, Faults, ResponseTemplate};
 use azure_table::{
-    AccountKey, DateTime, DynamicEntity, Emulator, Error, ErrorKind, TablePermissions, TableSas, TableServiceClient,
+    AccountKey, AccountSas, DateTime, DynamicEntity, Emulator, Error, ErrorKind, TablePermissions, TableSas,
+    TableServiceClient,
 };
 
 const ENDPOINT: &str = "https://contoso.table.core.windows.net";
 const KEY: &str = "AAECAwQFBgc=";
+
+/// A token that does not expire soon.
+#[derive(Debug)]
+struct Token;
+
+#[async_trait::async_trait]
+impl TokenCredential for Token {
+    async fn get_token(&self, _: &[&str], _: Option<TokenRequestOptions<'_>>) -> azure_core::Result<AccessToken> {
+        let expires_on = OffsetDateTime::now_utc() + Duration::from_secs(3_600);
+        Ok(AccessToken::new(Secret::new("a.b.c"), expires_on))
+    }
+}
 
 async fn rejection(service: TableServiceClient) -> Error {
     let table = service.dynamic_table("Orders").unwrap();
@@ -71,6 +89,35 @@ async fn five_rejections_have_five_messages() {
         assert_eq!(error.kind(), *kind, "{error}");
         for (m, (.., words)) in errors.iter().enumerate() {
             assert_eq!(error.to_string().contains(words), n == m, "{words:?} in {error}");
+        }
+    }
+}
+
+/// The account's settings reject every credential alike.
+#[tokio::test]
+async fn rejection_by_the_accounts_settings_names_them() {
+    let key = AccountKey::new("contoso", KEY).unwrap();
+    let account = AccountSas::new(
+        AccountPermissions::ADD,
+        AccountResources::ENTITIES,
+        DateTime::now() + Duration::from_secs(60),
+    );
+    let token: Arc<dyn TokenCredential> = Arc::new(Token);
+    let services = [
+        TableServiceClient::new(ENDPOINT, account.sign(&key).unwrap()),
+        TableServiceClient::new(ENDPOINT, SharedKeyLite(key.clone())),
+        TableServiceClient::new(ENDPOINT, key),
+        TableServiceClient::new(ENDPOINT, token),
+    ];
+    for service in services.map(Result::unwrap) {
+        for (code, way) in [
+            ("KeyBasedAuthenticationNotPermitted", "`EntraCredential`"),
+            ("AuthorizationFailure", "network rules"),
+        ] {
+            let faults = Faults::new(Emulator::new());
+            faults.add(FaultRule::new(ResponseTemplate::new(403).code(code)));
+            let error = rejection(service.transport(faults)).await;
+            assert!(error.to_string().contains(way), "{error}");
         }
     }
 }
