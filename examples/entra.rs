@@ -17,7 +17,7 @@ use std::time::Duration;
 use azure_core::credentials::{AccessToken, TokenCredential, TokenRequestOptions};
 use azure_core::time::OffsetDateTime;
 use azure_identity::DeveloperToolsCredential;
-use azure_table::{DynamicEntity, Emulator, EntraCredential, ErrorKind, TableServiceClient};
+use azure_table::{DynamicEntity, Emulator, ErrorKind, TableServiceClient};
 use azure_table_examples::finish;
 
 const ROLE: &str = "Storage Table Data Contributor";
@@ -34,7 +34,7 @@ async fn main() -> ExitCode {
 async fn account(endpoint: &str) -> Result<(), Box<dyn Error>> {
     // In Azure, a `ManagedIdentityCredential` stands here.
     let identity = DeveloperToolsCredential::new(None)?;
-    let service = TableServiceClient::new(endpoint, EntraCredential::new(identity))?;
+    let service = TableServiceClient::new(endpoint, identity)?;
     match service.list_tables().all().await {
         Ok(names) => {
             println!("{} tables at {}", names.len(), service.endpoint());
@@ -59,8 +59,7 @@ async fn without_account() -> Result<(), Box<dyn Error>> {
     println!("No account is named: an emulator in this process accepts tokens, whoever signed them.\n");
     let emulator = Emulator::new().token_audience("https://storage.azure.com");
     let identity = Arc::new(Unsigned::default());
-    let credential = EntraCredential::new(identity.clone());
-    let service = TableServiceClient::new("https://devstoreaccount1.table.core.windows.net", credential)?;
+    let service = TableServiceClient::new("https://devstoreaccount1.table.core.windows.net", identity.clone())?;
     let service = service.transport(emulator.clone());
 
     let table = service.dynamic_table("Things")?;
@@ -72,7 +71,7 @@ async fn without_account() -> Result<(), Box<dyn Error>> {
     let fetched = identity.fetched.load(Ordering::Relaxed);
     println!("5 calls, {rows} rows, {fetched} token fetched: it is kept until 5 minutes before it expires.");
 
-    let plain = TableServiceClient::new("http://example.com", EntraCredential::new(identity))?.transport(emulator);
+    let plain = TableServiceClient::new("http://example.com", identity.clone())?.transport(emulator);
     if let Err(error) = plain.list_tables().all().await {
         println!("Over HTTP no token is sent: {error}");
     }

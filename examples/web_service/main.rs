@@ -1,11 +1,11 @@
-//! A web service of notes for programs: ETags, statuses, and layers of tower-http on both sides.
+//! A web service of notes for programs: ETags, statuses, and an HTTP client shared with other Azure clients.
 //!
 //! `cargo run -p azure-table-examples --features web --example web_service` starts it on a port of 127.0.0.1, with its
-//! table on an emulator on another port, makes some requests, and prints them with the spans of both layers. With
-//! `AZURE_STORAGE_CONNECTION_STRING` the notes are on that account. `… -- client` sends the requests to the tables by
-//! the `reqwest::Client` of the program instead, without layers.
+//! table on an emulator on another port, makes some requests, and prints them with the spans of both sides. With
+//! `AZURE_STORAGE_CONNECTION_STRING` the notes are on that account. The table client takes the `ClientOptions` of the
+//! program: its `reqwest::Client`, and a policy that makes a span. `… -- client` takes the `reqwest::Client` alone.
 //!
-//! `service.rs` has the routes, the status of each error, and the two transports. `page_token.rs` signs the links from
+//! `service.rs` has the routes, the status of each error, and the options. `page_token.rs` signs the links from
 //! page to page.
 //!
 //! Source: the guide "Web services".
@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use azure_table::TableServiceClient;
 use azure_table::filter::AccessPath;
-use azure_table::transport::{HttpTransport, ReqwestTransport};
+use azure_table::transport::ReqwestTransport;
 use azure_table_examples::{connect_on_port, finish, on_own_tables};
 use tokio::net::TcpListener;
 use tracing::Level;
@@ -32,11 +32,11 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use self::page_token::PageTokens;
-use self::service::{Note, client, layered, router};
+use self::service::{Note, client, router, shared_options};
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // The events of tower-http, in the spans of both layers.
+    // The events in the spans of both sides.
     let shown = Targets::new()
         .with_target("tower_http", Level::DEBUG)
         .with_target(env!("CARGO_CRATE_NAME"), Level::INFO);
@@ -56,7 +56,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let client = client()?;
     let service = match std::env::args().nth(1).as_deref() {
         Some("client") => service.transport(ReqwestTransport::from_client(client.clone())),
-        _ => service.transport(layered(HttpTransport::builder().build()?)),
+        _ => service.client_options(shared_options(client.clone()))?,
     };
     on_own_tables(&service, async |service| visits(service, &client).await).await
 }

@@ -1,21 +1,23 @@
-//! The routes of the service, the status of each error, and a transport with layers.
+//! The routes of the service, the status of each error, and the options of its Azure clients.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use azure_table::transport::{Delivery, HttpTransport, TowerTransport, Transport, TransportError};
+use azure_core::http::policies::{Policy, PolicyResult};
+use azure_core::http::{ClientOptions, Context, Transport};
 use azure_table::{ETag, Error, ErrorKind, TableClient, TableEntity};
 use serde::Deserialize;
-use tower::ServiceBuilder;
 use tower_http::trace::TraceLayer;
+use tracing::Instrument as _;
 
 use super::page_token::PageTokens;
 
-/// The most requests to the tables at a time.
-const CONCURRENT: usize = 64;
 /// The most notes of a page.
 const PAGE: usize = 2;
 
@@ -54,27 +56,37 @@ fn span_of_visit(request: &Request<Body>) -> tracing::Span {
     tracing::info_span!("visit", method = %request.method())
 }
 
-/// Returns a transport with a span for each request and a limit of concurrency.
-///
-/// The default span of tower-http has the whole URL, and so the keys of rows and shared access signatures.
-pub(crate) fn layered(http: HttpTransport) -> impl Transport {
-    let span = |request: &Request<Body>| tracing::info_span!("table request", method = %request.method());
-    let service = ServiceBuilder::new()
-        // The layer needs a type with `http_body::Body`.
-        .map_request(|request: Request<_>| request.map(Body::from))
-        .layer(TraceLayer::new_for_http().make_span_with(span))
-        .concurrency_limit(CONCURRENT)
-        .service_fn(move |request: Request<Body>| {
-            let http = http.clone();
-            async move {
-                let (head, body) = request.into_parts();
-                let body = to_bytes(body, usize::MAX).await;
-                let body = body.map_err(|error| TransportError::new(Delivery::NothingSent, error))?;
-                // The error states how far the request got: only an unclear write is read back.
-                http.send(Request::from_parts(head, body)).await.map(|response| response.map(Body::from))
+/// Returns the options that the program shares between its Azure clients: its HTTP client, and spans of requests.
+pub(crate) fn shared_options(client: reqwest::Client) -> ClientOptions {
+    ClientOptions {
+        transport: Some(Transport::new(Arc::new(client))),
+        per_try_policies: vec![Arc::new(RequestSpans)],
+        ..ClientOptions::default()
+    }
+}
+
+/// A span for each request, without its URL, which has the keys of rows and shared access signatures.
+#[derive(Debug)]
+struct RequestSpans;
+
+#[async_trait]
+impl Policy for RequestSpans {
+    async fn send(
+        &self,
+        context: &Context,
+        request: &mut azure_core::http::Request,
+        next: &[Arc<dyn Policy>],
+    ) -> PolicyResult {
+        let span = tracing::info_span!("table request", method = %request.method());
+        let sent = async {
+            let response = next[0].send(context, request, &next[1..]).await;
+            if let Ok(response) = &response {
+                tracing::info!(status = %response.status(), "finished processing request");
             }
-        });
-    TowerTransport::new(service)
+            response
+        };
+        sent.instrument(span).await
+    }
 }
 
 /// Returns a client of the program, for the tables and for others.

@@ -13,6 +13,8 @@ mod delete_channel;
 mod entra;
 mod expenses;
 mod from_azure_data_tables;
+#[cfg(feature = "functions")]
+mod functions_handler;
 mod heartbeat_and_logs;
 mod latest_first;
 mod online_store;

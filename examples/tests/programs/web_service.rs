@@ -1,16 +1,16 @@
-//! The web service for programs: its statuses on both transports, and the events of its layers.
+//! The web service for programs: its statuses on both transports, and the events of both sides.
 
 #[path = "../../web_service/page_token.rs"]
 mod page_token;
 #[path = "../../web_service/service.rs"]
 mod service;
 
-use azure_table::transport::{HttpTransport, ReqwestTransport, Transport};
+use azure_table::transport::ReqwestTransport;
 use azure_table::{Continuation, Emulator, EmulatorServer, NoRetry, RunningEmulator, TableClient, TableServiceClient};
 use tokio::net::TcpListener;
 
 use self::page_token::PageTokens;
-use self::service::{Note, client, layered, router};
+use self::service::{Note, client, router, shared_options};
 use crate::{output, process, program};
 
 /// The service on a port, its table, and the emulator below.
@@ -21,15 +21,11 @@ struct Site {
 }
 
 impl Site {
-    async fn new(transport: impl Transport) -> Self {
+    async fn new(connect: impl FnOnce(TableServiceClient) -> TableServiceClient) -> Self {
         let emulator = EmulatorServer::bind(Emulator::new(), "127.0.0.1:0").await.unwrap();
         let emulator = emulator.spawn();
         let service = TableServiceClient::from_connection_string(emulator.connection_string()).unwrap();
-        let notes = service
-            .transport(transport)
-            .retry(NoRetry)
-            .table::<Note>("Notes")
-            .unwrap();
+        let notes = connect(service).retry(NoRetry).table::<Note>("Notes").unwrap();
         notes.create_table().await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/notes/secret-id", listener.local_addr().unwrap());
@@ -62,8 +58,8 @@ impl Site {
 }
 
 /// Puts and gets a note, and compares the statuses with those of the guide.
-async fn visit(transport: impl Transport, client: &reqwest::Client) {
-    let site = Site::new(transport).await;
+async fn visit(connect: impl FnOnce(TableServiceClient) -> TableServiceClient, client: &reqwest::Client) {
+    let site = Site::new(connect).await;
     assert_eq!(site.get(client).await.0, 404);
     let (status, first) = site.put(client, None, "first").await;
     assert_eq!(status, 204);
@@ -82,20 +78,18 @@ async fn visit(transport: impl Transport, client: &reqwest::Client) {
 }
 
 #[tokio::test]
-async fn layers_under_the_client_change_no_status() {
-    visit(layered(HttpTransport::builder().build().unwrap()), &client().unwrap()).await;
-}
-
-#[tokio::test]
 async fn client_of_the_program_serves_both() {
     let client = client().unwrap();
-    visit(ReqwestTransport::from_client(client.clone()), &client).await;
+    let shared = shared_options(client.clone());
+    visit(|service| service.client_options(shared).unwrap(), &client).await;
+    let transport = ReqwestTransport::from_client(client.clone());
+    visit(|service| service.transport(transport), &client).await;
 }
 
 #[tokio::test]
 async fn link_of_a_page_is_valid_for_its_list_alone() {
     let client = client().unwrap();
-    let site = Site::new(ReqwestTransport::from_client(client.clone())).await;
+    let site = Site::new(|service| service).await;
     let url = |path: &str| site.url.replace("notes/secret-id", path);
     for id in ["aa", "ab", "ac", "ba"] {
         client
@@ -143,7 +137,7 @@ async fn link_of_a_page_is_valid_for_its_list_alone() {
 }
 
 #[test]
-fn program_prints_its_requests_and_the_events_of_both_layers() {
+fn program_prints_its_requests_and_the_events_of_both_sides() {
     let requests = |text: &str| {
         let lines = text
             .lines()
