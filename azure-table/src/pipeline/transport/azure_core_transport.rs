@@ -17,8 +17,8 @@ use azure_table_wire::transport::connection_limit::ConnectionLimit;
 use azure_table_wire::transport::{BoxFuture, Delivery, Transport, TransportError};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
-use http::{HeaderName, HeaderValue, Request, Response};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, ToStrError};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 
 use crate::pipeline::transport::connection_defaults::MAX_CONNECTIONS;
 use crate::pipeline::transport::response_body::{ResponseBody, cut};
@@ -155,12 +155,23 @@ fn converted(request: Request<Bytes>) -> Result<azure_core::http::Request, Trans
     let url = Url::parse(&head.uri.to_string()).map_err(unsent)?;
     let method = head.method.as_str().parse().map_err(unsent)?;
     let mut converted = azure_core::http::Request::new(url, method);
-    for (name, value) in &head.headers {
-        let value = value.to_str().map_err(unsent)?.to_owned();
-        converted.insert_header(name.as_str().to_owned(), value);
+    for (name, value) in single_headers(&head.headers).map_err(unsent)? {
+        converted.insert_header(name, value);
     }
     converted.set_body(body);
     Ok(converted)
+}
+
+/// Returns each header once, because azure_core keeps them in a map: the values of a repeated one are joined.
+///
+/// Source: RFC 9110, 5.3.
+pub(super) fn single_headers(headers: &HeaderMap) -> Result<Vec<(String, String)>, ToStrError> {
+    let single = |name: &HeaderName| {
+        let values = headers.get_all(name).iter().map(HeaderValue::to_str);
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        Ok((name.as_str().to_owned(), values.join(", ")))
+    };
+    headers.keys().map(single).collect()
 }
 
 /// Returns the text of an error and its sources, without the URLs that it may repeat: they have keys of rows, and
@@ -177,5 +188,24 @@ fn shown(error: &(dyn Error + 'static)) -> String {
 impl fmt::Debug for AzureCoreTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("AzureCoreTransport")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeated_headers_are_joined() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [("accept", "a"), ("x-tag", "1"), ("x-tag", "2")] {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+        let mut single = single_headers(&headers).unwrap();
+        single.sort();
+        let single: Vec<_> = single.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(single, [("accept", "a"), ("x-tag", "1, 2")]);
+        headers.append("x-tag", HeaderValue::from_bytes(b"\xff").unwrap());
+        assert!(single_headers(&headers).is_err(), "a header is not left out");
     }
 }

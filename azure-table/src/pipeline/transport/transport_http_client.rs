@@ -9,7 +9,8 @@ use azure_core::http::headers::Headers;
 use azure_core::http::{AsyncRawResponse, Body, HttpClient, Request};
 use azure_table_wire::transport::{Delivery, Transport};
 use futures_util::TryStreamExt as _;
-use http::HeaderValue;
+
+use crate::pipeline::transport::azure_core_transport::single_headers;
 
 /// A [`Transport`] as the `HttpClient` of any `azure_core` client. Feature `azure-core-1`.
 ///
@@ -71,9 +72,9 @@ impl HttpClient for TransportHttpClient {
         })?;
         let (head, body) = response.into_parts();
         let mut headers = Headers::new();
-        for (name, value) in &head.headers {
-            let value = HeaderValue::to_str(value).map_err(|e| Error::new(ErrorKind::DataConversion, e))?;
-            headers.insert(name.as_str().to_owned(), value.to_owned());
+        // The service has processed the request, so its response cannot be a mere `DataConversion`.
+        for (name, value) in single_headers(&head.headers).map_err(|e| Error::new(ErrorKind::Io, e))? {
+            headers.insert(name, value);
         }
         Ok(AsyncRawResponse::from_bytes(head.status.as_u16().into(), headers, body))
     }
