@@ -36,7 +36,7 @@ pub enum Network {
     AzureCoreShared,
 }
 
-/// Does the same as [`on_both_networks!`], and on `AzureCoreTransport` too.
+/// Does the same as `on_both_networks!`, and on `AzureCoreTransport` too.
 #[macro_export]
 macro_rules! on_all_networks {
     ($($tests:tt)+) => {
