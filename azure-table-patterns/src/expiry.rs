@@ -106,11 +106,14 @@ impl<E: TableEntity> Expiring<E> {
         let Some(entity) = self.table.get(key).await? else {
             return Ok(None);
         };
-        let is_alive = self.deadline.gt(now).matches(&entity)?;
-        Ok(is_alive.then_some(entity))
+        Ok(self.deadline.gt(now).matches(&entity)?.then_some(entity))
     }
 
     /// Deletes the rows whose deadline is not after `now`, each under the condition of its ETag.
+    ///
+    /// It reads the whole table, so it needs a client that does not deny table scans. On an entity with declared indexes
+    /// it would count index rows, or leave some without their entity: use an index of the deadline instead, as the
+    /// guide's "A purge" does.
     ///
     /// Limit its rate with [`max_rate`](DeleteWhere::max_rate) and its time with
     /// [`total_timeout`](DeleteWhere::total_timeout), and follow its progress with
@@ -200,7 +203,8 @@ impl<E: TableEntity> TablePerPeriod<E> {
         }
     }
 
-    /// Returns the table of the period that contains `time`. Its first write creates it.
+    /// Returns the table of the period that contains `time`. Its first write creates it; a read before that fails with
+    /// [`TableNotFound`](azure_table::ErrorKind::TableNotFound). `list_tables` finds the periods that exist.
     ///
     /// # Errors
     /// - [`InvalidInput`](azure_table::ErrorKind::InvalidInput): the name is not a table name, because the prefix does

@@ -16,8 +16,6 @@ pub use crate::error::value_error::ValueError;
 #[doc(hidden)]
 pub use crate::error::value_error::expected;
 
-#[cfg(feature = "azure-core-1")]
-mod azure_core_error;
 pub mod diagnostics;
 pub mod error_code;
 #[doc(hidden)]

@@ -8,6 +8,8 @@
 //! service sends. Input beyond a limit is an error and is never truncated. An unreadable continuation header is an
 //! error too: the listing would otherwise end early without notice.
 
+#[cfg(feature = "azure-core-1")]
+mod azure_core_error;
 #[doc(hidden)]
 pub mod batch_parts;
 #[doc(hidden)]

@@ -18,15 +18,18 @@ impl TableServiceClient {
     ///
     /// | option | effect |
     /// |---|---|
-    /// | `user_agent` | its application ID becomes the [`application_id`](Self::application_id) |
+    /// | `user_agent` | its application ID becomes the [`application_id`](Self::application_id); other clients of `azure_core` panic if it has a `/` or more than 24 characters |
     /// | `transport` | sends the requests; without one, the client keeps its own |
     /// | `per_call_policies`, `per_try_policies` | run for each attempt in this order, because a signature is for one attempt |
-    /// | `cloud` | the audience of an [`EntraCredential`] without a scope, for a custom domain |
+    /// | `cloud` | the audience of an [`EntraCredential`] without a scope, instead of the one that follows from the address: a custom domain needs it |
     /// | `retry`, `logging`, `instrumentation` | none: use [`retry`](Self::retry) and the [telemetry](crate::telemetry) of this crate |
     ///
     /// With a transport or policies, every failure without a response counts as "may have been sent", because they may
     /// have sent the request before: see [`AzureCoreTransport::from_client`]. A policy must not send a request twice,
-    /// and sees it signed.
+    /// and sees it signed. If it rejects one, the client retries, as after a broken connection: reject with a
+    /// [`policy`](crate::policy) of this crate.
+    ///
+    /// A later [`transport`](Self::transport) replaces the options' transport together with their policies.
     ///
     /// ```
     /// use azure_core::http::{ClientOptions, UserAgentOptions};

@@ -44,7 +44,7 @@ const DEFAULT_SCOPE: &str = "/.default";
 /// the token, it fetches a new one. Clones share their tokens, even between accounts. Concurrent calls share one fetch
 /// and its error; the fetch runs on a task.
 ///
-/// The scope follows from the endpoint's cloud and service, for example `https://storage.azure.com/.default` or
+/// Unless `client_options` name a cloud, the scope follows from the endpoint's cloud and service, for example `https://storage.azure.com/.default` or
 /// `https://cosmos.azure.com/.default`. If the service requests another scope, the credential accepts only one of these
 /// or the service's own host.
 ///

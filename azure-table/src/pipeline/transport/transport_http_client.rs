@@ -15,7 +15,7 @@ use crate::pipeline::transport::azure_core_transport::single_headers;
 /// A [`Transport`] as the `HttpClient` of any `azure_core` client. Feature `azure-core-1`.
 ///
 /// It gives other Azure clients the emulator and the test doubles of this crate: a paused clock, a lost response, a
-/// script. A failure becomes `Connection` if nothing was sent, otherwise `Io`, as `azure_core` expects.
+/// script. They answer as a Table service: for another service, write a [`Transport`] that `Faults` wraps. A failure becomes `Connection` if nothing was sent, otherwise `Io`, as `azure_core` expects.
 ///
 /// ```
 /// use std::sync::Arc;

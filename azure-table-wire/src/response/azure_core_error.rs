@@ -1,19 +1,23 @@
 //! Conversions between the client's errors and errors of `azure_core`, for programs that use both.
 //!
-//! They map the kinds, and keep the other error inside: it can be downcast, and returns unchanged.
+//! They map the kinds, and keep the other error inside. An error of ours returns unchanged, even below a context.
+
+use std::error::Error as StdError;
+use std::iter::successors;
 
 use azure_core::error::{ErrorDetail, ErrorKind as CoreKind, ErrorResponse};
 use azure_core::http::headers::Headers;
 use azure_core::http::{RawResponse, StatusCode};
 
 use crate::error::{Error, ErrorKind};
+use crate::response;
 
 /// Converts the error. `error.downcast_ref::<azure_table::Error>()` returns the original. Feature `azure-core-1`.
 ///
 /// An error with a status becomes `HttpResponse` with the service's code, and a response that
 /// `azure_core::error::ErrorResponse::try_from` reads. Other errors become `Connection`, `Io`, `Credential`,
-/// `DataConversion` or `Other`. Every write in doubt becomes `Io`: `azure_core` considers `Connection` safe to repeat,
-/// and a status would look like a conflict.
+/// `DataConversion` or `Other`. Every write in doubt becomes `Io`: `Connection` would say that
+/// nothing was sent, and a status would look like a conflict.
 impl From<Error> for azure_core::Error {
     fn from(error: Error) -> Self {
         let kind = match (error.status(), error.kind()) {
@@ -54,7 +58,8 @@ fn raw_response(error: &Error, status: StatusCode) -> Option<RawResponse> {
 
 /// Converts an error of another Azure client. Feature `azure-core-1`.
 ///
-/// An [`Error`] inside returns unchanged. Otherwise the error becomes the source of the new one:
+/// An [`Error`] inside, even below contexts of `azure_core`, returns unchanged. Otherwise the error becomes the source of
+/// the new one:
 ///
 /// | `azure_core` | kind |
 /// |---|---|
@@ -66,20 +71,27 @@ fn raw_response(error: &Error, status: StatusCode) -> Option<RawResponse> {
 /// | `Other` | [`Other`](ErrorKind::Other) |
 impl From<azure_core::Error> for Error {
     fn from(error: azure_core::Error) -> Self {
-        let error = match error.into_downcast::<Self>() {
-            Ok(error) => return error,
-            Err(error) => error,
-        };
+        let mut causes = successors(Some(&error as &(dyn StdError + 'static)), |error| (*error).source());
+        if let Some(own) = causes.find_map(|error| error.downcast_ref::<Self>()) {
+            return own.copy();
+        }
         let converted = match error.kind() {
             CoreKind::HttpResponse {
                 status,
                 error_code,
                 raw_response,
             } => {
-                let document = raw_response.as_ref().map(|raw| serde_json::from_slice(raw.body()));
-                let document: Option<ErrorResponse> = document.and_then(Result::ok);
-                let message = document.and_then(|document| document.error?.message);
-                Self::of_response((*status).into(), error_code.clone(), message, None)
+                let (status, body) = ((*status).into(), raw_response.as_ref().map(|raw| raw.body().as_ref()));
+                // A Table service names its document `odata.error`, which `azure_core` does not read.
+                let of_tables = response::error_of(status, None, None, body.unwrap_or_default(), None);
+                match of_tables.code() {
+                    Some(_) => of_tables,
+                    None => {
+                        let document = body.and_then(|body| serde_json::from_slice::<ErrorResponse>(body).ok());
+                        let message = document.and_then(|document| document.error?.message);
+                        Self::of_response(status, error_code.clone(), message, None)
+                    }
+                }
             }
             CoreKind::Connection => Self::new(ErrorKind::Connection, "no connection to the service"),
             CoreKind::Io => {
@@ -117,6 +129,12 @@ mod tests {
             Error::from(azure_core::Error::from(http("<Error/>"))).service_message(),
             None
         );
+        let of_tables = r#"{"odata.error":{"code":"TableNotFound","message":{"lang":"en-US","value":"no table"}}}"#;
+        let error = Error::from(azure_core::Error::from(http(of_tables)));
+        assert_eq!(
+            (error.kind(), error.service_message()),
+            (ErrorKind::TableNotFound, Some("no table"))
+        );
         for (kind, expected) in [
             (CoreKind::Connection, ErrorKind::Connection),
             (CoreKind::Io, ErrorKind::InDoubt),
@@ -126,7 +144,7 @@ mod tests {
         ] {
             let error = Error::from(azure_core::Error::new(kind.clone(), "why"));
             assert_eq!(error.kind(), expected, "{kind}");
-            let source = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+            let source = successors(Some(&error as &dyn StdError), |error| (*error).source());
             assert!(
                 source.map(ToString::to_string).any(|text| text.contains("why")),
                 "{error:?}"
@@ -139,7 +157,8 @@ mod tests {
         for in_doubt in [false, true] {
             let error = Error::of_response(503, Some("ServerBusy".into()), None, None).maybe_applied(in_doubt);
             let text = error.to_string();
-            let again = Error::from(azure_core::Error::from(error));
+            let below = azure_core::Error::from(error).with_context("while saving");
+            let again = Error::from(below.with_context("while ordering"));
             assert_eq!((again.to_string(), again.may_have_applied()), (text, in_doubt));
         }
     }
