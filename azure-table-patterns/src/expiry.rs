@@ -106,7 +106,8 @@ impl<E: TableEntity> Expiring<E> {
         let Some(entity) = self.table.get(key).await? else {
             return Ok(None);
         };
-        Ok(self.deadline.gt(now).matches(&entity)?.then_some(entity))
+        let is_alive = self.deadline.gt(now).matches(&entity)?;
+        Ok(is_alive.then_some(entity))
     }
 
     /// Deletes the rows whose deadline is not after `now`, each under the condition of its ETag.
